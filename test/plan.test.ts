@@ -47,8 +47,15 @@ const VISITS = ['--from', 'visits.csv', '--unit', 'user']
 
 test('a share of the table gives the units that R gives, and the days at the traffic of its units', () => {
   const { status, out, err } = plan(
-    ...[...VISITS, '--value', 'bought', '--time', 'day'],
-    ...['--effect', '0.25', '--power', '0.9'],
+    ...VISITS,
+    '--value',
+    'bought',
+    '--time',
+    'day',
+    '--effect',
+    '0.25',
+    '--power',
+    '0.9',
   )
   assert.equal(status, 0, err)
   // R, ?power.prop.test: power.prop.test(p1 = .50, p2 = .75, power = .90) gives n = 76.7 in each group.
@@ -116,7 +123,16 @@ test('a sum of a metric is planned by what its units add up to', () => {
 
 test('every column that is missing or does not fit is told at once, with those that there are', () => {
   const wrong = plan(
-    ...['--from', 'visits.csv', '--unit', 'usr', '--value', 'country', '--time', 'when', '--lift', '5%'],
+    '--from',
+    'visits.csv',
+    '--unit',
+    'usr',
+    '--value',
+    'country',
+    '--time',
+    'when',
+    '--lift',
+    '5%',
   )
   assert.equal(wrong.status, 2)
   assert.match(wrong.err, /--unit: visits\.csv has no column "usr"\. Did you mean "user"\?/)
