@@ -26,7 +26,7 @@ interface ColumnProfile {
 }
 
 /** Of a wider table the first ones are profiled. */
-const MOST_COLUMNS = 2_000
+const MOST_COLUMNS = 5_000
 
 type Flag = 'empty' | 'constant' | 'unique' | 'missing' | 'zeros' | 'infinite' | 'imbalance' | 'many_values'
 
