@@ -139,7 +139,7 @@ const meansOf = ({ value }: Measured): string =>
     ? 'the value is the mean of a step'
     : value.startsWith('sum')
       ? 'the value is the sum of a step'
-      : 'the value is the rows of a step'
+      : 'the value is the number of rows in a step'
 
 const wayOf = (one: Measured): string => `Drafted. Assumed: ${meansOf(one)}; days count in UTC.`
 
