@@ -81,13 +81,18 @@ function isoType(shapes: readonly DateShape[]): string {
   return shapes.some(({ time }) => time !== '') ? 'TIMESTAMP' : 'DATE'
 }
 
-/** A cast to BIGINT would round 1.5 to 2. Doubles hold these numbers exactly and are parsed as fast. */
+/**
+ * A cast to BIGINT would round 1.5 to 2. Doubles hold these numbers exactly and are parsed as fast. Most fit 32 bits, which is checked
+ * fastest: where all values of a batch do, DuckDB passes over the other branches.
+ */
 function checkedInteger(name: string): ColumnSql {
   const column = identifier(name)
+  const short = `try_cast(${column} as integer)`
   const whole = `${column} = trunc(${column}) and abs(${column}) < 9e15`
   return {
     parsed: 'DOUBLE',
-    sql: `case when ${column} is null then null when ${whole} then cast(${column} as bigint) else error(${literal(`${MISFIT}: ${name}`)}) end`,
+    sql: `case when ${short} = ${column} then cast(${short} as bigint) when ${column} is null then null
+      when ${whole} then cast(${column} as bigint) else error(${literal(`${MISFIT}: ${name}`)}) end`,
   }
 }
 

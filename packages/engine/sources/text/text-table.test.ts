@@ -152,6 +152,8 @@ test('a value far below the sample changes the reading of its whole column and i
     (await read(`n,d\n${body.join('\n')}\n${last}\n`)).types
   assert.deepEqual(await typesOf('1,01/01/2023'), ['n BIGINT', 'd VARCHAR'])
   assert.deepEqual(await typesOf('1.5,25/12/2023'), ['n DOUBLE', 'd DATE'])
+  assert.deepEqual(await typesOf('4000000000.5,25/12/2023'), ['n DOUBLE', 'd DATE'])
+  assert.deepEqual(await typesOf('4000000000,25/12/2023'), ['n BIGINT', 'd DATE'])
   assert.deepEqual(await typesOf('007,12/25/2023'), ['n VARCHAR', 'd DATE'])
   assert.deepEqual(await typesOf('NA,yesterday'), ['n BIGINT', 'd VARCHAR'])
 })
