@@ -38,7 +38,10 @@ const manifestOf = (name: string): Manifest =>
   JSON.parse(readFileSync(path.join(folderOf(name), 'package.json'), 'utf8')) as Manifest
 
 /** Files that are started by name, which no import shows. */
-const STARTED: Record<string, string[]> = { engine: ['run/child/child.ts'], cli: ['main.ts'] }
+const STARTED: Record<string, string[]> = {
+  engine: ['run/child/child.ts', 'run/child/fill-cache.ts'],
+  cli: ['main.ts'],
+}
 const BIN: Record<string, Record<string, string>> = { cli: { assay: './main.js' } }
 /** Files read at run time: from, relative to the repository, and to, relative to the package. */
 const READ: Record<string, [from: string, to: string][]> = {

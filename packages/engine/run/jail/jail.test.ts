@@ -10,6 +10,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
@@ -18,6 +19,7 @@ import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { eventually } from '../../../../test/service.ts'
+import { fillCompileCache } from '../pool/compile-cache.ts'
 import { createPool } from '../pool/pool.ts'
 import { CAPS, findingsOf, STARTED_AT, templateOf } from '../test-pool.ts'
 import { View } from './folders.ts'
@@ -146,6 +148,31 @@ test('before its first task a process loses the folders of other workspaces, and
   const answer = text(child.stdout)
   child.stdin.write('go')
   assert.deepEqual(JSON.parse(await answer), [['mine'], ['a.csv'], []])
+})
+
+test('a walled process reads its program compiled from a cache that a process without a task fills, once for each change', {
+  skip: missing ?? false,
+}, async () => {
+  const cache = folder('compiled')
+  const env = { TZ: 'UTC', NODE_COMPILE_CACHE: cache }
+  const flags = ['--max-semi-space-size=2', '--no-warnings']
+  const fill = (): boolean => fillCompileCache(env, flags, path.join(home, 'filling'))
+  assert.equal(fill(), true)
+  const script = `const kept = require('node:module').getCompileCacheDir()
+    process.stdout.write(String(require('node:fs').readdirSync(kept).length))`
+  const [file, args] = walled([process.execPath, ...flags, '-e', script], {
+    folders: [],
+    temp: folder('temp3'),
+    cache,
+  })
+  const child = spawn(file, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const kept = Number(await text(child.stdout))
+  assert.ok(kept > 300, `${kept} modules are kept`)
+  assert.equal(fill(), false)
+  const note = readdirSync(cache).find((name) => name.startsWith('assay-'))!
+  utimesSync(path.join(cache, note), 0, 0)
+  assert.equal(fill(), true, 'the program is newer than what is kept')
+  assert.equal(existsSync(path.join(home, 'filling')), false)
 })
 
 test('a pool behind walls runs templates over samples, data and uploads, and gives each workspace a process of its own', {

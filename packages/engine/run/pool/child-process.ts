@@ -27,6 +27,7 @@ import {
   type ToChild,
 } from '../protocol.ts'
 import { dialFor } from '../socket-requests.ts'
+import { fillCompileCache } from './compile-cache.ts'
 
 /** How a task ended. `died`: the process ended by itself; `memory`: it reported a failed allocation. */
 export type Ending<Kind extends Task['kind']> =
@@ -96,7 +97,7 @@ const PAGE_BYTES = 4_096
 /** An explicit abort reason; without one V8 captures a stack trace for each abort. */
 const OVER = 'over'
 
-function environment(): NodeJS.ProcessEnv {
+function environment() {
   // Node appends a subfolder to the folder that it is given.
   const own = getCompileCacheDir()
   const cache = own === undefined ? path.join(tmpdir(), 'node-compile-cache') : path.dirname(own)
@@ -119,23 +120,29 @@ function lastOf(stream: Readable | null, onOutput: (text: string) => void): () =
 const MEMORY_SIGNS =
   /heap out of memory|std::bad_alloc|out of memory|Cannot allocate memory|allocation failed/i
 
+const FLAGS = [`--max-old-space-size=${HEAP_MB}`, `--max-semi-space-size=${SEMI_SPACE_MB}`, '--no-warnings']
+/** Whether this process has seen to the compile cache of walled processes. */
+let filled = false
+
 export function startProcess(options: ProcessOptions): AnalysisProcess {
-  const execArgv = [
-    `--max-old-space-size=${HEAP_MB}`,
-    `--max-semi-space-size=${SEMI_SPACE_MB}`,
-    '--no-warnings',
-  ]
   const given = options.cold ? [COLD] : []
   const stdio: ('ignore' | 'pipe' | 'ipc')[] = ['ignore', 'pipe', 'pipe', 'ipc']
   const env = environment()
   if (options.folders === null)
-    return new ForkedProcess(fork(ENTRY, given, { env, execArgv, stdio }), options, null, options.tempRoot)
+    return new ForkedProcess(
+      fork(ENTRY, given, { env, execArgv: FLAGS, stdio }),
+      options,
+      null,
+      options.tempRoot,
+    )
+  if (!filled) fillCompileCache(env, FLAGS, path.join(options.tempRoot, 'fill-cache'))
+  filled = true
   const temp = path.join(options.tempRoot, `process-${randomUUID()}`)
   const view = new View(options.folders)
-  const [file, args] = walled([process.execPath, ...execArgv, ENTRY, ...given], {
+  const [file, args] = walled([process.execPath, ...FLAGS, ENTRY, ...given], {
     folders: view.folders,
     temp,
-    cache: env.NODE_COMPILE_CACHE!,
+    cache: env.NODE_COMPILE_CACHE,
   })
   return new ForkedProcess(spawn(file, args, { env, stdio }), options, view, temp)
 }
