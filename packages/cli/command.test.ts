@@ -69,7 +69,7 @@ test('numbers and pairs are checked', () => {
   assert.throws(() => pairsOption(call(of, '--var', '=1'), 'var'), UsageError)
 })
 
-test('a light command loads no parser of templates, no validator and no YAML', () => {
+test('a light command loads no parser of templates, no validator, no builder of schemas and no YAML', () => {
   const hook = `import { registerHooks } from 'node:module'
     registerHooks({ load(url, context, next) { console.log(url); return next(url, context) } })`
   const args = ['--import', `data:text/javascript,${encodeURIComponent(hook)}`, 'main.ts', '--version']
@@ -78,5 +78,5 @@ test('a light command loads no parser of templates, no validator and no YAML', (
     encoding: 'utf8',
   })
   assert.match(loaded, /\/packages\/cli\/commands\.ts/)
-  assert.doesNotMatch(loaded, /\/reading\/parse\.ts|\/node_modules\/(ajv|yaml|fastify|@duckdb)\//)
+  assert.doesNotMatch(loaded, /\/reading\/parse\.ts|\/node_modules\/(ajv|yaml|fastify|typebox|@duckdb)\//)
 })

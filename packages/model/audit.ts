@@ -2,8 +2,8 @@
  * An audit record: who did what, to which object, from which address. The list of actions is closed; each action names the
  * id that identifies its object. A record holds no values and no secrets: of a change it holds the names of the fields only.
  */
-import Type, { type Static } from 'typebox'
-import { nullable } from './schema.ts'
+import type { Static } from 'typebox'
+import { nullable, Type } from './schema.ts'
 
 export const AUDIT_ACTIONS = {
   'job.create': 'assignment_id',

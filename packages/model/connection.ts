@@ -2,14 +2,14 @@
  * A connection: a database, web server or bucket outside the data folder, and how templates may read it. Its secrets are
  * sealed in the store, opened on the node that runs a job, and given only to the analysis child that reads the source.
  */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import {
   CONNECTION_KINDS,
   type ConnectionKind,
   type ConnectionLimits,
   type ConnectionOptions,
 } from './connection-kinds.ts'
-import { nullable } from './schema.ts'
+import { nullable, Type } from './schema.ts'
 
 export const CONNECTION_NAME = '^[a-z_][a-z0-9_-]{0,62}$'
 

@@ -2,9 +2,9 @@
  * An event: one thing that happened, with its type and data. The list of types is closed. An event is written in the
  * transaction that makes the change, and read through deliveries and by cursor (GET /v1alpha/events).
  */
-import Type, { type Static } from 'typebox'
+import type { Static, TSchema } from 'typebox'
 import { JOB_STATUSES, type Job, type JobStatus } from './job.ts'
-import { nullable } from './schema.ts'
+import { nullable, Type } from './schema.ts'
 
 export const EVENT_TYPES = [
   'job.queued',
@@ -88,7 +88,7 @@ const DisabledEventData = Type.Object({
 })
 export type DisabledEventData = Static<typeof DisabledEventData>
 
-export const EVENT_DATA: Record<EventType, Type.TSchema> = {
+export const EVENT_DATA: Record<EventType, TSchema> = {
   'job.queued': JobEventData,
   'job.started': JobEventData,
   'job.completed': JobEventData,

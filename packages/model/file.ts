@@ -2,7 +2,8 @@
  * A file: an upload of a workspace, with its path, format and size. Templates name it as `uploads/PATH`, so it cannot be
  * confused with a file of the operator's data folder.
  */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from './schema.ts'
 
 /** The prefix of an upload in a template's `file:`. */
 export const UPLOADS = 'uploads/'

@@ -2,9 +2,10 @@
  * An insight: the result of a completed job. It never changes. The Markdown holds a placeholder line for each chart
  * (`chartPlaceholder(id)`); the reader chooses the form of the charts.
  */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import type { FoundDialect } from './files/dialect.ts'
 import type { MetricLineage } from './metric.ts'
+import { Type } from './schema.ts'
 
 /** A value of a query as JSON: integers beyond 2^53 and decimals are strings, dates are in ISO form. */
 export type Cell = null | boolean | number | string | Cell[] | { [key: string]: Cell }

@@ -7,9 +7,9 @@
  *
  * completed and canceled are final. `attempt` only rises and fences: a settle with an older attempt writes nothing.
  */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import type { JobErrorCode } from './errors.ts'
-import { nullable } from './schema.ts'
+import { nullable, Type } from './schema.ts'
 
 export const JOB_STATUSES = ['draft', 'queued', 'active', 'executing', 'completed', 'canceled'] as const
 export type JobStatus = (typeof JOB_STATUSES)[number]

@@ -1,6 +1,6 @@
 /** A link: opens one insight's page to a reader without a token until it expires or is revoked. The store keeps a hash of its secret. */
-import Type, { type Static } from 'typebox'
-import { nullable } from './schema.ts'
+import type { Static } from 'typebox'
+import { nullable, Type } from './schema.ts'
 
 export const LINK_SECONDS = { least: 60, most: 366 * 86_400, usual: 7 * 86_400 }
 

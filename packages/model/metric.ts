@@ -2,8 +2,8 @@
  * A metric: one number over time, defined once and used by any template. The engine reads and computes it; the API lists
  * it as `MetricView`.
  */
-import Type, { type Static } from 'typebox'
-import { nullable } from './schema.ts'
+import type { Static } from 'typebox'
+import { nullable, Type } from './schema.ts'
 
 export const METRIC_ID = '^[a-z_][a-z0-9_]{0,62}$'
 

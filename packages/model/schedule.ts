@@ -2,8 +2,8 @@
  * A schedule: a template with variables, run by a cron expression. This file computes which times are due, which missed
  * times are run late, and the next due time. It reads only the store's time, so every node computes the same.
  */
-import Type, { type Static } from 'typebox'
-import { nullable } from './schema.ts'
+import type { Static } from 'typebox'
+import { nullable, Type } from './schema.ts'
 import { timesAfter } from './time/cron.ts'
 
 export const MISSED = ['skip', 'once', 'all'] as const

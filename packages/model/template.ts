@@ -2,12 +2,12 @@
  * A template: one Markdown file, parsed, with its variables, sources and blocks. The engine parses, checks and runs it; the
  * API lists it as `TemplateView`.
  */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import type { FieldError } from './errors.ts'
 import type { Dialect } from './files/dialect.ts'
 import type { ChartForm } from './insight.ts'
 import type { MetricInBlock } from './metric.ts'
-import { nullable } from './schema.ts'
+import { nullable, Type } from './schema.ts'
 
 export const TEMPLATE_ID = '^[a-z0-9][a-z0-9_-]{0,127}$'
 

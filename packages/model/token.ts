@@ -1,6 +1,6 @@
 /** A token gives one user of a workspace the rights of its scopes. The store keeps tokens and passwords as hashes only. */
-import Type, { type Static } from 'typebox'
-import { nullable } from './schema.ts'
+import type { Static } from 'typebox'
+import { nullable, Type } from './schema.ts'
 
 export const SCOPES = ['viewer', 'analyst', 'admin'] as const
 export type Scope = (typeof SCOPES)[number]

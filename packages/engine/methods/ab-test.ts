@@ -9,7 +9,8 @@
  * power by the test that was used. What is fetched: ab-test/observations.ts.
  */
 import type { Doubt } from '@assay/model/insight'
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { leftOut } from '../verdicts/common-doubts.ts'
 import { opening } from '../verdicts/measure.ts'
 import { nounsOf } from '../verdicts/nouns.ts'

@@ -5,7 +5,8 @@
  * about shifts, exact (moments.ts). Groups without any spread are judged by the orders of their values. One row for each group is fetched, at most 10,000.
  */
 import type { Doubt, Grade } from '@assay/model/insight'
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { fUpper } from '../numeric/distributions.ts'
 import { logGamma } from '../numeric/gamma.ts'
 import { exactSum } from '../numeric/sum.ts'

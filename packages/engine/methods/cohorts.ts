@@ -6,7 +6,8 @@
  * The best and the worst cohort are named where their rates differ after a correction for all pairs of cohorts.
  * Intervals by Wilson (JASA 22, 1927) at 95 %. Grouped in DuckDB; one row for each cell is fetched, of the latest 60 cohorts.
  */
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { normalUpperQuantile } from '../numeric/distributions.ts'
 import { doubt, gradeOf, lesser, stopped, verdict } from '../verdicts/verdict.ts'
 import { brief, CERTAINTY, quoted, shareOf } from '../verdicts/words.ts'

@@ -6,7 +6,8 @@
  * ranks and medians are taken inside DuckDB; at most 20,000 values are fetched, and only to test their shape or for exact p.
  */
 import type { Doubt } from '@assay/model/insight'
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { FEW, fewRows, leftOut } from '../verdicts/common-doubts.ts'
 import { type Meanings, type Measure, measureOf, opening } from '../verdicts/measure.ts'
 import { nounsOf, verbFor } from '../verdicts/nouns.ts'

@@ -7,7 +7,8 @@
  * their own are a series (relations/series-order.ts). relations/pair.ts says how much is fetched.
  */
 import type { Doubt, Grade } from '@assay/model/insight'
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { type Meanings, measureOf, opening } from '../verdicts/measure.ts'
 import { verbFor } from '../verdicts/nouns.ts'
 import { doubt, gradeOf, LIKELY, lesser, verdict } from '../verdicts/verdict.ts'

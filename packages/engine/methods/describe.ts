@@ -10,7 +10,8 @@
  */
 
 import type { Doubt } from '@assay/model/insight'
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { studentUpperQuantile } from '../numeric/distributions.ts'
 import { type Measure, measureOf } from '../verdicts/measure.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'

@@ -8,7 +8,7 @@
  * combination of values (at most 100,000, drivers/leaves.ts) and side, and for each of the 200 largest segments.
  */
 import type { Doubt, Outcome } from '@assay/model/insight'
-import Type from 'typebox'
+import { Type } from '@assay/model/schema'
 import { exactSum } from '../numeric/sum.ts'
 import { measureOf } from '../verdicts/measure.ts'
 import { doubt, stopped, verdict } from '../verdicts/verdict.ts'

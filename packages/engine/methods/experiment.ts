@@ -8,7 +8,7 @@
  * and a unit in two arms withhold every result. One row for each arm and metric is fetched, of at most 50 arms.
  */
 import type { Doubt } from '@assay/model/insight'
-import Type from 'typebox'
+import { Type } from '@assay/model/schema'
 import { leftOut } from '../verdicts/common-doubts.ts'
 import type { Meanings } from '../verdicts/measure.ts'
 import { nounsOf } from '../verdicts/nouns.ts'

@@ -8,7 +8,8 @@
  * Computed in DuckDB; one row is fetched, and the names of events where a step never occurs.
  */
 import type { Doubt } from '@assay/model/insight'
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { normalUpperQuantile } from '../numeric/distributions.ts'
 import { nearest } from '../values/near.ts'
 import { FEW } from '../verdicts/common-doubts.ts'

@@ -7,7 +7,8 @@
  * over at most 1,000 values; a uniform one by its inner values, whose distribution between the ends is known.
  */
 import type { Doubt, Grade } from '@assay/model/insight'
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { normalLower } from '../numeric/distributions.ts'
 import { bootstrapDistance } from '../numeric/tests/bootstrap-fit.ts'
 import { andersonDarling, dagostinoPearson, distance, lilliefors } from '../numeric/tests/edf.ts'

@@ -4,7 +4,8 @@
  * the quartiles (Exploratory Data Analysis, 1977), or by z scores beyond 3. Order statistics are taken inside DuckDB; the
  * farthest `max` rows are fetched. For values in time, `anomalies` allows for trend and season.
  */
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { allAlike, leftOut, tooFew } from '../verdicts/common-doubts.ts'
 import { measureOf, opening } from '../verdicts/measure.ts'
 import { stopped, verdict } from '../verdicts/verdict.ts'

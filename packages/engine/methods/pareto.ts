@@ -7,7 +7,8 @@
  * Negative sums make shares meaningless: Gini and HHI are then unknown.
  */
 import type { Doubt, Outcome } from '@assay/model/insight'
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { leftOut } from '../verdicts/common-doubts.ts'
 import { type Measure, measureOf, opening } from '../verdicts/measure.ts'
 import { verbFor } from '../verdicts/nouns.ts'

@@ -5,7 +5,7 @@
  */
 
 import type { Cell, Column, Doubt } from '@assay/model/insight'
-import Type from 'typebox'
+import { Type } from '@assay/model/schema'
 import { doubt, verdict } from '../verdicts/verdict.ts'
 import { brief, quoted, shareOf } from '../verdicts/words.ts'
 import { type Range, rangesOf, type Top, topsOf } from './shared/column-scans.ts'

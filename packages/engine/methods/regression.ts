@@ -9,7 +9,8 @@
  * errors as persistent as theirs. The columns of at most 200,000 complete rows are fetched.
  */
 import type { Doubt, Grade } from '@assay/model/insight'
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { leftOut } from '../verdicts/common-doubts.ts'
 import { type Meanings, type Measure, measureOf, opening } from '../verdicts/measure.ts'
 import { verbFor } from '../verdicts/nouns.ts'

@@ -4,7 +4,8 @@ import test from 'node:test'
 import { chartPlaceholder, type Insight } from '@assay/model/insight'
 import { guardSvg } from '../charts/drawing/svg-guard.ts'
 import { makeChart } from '../charts/spec.ts'
-import { insightPage, plainInsightPage } from './insight-page.ts'
+import { insightPage } from './insight-page.ts'
+import { plainInsightPage } from './plain-page.ts'
 
 const chart = makeChart('chart-1', [{ k: 'a', n: 1 }], {
   type: 'bar',

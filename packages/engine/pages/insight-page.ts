@@ -3,22 +3,13 @@
  * the page enforces both. HTML in the Markdown is escaped. Pictures of other hosts become links, because loading one would reveal the
  * reader.
  */
-import { createHash } from 'node:crypto'
 import type { Chart, PageInsight } from '@assay/model/insight'
 import MarkdownIt from 'markdown-it'
-import { fillCharts } from '../charts/charts.ts'
-import { formatCount } from '../printing/format.ts'
 import { LINEAGE_HEADING } from '../printing/lineage-section.ts'
-import { ANSWER } from './answer.generated.ts'
 import { chartFigure, type Drawing } from './chart-figure.ts'
 import { escapeHtml } from './html.ts'
 import { cutLongPages } from './page-cuts.ts'
-import { PAGE_STYLE } from './page-style.ts'
-
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64')
-const SCRIPT = `${ANSWER}\nanswerCharts(document)\n`
-/** The policy, also sent as a header: browsers apply both. */
-export const INSIGHT_PAGE_POLICY = `default-src 'none'; script-src 'sha256-${hashOf(SCRIPT)}'; style-src 'sha256-${hashOf(PAGE_STYLE)}'; img-src data:; base-uri 'none'; form-action 'none'`
+import { footer, INSIGHT_PAGE_POLICY, PAGE_SCRIPT, wholePage } from './plain-page.ts'
 
 const LINK = /^(https?:|mailto:|#)/i
 const PICTURE = /^data:image\/(png|gif|jpeg|webp);base64,[A-Za-z0-9+/=]+$/i
@@ -95,7 +86,7 @@ export function insightPage(insight: PageInsight, drawings: readonly Drawing[]):
 ${heading}${folded(filled)}</main>
 ${footer(insight)}`,
     INSIGHT_PAGE_POLICY,
-    insight.charts.length > 0 ? SCRIPT : '',
+    insight.charts.length > 0 ? PAGE_SCRIPT : '',
   )
 }
 
@@ -106,71 +97,4 @@ function folded(body: string): string {
   if (start < 0) return body
   const computed = body.slice(start + heading.length)
   return `${body.slice(0, start)}<details class="computed"><summary>${LINEAGE_HEADING}</summary>${computed}</details>\n`
-}
-
-/** The most of an insight's Markdown that is shown unrendered. */
-const PLAIN_CHARACTERS_MOST = 200_000
-
-/** The fallback for the rendered body, at linear cost: the Markdown as plain text. */
-export function plainBody(text: string, charts: Chart[]): string {
-  const shown = text.slice(0, PLAIN_CHARACTERS_MOST)
-  const left = text.length - shown.length
-  const rest =
-    left === 0
-      ? ''
-      : `<p>The last ${formatCount(left)} characters are left out here. All of it is in the Markdown and JSON forms of this insight.</p>\n`
-  return `<p>This text could not be laid out. It stands here as Markdown.</p>
-<pre tabindex="0">${escapeHtml(fillCharts(shown, charts, 'none'))}</pre>
-${rest}`
-}
-
-/** The page shown if the insight cannot be shown. */
-export function plainInsightPage(insight: PageInsight): string {
-  const title = escapeHtml(insight.title)
-  const body = plainBody(insight.markdown, insight.charts)
-  return wholePage(title, `<main>\n<h1>${title}</h1>\n${body}</main>\n${footer(insight)}`)
-}
-
-/** The policy of a page with a form, which may submit to its own service only. */
-export const FORM_PAGE_POLICY = INSIGHT_PAGE_POLICY.replace("form-action 'none'", "form-action 'self'")
-
-/** A page of one sentence with the same style and policy. `below` holds a form of our own. */
-export function plainPage(title: string, sentence: string, below = ''): string {
-  const heading = escapeHtml(title)
-  return wholePage(
-    heading,
-    `<main>
-<h1>${heading}</h1>
-<p>${escapeHtml(sentence)}</p>
-${below}</main>`,
-    below === '' ? INSIGHT_PAGE_POLICY : FORM_PAGE_POLICY,
-  )
-}
-
-function wholePage(title: string, body: string, policy = INSIGHT_PAGE_POLICY, script = ''): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="content-security-policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<meta name="robots" content="noindex">
-<title>${title}</title>
-<style>${PAGE_STYLE}</style>
-</head>
-<body>
-${body}
-${script === '' ? '' : `<script>${script}</script>\n`}</body>
-</html>
-`
-}
-
-function footer(insight: PageInsight): string {
-  const parts = [
-    `Template ${insight.template_id}, version ${insight.template_version}`,
-    ...(insight.insight_id === '' ? [] : [`Insight ${insight.insight_id}`]),
-    insight.created_at,
-  ]
-  return `<footer>${escapeHtml(parts.join(' · '))}</footer>`
 }

@@ -3,7 +3,7 @@
  * diagnosis that all methods share and the doubts that follow from it.
  */
 import type { Doubt } from '@assay/model/insight'
-import Type from 'typebox'
+import { Type } from '@assay/model/schema'
 import type { MethodContext, Relation } from '../methods/shared/method.ts'
 import { count } from '../methods/shared/sentence.ts'
 import { type Measure, measureOf } from '../verdicts/measure.ts'

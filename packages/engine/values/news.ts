@@ -3,7 +3,8 @@
  * known by its values in `news.key`; all else of it, such as p, may differ from run to run.
  */
 import type { Outcome } from '@assay/model/insight'
-import Type, { type TSchema } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { TSchema } from 'typebox'
 import { type FieldSchema, type Fields, outcomeSchema } from '../methods/shared/fields.ts'
 
 export interface News {

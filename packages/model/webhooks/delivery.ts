@@ -3,9 +3,9 @@
  *
  *   pending -> delivered | failed | canceled       (while pending it is claimed, tried, and waits for the next try)
  */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { EVENT_TYPES } from '../event.ts'
-import { nullable } from '../schema.ts'
+import { nullable, Type } from '../schema.ts'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'canceled'] as const
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]

@@ -2,8 +2,8 @@
  * A subscription: sends events to people by mail or chat. It is stored as a webhook of another kind, with the same
  * deliveries, retries, breaker and statistics; only the target and the text differ.
  */
-import Type, { type Static } from 'typebox'
-import { nullable } from '../schema.ts'
+import type { Static } from 'typebox'
+import { nullable, Type } from '../schema.ts'
 import { ReceiverFields, receiverView, type Webhook, type WebhookKind } from './webhook.ts'
 
 export const SUBSCRIPTION_KINDS = ['email', 'slack'] as const satisfies readonly WebhookKind[]

@@ -2,7 +2,7 @@
  * A webhook: an address that gets events, the types it gets, and its health. This file holds the rules: which events it
  * gets, when it is disabled, when the breaker opens. Mail and chat are webhooks of another kind (see subscription.ts).
  */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { AppError } from '../errors.ts'
 import {
   ENDING_EVENTS,
@@ -11,7 +11,7 @@ import {
   type FailingEventData,
   type TriedDelivery,
 } from '../event.ts'
-import { nullable } from '../schema.ts'
+import { nullable, Type } from '../schema.ts'
 
 export const WEBHOOK_STATUSES = ['enabled', 'disabled'] as const
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number]

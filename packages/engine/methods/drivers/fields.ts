@@ -1,5 +1,5 @@
 /** The causes of a change in an outcome. */
-import Type from 'typebox'
+import { Type } from '@assay/model/schema'
 import { cell, number, rowsWith, text } from '../shared/fields.ts'
 
 export const CAUSES = rowsWith({

@@ -1,5 +1,6 @@
 /** The options of drivers. */
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { MethodError } from '../shared/method.ts'
 import { Period } from '../shared/time/periods.ts'
 

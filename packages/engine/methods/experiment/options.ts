@@ -1,5 +1,6 @@
 /** The options of `experiment`. */
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { MethodError } from '../shared/method.ts'
 import { Shares } from '../shared/split.ts'
 

@@ -1,6 +1,7 @@
 /** The values of one series that stand out: the options that ask for them, and how they are judged. */
 import type { Doubt } from '@assay/model/insight'
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import type { FoundSeason } from '../../series/calendar-seasons.ts'
 import type { Time } from '../../series/load.ts'
 import { type ReadSeries, SERIES_OPTIONS } from '../../series/read.ts'

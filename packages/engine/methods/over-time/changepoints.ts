@@ -7,7 +7,8 @@
  * stand beside the change. The series travels (at most 50,000 times).
  */
 import type { Doubt, Grade } from '@assay/model/insight'
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { exactMean, squaredDeviations } from '../../numeric/exact.ts'
 import { exactSum } from '../../numeric/sum.ts'
 import { besideSeasons } from '../../series/beside-seasons.ts'

@@ -8,7 +8,8 @@
  * largest period. One row for each period and day is fetched (shared/time/periods.ts).
  */
 import type { Doubt, Grade } from '@assay/model/insight'
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { exactMean, variance } from '../../numeric/exact.ts'
 import { calendarSeasons } from '../../series/calendar-seasons.ts'
 import { chanceOfLastChange, LEAST_CHANGES } from '../../series/change.ts'

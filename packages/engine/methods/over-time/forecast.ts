@@ -7,7 +7,8 @@
  * series travels (at most 50,000 times).
  */
 import type { Doubt } from '@assay/model/insight'
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { type Column, stepAt } from '../../forecasting/design.ts'
 import { type Backtest, type Forecast, forecastSeries } from '../../forecasting/forecast-series.ts'
 import type { Ahead } from '../../forecasting/prediction.ts'

@@ -9,7 +9,8 @@
 
 import { MONTHS, WEEKDAYS } from '@assay/model/dates'
 import type { Doubt, Grade } from '@assay/model/insight'
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { exactMean, variance } from '../../numeric/exact.ts'
 import { type Decomposition, stl, stlOptions } from '../../numeric/smoothing/stl.ts'
 import { calendarSeasons } from '../../series/calendar-seasons.ts'

@@ -9,7 +9,8 @@
  * independent, or weakly correlated. The series travels (at most 50,000 times).
  */
 import type { Doubt, Grade } from '@assay/model/insight'
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { hamedRao, type MannKendall, mannKendall, seasonalMannKendall } from '../../numeric/mann-kendall.ts'
 import { theilSen } from '../../numeric/theil-sen.ts'
 import type { FoundSeason } from '../../series/calendar-seasons.ts'

@@ -1,6 +1,7 @@
 /** What association asks and answers, for two categories as for two numbers. */
 import type { Doubt } from '@assay/model/insight'
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { type Meanings, measureOf } from '../../verdicts/measure.ts'
 
 export const NUMBERS = ['pearson', 'spearman', 'kendall', 'partial', 'partial_spearman'] as const

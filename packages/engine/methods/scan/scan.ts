@@ -8,7 +8,7 @@
  * parts are compared with (shares.ts), so an anomaly and its explanation have one expectation. At most 400,000 rows travel.
  */
 import type { Cell, Doubt, Outcome } from '@assay/model/insight'
-import Type from 'typebox'
+import { Type } from '@assay/model/schema'
 import { judgeTogether } from '../../series/spikes/spikes.ts'
 import { doubt, gradeOf, stopped, verdict } from '../../verdicts/verdict.ts'
 import { CAUSES } from '../drivers/fields.ts'

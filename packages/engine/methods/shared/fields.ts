@@ -3,7 +3,8 @@
  * guide and the editors' schema list it, and a test holds each method's outcomes to it. Any value may be null: too little data.
  */
 import { GRADES } from '@assay/model/insight'
-import Type, { type TSchema } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { TSchema } from 'typebox'
 import { CODE_NAMES } from '../../verdicts/codes.ts'
 
 /** The fields of an outcome, of an object or of one row, by name. */

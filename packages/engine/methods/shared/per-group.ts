@@ -5,7 +5,8 @@
  * A method with `scan` takes a list of columns, too, and then gives one outcome over the segments of all.
  */
 import type { Doubt, Grade, Outcome } from '@assay/model/insight'
-import Type, { type TSchema } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { TSchema } from 'typebox'
 import { meaningOf } from '../../metrics/meaning.ts'
 import { leftOut } from '../../verdicts/common-doubts.ts'
 import { measureOf } from '../../verdicts/measure.ts'

@@ -1,6 +1,7 @@
 /** Whether the sizes of the arms of a test are what was planned. */
 import type { Doubt } from '@assay/model/insight'
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { chiSquareUpper } from '../../numeric/distributions.ts'
 import { doubt } from '../../verdicts/verdict.ts'
 import { brief, quoted } from '../../verdicts/words.ts'

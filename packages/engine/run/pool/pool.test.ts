@@ -391,7 +391,7 @@ test('what a child has compiled is kept for the next, although it is killed', as
   await rm(cache, { recursive: true })
 })
 
-test('a child loads what its task needs only: no HTTP client, no database, no drawing', async () => {
+test('a child loads what its task needs only: no HTTP client, no database, no drawing, no builder of schemas', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'assay-loaded-'))
   const list = path.join(folder, 'modules')
   const hook = `import { registerHooks } from 'node:module'; import { appendFileSync } from 'node:fs'
@@ -404,7 +404,17 @@ test('a child loads what its task needs only: no HTTP client, no database, no dr
   await once(child, 'exit')
   const loaded = readFileSync(list, 'utf8').split('\n')
   assert.ok(loaded.some((url) => url.includes('/language/interpreter.ts')))
-  const packages = ['undici', 'pg', 'mysql2', 'vega', 'vega-lite', '@resvg', 'fastify', 'nodemailer']
+  const packages = [
+    'undici',
+    'pg',
+    'mysql2',
+    'vega',
+    'vega-lite',
+    '@resvg',
+    'fastify',
+    'nodemailer',
+    'typebox',
+  ]
   for (const one of packages) assert.ok(!loaded.some((url) => url.includes(`/node_modules/${one}/`)), one)
   await rm(folder, { recursive: true })
 })

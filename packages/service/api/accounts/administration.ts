@@ -4,8 +4,8 @@
  */
 
 import { AppError, notFound } from '@assay/model/errors'
+import { Type } from '@assay/model/schema'
 import { DEFAULT_WORKSPACE, type Principal, SCOPES } from '@assay/model/token'
-import Type from 'typebox'
 import type { Services } from '../dependencies.ts'
 
 export const WorkspaceId = Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,62}$' })

@@ -2,8 +2,8 @@
 
 import { iso } from '@assay/model/clock'
 import { notFound } from '@assay/model/errors'
+import { Type } from '@assay/model/schema'
 import { Token } from '@assay/model/token'
-import Type from 'typebox'
 import { hashToken, newToken } from '../../runtime/secrets.ts'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'

@@ -1,8 +1,8 @@
 /** Operations on users. A deleted user's jobs and webhooks stay; the tokens are revoked. */
 
 import { AppError, notFound } from '@assay/model/errors'
+import { Type } from '@assay/model/schema'
 import { User } from '@assay/model/token'
-import Type from 'typebox'
 import { hashPassword } from '../../runtime/secrets.ts'
 import { LIMIT_DEFAULT, Name, pageOf, pageQuery } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'

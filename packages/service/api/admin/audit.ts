@@ -1,7 +1,7 @@
 /** Reads the audit trail. */
 
 import { ACTIONS, AuditRecord } from '@assay/model/audit'
-import Type from 'typebox'
+import { Type } from '@assay/model/schema'
 import { administered, OfWorkspace } from '../accounts/administration.ts'
 import { LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'

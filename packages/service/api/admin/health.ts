@@ -1,7 +1,7 @@
 /** Health and metrics, which every node serves whatever its roles. */
 import { timingSafeEqual } from 'node:crypto'
 import { AppError } from '@assay/model/errors'
-import Type from 'typebox'
+import { Type } from '@assay/model/schema'
 import { hashToken } from '../../runtime/secrets.ts'
 import { operation } from '../http/operation.ts'
 import { diskOf, soon } from './gauges.ts'

@@ -1,7 +1,7 @@
 /** What the operator reads of the service: its nodes, its settings and its queue. */
 
 import { JOB_STATUSES } from '@assay/model/job'
-import Type from 'typebox'
+import { Type } from '@assay/model/schema'
 import { requireOperator } from '../accounts/administration.ts'
 import { pageOf, Time, whole } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'

@@ -9,7 +9,8 @@ import { sourceOf } from '@assay/engine/reading/lookup'
 import { TaskError } from '@assay/engine/run/pool'
 import { AppError, notFound } from '@assay/model/errors'
 import { mediaTypeOf, normalPath, StoredFile, vetUploadPath } from '@assay/model/file'
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import {
   type Arrival,
   type ByteRange,

@@ -1,6 +1,7 @@
 /** How an upload was read, as its answer tells it: the schemas of what the reader of tables in text finds. */
 import type { FoundColumn, FoundDialect } from '@assay/model/dialect'
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 
 const Sure = Type.Enum(['declared', 'settled', 'likely'], {
   description: 'settled: by the bytes, or by a value that fits one reading only; likely: by what is usual',

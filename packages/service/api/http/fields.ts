@@ -1,5 +1,6 @@
 /** The fields that many operations share: ids, times, pages. */
-import Type, { type TObject, type TProperties, type TSchema } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { TObject, TProperties, TSchema } from 'typebox'
 
 /** A UUID. Validation removes JSON's quotes around it first (validate.ts). */
 export const Id = Type.String({ format: 'uuid', description: "A UUID; JSON's quotes around it are accepted" })

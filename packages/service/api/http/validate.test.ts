@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CONNECTION_NAME } from '@assay/model/connection'
+import { Type } from '@assay/model/schema'
 import { TEMPLATE_ID } from '@assay/model/template'
 import * as fc from 'fast-check'
-import Type from 'typebox'
 import { Id, Time } from './fields.ts'
 import { invalid, queryValidator, textFaults, validator } from './validate.ts'
 

@@ -4,9 +4,10 @@ import type { FoundTemplate } from '@assay/engine/reading/lookup'
 import { type FieldError, notFound } from '@assay/model/errors'
 import { uuidFor } from '@assay/model/ids'
 import { JOB_STATUSES, type JobStatus } from '@assay/model/job'
+import { Type } from '@assay/model/schema'
 import type { Principal } from '@assay/model/token'
 import type { NewJob } from '@assay/store/store'
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import type { Services } from '../dependencies.ts'
 import { Id, Name } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
@@ -47,7 +48,10 @@ const Outcome = Type.Object({
   errors: ItemFaults,
 })
 
-const CheckInput = Type.Pick(BatchInput, ['template_id', 'items'])
+const CheckInput = Type.Object({
+  template_id: BatchInput.properties.template_id,
+  items: BatchInput.properties.items,
+})
 
 /** Converts the variables of each item, or finds their faults. */
 async function convertItems(

@@ -6,7 +6,7 @@
  */
 import { Readable } from 'node:stream'
 import { isFinal, type Job, type Move } from '@assay/model/job'
-import Type from 'typebox'
+import { Type } from '@assay/model/schema'
 import type { Services } from '../dependencies.ts'
 import { principalOf } from '../http/auth.ts'
 import { Id } from '../http/fields.ts'

@@ -2,8 +2,8 @@
 
 import { notFound } from '@assay/model/errors'
 import { isFinal, JOB_STATUSES, type Job, JobView, jobView } from '@assay/model/job'
+import { Type } from '@assay/model/schema'
 import type { Principal } from '@assay/model/token'
-import Type from 'typebox'
 import type { Services } from '../dependencies.ts'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
 import { preferred } from '../http/negotiate.ts'

@@ -4,7 +4,7 @@
  */
 
 import type { Drawing } from '@assay/engine/pages/chart-figure'
-import { plainInsightPage } from '@assay/engine/pages/insight-page'
+import { plainInsightPage } from '@assay/engine/pages/plain-page'
 import type { Pool } from '@assay/engine/run/pool'
 import type { Clock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'

@@ -14,7 +14,7 @@ import {
   READ_CHART_FORMS,
   type ReadChartForm,
 } from '@assay/model/insight'
-import Type from 'typebox'
+import { Type } from '@assay/model/schema'
 import { Id } from '../http/fields.ts'
 import { matchesTag, preferred } from '../http/negotiate.ts'
 import { type Call, operation } from '../http/operation.ts'

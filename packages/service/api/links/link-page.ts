@@ -4,10 +4,10 @@
  * deleted insights, get the same answer.
  */
 
-import { INSIGHT_PAGE_POLICY, plainPage } from '@assay/engine/pages/insight-page'
+import { INSIGHT_PAGE_POLICY, plainPage } from '@assay/engine/pages/plain-page'
 import { AppError } from '@assay/model/errors'
+import { Type } from '@assay/model/schema'
 import type { FastifyReply } from 'fastify'
-import Type from 'typebox'
 import { hashToken } from '../../runtime/secrets.ts'
 import { linkRecord } from '../admin/audit-trail.ts'
 import type { Services } from '../dependencies.ts'

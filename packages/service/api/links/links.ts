@@ -2,7 +2,7 @@
 
 import { notFound } from '@assay/model/errors'
 import { LINK_SECONDS, Link, linkAddress } from '@assay/model/link'
-import Type from 'typebox'
+import { Type } from '@assay/model/schema'
 import { hashToken, newLinkSecret } from '../../runtime/secrets.ts'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery } from '../http/fields.ts'
 import { type Call, operation } from '../http/operation.ts'

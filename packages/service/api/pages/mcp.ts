@@ -5,9 +5,9 @@
 import { Readable } from 'node:stream'
 import { type Client, createClient } from '@assay/client'
 import { AppError } from '@assay/model/errors'
+import { Type } from '@assay/model/schema'
 import type { McpHttpHandler } from '@modelcontextprotocol/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import Type from 'typebox'
 import { operation } from '../http/operation.ts'
 import { hasMany } from '../http/validate.ts'
 

@@ -8,7 +8,7 @@ import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { ERRORS, JOB_ERRORS, notFound } from '@assay/model/errors'
-import Type from 'typebox'
+import { Type } from '@assay/model/schema'
 import { type Call, operation } from '../http/operation.ts'
 import { type Asset, assetOf, sendAsset } from './assets.ts'
 

@@ -18,9 +18,9 @@ import {
   scheduleView,
   type Timing,
 } from '@assay/model/schedule'
-import { nullable } from '@assay/model/schema'
+import { nullable, Type } from '@assay/model/schema'
 import type { NewSchedule, SchedulePatch } from '@assay/store/contract/schedules'
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
 import { type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'

@@ -2,7 +2,7 @@
 
 import type { FieldError } from '@assay/model/errors'
 import { LINK_SECONDS } from '@assay/model/link'
-import { nullable } from '@assay/model/schema'
+import { nullable, Type } from '@assay/model/schema'
 import {
   isMailAddress,
   RECIPIENTS_MOST,
@@ -10,7 +10,7 @@ import {
   type SubscriptionKind,
 } from '@assay/model/subscription'
 import type { Targets } from '@assay/net/target'
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { Name } from '../http/fields.ts'
 import { PaceInput, urlFaults, WebhookChange, WebhookInput } from '../webhooks/webhook-input.ts'
 

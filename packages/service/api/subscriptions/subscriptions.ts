@@ -5,6 +5,7 @@
 
 import { AppError, notFound } from '@assay/model/errors'
 import { LINK_SECONDS } from '@assay/model/link'
+import { Type } from '@assay/model/schema'
 import {
   hiddenUrl,
   SUBSCRIPTION_KINDS,
@@ -15,7 +16,6 @@ import {
 } from '@assay/model/subscription'
 import { WEBHOOK_STATUSES, type Webhook } from '@assay/model/webhook'
 import type { WebhookPatch } from '@assay/store/store'
-import Type from 'typebox'
 import { fingerprint } from '../../runtime/secrets.ts'
 import { openTarget, sealTarget } from '../../webhooks/target.ts'
 import type { Services } from '../dependencies.ts'

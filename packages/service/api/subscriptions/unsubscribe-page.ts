@@ -4,10 +4,10 @@
  * unsubscribes, and so does the one click of a mail program (RFC 8058).
  */
 
-import { FORM_PAGE_POLICY, plainPage } from '@assay/engine/pages/insight-page'
+import { FORM_PAGE_POLICY, plainPage } from '@assay/engine/pages/plain-page'
+import { Type } from '@assay/model/schema'
 import { type Target, UNSUBSCRIBE_CONTEXT } from '@assay/model/subscription'
 import type { FastifyReply } from 'fastify'
-import Type from 'typebox'
 import { openTarget, sealTarget } from '../../webhooks/target.ts'
 import { linkRecord } from '../admin/audit-trail.ts'
 import type { Services } from '../dependencies.ts'

@@ -11,7 +11,7 @@ import {
 } from '@assay/model/delivery'
 import { notFound } from '@assay/model/errors'
 import { EVENT_TYPES } from '@assay/model/event'
-import Type from 'typebox'
+import { Type } from '@assay/model/schema'
 import { Id, LIMIT_DEFAULT, pageOf, pageQuery, Time } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'

@@ -1,7 +1,7 @@
 /** Events by cursor, for clients that cannot receive webhooks, and the catalogue of event types. */
 
 import { EVENT_DATA, EVENT_TYPES, Event, type EventType } from '@assay/model/event'
-import Type from 'typebox'
+import { Type } from '@assay/model/schema'
 import { LIMIT_DEFAULT, pageOf, pageQuery } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
 import { plainSchema } from '../http/plain-schema.ts'

@@ -2,7 +2,7 @@
 
 import type { FieldError } from '@assay/model/errors'
 import { EVENT_TYPES } from '@assay/model/event'
-import { nullable } from '@assay/model/schema'
+import { nullable, Type } from '@assay/model/schema'
 import {
   HEADERS_MOST,
   type HeaderChange,
@@ -11,7 +11,7 @@ import {
   SIGNATURES,
 } from '@assay/model/webhook'
 import { type Targets, vetUrl } from '@assay/net/target'
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { fingerprint, type SecretBox } from '../../runtime/secrets.ts'
 import { Name } from '../http/fields.ts'
 

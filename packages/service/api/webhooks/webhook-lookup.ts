@@ -1,9 +1,10 @@
 /** Finds the webhook or the subscription that a path names. */
 
 import { notFound } from '@assay/model/errors'
+import { Type } from '@assay/model/schema'
 import { SUBSCRIPTION_KINDS } from '@assay/model/subscription'
 import type { Webhook, WebhookKind } from '@assay/model/webhook'
-import Type from 'typebox'
+import type { TProperties } from 'typebox'
 import { Id } from '../http/fields.ts'
 import type { Call } from '../http/operation.ts'
 
@@ -21,7 +22,7 @@ export const WebhookPath = Type.Object({ webhook_id: Id })
 export const SubscriptionPath = Type.Object({ subscription_id: Id })
 
 /** The parameters of a path: the id of the family's noun, and `rest`. */
-export function pathOf<Rest extends Type.TProperties>({ noun }: Family, rest: Rest) {
+export function pathOf<Rest extends TProperties>({ noun }: Family, rest: Rest) {
   return Type.Object({ [`${noun}_id`]: Id, ...rest })
 }
 

@@ -2,6 +2,7 @@
 
 import { Attempt, DeliveryView } from '@assay/model/delivery'
 import { AppError, notFound } from '@assay/model/errors'
+import { Type } from '@assay/model/schema'
 import { newSigningSecret } from '@assay/model/signature'
 import {
   type SignatureVersion,
@@ -12,7 +13,6 @@ import {
   webhookView,
 } from '@assay/model/webhook'
 import type { WebhookPatch } from '@assay/store/store'
-import Type from 'typebox'
 import type { SecretBox } from '../../runtime/secrets.ts'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'

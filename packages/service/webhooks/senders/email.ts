@@ -4,8 +4,8 @@
  * the message is sent twice, with the same Message-ID.
  */
 
-import { plainBody } from '@assay/engine/pages/insight-page'
 import { type Message, mailMarkdown, mailText } from '@assay/engine/pages/mail-page'
+import { plainBody } from '@assay/engine/pages/plain-page'
 import type { DrawTask, RenderTask } from '@assay/engine/run/protocol'
 import { iso } from '@assay/model/clock'
 import type { Attempt } from '@assay/model/delivery'

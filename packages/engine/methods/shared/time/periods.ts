@@ -7,7 +7,8 @@
 
 import { dayInZone, dayNumber, dayText, periodAfter, periodLabel } from '@assay/model/dates'
 import type { Doubt } from '@assay/model/insight'
-import Type, { type Static } from 'typebox'
+import { Type } from '@assay/model/schema'
+import type { Static } from 'typebox'
 import { opening } from '../../../verdicts/measure.ts'
 import { dayInWords, periodInWords } from '../../../verdicts/times.ts'
 import { doubt } from '../../../verdicts/verdict.ts'
