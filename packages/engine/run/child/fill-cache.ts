@@ -4,9 +4,9 @@
  */
 import { flushCompileCache } from 'node:module'
 import { drawChart } from '../../charts/drawing/draw.ts'
-import './child.ts'
-import './render-html.ts'
 
+await import('./child.ts')
+await import('./render-html.ts')
 await drawChart({
   data: { values: [{ day: '2000-01-01', n: 1 }] },
   mark: 'bar',
