@@ -1,6 +1,6 @@
 /**
  * Builders of JSON Schemas whose TypeScript types are typebox's. The functions are made here, because typebox's own are 373
- * modules, which every process would load (docs/decisions/0083-builders-of-schemas.md).
+ * modules, which every process would load (docs/decisions/0085-builders-of-schemas.md).
  */
 import type {
   TEnum,
