@@ -56,20 +56,16 @@ export const SERVE: Command = {
     const app = await startApp({ config: resolved.config, settings: describeConfig(resolved), log })
     const { home, roles } = resolved.config
     const local = roles.includes('api') ? await makeLocalToken(app.store, home) : null
-    const found = local && {
-      file: await writeServerFile(
-        home,
-        { url: app.url, pid: process.pid, token: local.token },
-        call.environment,
-      ),
-    }
-    if (found?.file === null)
+    const file = local
+      ? await writeServerFile(home, { url: app.url, pid: process.pid, token: local.token }, call.environment)
+      : null
+    if (local && file === null)
       log.warn('commands on this machine need ASSAY_URL and ASSAY_TOKEN: the user has no folder of his own')
     out(banner(app.url, resolved, app.firstToken))
     log.info({ url: app.url, roles, ready_ms: Math.round(performance.now()) }, 'ready')
     await Promise.race([aborted(call.signal), app.done])
     say('Stopping: running jobs may finish. Once more stops at once.')
-    if (found?.file) await removeServerFile(found.file)
+    if (file !== null) await removeServerFile(file)
     await local?.remove()
     await app.stop()
     return EXIT.ok

@@ -54,7 +54,7 @@ export const clickhouse: Kind = {
   async probe(options) {
     const client = new Client(options)
     try {
-      const privileges = await refuseOrTell(client, options.connection)
+      const privileges = await acceptedRights(client, options.connection)
       const body = await client.send(
         "select version(), toString(getSetting('readonly'))",
         'JSONCompactEachRow',
@@ -74,8 +74,8 @@ export const clickhouse: Kind = {
   },
 }
 
-/** What the user can do beyond reading. Throws SourceError if that is not accepted. */
-async function refuseOrTell(client: Client, connection: OpenConnection): Promise<string[]> {
+/** Asks what the user can do beyond reading. Throws SourceError if that is not accepted. */
+async function acceptedRights(client: Client, connection: OpenConnection): Promise<string[]> {
   const body = await client.send('SHOW GRANTS', 'TabSeparatedRaw')
   const privileges = privilegesOf((await body.text()).split('\n'))
   refusePrivileged(connection, privileges)
@@ -197,7 +197,7 @@ class ClickhouseReader implements Reader {
   async schema(): Promise<RemoteColumn[]> {
     const { query } = this.#options
     requireSelect(query.sql)
-    await refuseOrTell(this.#client, this.#options.connection)
+    await acceptedRights(this.#client, this.#options.connection)
     const body = await this.#send(
       `DESCRIBE TABLE (\n${query.sql.replace(/[;\s]+$/, '')}\n)`,
       'JSONCompactEachRow',

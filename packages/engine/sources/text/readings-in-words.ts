@@ -1,21 +1,8 @@
 /** A value of two readings, told so that a reader sees the difference: "1 February 2023", "1,234". */
+import { MONTHS } from '@assay/model/dates'
+import { fullYear } from './values.ts'
 
 export type Order = 'dmy' | 'mdy' | 'ymd'
-
-const MONTHS = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-]
 
 const NAMES: Record<Order, string> = { dmy: 'day first', mdy: 'month first', ymd: 'year first' }
 
@@ -32,13 +19,7 @@ export interface Day {
 export function readDate(text: string, order: Order): Day {
   const numbers = /^(\d+)\D(\d+)\D(\d+)/.exec(text)!.slice(1).map(Number)
   const part = (name: string): number => numbers[order.indexOf(name)]!
-  const year = part('y')
-  // As strptime reads two digits.
-  return {
-    year: year >= 100 ? year : year >= 69 ? 1900 + year : 2000 + year,
-    month: part('m'),
-    day: part('d'),
-  }
+  return { year: fullYear(part('y')), month: part('m'), day: part('d') }
 }
 
 export function dateInWords({ year, month, day }: Day): string {

@@ -132,7 +132,8 @@ function dateOf(text: string): Reading | null {
 }
 
 /** As strptime reads two digits: from 69 on those of the last century. */
-const fullYear = (year: number): number => (year >= 100 ? year : year >= 69 ? 1900 + year : 2000 + year)
+export const fullYear = (year: number): number =>
+  year >= 100 ? year : year >= 69 ? 1900 + year : 2000 + year
 
 function ordersOf(first: number, middle: number, last: number, year: number): number {
   const y = fullYear(last)

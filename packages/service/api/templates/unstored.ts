@@ -34,7 +34,7 @@ function findingsOf(result: RunResult): Findings {
     case 'crashed':
       throw new AppError('preview_failed', `worker_lost: ${result.detail}`)
     case 'stopped':
-      throw new AppError('stopping', 'The preview was stopped: try again.')
+      throw new AppError('stopping', 'The run was stopped: try again.')
   }
 }
 
