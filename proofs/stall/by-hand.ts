@@ -421,6 +421,24 @@ function shapedSources(): Entry[] {
   ])
 }
 
+/** As many lines of a dialect as a draft takes, each as long as it may be. */
+function draftEntries(): Entry[] {
+  const lines = {
+    values: `missing: [${'a, '.repeat(125)}a]`,
+    columns: `columns: {${Array.from({ length: 18 }, (_, index) => `k${index}: {dates: dmy}`).join(', ')}}`,
+    brackets: '['.repeat(400),
+  }
+  return Object.entries(lines).map(([name, line]) => ({
+    name: `draft with lines of ${name}`,
+    method: 'POST',
+    target: '/v1alpha/drafts',
+    headers: json,
+    body: Buffer.from(
+      JSON.stringify({ file: 'sample/us-births.csv', dialect: Array.from({ length: 40 }, () => line) }),
+    ),
+  }))
+}
+
 export function entriesByHand(stored: Stored): Entry[] {
   const sources = { ...yamlSources(), ...proseSources() }
   return [
@@ -434,5 +452,6 @@ export function entriesByHand(stored: Stored): Entry[] {
     ...cronEntries(),
     ...readingEntries(stored),
     ...shapedSources(),
+    ...draftEntries(),
   ]
 }

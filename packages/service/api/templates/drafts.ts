@@ -9,7 +9,9 @@ import { type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 import { noteReading, runUnstored } from './unstored.ts'
 
-const Line = Type.String({ minLength: 1, maxLength: 2000 })
+/** Lines are parsed as YAML at once: all that a request may send takes about 50 ms. */
+const LINES_MOST = 40
+const Line = Type.String({ minLength: 1, maxLength: 400 })
 
 const Wanted = Type.Object({
   file: Type.String({
@@ -20,7 +22,7 @@ const Wanted = Type.Object({
   }),
   dialect: Type.Optional(
     Type.Array(Line, {
-      maxItems: 100,
+      maxItems: LINES_MOST,
       description:
         'Lines of the source that say how the file is read, such as `dates: dmy` or `columns: { due: { dates: mdy } }`; they settle questions',
     }),
