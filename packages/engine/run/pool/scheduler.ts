@@ -36,8 +36,11 @@ const NAMES = { preview: 'previews', small: 'checks, descriptions, drawings and 
 /** Processes that jobs and previews share. */
 const sharedBy = (size: number): number => Math.max(2, size)
 
-/** The most processes of a pool that runs `size` jobs at a time. */
-export const processesOf = (size: number): number => sharedBy(size) + 1
+/**
+ * The most processes of a pool that runs `size` jobs at a time. One more than run at a time: a process serves one workspace,
+ * so the next one starts while the others still work.
+ */
+export const processesOf = (size: number): number => sharedBy(size) + 2
 
 /** `cap`: its name in docs/operating.md. */
 function busy(queue: 'preview' | 'small', cap: string, most: number): AppError {
