@@ -35,6 +35,8 @@ export interface Backtest {
   coverage: number
   /** By how much the intervals are widened. */
   widened: number
+  /** The model errs by almost nothing beside the spread of the values: no other can err less. */
+  exact: boolean
 }
 
 export interface Forecast {
@@ -52,6 +54,8 @@ const CLEARLY = 0.9
 /** How little a level must err beside the series without it: of few values the backtest says less than the test that found it. */
 const LEVELS_ERR = { few: 1.02, many: 1 }
 const FEW = 60
+/** Errors below this share of the distance from the least to the largest value are told as none. */
+const EXACT = 1e-3
 const PREFERRED = ['ets', 'both', 'three', 'line']
 
 export function forecastSeries(question: Question): Forecast {
@@ -203,6 +207,7 @@ function backtest(question: Question, known: Known, back: (ahead: Ahead[]) => Ah
       known: n,
       mase: mase(model),
       naive: mase('naive'),
+      exact: mase(model) * scale <= EXACT * spanOf(values),
       coverage: own.inside / own.count,
       widened: wideningOf(own.shares, Math.max(1, span / Math.min(horizon, span))),
     },
@@ -236,6 +241,14 @@ function wideningOf(shares: readonly number[], stretches: number): number {
   const factor = Math.max(1, sorted[Math.min(sorted.length - 1, Math.ceil(0.95 * (sorted.length + 1)) - 1)]!)
   const trust = stretches / (stretches + OWN)
   return factor ** trust
+}
+
+function spanOf(values: readonly number[]): number {
+  const [least, most] = values.reduce(
+    ([low, high], value) => [Math.min(low, value), Math.max(high, value)],
+    [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
+  )
+  return most - least
 }
 
 function naiveScale(values: readonly number[], period: number, end: number): number {

@@ -106,6 +106,34 @@ test('days are on, months are in', async () => {
   assert.match(summary, /highest on Sunday, .* lowest on Monday/)
 })
 
+test('two years of weeks show a year', async () => {
+  const weeks = await relation(
+    "select date '2022-01-03' + 7 * k::int as t, 100 + 20 * sin(k * 2 * pi() / 52.18) as v from range(104) r(k)",
+  )
+  const { grade, summary } = await outcomeOf(METHODS.seasonality!, weeks, { time: 't', value: 'v' })
+  assert.equal(grade, 'firm')
+  assert.match(summary, /clearly a yearly season/)
+})
+
+test('several periods to come are left out in one sentence', async () => {
+  const table = await relation(
+    "select date '2025-01-01' + interval (k) month as t, 10 + k % 3 as v from range(24) r(k)",
+  )
+  const { caveats } = await outcomeOf(METHODS.compare!, table, { time: 't', value: 'v' })
+  const said = caveats.filter(({ code }) => code === 'period_partial').map(({ says }) => says)
+  assert.deepEqual(said, [
+    '12 months from January 2026 to December 2026 are not over yet. They are left out.',
+  ])
+})
+
+test('no value of a series without noise is called the farthest', async () => {
+  const { headline } = await outcomeOf(METHODS.anomalies!, await months('1e9 + k % 2'), {
+    time: 't',
+    value: 'v',
+  })
+  assert.equal(headline, 'No value of v stands out.')
+})
+
 test('drivers tell no share of a base of the other sign', async () => {
   const table = await relation(
     "select * from (values ('b', 'x', -10), ('b', 'y', 2), ('a', 'x', 5), ('a', 'y', 3)) r(s, g, v)",

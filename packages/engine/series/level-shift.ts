@@ -8,6 +8,7 @@
  */
 import { fUpper } from '../numeric/distributions.ts'
 import { evenWeights } from './even-weights.ts'
+import { centred } from './persistence/centre.ts'
 import { normalScores } from './persistence/normal-scores.ts'
 import {
   factorAt,
@@ -42,10 +43,11 @@ const ROUNDING = 1e-20
  * series otherwise, without a constant.
  */
 export function strongestShift(
-  values: readonly number[],
+  given: readonly number[],
   base: readonly (readonly number[])[],
   alpha = Number.POSITIVE_INFINITY,
 ): LevelShift | null {
+  const values = centred(given)
   const n = values.length
   const edge = Math.max(LEAST, Math.round(EDGE * n))
   if (n < 3 * edge || n < 2 * base.length + 8) return null

@@ -1,5 +1,6 @@
 /** Whether a series rises or falls: its line beside its seasons, under errors as persistent as a random walk. */
 import { evenWeights } from './even-weights.ts'
+import { centred } from './persistence/centre.ts'
 import { normalScores } from './persistence/normal-scores.ts'
 import { type PersistentFit, persistentRegression } from './persistence/persistent-regression.ts'
 import { lineColumn, seasonColumns } from './seasons.ts'
@@ -12,11 +13,12 @@ const ALPHA = 0.05
  * it: a spread that jumps near an end looks like one. An interval of a line that is not told holds 0.
  */
 export function judgeLine(
-  values: readonly number[],
+  given: readonly number[],
   rows: readonly number[],
   seasons: readonly { period: number }[],
 ): PersistentFit | null {
-  if (values.every((value) => value === values[0])) return null
+  if (given.every((value) => value === given[0])) return null
+  const values = centred(given)
   const line = [lineColumn(rows)]
   const base = [values.map(() => 1), ...seasons.flatMap(({ period }) => seasonColumns(rows, period))]
   const plain = persistentRegression(values, base, line)

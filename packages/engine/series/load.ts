@@ -12,6 +12,9 @@ import { doubt } from '../verdicts/verdict.ts'
 
 export const MAX_POINTS = 50_000
 
+/** Microseconds. */
+const HOUR = 3_600_000_000
+
 export type Time = string | number
 
 export interface Series {
@@ -27,8 +30,8 @@ export interface Series {
 }
 
 /**
- * `time_zone`: where every moment of a column with a zone is a local midnight there, the series is one of local dates, so
- * that days, weeks and months follow the local calendar.
+ * `time_zone`: where the moments of a column with a zone are local midnights there, the series is one of local dates, so
+ * that days, weeks and months follow the local calendar. Clocks that were not moved for summer time miss the midnight by an hour.
  */
 export async function loadSeries(
   table: Relation,
@@ -92,11 +95,20 @@ export async function loadSeries(
   }
 }
 
-/** SQL of the column's local times if every one of them is a midnight; else null. */
+/**
+ * SQL of the column's local midnights; null if it has other times. Up to half of them may lie an hour beside midnight,
+ * as those do whose clock was not moved for summer time, if no two come to the same day.
+ */
 async function localDates(table: Relation, name: string, time_zone: string): Promise<string | null> {
   const local = `timezone('${time_zone.replaceAll("'", "''")}', ${name})`
+  const nearest = `date_trunc('day', ${local} + interval 12 hour)`
   const [row] = await table.query(
-    `select count(*) as n from ${table.relation} where isfinite(${name}) and ${local} <> date_trunc('day', ${local})`,
+    `select count(*) as n, count(*) filter (away = 0) as exact, coalesce(max(away), 0) as most,
+       count(distinct moment) as moments, count(distinct day) as days
+     from (select ${name} as moment, ${nearest} as day, abs(epoch_us(${local}) - epoch_us(${nearest})) as away
+       from ${table.relation} where isfinite(${name}))`,
   )
-  return row!.n === 0 ? local : null
+  const { n, exact, most, moments, days } = row as Record<'n' | 'exact' | 'most' | 'moments' | 'days', number>
+  if (exact === n) return local
+  return most <= HOUR && 2 * exact >= n && moments === days ? nearest : null
 }

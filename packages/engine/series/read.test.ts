@@ -95,6 +95,31 @@ test('local midnights of a zone with daylight saving are days of that zone', asy
   assert.deepEqual([local.diagnosis.first, local.diagnosis.last], ['2024-03-01', '2024-04-29'])
 })
 
+test('midnights of a clock that was not moved for summer time are days, and evenings are not', async () => {
+  const at = (moment: string, n = 60) =>
+    relation(
+      `select timezone('UTC', (date '2024-02-12' + i::int)::timestamp) + ${moment} as t, i % 7 as v from range(${n}) t(i)`,
+    )
+  const zone = { time_zone: 'Europe/Berlin' }
+  // 23:00 in UTC is midnight in Berlin in winter, and an hour after it from 31 March on.
+  const { diagnosis, series } = await read(await at("interval '-1 hour'"), {}, zone)
+  assert.deepEqual([diagnosis.step, diagnosis.first, diagnosis.last], ['day', '2024-02-12', '2024-04-11'])
+  assert.equal(series.times.length, 60)
+  const once = await at("case when i = 40 then interval '-2 hours' else interval '-1 hour' end", 45)
+  assert.equal((await read(once, {}, zone)).diagnosis.first, '2024-02-12')
+  const evenings = await read(await at("interval '21 hours'", 40), {}, zone)
+  assert.equal(evenings.diagnosis.first, '2024-02-12T21:00:00Z')
+})
+
+test('a time whose value is missing is said to have no value, not to have no row', async () => {
+  const table = await relation(
+    `select date '2024-01-01' + i::int as t, case when i % 9 = 4 then null else i % 5 end as v from range(60) t(i)`,
+  )
+  const { doubts } = await read(table)
+  const { says } = doubts.find(({ code }) => code === 'days_missing')!
+  assert.equal(says, '7 days of 60 have no value. If no value means zero, write missing: zero.')
+})
+
 test('rows on a third of the days are days with gaps, called sparse, not a step of three days', async () => {
   const table = await relation(
     `select date '2024-01-01' + (i * 3 + i % 2)::int as t, 1.0 + i % 5 as v from range(60) t(i)`,

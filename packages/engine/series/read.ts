@@ -144,9 +144,13 @@ function doubtsOf(series: Series, grid: Grid, diagnosis: Diagnosis, options: Ser
   const { gaps } = diagnosis
   const step = stepName(grid.step) ?? (series.times.every(isYear) ? 'year' : 'time')
   if (gaps.n > 0) {
-    const gone = `${count(gaps.n, step)} of ${grid.times.length} ${gaps.n === 1 ? 'has' : 'have'} no row`
+    // A row without a number is a row: what is missing then is the value.
+    const what = series.doubts.some(({ code }) => code === 'rows_left_out') ? 'value' : 'row'
+    const gone = `${count(gaps.n, step)} of ${grid.times.length} ${gaps.n === 1 ? 'has' : 'have'} no ${what}`
     const zero = options.missing === 'zero'
-    const says = zero ? 'Each counts as zero (missing: zero).' : 'If no row means zero, write missing: zero.'
+    const says = zero
+      ? 'Each counts as zero (missing: zero).'
+      : `If no ${what} means zero, write missing: zero.`
     doubts.push(doubt('days_missing', `${gone}. ${says}`))
   }
   if (diagnosis.sparse)

@@ -4,7 +4,8 @@ import { levelChanges } from './level-changes.ts'
 import { strongestShift } from './level-shift.ts'
 import { judgeLine } from './line.ts'
 import { persistentRegression } from './persistence/persistent-regression.ts'
-import { findSeasons, lineColumn } from './seasons.ts'
+import { findSeasons, lineColumn, testSeason } from './seasons.ts'
+import { findSpikes } from './spikes/spikes.ts'
 
 const rowsOf = (n: number): number[] => Array.from({ length: n }, (_, row) => row)
 
@@ -138,4 +139,23 @@ test('a wave whose period is a little off has no changes of level', () => {
   const rows = rowsOf(1460)
   const wave = rows.map((row) => Number((100 + 20 * Math.sin((2 * Math.PI * row) / 365.25)).toFixed(3)))
   assert.deepEqual(levelChanges(wave, rows, [{ period: 365.2425 }]), [])
+})
+
+test('values far from zero are judged as the same values near zero', () => {
+  const rows = rowsOf(60)
+  const near = noise(60, 3).map((value, row) => value + (row >= 36 ? 4 : 0) + (row === 20 ? 20 : 0))
+  const judged = (values: readonly number[]) => [
+    judgeLine(values, rows, [])!.p,
+    testSeason(values, rows, 7)!.p,
+    ...levelChanges(values, rows, []).flatMap(({ index, p }) => [index, p]),
+    ...findSpikes(values, rows, [], 3, 0.05).spikes.flatMap(({ index, p }) => [index, p]),
+  ]
+  const expected = judged(near)
+  // A millionth of the values moves: without care its squares lose every digit, and all of noise is a season.
+  for (const level of [1e6, -1e8]) {
+    const found = judged(near.map((value) => level + value))
+    assert.equal(found.length, expected.length)
+    for (const [place, value] of found.entries())
+      assert.ok(Math.abs(value - expected[place]!) < 1e-4 * expected[place]! + 1e-9, `${level}: ${place}`)
+  }
 })

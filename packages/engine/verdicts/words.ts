@@ -15,23 +15,43 @@ const SIZES: [number, string][] = [
 /** Currencies that stand before their amount. */
 const CURRENCIES: Record<string, string> = { eur: '€', gbp: '£', jpy: '¥', usd: '$' }
 
+/** Beyond these a number is told by its power of ten. */
+const SMALLEST_PLAIN = 1e-6
+const LARGEST_PLAIN = 1e18
+/** Below it, and with nothing to compare it with, a number may be what rounding left. */
+const ROUNDING = 1e-12
+/** The part of a difference that matters below which a number is told as 0. */
+const NOTHING_BESIDE = 1e-3
+const RAISED: Record<string, string> = {
+  '-': '⁻',
+  ...Object.fromEntries(Array.from('⁰¹²³⁴⁵⁶⁷⁸⁹', (digit, value) => [String(value), digit])),
+}
+
 /**
  * A number of at most 3 significant digits, without a sign. `step` is the size of a difference that matters (a change, half an
- * interval): digits far below it are left out. "12.3", "1,230", "4.56 million", "0.00012".
+ * interval): digits far below it are left out, and a number far below it is 0. "12.3", "1,230", "4.56 million", "0.00012", "1.03 × 10⁻⁹".
  */
 export function brief(value: number, step?: number | null): string {
   const size = Math.abs(value)
   if (!Number.isFinite(size)) return 'an unknown amount'
-  if (size === 0) return '0'
-  if (size < 1e-6) return 'almost 0'
+  if (size === 0 || (step && size < Math.abs(step) * NOTHING_BESIDE)) return '0'
+  if (size < ROUNDING && !step) return 'almost 0'
   // Rounding the largest doubles up would leave their range.
   const rounded = size < 1e300 ? roundedBy(size, step) : size
   if (rounded === 0) return '0'
-  if (rounded >= 1e15) return `${trim((rounded / 1e12).toPrecision(SIGNIFICANT))} trillion`
+  if (rounded < SMALLEST_PLAIN || rounded >= LARGEST_PLAIN) return byPower(rounded)
+  if (rounded >= 1e15) return `${grouped(trim((rounded / 1e12).toPrecision(SIGNIFICANT)))} trillion`
   for (const [unit, name] of SIZES)
     if (rounded >= unit) return `${trim((rounded / unit).toPrecision(SIGNIFICANT))} ${name}`
   const decimals = Math.max(0, SIGNIFICANT - 1 - Math.floor(Math.log10(rounded)))
   return grouped(trim(rounded.toFixed(Math.min(decimals, 12))))
+}
+
+/** "1.03 × 10⁻⁹". */
+function byPower(size: number): string {
+  const [digits = '', power = ''] = size.toExponential(SIGNIFICANT - 1).split('e')
+  const raised = Array.from(String(Number(power)), (sign) => RAISED[sign]).join('')
+  return `${trim(digits)} × 10${raised}`
 }
 
 /** To 3 significant digits, or coarser where a fifteenth of `step` is. */
@@ -63,8 +83,8 @@ export const inPoints = (measure: Measure): boolean => isShare(measure) || measu
 /** A value of a measure: "9 minutes", "€1,230", "44.2 %", "below zero by 3 degrees" is "-3 degrees". */
 export function amount(value: number | null, measure: Measure, step?: number | null): string {
   if (value === null || !Number.isFinite(value)) return 'unknown'
-  const sign = value < 0 ? 'minus ' : ''
-  return sign + withUnit(Math.abs(value), measure, step)
+  const text = withUnit(Math.abs(value), measure, step)
+  return value < 0 && /[1-9]|almost/u.test(text) ? `minus ${text}` : text
 }
 
 /** The size of a change, without direction: "19 minutes", "3.4 points" of a share. */

@@ -16,7 +16,16 @@ import { seriesColumns } from '../shared/columns.ts'
 import { diagnosis as diagnosisField, number, rowsWith } from '../shared/fields.ts'
 import type { Method } from '../shared/method.ts'
 import { count, probability } from '../shared/sentence.ts'
-import { type Found, findPoints, METHOD, Options, POINT, periodsOf, stopOf } from './anomaly-points.ts'
+import {
+  type Found,
+  findPoints,
+  METHOD,
+  Options,
+  POINT,
+  type Point,
+  periodsOf,
+  stopOf,
+} from './anomaly-points.ts'
 
 const POINTS = rowsWith(POINT)
 
@@ -63,11 +72,16 @@ export const anomalies: Method = {
   },
 }
 
+/** What differs from what is expected by no more than arithmetic does is no farthest value. */
+const isRounding = ({ value, expected }: Point): boolean =>
+  value !== null && expected !== null && Math.abs(value - expected) <= 1e-9 * Math.abs(value)
+
 /** "On 18 June 2001 revenue was 500, far above the usual 90 to 110." */
 function headline({ measure, grid }: ReadSeries, found: Found): string {
   const { points } = found
   const farthest = found.farthest[0]
-  if (!farthest) return `No value of ${measure.label} stands out.`
+  if (!farthest || (points.length === 0 && isRounding(farthest)))
+    return `No value of ${measure.label} stands out.`
   const when = atTime(farthest.time, grid)
   const { value, low, high } = farthest
   const width = low === null || high === null ? null : (high - low) / 2

@@ -80,6 +80,17 @@ test('each period given is modelled or refused: one, several, none and one that 
   assert.equal((auto.periods as number[]).length, 2)
 })
 
+test('four years of a yearly wave without noise are forecast as a wave, not at their last value', async () => {
+  const wave = (k: number): number => 100 + 20 * Math.sin((2 * Math.PI * k) / 365)
+  const days = await relation(
+    "select date '2020-01-01' + k::int as t, 100 + 20 * sin(2 * pi() * k / 365) as v from range(1461) r(k)",
+  )
+  const outcome = await outcomeOf(METHODS.forecast!, days, { ...asked, period: 365, horizon: 180 })
+  assert.deepEqual([outcome.period, outcome.grade], [365, 'likely'])
+  for (const [step, { value }] of pointsOf(outcome).entries())
+    assert.ok(Math.abs(value - wave(1461 + step)) < 0.2, `${step}: ${value}`)
+})
+
 test('an unfinished last week is left out of a forecast of weeks', async () => {
   const weeks = await relation(
     "select date '2025-01-06' + 7 * k::int as t, case when k = 53 then 300 else 1350 + (k * 7919 % 13) end as v from range(54) r(k)",
@@ -104,6 +115,7 @@ test('too few values and constants are answered', async () => {
   const flat = await columnsOf({ t: [1, 2, 3, 4, 5, 6, 7, 8], v: [5, 5, 5, 5, 5, 5, 5, 5] })
   const constant = await outcomeOf(METHODS.forecast!, flat, asked)
   assert.deepEqual([pointsOf(constant)[0]!.value, pointsOf(constant)[0]!.low_95], [5, 5])
+  assert.deepEqual([constant.grade, (constant.caveats as Coded[])[0]!.code], ['unclear', 'constant'])
 })
 
 test('a dozen values have a forecast that says how unsure its range is', async () => {

@@ -14,10 +14,10 @@ import { type Backtest, type Forecast, forecastSeries } from '../../forecasting/
 import type { Ahead } from '../../forecasting/prediction.ts'
 import type { EtsParameters } from '../../numeric/ets.ts'
 import { unitNamed } from '../../series/grid.ts'
-import type { Time } from '../../series/load.ts'
+import type { Series, Time } from '../../series/load.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.ts'
 import { atTime } from '../../series/spans.ts'
-import { seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
+import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
 import { opening } from '../../verdicts/measure.ts'
 import { verbFor } from '../../verdicts/nouns.ts'
 import { timeInWords } from '../../verdicts/times.ts'
@@ -162,6 +162,7 @@ export const forecast: Method = {
     const told = verdict({
       ...finding(read, points, found),
       doubts: [...doubtsOf(found, read), ...withLeftOut(read, out)],
+      mild: ['constant'],
     })
     return {
       ...told,
@@ -232,6 +233,7 @@ function doubtsOf({ backtest }: Forecast, { series, measure }: ReadSeries): Doub
       ),
     )
   const n = series.values.length
+  if (isConstant(series)) doubts.push(allAlike(measure.label))
   if (n < LEAST_TO_JUDGE)
     doubts.push(
       doubt(
@@ -256,8 +258,10 @@ function withLeftOut({ doubts, series, grid, measure, diagnosis }: ReadSeries, o
   return [told, ...doubts.filter(({ code }) => code !== 'tails_heavy')]
 }
 
-function isWorse({ origins, known, mase, naive }: Backtest): boolean {
-  return origins >= ORIGINS && known >= LEAST_TO_JUDGE && mase > CHANCE * naive
+const isConstant = ({ values }: Series): boolean => values.every((value) => value === values[0])
+
+function isWorse({ origins, known, mase, naive, exact }: Backtest): boolean {
+  return !exact && origins >= ORIGINS && known >= LEAST_TO_JUDGE && mase > CHANCE * naive
 }
 
 /** "Revenue is expected to be 120 in June 2001 (most likely 110 to 130), and ..."; "may be" where it is unclear. */
@@ -275,15 +279,19 @@ function finding({ measure, grid, series }: ReadSeries, points: readonly Point[]
   const last = points.length === 1 ? '' : `, and ${level ? `as much ${atTime(far.time, grid)}` : told(far)}`
   const { backtest } = found
   const known = series.values.length
-  const better = backtest !== null && backtest.mase < backtest.naive
-  const unsure =
-    known < LEAST_TO_JUDGE
+  const better = backtest !== null && (backtest.exact || backtest.mase < backtest.naive)
+  const unsure = isConstant(series)
+    ? 'nothing shows whether that may change'
+    : known < LEAST_TO_JUDGE
       ? `${count(known, 'value')} are too few to rely on it`
       : backtest === null
         ? 'this cannot be tried on its own past'
         : 'on its own past the forecast was no better than repeating what was last seen'
+  const errs = backtest?.exact
+    ? 'errs by less than a thousandth of the range of the values'
+    : `MASE ${figure(backtest?.mase ?? null)}, of the naive forecast ${figure(backtest?.naive ?? null)}`
   const proof = backtest
-    ? `; backtest from ${count(backtest.origins, 'origin')}: MASE ${figure(backtest.mase)}, of the naive forecast ${figure(backtest.naive)}, ${Math.round(100 * backtest.coverage)} % within the model's 95 % interval${backtest.widened > 1.005 ? `, which is widened by ${figure(backtest.widened)}` : ''}`
+    ? `; backtest from ${count(backtest.origins, 'origin')}: ${errs}, ${Math.round(100 * backtest.coverage)} % within the model's 95 % interval${backtest.widened > 1.005 ? `, which is widened by ${figure(backtest.widened)}` : ''}`
     : ''
   return {
     headline: (grade) =>

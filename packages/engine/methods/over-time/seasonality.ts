@@ -110,7 +110,7 @@ function stopOf({ series, grid, measure }: ReadSeries, wanted: Options['period']
     const least = 2 * wanted + 1
     return steps < least ? seasonTooLong(steps, measure.label, wanted, least) : null
   }
-  const shortest = Math.min(...calendarSeasons(grid.step).map((period) => Math.ceil(2 * period)))
+  const shortest = Math.min(...calendarSeasons(grid.step).map((period) => 2 * Math.floor(period)))
   const least = Number.isFinite(shortest) ? Math.max(LEAST, shortest) : LEAST
   return steps < least ? tooFew(steps, measure.label, 'two whole seasons need', least) : null
 }

@@ -1,4 +1,5 @@
 /** The regression of persistent-regression.ts at each persistence: its coefficients, their factor and its weight. */
+import { centreBeside, centred } from './centre.ts'
 import { factorAt, momentsOf, persistences } from './persistent-regression.ts'
 
 export interface PersistentCoefficients {
@@ -28,7 +29,8 @@ export function persistentFits(
   const width = size + 1
   const df = n - size
   if (df < 1) return []
-  const moments = momentsOf([...columns, y])
+  const centre = centreBeside(y, columns[0])
+  const moments = momentsOf([...columns, centred(y, centre)])
   const fits: PersistentCoefficients[] = []
   for (const { a, weight } of persistences(n, fine)) {
     const factor = factorAt(moments, a)
@@ -36,10 +38,12 @@ export function persistentFits(
     const rest = factor[width * width - 1]! ** 2
     let logs = 0
     for (let column = 0; column < size; column++) logs += 2 * Math.log(factor[column * width + column]!)
+    const coefficients = coefficientsOf(factor, size)
+    if (centre !== 0) coefficients[0] = coefficients[0]! + centre / columns[0]![0]!
     fits.push({
       a,
       weight,
-      coefficients: coefficientsOf(factor, size),
+      coefficients,
       factor,
       width,
       variance: rest / df,

@@ -10,6 +10,7 @@
  * Cost: one pass over the series for each pair of columns, then a small Cholesky factor for each `a`.
  */
 import { fUpper, studentTwoSided } from '../../numeric/distributions.ts'
+import { centreBeside, centred } from './centre.ts'
 
 export interface PersistentFit {
   /** The chance of an F this large over the tested columns, if they explain nothing. */
@@ -124,7 +125,7 @@ export function persistentRegression(
   const size = base.length + tested.length
   const df = n - size
   if (df < 1) return null
-  const moments = momentsOf([...base, ...tested, y])
+  const moments = momentsOf([...base, ...tested, centred(y, centreBeside(y, base[0]))])
   const rows: Row[] = []
   for (const { a, weight } of persistences(n)) {
     const factor = factorAt(moments, a)

@@ -8,6 +8,7 @@
  * in 91 to 99 % of log-normal series.
  */
 import { gammaTails } from '../../numeric/gamma.ts'
+import { centreOf } from '../persistence/centre.ts'
 import { persistentFits } from '../persistence/persistent-fits.ts'
 import { fitLevelNoise, residualsOf } from './level-and-noise.ts'
 import { medianOf, type Tails, tailsOf } from './tails.ts'
@@ -242,7 +243,10 @@ function spikeOf({ scale, values, expected, spread }: View, tails: Tails, index:
 }
 
 function scalesOf(values: readonly number[]): Scale[] {
-  const plain: Scale = { name: 'plain', to: (y) => y, back: (z) => z, slope: () => 0 }
+  const centre = centreOf(values)
+  const plain: Scale = { name: 'plain', to: (y) => y - centre, back: (z) => z + centre, slope: () => 0 }
+  // So far from zero a root and a logarithm are straight lines.
+  if (centre !== 0) return [plain]
   const least = values.reduce((low, value) => Math.min(low, value), Number.POSITIVE_INFINITY)
   const whole = values.every((value) => Number.isInteger(value))
   if (least < 0 || (least === 0 && !whole)) return [plain]

@@ -5,7 +5,7 @@
  * 50,000).
  */
 
-import { dayInZone, dayNumber, dayText, periodAfter, periodLabel } from '@assay/model/dates'
+import { type DateUnit, dayInZone, dayNumber, dayText, periodAfter, periodLabel } from '@assay/model/dates'
 import type { Doubt } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
@@ -14,6 +14,7 @@ import { dayInWords, periodInWords } from '../../../verdicts/times.ts'
 import { doubt } from '../../../verdicts/verdict.ts'
 import { isNumeric, isZoned, timeColumn } from '../columns.ts'
 import { type MethodContext, MethodError, quote, type Relation } from '../method.ts'
+import { count } from '../sentence.ts'
 import { type Due, dueDays } from './due.ts'
 
 export const Period = Type.Union(
@@ -160,25 +161,43 @@ async function calendarPeriods(
     .map((row) => at(dayNumber(row.start as string), row.value as number, row.n as number))
   const cuts = cutsOf(buckets, due, dayNumber(dayInZone(context.now, context.time_zone)))
   const keeps = asked.partial === 'keep'
-  const doubts = cuts.map(({ bucket, says }) =>
-    doubt(
-      'period_partial',
-      `${opening(periodInWords(bucket.start, unit))} ${says}. It is ${keeps ? 'counted as it is' : 'left out'}.`,
-    ),
-  )
+  const doubts = cutsInWords(cuts, unit, keeps)
   const cut = new Set(cuts.map(({ bucket }) => bucket))
   const complete = keeps ? buckets : buckets.filter((bucket) => !cut.has(bucket))
   return { complete: asked.empty ? withEmpty(complete, at) : complete, doubts, days }
 }
 
+/** Each period that is cut off in its own words, but several that are not over yet in one sentence. */
+function cutsInWords(cuts: readonly Cut[], unit: DateUnit, keeps: boolean): Doubt[] {
+  const says = (named: string): Doubt => doubt('period_partial', named)
+  const coming = cuts.filter((cut) => cut.says === NOT_OVER)
+  const alone = coming.length > 1 ? cuts.filter((cut) => cut.says !== NOT_OVER) : cuts
+  const told = alone.map(({ bucket, says: why }) =>
+    says(
+      `${opening(periodInWords(bucket.start, unit))} ${why}. It is ${keeps ? 'counted as it is' : 'left out'}.`,
+    ),
+  )
+  if (coming.length < 2) return told
+  const [first, last] = [coming[0]!, coming.at(-1)!].map(({ bucket }) => periodInWords(bucket.start, unit))
+  const many = `${count(coming.length, unit)} from ${first} to ${last} are not over yet.`
+  return [...told, says(`${many} They are ${keeps ? 'counted as they are' : 'left out'}.`)]
+}
+
+interface Cut {
+  bucket: Bucket
+  says: string
+}
+
+const NOT_OVER = 'is not over yet'
+
 /** The periods that are cut off at either end, and why. */
-function cutsOf(buckets: readonly Bucket[], due: Due, today: number): { bucket: Bucket; says: string }[] {
+function cutsOf(buckets: readonly Bucket[], due: Due, today: number): Cut[] {
   const cuts = new Map<Bucket, string>()
   const first = buckets[0]
   if (first && buckets.length < MOST && due.first - due.usual >= first.start)
     cuts.set(first, `has data from ${dayInWords(due.first)} on`)
   for (const bucket of buckets) {
-    if (bucket.end > today) cuts.set(bucket, 'is not over yet')
+    if (bucket.end > today) cuts.set(bucket, NOT_OVER)
     else if (bucket.end > due.last && due.after(due.last) < bucket.end)
       cuts.set(bucket, `has data only until ${dayInWords(due.last)}`)
   }

@@ -1,0 +1,28 @@
+/** Values far from zero beside their spread: their squares would leave no digit for what moves, so their mean is taken off first. */
+
+/** A distance from the mean below this share of it would be lost in squares, which hold 16 digits. */
+const FAR_FROM_ZERO = 1e-4
+
+/** What to take off: the mean of values that all lie far from zero beside their spread, else 0. */
+export function centreOf(values: ArrayLike<number>): number {
+  const n = values.length
+  let sum = 0
+  for (let row = 0; row < n; row++) sum += values[row]!
+  const mean = sum / n
+  let away = 0
+  for (let row = 0; row < n; row++) away = Math.max(away, Math.abs(values[row]! - mean))
+  return away < FAR_FROM_ZERO * Math.abs(mean) ? mean : 0
+}
+
+/** The values without their centre: themselves, where they lie near zero. */
+export function centred<T extends ArrayLike<number>>(values: T, centre = centreOf(values)): T | number[] {
+  return centre === 0 ? values : Array.from(values, (value) => value - centre)
+}
+
+/** As `centreOf`, where `constant` is a column of equal numbers that takes up what is taken off; else 0. */
+export function centreBeside(values: ArrayLike<number>, constant: ArrayLike<number> | undefined): number {
+  const level = constant?.[0] ?? 0
+  if (!constant || level === 0) return 0
+  for (let row = 1; row < constant.length; row++) if (constant[row] !== level) return 0
+  return centreOf(values)
+}
