@@ -78,13 +78,43 @@ export function searchCauses(leaves: Leaves, options: SearchOptions): Found {
     if (!fixed) factor = commonFactor(leaves, claimed) ?? factor
     state = stateOf(leaves, factor, claimed, fixed, history)
   }
-  return {
-    causes: withQ(causes, searched).filter(({ q }) => q <= options.q),
-    searched,
-    depth,
-    factor,
-    noise: state.noise,
-  }
+  const named = withQ(causes, searched).filter(({ q }) => q <= options.q)
+  const found = fixed
+    ? { causes: named, factor }
+    : besideTheLeast(leaves, named, factor, options.q / searched)
+  return { ...found, searched, depth, noise: state.noise }
+}
+
+/**
+ * Where causes took all leaves and all moved the same way, what moved least is what everything moved by: it is no cause, and the
+ * others are those that differ from it by more than the noise of both.
+ */
+function besideTheLeast(
+  { before, after }: Leaves,
+  causes: FoundCause[],
+  factor: number,
+  level: number,
+): { causes: FoundCause[]; factor: number } {
+  const taken = new Set(causes.flatMap((cause) => [...cause.leaves]))
+  const left = [...before.keys()].some(
+    (leaf) => !taken.has(leaf) && (before[leaf] !== 0 || after[leaf] !== 0),
+  )
+  const moved = causes.map((cause) => {
+    const sum = (values: Float64Array): number => cause.leaves.reduce((all, leaf) => all + values[leaf]!, 0)
+    const [was, is] = [sum(before), sum(after)]
+    return { cause, was, is, ratio: is / was, error: cause.error / was }
+  })
+  const sameWay = new Set(moved.map(({ ratio }) => Math.sign(ratio - factor))).size === 1
+  if (left || !sameWay || !moved.every(({ was, ratio }) => was > 0 && ratio > 0)) return { causes, factor }
+  const least = moved.toSorted(
+    (a, b) => Math.abs(Math.log(a.ratio / factor)) - Math.abs(Math.log(b.ratio / factor)),
+  )[0]!
+  const others = moved.filter(
+    ({ cause, ratio, error }) =>
+      cause !== least.cause &&
+      normalTwoSided((ratio - least.ratio) / Math.hypot(error, least.error)) <= level,
+  )
+  return { causes: others.map(({ cause }) => cause), factor: least.ratio }
 }
 
 function informative(cuboid: Cuboid, { before, after }: Leaves): number {

@@ -116,6 +116,31 @@ test('a week with missing days is compared on the weekdays that both weeks have'
   assert.deepEqual(causesOf(outcome), [])
 })
 
+test('days without an event are named with the option that counts them as zero, and a closed weekday is none', async () => {
+  const events = (where: string): Promise<Relation> =>
+    relation(`select d + interval (i * 7) minute as at, r as region, 1 as v
+      from generate_series(timestamp '2024-01-01', timestamp '2024-02-29', interval 1 day) t(d), range(20) e(i), (values ('E'), ('N')) x(r)
+      where ${where}`)
+  const options = { value: 'v', by: ['region'], time: 'at', period: 'month' }
+  // In February events come on every second day only.
+  const rare = await events('month(d) = 1 or day(d) % 2 = 0')
+  const unknown = await ask(rare, options, '2024-03-05T00:00:00Z')
+  assert.match(unknown.headline ?? '', /40 a day in both/)
+  assert.match(
+    unknown.summary,
+    /15 of 29 days of February 2024 have no data.*if no row means zero, write missing: zero/,
+  )
+  const zero = await ask(rare, { ...options, missing: 'zero' }, '2024-03-05T00:00:00Z')
+  assert.match(
+    zero.headline ?? '',
+    /^V came to 19 a day in February 2024, down 52 % from 40 a day .*: the parts are too few/,
+  )
+  assert.match(zero.summary, /They count as zero \(missing: zero\)/)
+
+  const closed = await ask(await events('dayofweek(d) <> 0'), options, '2024-03-05T00:00:00Z')
+  assert.deepEqual(codes(closed), ['periods_unequal'])
+})
+
 test('the same month a year before is the base where that is asked for', async () => {
   // Every December doubles; this time only in the south it does not.
   const table = await relation(

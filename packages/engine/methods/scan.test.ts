@@ -104,3 +104,24 @@ test('what a scan cannot do is refused with what to write', async () => {
   const one = { time: 'day', value: 'orders', depth: 2 }
   await assert.rejects(outcomeOf(METHODS.anomalies!, table, one), /by: \[country, channel\]/u)
 })
+
+test('events at any time of the day are scanned by their days, and a day without one is told', async () => {
+  const table =
+    await relation(`select day + interval ((hash(i, day) % 86400)) second as at, country, 1 as orders from (
+      select unnest(generate_series(timestamp '2026-01-01', timestamp '2026-02-28', interval 1 day)) as day), (select unnest(['DE', 'US', 'FR']) as country),
+      range(120) e(i) where i < 90 + hash(day, country) % 20 and day not in (timestamp '2026-02-10', timestamp '2026-02-11')
+      and (country <> 'DE' or day <> timestamp '2026-02-20' or i < 6)`)
+  const outcome = await outcomeOf(
+    METHODS.anomalies!,
+    table,
+    { time: 'at', value: 'orders', by: ['country'] },
+    NOW,
+  )
+  const [event, ...others] = outcome.events as Event[]
+  assert.deepEqual([event?.time, others.length], ['2026-02-20', 0])
+  assert.deepEqual(
+    event?.causes.map(({ where, after }) => ({ ...where, after })),
+    [{ country: 'DE', after: 6 }],
+  )
+  assert.match(outcome.summary, /2 days of 59 have no row\. If no row means zero, write missing: zero/)
+})

@@ -76,6 +76,18 @@ export function calendarOf(
   }
 }
 
+/** The days, and with the value 0 those between them without a row, on weekdays that ever have one. */
+export function withZeros(
+  daily: readonly { day: number; value: number }[],
+): { day: number; value: number }[] {
+  const open = new Set(daily.map(({ day }) => weekdayOf(day)))
+  return daily.flatMap((one, at) => {
+    const before = daily[at - 1]?.day ?? one.day - 1
+    const gap = Array.from({ length: one.day - before - 1 }, (_, offset) => before + 1 + offset)
+    return [...gap.filter((day) => open.has(weekdayOf(day))).map((day) => ({ day, value: 0 })), one]
+  })
+}
+
 function laidOut(
   buckets: readonly Bucket[],
   number: (bucket: Bucket) => number,

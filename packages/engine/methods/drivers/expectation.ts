@@ -14,7 +14,7 @@ import { doubt } from '../../verdicts/verdict.ts'
 import { numberSql } from '../shared/columns.ts'
 import type { MethodContext, Relation } from '../shared/method.ts'
 import { completePeriods } from '../shared/time/periods.ts'
-import { calendarOf } from './counted-days.ts'
+import { calendarOf, withZeros } from './counted-days.ts'
 import { type Earlier, loadRows, type Table } from './leaves.ts'
 import type { Options } from './options.ts'
 import { Pasts } from './pasts.ts'
@@ -42,13 +42,14 @@ export async function expectationOf(
   context: MethodContext,
 ): Promise<Expectation | string> {
   const value = numberSql(table, 'value', options.value ?? options.numerator!)
-  const asked = { time: options.time!, period: options.period, value, aggregate: 'sum' as const }
+  const zero = options.missing === 'zero'
+  const asked = { time: options.time!, period: options.period, value, aggregate: 'sum' as const, empty: zero }
   const { complete, doubts, days } = await completePeriods(table, asked, context)
   const buckets = complete.slice(-MOST_PERIODS)
   const target = buckets.at(-1)
   if (!target || buckets.length <= LEAST)
     return `a forecast needs at least ${LEAST} complete periods before the latest one`
-  const calendar = calendarOf(table, options, context, buckets, days)
+  const calendar = calendarOf(table, options, context, buckets, zero ? withZeros(days) : days)
   const { rows, kept } = await loadRows(table, options, calendar.side, MOST_ROWS)
   const past = new Pasts(rows, options, calendar)
   const last = calendar.positions.length - 1
@@ -68,7 +69,7 @@ export async function expectationOf(
     doubts.push(
       doubt(
         'days_missing',
-        `${opening(`${missing} of ${target.days!.due} days of ${named}`)} have no data. What is expected is for the days that have.`,
+        `${opening(`${missing} of ${target.days!.due} days of ${named}`)} have no data. ${zero ? 'They count as zero (missing: zero).' : 'What is expected is for the days that have; if no row means zero, write missing: zero.'}`,
       ),
     )
   const side = (label: string, words: string) => ({ where: 'true', label, named: words, days: 1 })

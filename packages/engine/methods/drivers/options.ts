@@ -19,6 +19,10 @@ export const Options = Type.Object(
       description:
         'With `time`: the period before, the same one a year before, or what the past leads to expect.',
     }),
+    missing: Type.Enum(['gap', 'zero'], {
+      default: 'gap',
+      description: 'With `time`: a day without a row is unknown, or zero, as of rare events.',
+    }),
     split: Type.Optional(
       Type.Object(
         {

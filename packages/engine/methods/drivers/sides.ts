@@ -98,7 +98,8 @@ function groupInWords(label: string, value: string): string {
 
 async function periods(table: Relation, options: Options, context: MethodContext): Promise<Sides | string> {
   const value = numberSql(table, 'value', options.value ?? options.numerator!)
-  const asked = { time: options.time!, period: options.period, value, aggregate: 'sum' as const }
+  const zero = options.missing === 'zero'
+  const asked = { time: options.time!, period: options.period, value, aggregate: 'sum' as const, empty: zero }
   const { complete, doubts, days } = await completePeriods(table, asked, context)
   const pairs = complete
     .map((after) => ({ after, before: partner(complete, after, options) }))
@@ -109,7 +110,7 @@ async function periods(table: Relation, options: Options, context: MethodContext
     return options.compare_with === 'year_before'
       ? 'the latest complete period and the same one a year before are needed'
       : 'two complete periods side by side are needed'
-  const weekdays = options.period === 'week' ? commonWeekdays(days, latest) : null
+  const weekdays = options.period === 'week' && !zero ? commonWeekdays(days, latest) : null
   const clock = timeColumn(table, options.time!)
   const local = isZoned(clock)
     ? `timezone('${context.time_zone.replaceAll("'", "''")}', ${quote(clock.name)})`
@@ -124,7 +125,7 @@ async function periods(table: Relation, options: Options, context: MethodContext
         : bucket.label,
     days:
       bucket.days && options.value !== undefined
-        ? Math.max(1, within ? weekdays!.length : bucket.days.seen)
+        ? Math.max(1, within ? weekdays!.length : zero ? bucket.days.due : bucket.days.seen)
         : 1,
   })
   const [before, after] = [sideOf(latest.before), sideOf(latest.after)]
@@ -136,7 +137,10 @@ async function periods(table: Relation, options: Options, context: MethodContext
     before,
     after,
     per_day: per_day && options.value !== undefined,
-    doubts: [...doubts, ...doubtsOf(latest, before, after, within === '' ? null : weekdays!.length)],
+    doubts: [
+      ...doubts,
+      ...doubtsOf(latest, before, after, basisOf(zero, within === '' ? null : weekdays!.length)),
+    ],
     history,
     unfinished: null,
   }
@@ -161,11 +165,21 @@ function commonWeekdays(
     .map((offset) => weekdayOf(after.start + offset))
 }
 
+/** How days without a row are treated. `weekdays`: how many weekdays are compared, where not all are. */
+function basisOf(zero: boolean, weekdays: number | null): string {
+  if (zero) return 'They count as zero (missing: zero).'
+  const basis =
+    weekdays === null
+      ? 'per day that has data'
+      : `over the ${count(weekdays, 'weekday')} that both weeks have`
+  return `The comparison is ${basis}; if no row means zero, write missing: zero.`
+}
+
 function doubtsOf(
   pair: { before: Bucket; after: Bucket },
   before: Side,
   after: Side,
-  weekdays: number | null,
+  basis: string,
 ): Doubt[] {
   const doubts: Doubt[] = []
   const missing = [
@@ -179,11 +193,7 @@ function doubtsOf(
           `${bucket.days!.due - bucket.days!.seen} of ${bucket.days!.due} days of ${side.named}`,
       )
       .join(' and ')
-    const basis =
-      weekdays === null
-        ? 'per day that has data'
-        : `over the ${count(weekdays, 'weekday')} that both weeks have`
-    doubts.push(doubt('days_missing', `${opening(gone)} have no data. The comparison is ${basis}.`))
+    doubts.push(doubt('days_missing', `${opening(gone)} have no data. ${basis}`))
   }
   const more = (pair.after.days?.due ?? 0) - (pair.before.days?.due ?? 0)
   if (more !== 0)

@@ -7,6 +7,7 @@ import { leavesOf } from '../drivers/leaves.ts'
 import type { Options as Drivers } from '../drivers/options.ts'
 import { cellSql, columnOf, isNumeric, numberSql, timeColumn } from '../shared/columns.ts'
 import { type MethodContext, MethodError, quote, type Relation } from '../shared/method.ts'
+import { localTime } from '../shared/time/periods.ts'
 
 export interface Scanned {
   /** The whole: the values of all rows of a time, added up. */
@@ -24,12 +25,15 @@ export interface Scanned {
 const MOST_ROWS = 400_000
 
 export async function loadScan(
-  table: Relation,
+  given: Relation,
   options: SeriesOptions & { by: string[] },
   context: MethodContext,
 ): Promise<Scanned> {
+  const asGiven = await readSeries(addedUp(given, { ...options, by: [] }), options, context)
+  const uneven = asGiven.grid.step.unit === 'order' && timeColumn(given, options.time).type === 'timestamp'
+  const table = uneven ? byDay(given, options, context) : given
   const kept = addedUp(table, options)
-  const whole = await readSeries(addedUp(table, { ...options, by: [] }), options, context)
+  const whole = uneven ? await readSeries(addedUp(table, { ...options, by: [] }), options, context) : asGiven
   const all = await loadSeries(
     addedUp(table, { ...options, by: [] }),
     options.time,
@@ -53,6 +57,19 @@ export async function loadScan(
     step: Int32Array.from(rows.side, (rank) => steps[rank]!),
     codes,
     n: count!.n as number,
+  }
+}
+
+/** Events at any time of the day: their day, on the clocks of the zone. */
+function byDay(table: Relation, { time }: SeriesOptions, { time_zone }: MethodContext): Relation {
+  const { name } = timeColumn(table, time)
+  const day = `cast(${localTime(table, time, time_zone)} as date) as ${quote(name)}`
+  return {
+    ...table,
+    relation: `(select * replace (${day}) from ${table.relation})`,
+    columns: table.columns.map((column) =>
+      column.name === name ? { ...column, type: 'date' as const, database_type: 'DATE' } : column,
+    ),
   }
 }
 

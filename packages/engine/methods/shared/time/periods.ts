@@ -194,7 +194,7 @@ const NOT_OVER = 'is not over yet'
 function cutsOf(buckets: readonly Bucket[], due: Due, today: number): Cut[] {
   const cuts = new Map<Bucket, string>()
   const first = buckets[0]
-  if (first && buckets.length < MOST && due.first - due.usual >= first.start)
+  if (first && buckets.length < MOST && due.before(due.first) >= first.start)
     cuts.set(first, `has data from ${dayInWords(due.first)} on`)
   for (const bucket of buckets) {
     if (bucket.end > today) cuts.set(bucket, NOT_OVER)
