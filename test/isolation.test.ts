@@ -42,6 +42,8 @@ const template = { type: 'template', template_id: 'hello' }
 const assignment = (of: Ids) => ({ payload: { type: 'assignment', assignment_id: of.assignment_id } })
 const SOURCE = `---\ntitle: ${MARK}\n---\n# ${MARK}\n`
 const MARKDOWN = 'text/markdown'
+const METRIC = `metric: secret\nlabel: ${MARK}\nsource: { file: uploads/secret.csv }\ntime: { column: a }\nvalue: count(*)\n`
+const YAML = 'application/yaml'
 const hidden = (over: Partial<Case> = {}): Case => ({ stranger: 404, ...over })
 const own = (over: Partial<Case> = {}): Case => ({ stranger: 'own', ...over })
 const operators = (over: Partial<Case> = {}): Case => ({ stranger: 403, ...over })
@@ -63,6 +65,11 @@ const CASES = (of: Ids): Record<string, Case> => ({
   getTemplate: hidden(),
   putTemplate: own({ params: { template_id: 'mine' }, body: SOURCE.replaceAll(MARK, 'x'), type: MARKDOWN }),
   deleteTemplate: hidden(),
+  listMetrics: own(),
+  checkMetric: own({ body: METRIC.replaceAll(MARK, 'x'), type: YAML }),
+  getMetric: hidden(),
+  putMetric: own({ params: { metric_id: 'secret' }, body: METRIC.replaceAll(MARK, 'x'), type: YAML }),
+  deleteMetric: hidden({ params: { metric_id: 'kept' } }),
   listChoices: hidden({ query: { variable: 'who' } }),
   createJob: own({ body: { payload: template } }),
   createJobs: own({ body: { template_id: 'hello', items: [{}] } }),
@@ -181,6 +188,10 @@ async function fill({ ask, store, complete, token }: TestServer): Promise<Ids> {
   }
   const put = { token: admin, body: SOURCE, type: MARKDOWN }
   await ask('PUT', '/v1alpha/jobs/templates/secret', put)
+  for (const id of ['secret', 'kept']) {
+    const metric = { token: admin, body: METRIC.replace('secret', id), type: YAML }
+    assert.equal((await ask('PUT', `/v1alpha/metrics/${id}`, metric)).status, 201)
+  }
   const file = { token: admin, body: `a\n${MARK}\n`, type: 'text/csv' }
   assert.ok((await ask('PUT', '/v1alpha/files/secret.csv', file)).status < 300)
   const webhook = await post('/webhooks', {
@@ -233,6 +244,7 @@ async function fill({ ask, store, complete, token }: TestServer): Promise<Ids> {
     user_id: user.user_id,
     path: 'secret.csv',
     template_id: 'secret',
+    metric_id: 'secret',
     workspace_id: 'victim',
     // No token gives access to it.
     name: 'their-connection',

@@ -52,6 +52,8 @@ function watched(): SchedulerOptions['store'] {
       }
     },
     getTemplate: store.getTemplate,
+    listMetrics: store.listMetrics,
+    findMetrics: store.findMetrics,
   }
 }
 
@@ -67,7 +69,8 @@ async function settle(at: number): Promise<void> {
 const noPool = (): Promise<never> => Promise.reject(new Error('There is no pool.'))
 const templates = createTemplateReader({ read: noPool, convert: noPool })
 for (let count = 0; count < Number(schedulers); count += 1) {
-  const parts = { templates, clock, log: silentLog, metrics: createMetrics(), catalog: { get: () => null } }
+  const catalog = { get: () => null, metrics: () => [] }
+  const parts = { templates, clock, log: silentLog, metrics: createMetrics(), catalog }
   void createScheduler({ ...parts, store: watched() }).run(new AbortController().signal)
 }
 process.on('message', ({ at }: { at: number }) => void settle(at).then(() => process.send?.('idle')))

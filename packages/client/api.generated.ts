@@ -59,7 +59,7 @@ export type Attempt = {
 export type AuditRecord = {
   audit_id: string
   created_at: string
-  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'session.begin' | 'session.refuse' | 'session.end' | 'token.create' | 'token.delete' | 'user.create' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
+  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'session.begin' | 'session.refuse' | 'session.end' | 'token.create' | 'token.delete' | 'user.create' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
   /** The id of the object, of the kind that the action names */
   object_id: string | null
   /** The names of the fields that a change set; of a preview, a draft, a check and choices the sources that were read */
@@ -228,6 +228,11 @@ export type CheckJobsRequest = {
     /** Returned in status and events */
     metadata?: Record<string, string> | undefined
   })[]
+}
+
+export type CheckMetricResponse = {
+  faults: Fault[]
+  metric: Metric
 }
 
 export type CheckTemplateResponse = {
@@ -785,6 +790,76 @@ export type LoginRequest = {
   client_secret?: string | undefined
 }
 
+export type Metric = {
+  metric_id: string
+  label: string
+  description: string | null
+  /** The hash of its definition */
+  version: string
+  unit: string | null
+  fmt: string | null
+  good: 'up' | 'down' | 'none'
+  /** The finest step of its series */
+  grain: 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year'
+  zone: string
+  /** How values of several steps make one */
+  adding: 'sum' | 'ratio' | 'minimum' | 'maximum' | 'none'
+  dimensions: string[]
+  target: {
+    value: number
+    per: 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year'
+  } | null
+  /** What must hold of its data, in words */
+  tests: string[]
+  events: {
+    /** YYYY-MM-DD */
+    date: string
+    label: string
+  }[]
+  origin: 'shipped' | 'folder' | 'workspace'
+  /** The connection that it reads over, if any */
+  connections: string[]
+}
+
+export type MetricPage = {
+  items: Metric[]
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
+  next_cursor: string | null
+}
+
+export type MetricWithSource = {
+  metric_id: string
+  label: string
+  description: string | null
+  /** The hash of its definition */
+  version: string
+  unit: string | null
+  fmt: string | null
+  good: 'up' | 'down' | 'none'
+  /** The finest step of its series */
+  grain: 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year'
+  zone: string
+  /** How values of several steps make one */
+  adding: 'sum' | 'ratio' | 'minimum' | 'maximum' | 'none'
+  dimensions: string[]
+  target: {
+    value: number
+    per: 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year'
+  } | null
+  /** What must hold of its data, in words */
+  tests: string[]
+  events: {
+    /** YYYY-MM-DD */
+    date: string
+    label: string
+  }[]
+  origin: 'shipped' | 'folder' | 'workspace'
+  /** The connection that it reads over, if any */
+  connections: string[]
+  /** The YAML of its definition */
+  source: string
+}
+
 export type NewFile = {
   /** The path within the uploads of the workspace */
   path: string
@@ -873,7 +948,7 @@ export type Problem = {
   status: number
   /** What is wrong and what to do */
   detail: string
-  code: 'bad_json' | 'bad_request' | 'unauthorized' | 'forbidden' | 'not_found' | 'method_not_allowed' | 'not_acceptable' | 'request_timeout' | 'conflict' | 'job_final' | 'job_unfinished' | 'template_read_only' | 'name_taken' | 'idempotency_mismatch' | 'idempotency_in_progress' | 'precondition_failed' | 'payload_too_large' | 'quota_exceeded' | 'unsupported_media_type' | 'range_not_satisfiable' | 'invalid' | 'preview_failed' | 'rate_limited' | 'queue_full' | 'workspace_busy' | 'header_too_large' | 'internal' | 'store_unavailable' | 'stopping'
+  code: 'bad_json' | 'bad_request' | 'unauthorized' | 'forbidden' | 'not_found' | 'method_not_allowed' | 'not_acceptable' | 'request_timeout' | 'conflict' | 'job_final' | 'job_unfinished' | 'template_read_only' | 'metric_read_only' | 'name_taken' | 'idempotency_mismatch' | 'idempotency_in_progress' | 'precondition_failed' | 'payload_too_large' | 'quota_exceeded' | 'unsupported_media_type' | 'range_not_satisfiable' | 'invalid' | 'preview_failed' | 'rate_limited' | 'queue_full' | 'workspace_busy' | 'header_too_large' | 'internal' | 'store_unavailable' | 'stopping'
   request_id: string
   /** Every fault of a 422 */
   errors?: {
@@ -1410,6 +1485,48 @@ export interface Operations {
     }
     body: undefined
     result: ListChoicesResponse
+  }
+  /** List metrics by id */
+  listMetrics: {
+    path: []
+    query: {
+      /** Words in id, label and description */
+      q?: string | undefined
+      /** The most items of a page (default 50) */
+      limit?: number | undefined
+      /** The next_cursor of the previous page */
+      cursor?: string | undefined
+    }
+    body: undefined
+    result: MetricPage
+  }
+  /** Find the faults of a metric, also against the columns of its data */
+  checkMetric: {
+    path: []
+    query: {}
+    body: string
+    result: CheckMetricResponse
+  }
+  /** Read a metric with its definition */
+  getMetric: {
+    path: [metric_id: string]
+    query: {}
+    body: undefined
+    result: MetricWithSource
+  }
+  /** Create or replace a metric of the workspace */
+  putMetric: {
+    path: [metric_id: string]
+    query: {}
+    body: string
+    result: Metric
+  }
+  /** Delete a metric of the workspace */
+  deleteMetric: {
+    path: [metric_id: string]
+    query: {}
+    body: undefined
+    result: undefined
   }
   /** Draft metrics and a template for a table */
   createDraft: {
@@ -2078,7 +2195,7 @@ export interface Operations {
   listAudit: {
     path: []
     query: {
-      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'session.begin' | 'session.refuse' | 'session.end' | 'token.create' | 'token.delete' | 'user.create' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
+      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'session.begin' | 'session.refuse' | 'session.end' | 'token.create' | 'token.delete' | 'user.create' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
       user_id?: string | undefined
       object_id?: string | undefined
       /** RFC 3339, from 1970 to 9999 */
@@ -2127,6 +2244,11 @@ export const OPERATIONS = {
   putTemplate: { method: 'PUT', path: '/jobs/templates/{template_id}', body: 'text/markdown' },
   deleteTemplate: { method: 'DELETE', path: '/jobs/templates/{template_id}' },
   listChoices: { method: 'GET', path: '/jobs/templates/{template_id}/choices' },
+  listMetrics: { method: 'GET', path: '/metrics' },
+  checkMetric: { method: 'POST', path: '/metrics/check', body: 'application/yaml', keyed: true },
+  getMetric: { method: 'GET', path: '/metrics/{metric_id}' },
+  putMetric: { method: 'PUT', path: '/metrics/{metric_id}', body: 'application/yaml' },
+  deleteMetric: { method: 'DELETE', path: '/metrics/{metric_id}' },
   createDraft: { method: 'POST', path: '/drafts', body: 'application/json', keyed: true },
   createJob: { method: 'POST', path: '/jobs/', body: 'application/json', keyed: true },
   listJobs: { method: 'GET', path: '/jobs/' },

@@ -32,6 +32,7 @@ export type {
   Job as JobView,
   Link,
   LinkWithAddress as NewLink,
+  Metric as MetricView,
   NewFile,
   Node as NodeView,
   Problem,
@@ -158,6 +159,13 @@ export function createClient(options: ClientOptions) {
       check: call('checkTemplate', 'harmless'),
       preview: call('previewTemplate', 'once'),
       choices: call('listChoices'),
+    },
+    metrics: {
+      list: call('listMetrics'),
+      get: call('getMetric'),
+      put: call('putMetric'),
+      delete: call('deleteMetric'),
+      check: call('checkMetric', 'harmless'),
     },
     drafts: {
       /** Metrics and a template for a table, by what its columns are. Stores nothing. */

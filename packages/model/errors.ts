@@ -67,6 +67,12 @@ export const ERRORS = {
     false,
     'Shipped and folder templates are changed as files; put your own under another id.',
   ),
+  metric_read_only: row(
+    409,
+    'The metric is read-only',
+    false,
+    'Shipped and folder metrics are changed as files; put your own under another id.',
+  ),
   name_taken: row(409, 'The name is taken', false, 'Choose another name, or change the existing one.'),
   idempotency_mismatch: row(
     409,

@@ -21,6 +21,7 @@ import * as connections from './nouns/workspaces/connections.ts'
 import * as erasure from './nouns/workspaces/erasure.ts'
 import * as idempotency from './nouns/workspaces/idempotency.ts'
 import * as links from './nouns/workspaces/links.ts'
+import * as metrics from './nouns/workspaces/metrics.ts'
 import * as narratives from './nouns/workspaces/narratives.ts'
 import { prune } from './nouns/workspaces/prune.ts'
 import * as settings from './nouns/workspaces/settings.ts'
@@ -40,6 +41,9 @@ const READS = {
   getTemplate: templates.getTemplate,
   listTemplates: templates.listTemplates,
   getTemplateVersion: templates.getTemplateVersion,
+  getMetric: metrics.getMetric,
+  listMetrics: metrics.listMetrics,
+  findMetrics: metrics.findMetrics,
   getConnection: connections.getConnection,
   listConnections: connections.listConnections,
   getJob: jobs.getJob,
@@ -79,6 +83,8 @@ const WRITES = {
   deleteToken: accounts.deleteToken,
   putTemplate: templates.putTemplate,
   deleteTemplate: templates.deleteTemplate,
+  putMetric: metrics.putMetric,
+  deleteMetric: metrics.deleteMetric,
   createConnection: connections.createConnection,
   updateConnection: connections.updateConnection,
   deleteConnection: connections.deleteConnection,

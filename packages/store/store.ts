@@ -20,6 +20,7 @@ import type { ConnectionStore } from './contract/workspaces/connections.ts'
 import type { ErasureStore } from './contract/workspaces/erasure.ts'
 import type { IdempotencyStore } from './contract/workspaces/idempotency.ts'
 import type { LinkStore } from './contract/workspaces/links.ts'
+import type { MetricStore } from './contract/workspaces/metrics.ts'
 import type { NarrativeStore } from './contract/workspaces/narratives.ts'
 import type { RetentionStore } from './contract/workspaces/retention.ts'
 import type { TemplateStore } from './contract/workspaces/templates.ts'
@@ -31,6 +32,7 @@ export type * from './contract/webhooks/deliveries.ts'
 export type * from './contract/webhooks/recoveries.ts'
 export type * from './contract/webhooks/webhooks.ts'
 export type * from './contract/workspaces/idempotency.ts'
+export type * from './contract/workspaces/metrics.ts'
 export type * from './contract/workspaces/templates.ts'
 
 /** Something may have changed. Only a hint: hints can be lost, polling must suffice. Given after the commit. */
@@ -72,6 +74,7 @@ export interface Store
     IdempotencyStore,
     JobStore,
     LinkStore,
+    MetricStore,
     NarrativeStore,
     NodeStore,
     RecoveryStore,

@@ -98,7 +98,7 @@ class Client:
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
-    def request(self, method, path, body=None, query=None, accept="application/json", key=None, repeatable=None, text=None, headers=None, source=None):
+    def request(self, method, path, body=None, query=None, accept="application/json", key=None, repeatable=None, text=None, headers=None, source=None, text_type="text/markdown"):
         """
         The body of the answer as bytes. Any operation of docs/api.md can be asked with it. source: a path whose bytes are the
         body, sent as they are read.
@@ -114,7 +114,7 @@ class Client:
         if body is not None:
             data, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
         if text is not None:
-            data, headers["Content-Type"] = text.encode(), "text/markdown"
+            data, headers["Content-Type"] = text.encode(), text_type
         if key is not None:
             headers["Idempotency-Key"] = key
         if repeatable is None:
@@ -170,10 +170,34 @@ class Client:
     def put_template(self, template_id, source):
         return self._json("PUT", f"/jobs/templates/{_segment(template_id)}", text=source)
 
+    def delete_template(self, template_id):
+        self.request("DELETE", f"/jobs/templates/{_segment(template_id)}")
+
     def draft(self, file, dialect=()):
         """Metrics and a template (`source`) for a table such as "uploads/PATH"; `questions` names what can be read in two ways.
         dialect: lines such as "dates: dmy" that settle them. Stores nothing."""
         return self._json("POST", "/drafts", body={"file": file, "dialect": [dialect] if isinstance(dialect, str) else list(dialect)})
+
+    # -- metrics -------------------------------------------------------------------------------------------------------
+
+    def metrics(self, q=None):
+        """All by id, page by page. q: words in id, label and description."""
+        return self._pages("/metrics", {"q": q})
+
+    def metric(self, metric_id):
+        """With its definition (`source`, YAML)."""
+        return self._json("GET", f"/metrics/{_segment(metric_id)}")
+
+    def put_metric(self, metric_id, source):
+        """AssayError with line and column where the YAML has faults."""
+        return self._json("PUT", f"/metrics/{_segment(metric_id)}", text=source, text_type="application/yaml")
+
+    def check_metric(self, source):
+        """`faults`, also against the columns of its data, and the `metric` as it was read."""
+        return self._json("POST", "/metrics/check", text=source, text_type="application/yaml", repeatable=True)
+
+    def delete_metric(self, metric_id):
+        self.request("DELETE", f"/metrics/{_segment(metric_id)}")
 
     # -- jobs ----------------------------------------------------------------------------------------------------------
 

@@ -119,6 +119,20 @@ class Jobs(unittest.TestCase):
         self.assay.delete_file("py thon/dáys.csv")
         self.assertEqual(list(self.assay.files("py thon/")), [])
 
+    def test_a_metric_is_put_read_by_a_template_and_deleted(self):
+        source = "metric: py_births\nsource: { file: sample/us-births.csv }\ntime: { column: date }\nvalue: sum(births)\n"
+        self.assertEqual(self.assay.check_metric(source)["faults"], [])
+        with self.assertRaises(AssayError) as refused:
+            self.assay.put_metric("py_births", source.replace("sum(", "median("))
+        self.assertEqual(refused.exception.errors[0]["line"], 4)
+        self.assertEqual(self.assay.put_metric("py_births", source)["adding"], "sum")
+        self.assertEqual([one["metric_id"] for one in self.assay.metrics("py_births")], ["py_births"])
+        self.assertEqual(self.assay.metric("py_births")["source"], source)
+        self.assay.put_template("py-metric", "~~~metric all\nmetric: py_births\n~~~\n\n# Days: {{ all.size }}\n")
+        self.assertEqual(self.assay.run("py-metric")["job_status"], "completed")
+        self.assay.delete_template("py-metric")
+        self.assay.delete_metric("py_births")
+
     def test_a_draft_asks_and_a_line_settles_it(self):
         rows = [f"0{1 + at % 9}/0{1 + at % 7}/2025,{at},{'DE' if at % 2 else 'FR'}" for at in range(120)]
         with tempfile.TemporaryDirectory() as folder:

@@ -22,6 +22,12 @@ export function metricNames(partials: Record<string, string>): string[] {
 
 const NAMED = /^[ \t{]*["']?metric["']?[ \t]*:[ \t]*["']?(\$?[a-z_][a-z0-9_]*)/m
 
+/** The name that a definition gives itself. */
+export function metricNameIn(definition: string): string | null {
+  const name = NAMED.exec(definition)?.[1]
+  return name === undefined || name.startsWith('$') ? null : name
+}
+
 /** The metrics that the fences of a text name; `any` where a variable names them. */
 export function usedMetrics(text: string): string[] | 'any' {
   if (!/^ {0,3}(?:`{3}|~{3})[`~]*[ \t]*metric[ \t]/m.test(text)) return []

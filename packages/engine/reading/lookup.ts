@@ -1,6 +1,5 @@
-/** Finds the template with an id: a file's, or one that was uploaded to the workspace. */
+/** What the service needs of a template that a client wrote. */
 import type { Fault, Origin, Template, TemplateSource, TemplateView } from '@assay/model/template'
-import type { Catalog } from './catalog.ts'
 import { templateVersion } from './partials.ts'
 import { connectionNames, parsedTemplate, templateSource, templateView } from './template-cache.ts'
 
@@ -60,23 +59,4 @@ export function readsOf({ sources }: Pick<Template, 'sources'>): string[] {
 export function connectionsOf(source: TemplateSource): string[] {
   const { template } = parsedTemplate(source)
   return template ? connectionNames(template) : []
-}
-
-/**
- * Null if there is none. `faults` if an uploaded one can no longer be read. `stored` gives the uploaded source, `read` reads
- * it.
- */
-export async function findTemplate(
-  catalog: Pick<Catalog, 'get'>,
-  template_id: string,
-  stored: () => Promise<{ source: string } | null>,
-  read: (source: TemplateSource) => Promise<ReadHead> | ReadHead = readHead,
-): Promise<FoundTemplate | { faults: Fault[] } | null> {
-  const entry = catalog.get(template_id)
-  if (entry) return entry
-  const put = await stored()
-  if (!put) return null
-  const { found, faults } = await read(sourceOf(template_id, put.source))
-  const errors = errorsOf(faults)
-  return found && errors.length === 0 ? found : { faults: errors }
 }

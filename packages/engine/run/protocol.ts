@@ -9,6 +9,7 @@ import type { JobErrorCode } from '@assay/model/errors'
 import type { Chart, Column, Findings, Outcome, PageInsight } from '@assay/model/insight'
 import type { Progress } from '@assay/model/job'
 import type { Fault, Limits, TemplateSource, Variable } from '@assay/model/template'
+import type { MetricHead, MetricText } from '../metrics/reader.ts'
 import type { Drawing } from '../pages/chart-figure.ts'
 import type { Narrated } from '../printing/narrative.ts'
 import type { ReadHead } from '../reading/lookup.ts'
@@ -54,6 +55,12 @@ export interface ReadTask {
   templates: TemplateSource[]
 }
 
+/** Reads definitions of metrics that a client wrote. */
+export interface ReadMetricsTask {
+  kind: 'read-metrics'
+  metrics: MetricText[]
+}
+
 /** Converts the values of variables, by patterns that take long. One set of values for each item. */
 export interface ConvertTask {
   kind: 'convert'
@@ -95,6 +102,7 @@ export type Task =
   | RenderTask
   | ProbeTask
   | ReadTask
+  | ReadMetricsTask
   | ConvertTask
 
 /** `detail` is a sentence and holds no secret. */
@@ -132,6 +140,7 @@ export interface Results {
   render: string
   probe: Probed
   read: ReadHead[]
+  'read-metrics': MetricHead[]
   convert: ConvertedVariables[]
 }
 

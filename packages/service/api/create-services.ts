@@ -3,6 +3,7 @@
 import type { Catalog } from '@assay/engine/reading/catalog'
 import { sampleFiles } from '@assay/engine/reading/samples'
 import type { Pool } from '@assay/engine/run/pool'
+import { createMetricReader } from '../templates/metric-reader.ts'
 import { createTemplateReader } from '../templates/template-reader.ts'
 import { createAuditTrail } from './admin/audit-trail.ts'
 import { createGauges } from './admin/gauges.ts'
@@ -38,6 +39,7 @@ export function createServices(
     pool,
     catalog,
     templates: createTemplateReader(pool),
+    metricReader: createMetricReader(pool),
     tokens: createTokenCache(store, clock),
     audit: createAuditTrail(store, given),
     changes: createChanges(store, clock),

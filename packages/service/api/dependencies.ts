@@ -12,6 +12,7 @@ import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { SecretBox } from '../runtime/secrets.ts'
 import type { Traces } from '../runtime/traces.ts'
+import type { MetricReader } from '../templates/metric-reader.ts'
 import type { TemplateReader } from '../templates/template-reader.ts'
 import type { AuditTrail } from './admin/audit-trail.ts'
 import type { NodeHealth } from './admin/gauges.ts'
@@ -77,6 +78,7 @@ export interface Services extends ApiDependencies {
   pool: Pool
   catalog: Catalog
   templates: TemplateReader
+  metricReader: MetricReader
   tokens: TokenCache
   audit: AuditTrail
   changes: Changes

@@ -16,6 +16,7 @@ import * as jobs from './jobs/jobs.ts'
 import * as results from './jobs/result.ts'
 import * as linkPage from './links/link-page.ts'
 import * as links from './links/links.ts'
+import * as metrics from './metrics/metrics.ts'
 import * as console from './pages/console.ts'
 import * as agents from './pages/mcp.ts'
 import * as pages from './pages/pages.ts'
@@ -49,6 +50,12 @@ export const ROUTES: readonly Route[] = [
   on('PUT /v1alpha/jobs/templates/{template_id}', templates.putTemplate),
   on('DELETE /v1alpha/jobs/templates/{template_id}', templates.deleteTemplate),
   on('GET /v1alpha/jobs/templates/{template_id}/choices', templates.listChoices),
+
+  on('GET /v1alpha/metrics', metrics.listMetrics),
+  on('POST /v1alpha/metrics/check', metrics.checkMetric),
+  on('GET /v1alpha/metrics/{metric_id}', metrics.getMetric),
+  on('PUT /v1alpha/metrics/{metric_id}', metrics.putMetric),
+  on('DELETE /v1alpha/metrics/{metric_id}', metrics.deleteMetric),
 
   on('POST /v1alpha/drafts', drafts.createDraft),
 

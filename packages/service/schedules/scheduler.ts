@@ -5,7 +5,6 @@
  */
 
 import type { Catalog } from '@assay/engine/reading/catalog'
-import { findTemplate } from '@assay/engine/reading/lookup'
 import type { Clock } from '@assay/model/clock'
 import { AppError, notFound } from '@assay/model/errors'
 import type { Schedule } from '@assay/model/schedule'
@@ -15,14 +14,15 @@ import type { Logger } from '../runtime/log.ts'
 import { runLoop } from '../runtime/loop.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Service } from '../runtime/service.ts'
+import { findTemplate } from '../templates/find-template.ts'
 import type { TemplateReader } from '../templates/template-reader.ts'
 
 const POLL_MS = 1000
 const CONCURRENCY = 4
 
 export interface SchedulerOptions {
-  store: Pick<Store, 'claimSchedules' | 'settleSchedule' | 'getTemplate'>
-  catalog: Pick<Catalog, 'get'>
+  store: Pick<Store, 'claimSchedules' | 'settleSchedule' | 'getTemplate' | 'listMetrics' | 'findMetrics'>
+  catalog: Pick<Catalog, 'get' | 'metrics'>
   templates: TemplateReader
   clock: Clock
   log: Logger
@@ -35,21 +35,16 @@ function fault(code: string, detail: string, errors: ScheduleFault['errors'] = [
 
 /** The template and the variables of its jobs, or why none can be created. */
 async function materialOf(
-  { store, catalog, templates }: SchedulerOptions,
+  options: SchedulerOptions,
   { workspace_id, template_id, variables }: Schedule,
 ): Promise<NonNullable<ScheduleSettlement['outcome']>> {
-  const found = await findTemplate(
-    catalog,
-    template_id,
-    () => store.getTemplate({ workspace_id, template_id }),
-    (source) => templates.read(source, workspace_id),
-  )
+  const found = await findTemplate(options, { workspace_id, template_id })
   if (!found) return fault('not_found', notFound('template', template_id).message)
   if ('faults' in found) {
     const errors = found.faults.map(({ line, message }) => ({ path: `template:${line}`, message }))
     return fault('invalid', 'The template cannot be read any more: put it again.', errors)
   }
-  const converted = (await templates.convert(found, [variables], workspace_id))[0]!
+  const converted = (await options.templates.convert(found, [variables], workspace_id))[0]!
   if (converted.errors.length === 0) return { template: found.source, variables: converted.values }
   const errors = converted.errors.map(({ path, message }) => ({
     path: path.replace(/^payload\./, ''),

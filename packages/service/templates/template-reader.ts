@@ -32,6 +32,10 @@ export interface TemplateReader {
   ): Promise<ConvertedVariables[]>
 }
 
+function lengthOf({ source, partials }: TemplateSource): number {
+  return Object.values(partials).reduce((length, text) => length + text.length, source.length)
+}
+
 function isShort({ source, partials }: TemplateSource): boolean {
   if (source.length > SHORT || Object.keys(partials).length > 0) return false
   // A key may be written by escapes.
@@ -48,7 +52,7 @@ export function createTemplateReader(pool: Pick<Pool, 'read' | 'convert'>): Temp
   const kept = new LRUCache<string, ReadHead>({ maxSize: KEPT_MOST })
   const keyOf = ({ template_id, version }: TemplateSource): string => `${template_id}\n${version}`
   const keep = (source: TemplateSource, head: ReadHead): ReadHead => {
-    kept.set(keyOf(source), head, { size: source.source.length + 1 })
+    kept.set(keyOf(source), head, { size: lengthOf(source) + 1 })
     return head
   }
 
@@ -86,15 +90,16 @@ export function createTemplateReader(pool: Pick<Pool, 'read' | 'convert'>): Temp
         if (known) heads.set(source, known)
         else if (isShort(source) && ++atOnce <= AT_ONCE) heads.set(source, keep(source, readHead(source)))
         else {
-          if (length + source.source.length > TASK_MOST) await send()
+          if (length + lengthOf(source) > TASK_MOST) await send()
           group.push(source)
-          length += source.source.length
+          length += lengthOf(source)
         }
       }
       await send()
       return sources.map((source) => {
         const { found, faults } = heads.get(source)!
-        return errorsOf(faults).length === 0 ? found : null
+        // One whose metric was deleted is there still, for whoever mends it.
+        return errorsOf(faults).every(({ code }) => code === 'unknown_metric') ? found : null
       })
     },
 

@@ -206,8 +206,8 @@ export const accountTests: ConformanceTests = {
   'puts, replaces, lists and deletes templates of one workspace': async ({ store }) => {
     const workspace_id = await otherWorkspace(store)
     const template = { workspace_id: WORKSPACE, template_id: 'mine', source: '# One', user_id: 'ada' }
-    assert.equal(await store.putTemplate(template), true)
-    assert.equal(await store.putTemplate({ ...template, source: '# Two', user_id: 'bob' }), false)
+    assert.equal(await store.putTemplate(template), 'new')
+    assert.equal(await store.putTemplate({ ...template, source: '# Two', user_id: 'bob' }), 'replaced')
     await store.putTemplate({ ...template, template_id: 'another' })
     await store.putTemplate({ ...template, workspace_id, source: '# Other' })
     const kept = await store.getTemplate(template)
@@ -218,5 +218,43 @@ export const accountTests: ConformanceTests = {
     assert.equal(await store.deleteTemplate(template), false)
     assert.equal(await store.getTemplate(template), null)
     assert.equal((await store.getTemplate({ workspace_id, template_id: 'mine' }))?.source, '# Other')
+  },
+
+  'puts, replaces, lists by id and deletes metrics of one workspace': async ({ store }) => {
+    const workspace_id = await otherWorkspace(store)
+    const metric = { workspace_id: WORKSPACE, metric_id: 'revenue', source: 'metric: one', user_id: 'ada' }
+    assert.equal(await store.putMetric(metric), 'new')
+    assert.equal(await store.putMetric({ ...metric, source: 'metric: two', user_id: 'bob' }), 'replaced')
+    for (const metric_id of ['a_b', 'ab', 'z']) await store.putMetric({ ...metric, metric_id })
+    await store.putMetric({ ...metric, workspace_id, source: 'metric: other' })
+    const kept = await store.getMetric(metric)
+    assert.deepEqual(
+      { source: kept?.source, user_id: kept?.user_id },
+      { source: 'metric: two', user_id: 'bob' },
+    )
+    const list = async (after: string, limit: number) =>
+      (await store.listMetrics({ workspace_id: WORKSPACE, after, limit })).map((item) => item.metric_id)
+    assert.deepEqual(await list('', 2), ['a_b', 'ab'], 'by their bytes')
+    assert.deepEqual(await list('ab', 9), ['revenue', 'z'])
+    const found = await store.findMetrics({
+      workspace_id: WORKSPACE,
+      metric_ids: ['z', 'unknown', 'revenue'],
+    })
+    assert.deepEqual(
+      found.map((item) => item.metric_id),
+      ['revenue', 'z'],
+    )
+    assert.equal(await store.deleteMetric(metric), true)
+    assert.equal(await store.deleteMetric(metric), false)
+    assert.equal(await store.getMetric(metric), null)
+    assert.equal((await store.getMetric({ workspace_id, metric_id: 'revenue' }))?.source, 'metric: other')
+  },
+
+  'refuses metrics that are too long together': async ({ store }) => {
+    const metric = { workspace_id: WORKSPACE, metric_id: 'a', source: 'x'.repeat(300_000), user_id: 'ada' }
+    await store.putMetric(metric)
+    await refuses(store.putMetric({ ...metric, metric_id: 'b' }), 'conflict')
+    assert.equal(await store.putMetric(metric), 'replaced', 'its own length does not count twice')
+    assert.equal(await store.putMetric({ ...metric, metric_id: 'b', source: 'x'.repeat(200_000) }), 'new')
   },
 }

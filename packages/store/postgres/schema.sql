@@ -217,6 +217,16 @@ CREATE INDEX links_by_expiry ON links USING btree (expires_at);
 
 CREATE INDEX links_by_insight ON links USING btree (insight_id, created_at, link_id);
 
+CREATE TABLE metrics (
+  workspace_id text COLLATE "C" NOT NULL,
+  metric_id text COLLATE "C" NOT NULL,
+  source text NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  updated_at timestamp(3) with time zone NOT NULL,
+  PRIMARY KEY (workspace_id, metric_id),
+  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
+);
+
 CREATE TABLE migrations (
   number integer NOT NULL,
   name text NOT NULL,

@@ -216,6 +216,15 @@ CREATE INDEX links_by_expiry ON links (expires_at);
 
 CREATE INDEX links_by_insight ON links (insight_id, created_at, link_id);
 
+CREATE TABLE metrics (
+  workspace_id TEXT NOT NULL REFERENCES workspaces,
+  metric_id TEXT NOT NULL,
+  source TEXT NOT NULL,
+  user_id TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  PRIMARY KEY (workspace_id, metric_id)
+) STRICT;
+
 CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT;
 
 CREATE TABLE narratives (

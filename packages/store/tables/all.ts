@@ -13,6 +13,7 @@ import { AUDIT } from './workspaces/audit.ts'
 import { CONNECTIONS } from './workspaces/connections.ts'
 import { IDEMPOTENCY_KEYS } from './workspaces/idempotency-keys.ts'
 import { LINKS } from './workspaces/links.ts'
+import { METRICS } from './workspaces/metrics.ts'
 import { NARRATIVES } from './workspaces/narratives.ts'
 import { SETTINGS } from './workspaces/settings.ts'
 import { TEMPLATE_VERSIONS, TEMPLATES } from './workspaces/templates.ts'
@@ -24,6 +25,7 @@ export const TABLES = [
   TOKENS,
   TEMPLATES,
   TEMPLATE_VERSIONS,
+  METRICS,
   CONNECTIONS,
   SCHEDULES,
   JOBS,

@@ -7,6 +7,7 @@ import type { Socket } from 'node:net'
 import { DEFAULT_LIMITS } from '@assay/model/template'
 import { type Engine, openEngine, queryPercent } from '../../duckdb/duckdb.ts'
 import { createFence } from '../../fence/fence.ts'
+import { metricHead } from '../../metrics/reader.ts'
 import { openSocketsWith } from '../../sources/sockets.ts'
 import { type ConnectionRequests, createConnectionRequests } from '../connection-requests.ts'
 import { createNarrationClient, type NarrationClient } from '../narration-requests.ts'
@@ -132,6 +133,8 @@ async function perform(
       return probeTask(task, mine.stop.signal)
     case 'read':
       return readTask(task)
+    case 'read-metrics':
+      return task.metrics.map(metricHead)
     case 'convert':
       return convertTask(task)
     case 'draw': {

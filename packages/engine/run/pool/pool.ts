@@ -12,6 +12,7 @@ import { type Clock, systemClock } from '@assay/model/clock'
 import type { JobErrorCode } from '@assay/model/errors'
 import type { Progress } from '@assay/model/job'
 import { DEFAULT_LIMITS, type Fault } from '@assay/model/template'
+import type { MetricHead } from '../../metrics/reader.ts'
 import type { ConnectionAccess } from '../connection-requests.ts'
 import { foldersOf } from '../jail/folders.ts'
 import { type Folder, type JailMode, type JailReport, wallsHere } from '../jail/jail.ts'
@@ -25,6 +26,7 @@ import type {
   DrawTask,
   Probed,
   ProbeTask,
+  ReadMetricsTask,
   ReadTask,
   RenderTask,
   Results,
@@ -115,7 +117,7 @@ export interface Pool {
   run(task: Omit<RunTask, 'caps'>, options: RunOptions): Promise<RunResult>
   /** Like run(), behind all waiting jobs. Rejects with `workspace_busy` if too many previews of the workspace wait. */
   preview(task: Omit<RunTask, 'caps'>, options: PreviewOptions): Promise<RunResult>
-  /** These seven reject with TaskError, or with `workspace_busy`. */
+  /** These eight reject with TaskError, or with `workspace_busy`. */
   check(task: CheckTask, options?: SmallTaskOptions): Promise<Fault[]>
   describe(task: DescribeTask, options?: SmallTaskOptions): Promise<Description>
   draw(task: DrawTask, options?: SmallTaskOptions): Promise<string[]>
@@ -123,6 +125,7 @@ export interface Pool {
   render(task: RenderTask, options?: SmallTaskOptions): Promise<string>
   probe(task: ProbeTask, options?: SmallTaskOptions): Promise<Probed>
   read(task: ReadTask, options?: SmallTaskOptions): Promise<Results['read']>
+  readMetrics(task: ReadMetricsTask, options?: SmallTaskOptions): Promise<MetricHead[]>
   convert(task: ConvertTask, options?: SmallTaskOptions): Promise<Results['convert']>
   stats(): PoolStats
   /** The walls around its processes. */
@@ -250,6 +253,10 @@ class ProcessPool implements Pool {
     return this.#smallTask<'read'>(task, options)
   }
 
+  readMetrics(task: ReadMetricsTask, options?: SmallTaskOptions): Promise<MetricHead[]> {
+    return this.#smallTask<'read-metrics'>(task, options)
+  }
+
   convert(task: ConvertTask, options?: SmallTaskOptions): Promise<Results['convert']> {
     return this.#smallTask<'convert'>(task, options)
   }
@@ -361,7 +368,9 @@ class ProcessPool implements Pool {
 
   #timeoutOf({ kind }: Task): number {
     if (kind === 'run') return this.#options.caps.timeout_ms
-    return kind === 'check' || kind === 'read' ? CHECK_TIMEOUT_MS : SMALL_TIMEOUT_MS
+    return kind === 'check' || kind === 'read' || kind === 'read-metrics'
+      ? CHECK_TIMEOUT_MS
+      : SMALL_TIMEOUT_MS
   }
 
   /** After a task: replaces a worn-out process, and keeps one unused process warm. */

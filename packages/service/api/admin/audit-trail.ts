@@ -25,6 +25,7 @@ const READINGS: readonly AuditAction[] = [
   'template.draft',
   'template.check',
   'template.choices',
+  'metric.check',
 ]
 
 /** The parts of a call that a record is made of. */

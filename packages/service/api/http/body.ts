@@ -1,4 +1,4 @@
-/** Reads bodies: JSON, Markdown and forms, each only where the operation takes it, all UTF-8 and at most 1 MiB. */
+/** Reads bodies: JSON, Markdown, YAML and forms, each only where the operation takes it, all UTF-8 and at most 1 MiB. */
 import { isUtf8 } from 'node:buffer'
 import { AppError } from '@assay/model/errors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -80,6 +80,8 @@ function parseJson(text: string): unknown {
 const PARSERS: Record<Exclude<BodyType, typeof ANY_TYPE>, (text: string) => unknown> = {
   'application/json': (text) => (text === '' ? undefined : parseJson(text)),
   'text/markdown': (text) => text,
+  'application/yaml': (text) => text,
+  'text/plain': (text) => text,
   'application/x-www-form-urlencoded': parseForm,
   // The operation that accepts it reads no field.
   'multipart/form-data': () => ({}),

@@ -25,6 +25,8 @@ export interface ReplyShape {
 export const BODY_TYPES = [
   'application/json',
   'text/markdown',
+  'application/yaml',
+  'text/plain',
   'application/x-www-form-urlencoded',
   'multipart/form-data',
 ] as const

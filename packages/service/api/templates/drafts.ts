@@ -115,7 +115,7 @@ export const createDraft = operation({
     const { look, dialect } = await lookOf(call)
     noteReading(call, 'template.draft', look)
     const { findings } = await runUnstored(call, look, {})
-    // A template of the workspace reads no metrics: those stand in folders.
+    // The template reads no metrics: they are put one by one, and only by an admin.
     const drafted = draftFrom(findings, call.body.file, dialect, true)
     const { name, template, metrics, rows, decisions, assumptions, questions } = drafted
     return {

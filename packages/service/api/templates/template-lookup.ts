@@ -1,11 +1,13 @@
 /** Finds and parses the template of an id, from the template folders or the workspace, and converts values of its variables. */
 
-import { errorsOf, type FoundTemplate, findTemplate, sourceOf } from '@assay/engine/reading/lookup'
+import { errorsOf, type FoundTemplate } from '@assay/engine/reading/lookup'
 import type { ConnectionAccess } from '@assay/engine/run/connection-requests'
 import type { Roots } from '@assay/engine/run/protocol'
 import { notFound } from '@assay/model/errors'
 import { type Fault, faultToFieldError } from '@assay/model/template'
 import { DEFAULT_WORKSPACE, includesScope, type Principal } from '@assay/model/token'
+import { findTemplate } from '../../templates/find-template.ts'
+import { nameNearest, ownSource } from '../../templates/own-metrics.ts'
 import type { Services } from '../dependencies.ts'
 import { invalid } from '../http/validate.ts'
 
@@ -15,30 +17,38 @@ function refuse(faults: Fault[]): never {
 
 /** The template of an id. Throws a 404 for an unknown one, and a 422 with the faults for a stored one that no longer parses. */
 export async function requireTemplate(
-  { catalog, store, templates }: Pick<Services, 'catalog' | 'store' | 'templates'>,
+  services: Pick<Services, 'catalog' | 'store' | 'templates'>,
   { workspace_id }: Principal,
   template_id: string,
 ): Promise<FoundTemplate> {
-  const found = await findTemplate(
-    catalog,
-    template_id,
-    () => store.getTemplate({ workspace_id, template_id }),
-    (source) => templates.read(source, workspace_id),
-  )
+  const found = await findTemplate(services, { workspace_id, template_id })
   if (!found) throw notFound('template', template_id)
   return 'faults' in found ? refuse(found.faults) : found
 }
 
+/** The same, with its faults if it can be read at all. */
+export async function requireReadable(
+  services: Pick<Services, 'catalog' | 'store' | 'templates'>,
+  { workspace_id }: Principal,
+  template_id: string,
+): Promise<FoundTemplate> {
+  const found = await findTemplate(services, { workspace_id, template_id })
+  if (!found) throw notFound('template', template_id)
+  if (!('faults' in found)) return found
+  return found.found ?? refuse(found.faults)
+}
+
 /** Reads a source from a client. Throws a 422 with the faults, each with line and column. */
 export async function readSource(
-  { templates }: Pick<Services, 'templates'>,
+  services: Pick<Services, 'catalog' | 'store' | 'templates'>,
   { workspace_id }: Principal,
   template_id: string,
   source: string,
 ): Promise<FoundTemplate> {
-  const { found, faults } = await templates.read(sourceOf(template_id, source), workspace_id)
+  const own = await ownSource(services, workspace_id, template_id, source)
+  const { found, faults } = await services.templates.read(own, workspace_id)
   const errors = errorsOf(faults)
-  return found && errors.length === 0 ? found : refuse(errors)
+  return found && errors.length === 0 ? found : refuse(await nameNearest(services, workspace_id, errors))
 }
 
 /** Converts the values of variables. Throws a 422 with every fault. `at`: the path of the values in the body. */

@@ -77,6 +77,11 @@ test('creates, reads, replaces and deletes a template of the workspace', async (
   await store.createWorkspace({ workspace_id: 'second', name: 'Second', data_folder: null })
   assert.equal((await ask('GET', url, { token: await token('second', ['admin']) })).status, 404)
   assert.equal((await ask('DELETE', url)).status, 204)
+  const actions = (await ask('GET', '/v1alpha/audit?object_id=sales')).json().items
+  assert.deepEqual(
+    actions.map(({ action }: { action: string }) => action),
+    ['template.delete', 'template.put', 'template.put'],
+  )
   assert.equal((await ask('DELETE', url)).status, 404)
 })
 

@@ -1,16 +1,23 @@
 /** Operations on templates: list, read, put, delete, check, preview, and the possible values of a variable. */
 
-import { sourceOf } from '@assay/engine/reading/lookup'
 import type { Description } from '@assay/engine/run/protocol'
 import { AppError, notFound } from '@assay/model/errors'
 import { READ_CHART_FORMS } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import { Fault, TEMPLATE_ID, TemplateView, type Variable, VariableView } from '@assay/model/template'
+import { nameNearest, ownSource, readOnce, withMetrics } from '../../templates/own-metrics.ts'
 import type { Services } from '../dependencies.ts'
 import { type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 import { INSIGHT_MEDIA, PreviewView, sendFindings } from '../jobs/result.ts'
-import { connectionsFor, readSource, requireTemplate, rootsOf, variablesOf } from './template-lookup.ts'
+import {
+  connectionsFor,
+  readSource,
+  requireReadable,
+  requireTemplate,
+  rootsOf,
+  variablesOf,
+} from './template-lookup.ts'
 import { noteReading, notTried, runUnstored } from './unstored.ts'
 
 const TemplatePath = Type.Object({ template_id: Type.String({ pattern: TEMPLATE_ID }) })
@@ -24,17 +31,23 @@ async function allTemplates({
   services,
   principal,
 }: Pick<Call, 'services' | 'principal'>): Promise<TemplateView[]> {
-  const files = services.catalog.list().map((entry) => entry.view)
-  const known = new Set(files.map((view) => view.template_id))
+  const entries = services.catalog.list()
+  const known = new Set(entries.map(({ view }) => view.template_id))
   const { workspace_id } = principal
+  const metrics = readOnce(services)
+  const ofFolders = entries.map(async (entry) => {
+    const source = await withMetrics(metrics, workspace_id, entry.source)
+    return source === entry.source ? entry.view : { ...entry.view, version: source.version }
+  })
   const stored = (await services.store.listTemplates(workspace_id))
     .filter(({ template_id }) => !known.has(template_id))
-    .map(({ template_id, source }) => sourceOf(template_id, source))
+    .map(({ template_id, source }) => ownSource(metrics, workspace_id, template_id, source))
   // One that this version of the program cannot read is not listed.
-  const put = (await services.templates.readAll(stored, workspace_id))
+  const put = (await services.templates.readAll(await Promise.all(stored), workspace_id))
     .map((found) => found?.view)
     .filter((view) => view !== undefined)
-  return [...files, ...put].toSorted((a, b) => (a.template_id < b.template_id ? -1 : 1))
+  const views = [...(await Promise.all(ofFolders)), ...put]
+  return views.toSorted((a, b) => (a.template_id < b.template_id ? -1 : 1))
 }
 
 function speaksOf(view: TemplateView, words: string): boolean {
@@ -74,7 +87,8 @@ export const getTemplate = operation({
   replies: { 200: { description: 'The template', schema: WithSource } },
   errors: ['not_found'],
   async handle({ services, principal, params }) {
-    const { view, source } = await requireTemplate(services, principal, params.template_id)
+    // One with faults is answered, too, for whoever mends it.
+    const { view, source } = await requireReadable(services, principal, params.template_id)
     return { ...view, source: source.source }
   },
 })
@@ -115,8 +129,8 @@ export const putTemplate = operation({
         },
       ])
     const { workspace_id, user_id } = principal
-    const isNew = await services.store.putTemplate({ workspace_id, template_id, source: body, user_id })
-    if (isNew) reply.code(201).header('location', `/v1alpha/jobs/templates/${template_id}`)
+    const made = await services.store.putTemplate({ workspace_id, template_id, source: body, user_id })
+    if (made === 'new') reply.code(201).header('location', `/v1alpha/jobs/templates/${template_id}`)
     return view
   },
 })
@@ -159,10 +173,10 @@ export const checkTemplate = operation({
   errors: ['preview_failed', 'workspace_busy'],
   async handle(call) {
     const { services, principal, body, signal } = call
-    const template = sourceOf('draft', body)
     const { workspace_id } = principal
+    const template = await ownSource(services, workspace_id, 'draft', body)
     const { found: read, faults } = await services.templates.read(template, workspace_id)
-    if (read === null) return { faults, variables: [] }
+    if (read === null) return { faults: await nameNearest(services, workspace_id, faults), variables: [] }
     noteReading(call, 'template.check', read)
     const roots = await rootsOf(services, principal)
     const found = await services.pool
@@ -171,7 +185,7 @@ export const checkTemplate = operation({
         { workspace_id, signal: signal(), connections: connectionsFor(services, principal, read, true) },
       )
       .catch(notTried)
-    return { faults: found, variables: read.view.variables }
+    return { faults: await nameNearest(services, workspace_id, found), variables: read.view.variables }
   },
 })
 

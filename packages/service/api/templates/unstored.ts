@@ -11,7 +11,7 @@ import { connectionsFor, rootsOf } from './template-lookup.ts'
 /** Records who reads the sources of a template without a job: before they are read, however that ends. */
 export function noteReading(
   call: Call,
-  action: 'template.preview' | 'template.draft' | 'template.check' | 'template.choices',
+  action: 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'metric.check',
   { template, source }: FoundTemplate,
 ): void {
   const { audit } = call.services

@@ -10,8 +10,8 @@ export interface StoredTemplate {
 }
 
 export interface TemplateStore {
-  /** Creates or replaces. True: it is new. */
-  putTemplate(input: Omit<StoredTemplate, 'updated_at'>): Promise<boolean>
+  /** Creates or replaces. */
+  putTemplate(input: Omit<StoredTemplate, 'updated_at'>): Promise<'new' | 'replaced'>
   getTemplate(input: { workspace_id: string; template_id: string }): Promise<StoredTemplate | null>
   /** All of a workspace, by id. */
   listTemplates(workspace_id: string): Promise<StoredTemplate[]>

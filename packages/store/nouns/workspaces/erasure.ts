@@ -17,6 +17,7 @@ import { WEBHOOKS } from '../../tables/webhooks/webhooks.ts'
 import { TOKENS, USERS, WORKSPACES } from '../../tables/workspaces/accounts.ts'
 import { CONNECTIONS } from '../../tables/workspaces/connections.ts'
 import { IDEMPOTENCY_KEYS } from '../../tables/workspaces/idempotency-keys.ts'
+import { METRICS } from '../../tables/workspaces/metrics.ts'
 import { NARRATIVES } from '../../tables/workspaces/narratives.ts'
 import { TEMPLATES } from '../../tables/workspaces/templates.ts'
 import { cancelJob, removeJobs } from '../jobs/jobs.ts'
@@ -31,6 +32,7 @@ export const TABLES_OF_WORKSPACE = [
   EVENTS,
   SCHEDULES,
   TEMPLATES,
+  METRICS,
   CONNECTIONS,
   NARRATIVES,
   TOKENS,

@@ -24,12 +24,12 @@ interface Key {
   template_id: string
 }
 
-export function* putTemplate(tx: Writer, input: Input<'putTemplate'>): Routine<boolean> {
+export function* putTemplate(tx: Writer, input: Input<'putTemplate'>): Routine<'new' | 'replaced'> {
   const template: StoredTemplate = { ...input, updated_at: tx.now }
   // Another node may delete it between the two statements.
   for (;;) {
-    if ((yield* tx.run(INSERT, template)) > 0) return true
-    if ((yield* tx.run(REPLACE, template)) > 0) return false
+    if ((yield* tx.run(INSERT, template)) > 0) return 'new'
+    if ((yield* tx.run(REPLACE, template)) > 0) return 'replaced'
   }
 }
 

@@ -111,6 +111,15 @@ CREATE TABLE templates (
   PRIMARY KEY (workspace_id, template_id)
 );
 
+CREATE TABLE metrics (
+  workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
+  metric_id text COLLATE "C" NOT NULL,
+  source text NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  updated_at timestamptz(3) NOT NULL,
+  PRIMARY KEY (workspace_id, metric_id)
+);
+
 -- The sources that jobs were created with, once for each version.
 CREATE TABLE template_versions (
   template_id text COLLATE "C" NOT NULL,

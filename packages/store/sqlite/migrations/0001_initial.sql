@@ -109,6 +109,15 @@ CREATE TABLE templates (
   PRIMARY KEY (workspace_id, template_id)
 ) STRICT;
 
+CREATE TABLE metrics (
+  workspace_id TEXT NOT NULL REFERENCES workspaces,
+  metric_id TEXT NOT NULL,
+  source TEXT NOT NULL,
+  user_id TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  PRIMARY KEY (workspace_id, metric_id)
+) STRICT;
+
 -- The sources that jobs were created with, once for each version.
 CREATE TABLE template_versions (
   template_id TEXT NOT NULL,

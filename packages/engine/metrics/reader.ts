@@ -1,0 +1,40 @@
+/** What the service needs of the definition of a metric, and a template that reads one, which finds its faults. */
+import type { MetricView } from '@assay/model/metric'
+import type { Fault, TemplateSource } from '@assay/model/template'
+import { templateVersion } from '../reading/partials.ts'
+import { metricView, readMetric } from './definition.ts'
+import { metricPartial } from './names.ts'
+
+/** `view`: null for a definition with errors. `lines`: the line of each key of the file. */
+export interface MetricHead {
+  view: MetricView | null
+  lines: Record<string, number>
+  faults: Fault[]
+}
+
+/** A definition, by the name that it must have. */
+export interface MetricText {
+  metric_id: string
+  source: string
+}
+
+/** Its time grows with the source: up to 100 ms of the processor. */
+export function metricHead({ metric_id, source }: MetricText): MetricHead {
+  const { metric, faults } = readMetric(metric_id, source)
+  return { view: metric && metricView(metric, 'workspace'), lines: metric?.lines ?? {}, faults }
+}
+
+/** A template that reads the metric by each of its dimensions, so that every column of its definition is looked for. */
+export function metricReader({ metric_id, source: text }: MetricText): TemplateSource {
+  const source = `\`\`\`metric series\nmetric: ${metric_id}\nby: all\n\`\`\`\n\n{{ series.size }}\n`
+  const partials = { [metricPartial(metric_id)]: text }
+  return { template_id: 'metric', version: templateVersion(source, partials), source, partials }
+}
+
+/** Faults of that template at the lines of the definition: the template's own mean nothing to who wrote the metric. */
+export function asMetricFaults(faults: readonly Fault[], lines: Readonly<Record<string, number>>): Fault[] {
+  return faults.map((fault) => {
+    const key = /: (\w+) names the column /.exec(fault.message)?.[1] ?? 'source'
+    return { ...fault, line: lines[key] ?? 1, column: 1 }
+  })
+}

@@ -1,0 +1,193 @@
+/** Operations on metrics: list, read, put, delete, check. */
+import { metricNameIn } from '@assay/engine/metrics/names'
+import { asMetricFaults, metricReader } from '@assay/engine/metrics/reader'
+import { errorsOf } from '@assay/engine/reading/lookup'
+import { AppError, notFound } from '@assay/model/errors'
+import { METRIC_ID, MetricView } from '@assay/model/metric'
+import { nullable, Type } from '@assay/model/schema'
+import { Fault, faultToFieldError } from '@assay/model/template'
+import { storedMetrics } from '../../templates/own-metrics.ts'
+import type { Services } from '../dependencies.ts'
+import { LIMIT_DEFAULT, pageOf, pageQuery } from '../http/fields.ts'
+import { type Call, operation } from '../http/operation.ts'
+import { invalid } from '../http/validate.ts'
+import { connectionsFor, rootsOf } from '../templates/template-lookup.ts'
+import { noteReading, notTried } from '../templates/unstored.ts'
+
+const MetricPath = Type.Object({ metric_id: Type.String({ pattern: METRIC_ID }) })
+const Source = Type.String({ minLength: 1, description: 'The YAML of a metric (docs/metrics.md)' })
+const WithSource = Type.Object(
+  { ...MetricView.properties, source: Type.String({ description: 'The YAML of its definition' }) },
+  { title: 'MetricWithSource' },
+)
+
+function speaksOf({ metric_id, label, description }: MetricView, words: string): boolean {
+  const text = [metric_id, label, description ?? ''].join('\n').toLowerCase()
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word))
+}
+
+/** Those that were put, by id, of which `fits` holds. One that this version of the program cannot read is not listed. */
+async function putMetrics(
+  { services, principal }: Pick<Call, 'services' | 'principal'>,
+  { after, most, fits }: { after: string; most: number; fits: (view: MetricView) => boolean },
+): Promise<MetricView[]> {
+  const found: MetricView[] = []
+  const { workspace_id } = principal
+  for await (const page of storedMetrics(services, workspace_id, after)) {
+    const heads = await services.metricReader.read(page, workspace_id)
+    found.push(...heads.flatMap(({ view }) => (view && fits(view) ? [view] : [])))
+    if (found.length >= most) break
+  }
+  return found
+}
+
+export const listMetrics = operation({
+  name: 'listMetrics',
+  tag: 'Metrics',
+  summary: 'List metrics by id',
+  description:
+    'Lists the metrics of the folders and of the workspace. Of two with one id, the one of a folder is used.',
+  scope: 'viewer',
+  query: pageQuery({
+    q: Type.Optional(Type.String({ maxLength: 200, description: 'Words in id, label and description' })),
+  }),
+  replies: { 200: { description: 'A page of metrics', schema: pageOf(MetricView) } },
+  errors: ['workspace_busy', 'preview_failed'],
+  async handle(call) {
+    const { q = '', limit = LIMIT_DEFAULT, cursor: after = '' } = call.query
+    if (after !== '' && !new RegExp(METRIC_ID).test(after))
+      throw invalid([{ path: 'cursor', message: 'must be a next_cursor of this list' }])
+    const all = call.services.catalog.metrics().map(({ view }) => view)
+    const known = new Set(all.map(({ metric_id }) => metric_id))
+    const ofFolders = all.filter((view) => view.metric_id > after && speaksOf(view, q))
+    const fits = (view: MetricView): boolean => !known.has(view.metric_id) && speaksOf(view, q)
+    const put = await putMetrics(call, { after, most: limit + 1, fits })
+    const views = [...ofFolders, ...put].toSorted((a, b) => (a.metric_id < b.metric_id ? -1 : 1))
+    const items = views.slice(0, limit)
+    return { items, next_cursor: views.length > limit ? items.at(-1)!.metric_id : null }
+  },
+})
+
+export const getMetric = operation({
+  name: 'getMetric',
+  tag: 'Metrics',
+  summary: 'Read a metric with its definition',
+  scope: 'viewer',
+  params: MetricPath,
+  replies: { 200: { description: 'The metric', schema: WithSource } },
+  errors: ['not_found', 'workspace_busy', 'preview_failed'],
+  async handle({ services, principal: { workspace_id }, params: { metric_id } }) {
+    const entry = services.catalog.metrics().find(({ view }) => view.metric_id === metric_id)
+    if (entry) return { ...entry.view, source: entry.source }
+    const put = await services.store.getMetric({ workspace_id, metric_id })
+    if (!put) throw notFound('metric', metric_id)
+    return { ...(await readView(services, workspace_id, metric_id, put.source)), source: put.source }
+  },
+})
+
+/** Throws a 422 with the faults, each with line and column. */
+async function readView(
+  { metricReader: reader }: Services,
+  workspace_id: string,
+  metric_id: string,
+  source: string,
+): Promise<MetricView> {
+  const [head] = await reader.read([{ metric_id, source }], workspace_id)
+  const { view, faults } = head!
+  if (view) return view
+  throw invalid(errorsOf(faults).map(faultToFieldError))
+}
+
+function requireOwn({ catalog }: Services, metric_id: string): void {
+  const entry = catalog.metrics().find(({ view }) => view.metric_id === metric_id)
+  if (entry)
+    throw new AppError(
+      'metric_read_only',
+      `${metric_id} is a ${entry.origin} metric: change its file, or use another id.`,
+    )
+}
+
+export const putMetric = operation({
+  name: 'putMetric',
+  tag: 'Metrics',
+  audit: 'metric.put',
+  summary: 'Create or replace a metric of the workspace',
+  description:
+    'Answers faults with line and column. A job keeps the definitions with which it was created; later jobs read the new one.',
+  scope: 'admin',
+  params: MetricPath,
+  body: Source,
+  bodyType: 'application/yaml',
+  otherBodyType: 'text/plain',
+  replies: {
+    200: { description: 'The metric was replaced', schema: MetricView },
+    201: { description: 'The metric is new', schema: MetricView },
+  },
+  errors: ['metric_read_only', 'conflict', 'workspace_busy', 'preview_failed'],
+  async handle({ services, principal, params: { metric_id }, body, reply }) {
+    requireOwn(services, metric_id)
+    const { workspace_id, user_id } = principal
+    const view = await readView(services, workspace_id, metric_id, body)
+    const made = await services.store.putMetric({ workspace_id, metric_id, source: body, user_id })
+    if (made === 'new') reply.code(201).header('location', `/v1alpha/metrics/${metric_id}`)
+    return view
+  },
+})
+
+export const deleteMetric = operation({
+  name: 'deleteMetric',
+  tag: 'Metrics',
+  audit: 'metric.delete',
+  summary: 'Delete a metric of the workspace',
+  description:
+    'Jobs that were created with it stay. A template that names it creates no job until it is put again.',
+  scope: 'admin',
+  params: MetricPath,
+  replies: { 204: { description: 'The metric is deleted' } },
+  errors: ['not_found', 'metric_read_only'],
+  async handle({ services, principal: { workspace_id }, params: { metric_id }, reply }) {
+    requireOwn(services, metric_id)
+    if (!(await services.store.deleteMetric({ workspace_id, metric_id }))) throw notFound('metric', metric_id)
+    return reply.code(204).send()
+  },
+})
+
+export const checkMetric = operation({
+  name: 'checkMetric',
+  tag: 'Metrics',
+  // Noted by hand before the columns are read.
+  audit: null,
+  summary: 'Find the faults of a metric, also against the columns of its data',
+  scope: 'analyst',
+  body: Source,
+  bodyType: 'application/yaml',
+  otherBodyType: 'text/plain',
+  replies: {
+    200: {
+      description: 'The faults (none: the metric may be put) and what was read',
+      schema: Type.Object({ faults: Type.Array(Fault), metric: nullable(MetricView) }),
+    },
+  },
+  errors: ['preview_failed', 'workspace_busy'],
+  async handle(call) {
+    const { services, principal, body: source, signal } = call
+    const { workspace_id } = principal
+    const definition = { metric_id: metricNameIn(source) ?? 'draft', source }
+    const [head] = await services.metricReader.read([definition], workspace_id)
+    const { view, lines, faults } = head!
+    if (!view) return { faults, metric: null }
+    const template = metricReader(definition)
+    const { found } = await services.templates.read(template, workspace_id)
+    if (!found) return { faults, metric: view }
+    noteReading(call, 'metric.check', found)
+    const task = { kind: 'check' as const, template, roots: await rootsOf(services, principal) }
+    const connections = connectionsFor(services, principal, found, true)
+    const seen = await services.pool
+      .check(task, { workspace_id, signal: signal(), connections })
+      .catch(notTried)
+    return { faults: [...faults, ...asMetricFaults(seen, lines)], metric: view }
+  },
+})

@@ -1,0 +1,49 @@
+/** Finds the template with an id: a file's, or one that was put into the workspace, with the metrics that it can reach. */
+import type { Catalog } from '@assay/engine/reading/catalog'
+import { errorsOf, type FoundTemplate } from '@assay/engine/reading/lookup'
+import type { Fault, Origin, TemplateSource } from '@assay/model/template'
+import type { Store } from '@assay/store/store'
+import { type MetricsOf, nameNearest, ownSource, withMetrics } from './own-metrics.ts'
+import type { TemplateReader } from './template-reader.ts'
+
+export interface Lookup extends MetricsOf {
+  store: MetricsOf['store'] & Pick<Store, 'getTemplate'>
+  catalog: MetricsOf['catalog'] & Pick<Catalog, 'get'>
+  templates: Pick<TemplateReader, 'read'>
+}
+
+/** `found`: null if it cannot be read at all. No job can be created of it. */
+export interface FaultyTemplate {
+  found: FoundTemplate | null
+  faults: Fault[]
+}
+
+/** Null if there is none; `faults` if it has errors. Rejects as the reader of templates does. */
+export async function findTemplate(
+  given: Lookup,
+  { workspace_id, template_id }: { workspace_id: string; template_id: string },
+): Promise<FoundTemplate | FaultyTemplate | null> {
+  const entry = given.catalog.get(template_id)
+  if (entry) {
+    const source = await withMetrics(given, workspace_id, entry.source)
+    if (source === entry.source) return entry
+    return headOf(given, workspace_id, source, entry.origin)
+  }
+  const put = await given.store.getTemplate({ workspace_id, template_id })
+  if (!put) return null
+  const source = await ownSource(given, workspace_id, template_id, put.source)
+  return headOf(given, workspace_id, source, 'workspace')
+}
+
+async function headOf(
+  given: Lookup,
+  workspace_id: string,
+  source: TemplateSource,
+  origin: Origin,
+): Promise<FoundTemplate | FaultyTemplate> {
+  const { found: read, faults } = await given.templates.read(source, workspace_id)
+  const found = read && { ...read, origin, view: { ...read.view, origin } }
+  const errors = errorsOf(faults)
+  if (found && errors.length === 0) return found
+  return { found, faults: await nameNearest(given, workspace_id, errors) }
+}

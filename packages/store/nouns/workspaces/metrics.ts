@@ -1,0 +1,60 @@
+/** Metrics that were put into a workspace. */
+import { AppError } from '@assay/model/errors'
+import { METRICS_MOST, type StoredMetric } from '../../contract/workspaces/metrics.ts'
+import type { Reader, Routine, Writer } from '../../rows.ts'
+import type { Input } from '../../store.ts'
+import { by } from '../../tables/table.ts'
+import { WORKSPACES } from '../../tables/workspaces/accounts.ts'
+import { METRICS } from '../../tables/workspaces/metrics.ts'
+
+const OF_ID = by('workspace_id', 'metric_id')
+const FIND = METRICS.select(OF_ID)
+const FIND_SOME = METRICS.select(
+  'WHERE workspace_id = :workspace_id AND metric_id = ANY (:metric_ids) ORDER BY metric_id',
+)
+const LIST = METRICS.select(
+  'WHERE workspace_id = :workspace_id AND metric_id > :after ORDER BY metric_id LIMIT :limit',
+)
+const WRITE = METRICS.upsert()
+const DELETE = METRICS.delete(OF_ID)
+/** Two puts at once see each other's length. */
+const LOCK = WORKSPACES.select(`${by('workspace_id')} FOR NO KEY UPDATE`, ['workspace_id'])
+const LENGTH = METRICS.sql<{ length: number }>(
+  `SELECT CAST(coalesce(sum(length(source)), 0) AS integer) AS length FROM metrics
+   WHERE workspace_id = :workspace_id AND metric_id <> :metric_id`,
+)
+
+interface Key {
+  workspace_id: string
+  metric_id: string
+}
+
+export function* putMetric(tx: Writer, input: Input<'putMetric'>): Routine<'new' | 'replaced'> {
+  const metric: StoredMetric = { ...input, updated_at: tx.now }
+  yield* tx.find(LOCK, metric)
+  const others = (yield* tx.find(LENGTH, metric))?.length ?? 0
+  if (others + metric.source.length > METRICS_MOST)
+    throw new AppError(
+      'conflict',
+      `The metrics of the workspace would have ${others + metric.source.length} characters together; at most ${METRICS_MOST} are kept: delete what is not used, or keep metrics as files beside templates.`,
+    )
+  const before = yield* tx.find(FIND, metric)
+  yield* tx.run(WRITE, metric)
+  return before ? 'replaced' : 'new'
+}
+
+export function* getMetric(from: Reader, key: Key): Routine<StoredMetric | null> {
+  return (yield* from.find(FIND, key)) ?? null
+}
+
+export function listMetrics(from: Reader, query: Input<'listMetrics'>): Routine<StoredMetric[]> {
+  return from.all(LIST, query)
+}
+
+export function findMetrics(from: Reader, input: Input<'findMetrics'>): Routine<StoredMetric[]> {
+  return from.all(FIND_SOME, input)
+}
+
+export function* deleteMetric(tx: Writer, key: Key): Routine<boolean> {
+  return (yield* tx.run(DELETE, key)) > 0
+}
