@@ -164,6 +164,23 @@ test('runs the reference workflow from the shell', async () => {
   await ok(['templates', 'delete', 'count'])
 })
 
+test('puts, lists, shows and deletes a metric', async () => {
+  const source =
+    'metric: people\nlabel: People born\nsource: { file: sample/us-births.csv }\ntime: { column: date }\nvalue: sum(births)\n'
+  const file = path.join(folder, 'people.yaml')
+  writeFileSync(file, source)
+  assert.equal(await ok(['metrics', 'put', file]), 'people\n')
+  assert.match(await ok(['metrics', 'list', '--q', 'born']), /^people +workspace +People born/m)
+  assert.match(await ok(['metrics', 'show', 'people']), /^people: People born\n[\s\S]*steps +day, UTC/)
+  assert.equal(await ok(['metrics', 'show', 'people', '--source']), source)
+  writeFileSync(file, source.replace('sum(', 'median('))
+  const refused = await run(['metrics', 'put', file])
+  assert.equal(refused.code, 4)
+  assert.match(refused.err, /median/)
+  await ok(['metrics', 'delete', 'people'])
+  assert.equal((await run(['metrics', 'show', 'people'])).code, 3)
+})
+
 test('exit codes tell a failed job from a refusal', async () => {
   const failing = TEMPLATE.replace('count(*)', "error('broken') ")
   writeFileSync(path.join(folder, 'failing.md'), failing)

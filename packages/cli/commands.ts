@@ -23,11 +23,12 @@ import { BRIEF } from './commands/local/brief.ts'
 import { CHECK } from './commands/local/check.ts'
 import { TEST } from './commands/local/check-results.ts'
 import { DRAFT } from './commands/local/draft.ts'
-import { IMPORT_METRICS } from './commands/local/import-metrics.ts'
 import { NEW } from './commands/local/new.ts'
 import { PLAN } from './commands/local/plan.ts'
 import { RUN } from './commands/local/run.ts'
 import { SCHEMA } from './commands/local/schema.ts'
+import { IMPORT_METRICS } from './commands/metrics/import.ts'
+import { METRICS } from './commands/metrics/metrics.ts'
 import { BACKUP } from './commands/service/backup.ts'
 import { CONFIG } from './commands/service/config.ts'
 import { DEMO } from './commands/service/demo.ts'
@@ -49,6 +50,7 @@ export const COMMANDS: readonly Command[] = [
   DRAFT,
   SCHEMA,
   ...TEMPLATES,
+  ...METRICS,
   ...FILES,
   ...JOBS,
   ...LINKS,

@@ -6,7 +6,7 @@ import type { Command } from '../../command.ts'
 import { EXIT, ExitError, UsageError } from '../../exit.ts'
 import { flag, text } from '../../options.ts'
 import { out, say } from '../../print.ts'
-import { readText } from './text-file.ts'
+import { readText } from '../local/text-file.ts'
 
 async function readDbt(file: string, connection: string, schema: string | null) {
   const { importDbt } = await import('@assay/engine/metrics/import-dbt')
