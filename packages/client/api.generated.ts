@@ -155,6 +155,8 @@ export type ChangeScheduleRequest = {
   overlap?: 'skip' | 'queue' | undefined
   paused?: boolean | undefined
   presence_name?: string | null | undefined
+  /** The ids of the subscriptions to tell, or "me" for your own (`personal`). Absent, null or empty: no person is told, unless a subscription bears the presence_name */
+  notify?: string[] | null | undefined
   priority?: number | undefined
   /** Returned in status and events */
   metadata?: Record<string, string> | undefined
@@ -169,6 +171,8 @@ export type ChangeSubscriptionRequest = {
   link_expires_in?: number | null | undefined
   /** Also sends a line for each run that its condition skipped */
   include_skipped?: boolean | undefined
+  /** Whether it is your own: a job or a schedule that you make tells it by `notify: ["me"]`. It has one address at most (default false) */
+  personal?: boolean | undefined
   user_id?: string | undefined
   presence_name?: string | undefined
   description?: string | null | undefined
@@ -353,8 +357,10 @@ export type CreateJobRequest = {
     template_id: string
     /** Values by variable: text is converted to the declared type */
     template_vars?: Record<string, unknown> | undefined
-    /** Notifies only the webhooks with this presence_name */
+    /** Notifies the webhooks and the subscriptions with this presence_name, and no other webhook */
     presence_name?: string | undefined
+    /** The ids of the subscriptions to tell, or "me" for your own (`personal`). Absent, null or empty: no person is told, unless a subscription bears the presence_name */
+    notify?: string[] | null | undefined
     /** Higher runs first */
     priority?: number | undefined
     /** Returned in status and events */
@@ -374,6 +380,8 @@ export type CreateJobsRequest = {
   /** Queues the created jobs; otherwise they are drafts */
   run?: boolean | undefined
   presence_name?: string | undefined
+  /** The ids of the subscriptions to tell, or "me" for your own (`personal`). Absent, null or empty: no person is told, unless a subscription bears the presence_name */
+  notify?: string[] | null | undefined
   priority?: number | undefined
   /** Returned in status and events */
   metadata?: Record<string, string> | undefined
@@ -407,6 +415,8 @@ export type CreateScheduleRequest = {
   overlap?: 'skip' | 'queue' | undefined
   paused?: boolean | undefined
   presence_name?: string | null | undefined
+  /** The ids of the subscriptions to tell, or "me" for your own (`personal`). Absent, null or empty: no person is told, unless a subscription bears the presence_name */
+  notify?: string[] | null | undefined
   priority?: number | undefined
   /** Returned in status and events */
   metadata?: Record<string, string> | undefined
@@ -422,6 +432,8 @@ export type CreateSubscriptionRequest = {
   link_expires_in?: number | null | undefined
   /** Also sends a line for each run that its condition skipped */
   include_skipped?: boolean | undefined
+  /** Whether it is your own: a job or a schedule that you make tells it by `notify: ["me"]`. It has one address at most (default false) */
+  personal?: boolean | undefined
   user_id?: string | undefined
   presence_name?: string | undefined
   description?: string | null | undefined
@@ -715,6 +727,8 @@ export type Job = {
   finished_at: string | null
   metadata: Record<string, string>
   presence_name: string | null
+  /** The subscriptions that it tells, beside those that bear its presence_name */
+  notify: string[]
   user_id: string
   /** The schedule that created it */
   schedule_id: string | null
@@ -1041,6 +1055,8 @@ export type Schedule = {
   overlap: 'skip' | 'queue'
   paused: boolean
   presence_name: string | null
+  /** The subscriptions that its runs tell */
+  notify: string[]
   priority: number
   metadata: Record<string, string>
   /** The user who created it and owns its jobs */
@@ -1114,6 +1130,8 @@ export type Subscription = {
   link_expires_in: number | null
   /** Whether events of jobs that were skipped by their condition are sent */
   include_skipped: boolean
+  /** Whether it is the own subscription of its user, whom a job tells by `notify: ["me"]` */
+  personal: boolean
   user_id: string
   presence_name: string
   /** The event types that it receives */

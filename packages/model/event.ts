@@ -22,6 +22,10 @@ export type EventType = (typeof EVENT_TYPES)[number]
 /** The event types of a webhook without `events`: the three that end a job. */
 export const ENDING_EVENTS: readonly EventType[] = ['job.completed', 'job.failed', 'job.canceled']
 
+const Notify = Type.Array(Type.String({ format: 'uuid' }), {
+  description: 'The subscriptions that are told by name',
+})
+
 const JobEventData = Type.Object({
   assignment_id: Type.String({ format: 'uuid' }),
   job_status: Type.Enum([...JOB_STATUSES]),
@@ -29,6 +33,7 @@ const JobEventData = Type.Object({
   template_id: Type.String(),
   user_id: Type.String(),
   presence_name: nullable(Type.String()),
+  notify: Notify,
   metadata: Type.Record(Type.String(), Type.String()),
   error: nullable(Type.Object({ code: Type.String(), detail: Type.String() })),
   skipped: nullable(Type.Enum(['condition'])),
@@ -47,6 +52,7 @@ const ScheduleFailedData = Type.Object({
   template_id: Type.String(),
   user_id: Type.String(),
   presence_name: nullable(Type.String()),
+  notify: Notify,
   metadata: Type.Record(Type.String(), Type.String()),
   scheduled_for: Type.String({ format: 'date-time' }),
   error: Type.Object({
@@ -133,6 +139,7 @@ export function jobEventData(job: Job, publicUrl: string | null): JobEventData {
     template_id: job.template_id,
     user_id: job.user_id,
     presence_name: job.presence_name,
+    notify: job.notify ?? [],
     metadata: job.metadata,
     error: job.error,
     skipped: job.skipped,

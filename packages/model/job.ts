@@ -84,6 +84,9 @@ export const JobView = Type.Object(
     finished_at: nullable(time('When it ended')),
     metadata: Type.Record(Type.String(), Type.String()),
     presence_name: nullable(Type.String()),
+    notify: Type.Array(Type.String({ format: 'uuid' }), {
+      description: 'The subscriptions that it tells, beside those that bear its presence_name',
+    }),
     user_id: Type.String(),
     schedule_id: nullable(Type.String({ format: 'uuid', description: 'The schedule that created it' })),
     scheduled_for: nullable(time('The due time of the schedule; null for a job that was run by hand')),
@@ -94,11 +97,13 @@ export const JobView = Type.Object(
 export type JobView = Static<typeof JobView>
 
 /** A job as the store keeps it. Times are RFC 3339 UTC with milliseconds. */
-export interface Job extends Omit<JobView, 'template_vars' | 'error'> {
+export interface Job extends Omit<JobView, 'template_vars' | 'error' | 'notify'> {
   workspace_id: string
   /** Values by variable, converted to the declared types; a period stays text until the run. */
   variables: Record<string, unknown>
   error: JobError | null
+  /** The ids of subscriptions; null: of none. */
+  notify: string[] | null
   losses: number
   priority: number
   moves: Move[]
@@ -122,6 +127,7 @@ export function jobView(job: Job): JobView {
     finished_at: job.finished_at,
     metadata: job.metadata,
     presence_name: job.presence_name,
+    notify: job.notify ?? [],
     user_id: job.user_id,
     schedule_id: job.schedule_id,
     scheduled_for: job.scheduled_for,

@@ -76,6 +76,7 @@ export const ScheduleView = Type.Object(
     overlap: Type.Enum([...OVERLAPS]),
     paused: Type.Boolean(),
     presence_name: nullable(Type.String()),
+    notify: Type.Array(Type.String(), { description: 'The subscriptions that its runs tell' }),
     priority: Type.Integer(),
     metadata: Type.Record(Type.String(), Type.String()),
     user_id: Type.String({ description: 'The user who created it and owns its jobs' }),
@@ -92,10 +93,12 @@ export const ScheduleView = Type.Object(
 export type ScheduleView = Static<typeof ScheduleView>
 
 /** A schedule as the store keeps it. */
-export interface Schedule extends Omit<ScheduleView, 'template_vars' | 'next_runs'> {
+export interface Schedule extends Omit<ScheduleView, 'template_vars' | 'next_runs' | 'notify'> {
   workspace_id: string
   /** As given. Each run converts them by the template's present version. */
   variables: Record<string, unknown>
+  /** The ids of subscriptions; null: of none. */
+  notify: string[] | null
   /** Rises with every change and every run; it fences concurrent writes. */
   revision: number
 }
@@ -215,7 +218,7 @@ export function changesTiming(before: Schedule, after: Schedule): boolean {
 
 /** Data of the event `schedule.failed`. */
 export function scheduleFailedData(schedule: Schedule, error: ScheduleError) {
-  const { schedule_id, name, template_id, user_id, presence_name, metadata } = schedule
+  const { schedule_id, name, template_id, user_id, presence_name, notify, metadata } = schedule
   const { scheduled_for, code, detail, errors } = error
   return {
     schedule_id,
@@ -223,6 +226,7 @@ export function scheduleFailedData(schedule: Schedule, error: ScheduleError) {
     template_id,
     user_id,
     presence_name,
+    notify: notify ?? [],
     metadata,
     scheduled_for,
     error: { code, detail, errors },
@@ -233,6 +237,11 @@ export function scheduleFailedData(schedule: Schedule, error: ScheduleError) {
 export const SHOWN_RUNS = 5
 
 export function scheduleView(schedule: Schedule): ScheduleView {
-  const { workspace_id: _, revision: _revision, variables, ...rest } = schedule
-  return { ...rest, template_vars: variables, next_runs: nextRuns(schedule, SHOWN_RUNS) }
+  const { workspace_id: _, revision: _revision, variables, notify, ...rest } = schedule
+  return {
+    ...rest,
+    notify: notify ?? [],
+    template_vars: variables,
+    next_runs: nextRuns(schedule, SHOWN_RUNS),
+  }
 }

@@ -58,6 +58,7 @@ const READS = {
   getNarrative: narratives.getNarrative,
   listAudit: audit.listAudit,
   getWebhook: webhooks.getWebhook,
+  findSubscriptions: webhooks.findSubscriptions,
   listWebhooks: webhooks.listWebhooks,
   getSchedule: schedules.getSchedule,
   listSchedules: schedules.listSchedules,

@@ -5,6 +5,7 @@
  */
 import type { EventType } from '@assay/model/event'
 import type { JobStatus } from '@assay/model/job'
+import type { Audience } from '@assay/model/webhook'
 import type { JobCaps } from './caps.ts'
 import type { Statement } from './statement.ts'
 import type { ClaimedDelivery, ClaimedJob, Hint, Input } from './store.ts'
@@ -44,7 +45,7 @@ export interface NewEvent {
   at: string
   data: Record<string, unknown>
   /** Null for events of no job. One without an assignment is a schedule's, which notifies as its jobs would. */
-  job: { assignment_id: string | null; presence_name: string | null; skipped: string | null } | null
+  job: (Audience & { assignment_id: string | null }) | null
 }
 
 /** `from` is null for a job that is made, `to` for one that is deleted. */

@@ -35,9 +35,9 @@ export function apiOf(url: string) {
 }
 
 /** Runs a template over the API to its end. */
-export async function runJob(url: string, template_id: string, template_vars = {}) {
+export async function runJob(url: string, template_id: string, template_vars = {}, notify: string[] = []) {
   const api = apiOf(url)
-  const assignment_id = await api.jobs.create({ template_id, template_vars })
+  const assignment_id = await api.jobs.create({ template_id, template_vars, notify })
   await api.jobs.run(assignment_id)
   return api.jobs.wait(assignment_id)
 }

@@ -57,7 +57,7 @@ test('mails the end of a job, and says in a sentence why a job was not told', as
   const api = apiOf(stood.service.url)
   const subscription = (await api.subscriptions.list()).items[0]!
   held = []
-  const job = await runJob(stood.service.url, 'penguins')
+  const job = await runJob(stood.service.url, 'penguins', {}, [subscription.subscription_id])
   assert.match((await mail.next()).mail.subject ?? '', /penguins/)
   const address = `/subscriptions/${subscription.subscription_id}`
   await page.goto(`${address}?job=${job.assignment_id}`)
@@ -69,7 +69,7 @@ test('mails the end of a job, and says in a sentence why a job was not told', as
   await page.getByText('Attempt 1').waitFor()
   const draft = await api.jobs.create({ template_id: 'penguins', presence_name: 'others' })
   await page.goto(`${address}?job=${draft}`)
-  await page.getByText('only the subscriptions with its own presence name').waitFor()
+  await page.getByText('The job was not sent to this subscription').waitFor()
   await page.getByLabel('State').selectOption('failed')
   await page.waitForURL(/status=failed/)
   await page.getByText('No delivery yet').waitFor()

@@ -32,6 +32,7 @@ const webhook = (more: Partial<WebhookView> = {}) =>
 const job = (more: Partial<JobView> = {}) =>
   ({
     presence_name: null,
+    notify: [],
     skipped: null,
     job_status: 'completed',
     error: null,
@@ -81,9 +82,13 @@ test('says why a job has no delivery at a webhook, by the rules of linking', () 
 })
 
 test('says of a subscription what is its own', () => {
-  const chat = webhook({ status: 'disabled' })
-  assert.match(whyNoneAt(job(), chat, 'subscription'), /^The subscription is disabled/)
-  const skipped = job({ skipped: 'condition' })
+  const chat = { ...webhook({ status: 'disabled' }), subscription_id: 'chat' }
+  const notify = ['chat']
+  for (const other of [{}, { presence_name: 'others' }, { notify: ['other'] }])
+    assert.match(whyNoneAt(job(other), chat, 'subscription'), /^The job was not sent to this subscription/)
+  for (const sent of [{ notify }, { notify, presence_name: 'others' }, { presence_name: 'reports' }])
+    assert.match(whyNoneAt(job(sent), chat, 'subscription'), /^The subscription is disabled/)
+  const skipped = job({ skipped: 'condition', notify })
   assert.match(whyNoneAt(skipped, chat, 'subscription'), /leaves out skipped runs/)
   assert.doesNotMatch(whyNoneAt(skipped, { ...chat, include_skipped: true }, 'subscription'), /deliver_if/)
 })

@@ -202,7 +202,7 @@ class Client:
     # -- jobs ----------------------------------------------------------------------------------------------------------
 
     def create(self, template_id, template_vars=None, idempotency_key=None, **options):
-        """The assignment_id of a draft. options: presence_name, priority, metadata."""
+        """The assignment_id of a draft. options: notify, presence_name, priority, metadata."""
         payload = {"type": "template", "template_id": template_id, "template_vars": template_vars or {}, **options}
         return self._json("POST", "/jobs/", body={"payload": payload}, key=idempotency_key or str(uuid.uuid4()))
 
@@ -256,7 +256,7 @@ class Client:
     def create_many(self, template_id, items, run=False, idempotency_key=None, **options):
         """
         Up to 1,000 jobs of one template: items are their sets of variables. `batch_id`, `created`, `refused`, and for each item
-        its assignment_id or its errors. run: also queued. options: presence_name, priority, metadata, of all of them.
+        its assignment_id or its errors. run: also queued. options: notify, presence_name, priority, metadata, of all of them.
         """
         body = {"template_id": template_id, "items": [{"template_vars": item} for item in items], "run": run, **options}
         return self._json("POST", "/jobs/bulk", body=body, key=idempotency_key or str(uuid.uuid4()))
@@ -268,7 +268,7 @@ class Client:
     # -- schedules -----------------------------------------------------------------------------------------------------
 
     def create_schedule(self, name, template_id, cron, time_zone="UTC", idempotency_key=None, **options):
-        """options: template_vars, starts_at, ends_at, missed, missed_limit, overlap, paused, presence_name, metadata, ..."""
+        """options: template_vars, starts_at, ends_at, missed, missed_limit, overlap, paused, notify, metadata, ..."""
         body = {"name": name, "template_id": template_id, "cron": cron, "time_zone": time_zone, **options}
         return self._json("POST", "/schedules", body=body, key=idempotency_key or str(uuid.uuid4()))
 

@@ -20,7 +20,7 @@ export type ReceiverView = Pick<
   | 'failing_since'
   | 'failing_reason'
   | 'created_at'
-> & { include_skipped?: boolean }
+> & { include_skipped?: boolean; subscription_id?: string }
 
 /** Milliseconds between refreshes of a receiver's page. */
 export const REFRESH_MS = 5_000

@@ -38,6 +38,9 @@ export const SubscriptionView = Type.Object(
     include_skipped: Type.Boolean({
       description: 'Whether events of jobs that were skipped by their condition are sent',
     }),
+    personal: Type.Boolean({
+      description: 'Whether it is the own subscription of its user, whom a job tells by `notify: ["me"]`',
+    }),
     ...ReceiverFields,
   },
   { title: 'Subscription' },
@@ -58,6 +61,7 @@ export function subscriptionView(webhook: Webhook, target: Target, now: number):
     url: webhook.kind === 'slack' ? webhook.url : null,
     link_expires_in: target.link_expires_in,
     include_skipped: webhook.tells_skipped,
+    personal: webhook.personal,
     ...receiverView(webhook, now),
   }
 }

@@ -15,12 +15,13 @@ import {
   type Webhook,
 } from './webhook.ts'
 
-type Linking = Pick<Webhook, 'presence_name' | 'events' | 'status'>
+type Linking = Pick<Webhook, 'webhook_id' | 'kind' | 'presence_name' | 'events' | 'status' | 'tells_skipped'>
 
 function webhook(over: Partial<Linking> = {}): Linking {
-  return { presence_name: 'ops', events: null, status: 'enabled', ...over }
+  const linking = { webhook_id: 'w', kind: 'webhook', presence_name: 'ops' } as const
+  return { ...linking, events: null, status: 'enabled', tells_skipped: false, ...over }
 }
-const job = { presence_name: null, skipped: null }
+const job = { presence_name: null, notify: null, skipped: null }
 
 test('a webhook without events gets the three that end a job, one with * gets all', () => {
   assert.deepEqual(subscribedEvents(webhook()), ENDING_EVENTS)
@@ -41,6 +42,18 @@ test('a job with a presence name notifies those that bear it, one without notifi
   assert.equal(notifies(webhook(), 'job.completed', { ...job, presence_name: 'ops' }), true)
   assert.equal(notifies(webhook(), 'job.completed', { ...job, presence_name: 'sales' }), false)
   assert.equal(notifies(webhook(), 'job.queued', job), false)
+})
+
+test('a subscription gets what names it or bears its presence name, and nothing else of jobs', () => {
+  const mail = webhook({ kind: 'email' })
+  assert.equal(notifies(mail, 'job.completed', job), false)
+  assert.equal(notifies(mail, 'job.completed', { ...job, notify: ['other'] }), false)
+  assert.equal(notifies(mail, 'job.completed', { ...job, notify: ['other', 'w'] }), true)
+  assert.equal(notifies(mail, 'job.completed', { ...job, presence_name: 'sales', notify: ['w'] }), true)
+  assert.equal(notifies(mail, 'job.completed', { ...job, presence_name: 'ops' }), true)
+  assert.equal(notifies(mail, 'job.queued', { ...job, notify: ['w'] }), false)
+  assert.equal(notifies(webhook({ kind: 'email', events: ['*'] }), 'webhook.disabled', null), true)
+  assert.equal(notifies(webhook(), 'job.completed', { ...job, presence_name: 'sales', notify: ['w'] }), false)
 })
 
 test('neither a disabled webhook nor one of a skipped job is notified', () => {

@@ -77,6 +77,8 @@ export interface Webhook extends Health {
   disabled_reason: string | null
   /** Whether it gets events of jobs that were skipped by their condition. */
   tells_skipped: boolean
+  /** Whether it is the own subscription of its user, whom a job tells by `notify: ["me"]`. */
+  personal: boolean
   /** The breaker. */
   failures: number
   open_until: string | null
@@ -256,18 +258,35 @@ export function subscribedEvents(webhook: Pick<Webhook, 'presence_name' | 'event
   return webhook.events === null ? [...ENDING_EVENTS] : [...named]
 }
 
+/** Whom the events of a job tell. */
+export interface Audience {
+  presence_name: string | null
+  /** The ids of subscriptions; null: of none. */
+  notify: readonly string[] | null
+  skipped: string | null
+}
+
+/** Whether it is a subscription: its events are told to people. */
+export function tellsPeople({ kind }: Pick<Webhook, 'kind'>): boolean {
+  return kind !== 'webhook'
+}
+
 /**
- * Whether a webhook gets a job's event. A job with a `presence_name` notifies the webhooks with the same name; a job
- * without one notifies all webhooks of its workspace. A job skipped by its condition notifies those with `tells_skipped`.
+ * Whether a webhook or a subscription gets an event. A job with a `presence_name` notifies those with the same name; a job
+ * without one notifies all webhooks of its workspace and no subscription. `notify` adds the subscriptions that it names. A job skipped by its
+ * condition notifies those with `tells_skipped`. `job` is null for an event of no job, which notifies all.
  */
 export function notifies(
-  webhook: Pick<Webhook, 'presence_name' | 'events' | 'status'> & Partial<Pick<Webhook, 'tells_skipped'>>,
+  webhook: Pick<Webhook, 'webhook_id' | 'kind' | 'presence_name' | 'events' | 'status' | 'tells_skipped'>,
   event: EventType,
-  job: { presence_name: string | null; skipped: string | null },
+  job: Audience | null,
 ): boolean {
-  if (webhook.status !== 'enabled' || (job.skipped !== null && webhook.tells_skipped !== true)) return false
-  if (job.presence_name !== null && job.presence_name !== webhook.presence_name) return false
-  return subscribedEvents(webhook).includes(event)
+  if (webhook.status !== 'enabled' || !subscribedEvents(webhook).includes(event)) return false
+  if (job === null) return true
+  if (job.skipped !== null && !webhook.tells_skipped) return false
+  if (job.presence_name === webhook.presence_name) return true
+  if (!tellsPeople(webhook)) return job.presence_name === null
+  return job.notify?.includes(webhook.webhook_id) ?? false
 }
 
 /** The most requests at a time to one webhook, unless it sets its own number. */

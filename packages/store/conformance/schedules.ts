@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { uuidv7 } from '@assay/model/ids'
 import type { Schedule } from '@assay/model/schedule'
 import type { ClaimedSchedule, NewSchedule } from '../contract/jobs/schedules.ts'
-import type { Store } from '../store.ts'
+import type { NewWebhook, Store } from '../store.ts'
 import {
   addWebhook,
   at,
@@ -48,6 +48,7 @@ function scheduleInput(over: Partial<NewSchedule> = {}): NewSchedule {
     overlap: 'queue',
     paused: false,
     presence_name: null,
+    notify: null,
     priority: 3,
     metadata: { report: 'r' },
     ...over,
@@ -82,7 +83,8 @@ const again = (store: Store, schedule: Schedule) => store.getSchedule(schedule)
 
 export const scheduleTests: ConformanceTests = {
   'a due time makes one queued job that names its schedule': async ({ store, elapse, now }) => {
-    const schedule = await store.createSchedule(scheduleInput({ presence_name: 'ops' }))
+    const notify = [uuidv7()]
+    const schedule = await store.createSchedule(scheduleInput({ presence_name: 'ops', notify }))
     assert.ok(Date.parse(schedule.next_due_at!) > now())
     assert.deepEqual(await store.claimSchedules({ limit: 10 }), [], 'it is not due yet')
     await elapse(MINUTE)
@@ -95,7 +97,7 @@ export const scheduleTests: ConformanceTests = {
     assert.equal(job!.schedule_id, schedule.schedule_id)
     assert.equal(job!.scheduled_for, claimed.plan.times[0])
     assert.deepEqual([job!.priority, job!.presence_name, job!.user_id], [3, 'ops', 'ada'])
-    assert.deepEqual(job!.metadata, { report: 'r' })
+    assert.deepEqual([job!.metadata, job!.notify], [{ report: 'r' }, notify])
     const after = (await again(store, schedule))!
     assert.equal(after.counts.made, 1)
     assert.equal(after.last_run?.assignment_id, job!.assignment_id)
@@ -192,7 +194,11 @@ export const scheduleTests: ConformanceTests = {
     await register(store)
     await addWebhook(store, { presence_name: 'ops', events: ['*'] })
     await addWebhook(store, { presence_name: 'others', events: ['schedule.failed'] })
-    const schedule = await store.createSchedule(scheduleInput({ presence_name: 'ops' }))
+    const people: Partial<NewWebhook> = { kind: 'email', target: 'v1.target', events: ['schedule.failed'] }
+    const mail = await addWebhook(store, { ...people, presence_name: 'mail' })
+    await addWebhook(store, { ...people, presence_name: 'nobody' })
+    const notify = [mail.webhook_id]
+    const schedule = await store.createSchedule(scheduleInput({ presence_name: 'ops', notify }))
     await elapse(MINUTE)
     const claimed = await claimOne(store)
     assert.ok(await settle(store, claimed, FAULT))
@@ -202,10 +208,10 @@ export const scheduleTests: ConformanceTests = {
     assert.equal(after.last_error?.scheduled_for, claimed.plan.latest)
     assert.ok(after.next_due_at, 'it goes on')
     const told = await claimAll(store)
-    assert.deepEqual(
-      told.map(({ event, webhook }) => `${webhook.presence_name} ${event.type}`),
-      ['ops schedule.failed'],
-    )
+    assert.deepEqual(told.map(({ event, webhook }) => `${webhook.presence_name} ${event.type}`).toSorted(), [
+      'mail schedule.failed',
+      'ops schedule.failed',
+    ])
     const events = await store.listEvents({
       workspace_id: WORKSPACE,
       type: 'schedule.failed',

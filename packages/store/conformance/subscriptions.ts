@@ -10,13 +10,16 @@ import {
   execute,
   findings,
   jobInput,
+  otherWorkspace,
+  outcome,
   register,
+  send,
   sorted,
   WORKSPACE,
 } from './given.ts'
 
-async function finish(store: Store, skipped: 'condition' | null): Promise<void> {
-  const lease = await execute(store)
+async function finish(store: Store, skipped: 'condition' | null, over: Partial<NewJob> = {}): Promise<void> {
+  const lease = await execute(store, over)
   assert.ok(await store.completeJob({ ...lease, insight_id: uuidv7(), findings: findings({ skipped }) }))
 }
 
@@ -35,7 +38,7 @@ export const subscriptionTests: ConformanceTests = {
     assert.deepEqual(await kinds('webhook'), [plain])
     assert.deepEqual(await kinds('slack'), [])
     await register(store)
-    await finish(store, null)
+    await finish(store, null, { notify: [mail.webhook_id] })
     const claimed = await claimAll(store)
     const seen = claimed.map(({ webhook }) => `${webhook.kind} ${webhook.target}`)
     assert.deepEqual(sorted(seen), ['email v1.target', 'webhook null'])
@@ -56,14 +59,110 @@ export const subscriptionTests: ConformanceTests = {
     await register(store)
     await addWebhook(store)
     const asking = await addWebhook(store, { ...email, tells_skipped: true })
-    await finish(store, 'condition')
+    const notify = [asking.webhook_id]
+    await finish(store, 'condition', { notify })
     assert.deepEqual(
       (await claimAll(store)).map(({ webhook }) => webhook.webhook_id),
       [asking.webhook_id],
     )
     await store.updateWebhook({ ...asking, patch: { tells_skipped: false } })
-    await finish(store, 'condition')
+    await finish(store, 'condition', { notify })
     assert.deepEqual(await claimAll(store), [])
+  },
+
+  'a job tells the subscriptions that it names or that bear its presence name, and no other': async ({
+    store,
+  }) => {
+    await register(store)
+    const own = await addWebhook(store, { ...email, presence_name: 'default' })
+    await addWebhook(store, { ...email, presence_name: 'board' })
+    await addWebhook(store, { ...email, presence_name: 'other' })
+    await addWebhook(store, { presence_name: 'hook' })
+    const workspace_id = await otherWorkspace(store)
+    const foreign = await addWebhook(store, { ...email, workspace_id })
+    const told = async (over: Partial<NewJob>) => {
+      await finish(store, null, over)
+      return sorted((await claimAll(store)).map(({ webhook }) => webhook.presence_name))
+    }
+    assert.deepEqual(await told({}), ['hook'])
+    assert.deepEqual(await told({ notify: [] }), ['hook'])
+    const notify = [own.webhook_id, foreign.webhook_id, uuidv7()]
+    assert.deepEqual(await told({ notify }), ['default', 'hook'])
+    assert.deepEqual(await told({ presence_name: 'board' }), ['board'])
+    assert.deepEqual(await told({ presence_name: 'board', notify }), ['board', 'default'])
+    // Named twice: told once.
+    assert.deepEqual(await told({ presence_name: 'default', notify }), ['default'])
+    const job = (await store.listJobs({ workspace_id: WORKSPACE, limit: 1 })).items[0]!
+    assert.deepEqual(job.notify, notify)
+    await store.updateWebhook({ ...own, patch: { status: 'disabled' } })
+    assert.deepEqual(await told({ notify }), ['hook'])
+  },
+
+  'tells everyone of an event that is of no job': async ({ store }) => {
+    await register(store)
+    const mail = await addWebhook(store, { ...email, events: ['webhook.disabled'] })
+    const bad = await addWebhook(store)
+    await send(store, bad)
+    const [claimed] = await claimAll(store)
+    const disable = { reason: 'It answered 410.' }
+    await store.recordAttempt(outcome(claimed!, { next: { status: 'failed' }, disable }))
+    const seen = (await claimAll(store)).map(({ webhook }) => webhook.webhook_id)
+    assert.deepEqual(seen, [mail.webhook_id])
+  },
+
+  'writes whom a job tells with its end, and nobody is told where the end is not written': async ({
+    store,
+  }) => {
+    await register(store)
+    const { webhook_id } = await addWebhook(store, email)
+    const lease = await execute(store, { notify: [webhook_id] })
+    const end = { insight_id: uuidv7(), findings: findings() }
+    assert.equal(await store.completeJob({ ...lease, attempt: lease.attempt + 1, ...end }), false)
+    const waiting = async () =>
+      (await store.listDeliveries({ workspace_id: WORKSPACE, webhook_id, limit: 10 })).items.length
+    assert.equal(await waiting(), 0)
+    assert.equal(await store.completeJob({ ...lease, ...end }), true)
+    assert.equal(await waiting(), 1)
+    assert.equal(await store.completeJob({ ...lease, ...end }), false)
+    assert.equal(await waiting(), 1)
+    const events = await store.listEvents({ workspace_id: WORKSPACE, limit: 10, order: 'newest' })
+    assert.deepEqual(events.items[0]!.data.notify, [webhook_id])
+  },
+
+  'a recovery of what was never sent finds the jobs that name the subscription': async ({ store }) => {
+    await register(store)
+    const mail = await addWebhook(store, email)
+    await finish(store, null)
+    await store.updateWebhook({ ...mail, patch: { status: 'disabled' } })
+    await finish(store, null, { notify: [mail.webhook_id] })
+    await store.updateWebhook({ ...mail, patch: { status: 'enabled' } })
+    const recovery = await store.createRecovery({
+      ...mail,
+      recovery_id: uuidv7(),
+      since: '2000-01-01T00:00:00.000Z',
+      until: null,
+      include_unsent: true,
+    })
+    assert.equal(recovery?.count, 1)
+  },
+
+  'finds subscriptions by id, and the own ones of a user': async ({ store }) => {
+    const workspace_id = await otherWorkspace(store)
+    const hook = await addWebhook(store, { personal: true })
+    const named = await addWebhook(store, { ...email, user_id: 'bob' })
+    const own = await addWebhook(store, { ...email, personal: true })
+    await addWebhook(store, { ...email, personal: true, user_id: 'bob' })
+    const foreign = await addWebhook(store, { ...email, personal: true, workspace_id })
+    const found = async (...webhook_ids: string[]) => {
+      const given = { workspace_id: WORKSPACE, webhook_ids, personal_of: 'ada' }
+      return sorted((await store.findSubscriptions(given)).map(({ webhook_id }) => webhook_id))
+    }
+    assert.deepEqual(await found(), [own.webhook_id])
+    const both = sorted([named.webhook_id, own.webhook_id])
+    assert.deepEqual(await found(named.webhook_id, hook.webhook_id, foreign.webhook_id), both)
+    assert.deepEqual(await found(named.webhook_id, own.webhook_id), both)
+    await store.updateWebhook({ ...own, patch: { personal: false } })
+    assert.deepEqual(await found(), [])
   },
 
   'knows the last insight that was delivered for a template, its variables and its schedule or presence':

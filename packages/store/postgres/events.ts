@@ -9,16 +9,20 @@ import { statement } from '../statement.ts'
 import type { Transaction } from './connection.ts'
 
 /**
- * An event of a job with a presence name goes to the webhooks of that name that `webhook_events` has for its type, every
- * other to all of its type. The id of a delivery begins as that of its event, so that deliveries that are due at once are
+ * `notifies` of webhook.ts as a query over `webhook_events`, a search of an index for each of its rules: webhooks of the
+ * name, or all; subscriptions of the name; those in `notify`; for an event of no job all subscriptions. The id of a delivery begins as that of its event, so that deliveries that are due at once are
  * sent in the order of their events.
  */
+const wanted = (also: string): string => `
+      SELECT webhook_id FROM webhook_events
+      WHERE workspace_id = given.workspace_id AND event_type = given.type AND skipped >= given.skipped AND ${also}`
 const WRITE_EVENTS = statement(`
   WITH given AS MATERIALIZED (
     SELECT *, nextval(pg_get_serial_sequence('events', 'seq')) AS seq
     FROM ROWS FROM (unnest(:ids::text[]), unnest(:workspace_ids::text[]), unnest(:types::text[]), unnest(:times::timestamptz[]),
-      unnest(:assignment_ids::text[]), unnest(:presence_names::text[]), unnest(:skipped::boolean[]), json_array_elements(:data::json))
-      AS given (event_id, workspace_id, type, at, assignment_id, presence_name, skipped, data)
+      unnest(:assignment_ids::text[]), unnest(:presence_names::text[]), unnest(:notify::text[]), unnest(:of_job::boolean[]),
+      unnest(:skipped::boolean[]), json_array_elements(:data::json))
+      AS given (event_id, workspace_id, type, at, assignment_id, presence_name, notify, of_job, skipped, data)
   ), told AS (
     INSERT INTO events (seq, event_id, workspace_id, type, timestamp, data) OVERRIDING SYSTEM VALUE
     SELECT seq, event_id, workspace_id, type, at, data FROM given
@@ -27,9 +31,13 @@ const WRITE_EVENTS = statement(`
       assignment_id, status, due_at, created_at)
     SELECT left(event_id, 24) || right(gen_random_uuid()::text, 12), given.workspace_id, webhook_id, seq, event_id, type,
       at, assignment_id, 'pending', :due_at, :due_at
-    FROM given JOIN webhook_events AS wanted ON wanted.workspace_id = given.workspace_id
-      AND wanted.event_type = given.type AND wanted.skipped >= given.skipped
-      AND wanted.presence_name = coalesce(given.presence_name, wanted.presence_name)
+    FROM given CROSS JOIN LATERAL (
+      ${wanted('NOT people AND presence_name = coalesce(given.presence_name, presence_name)')}
+      UNION ALL ${wanted('people AND presence_name = given.presence_name')}
+      UNION ALL ${wanted(`people AND webhook_id = ANY (string_to_array(given.notify, ' '))
+        AND presence_name IS DISTINCT FROM given.presence_name`)}
+      UNION ALL ${wanted('people AND NOT given.of_job')}
+    ) AS wanted
     RETURNING webhook_id
   )
   SELECT set_config('assay.woken', concat_ws(' ', current_setting('assay.woken', true), string_agg(DISTINCT webhook_id, ' ')), true)
@@ -45,6 +53,8 @@ export function writeEvents(tx: Transaction, events: readonly NewEvent[]): void 
     times: events.map(({ at }) => at),
     assignment_ids: events.map(({ job }) => job?.assignment_id ?? null),
     presence_names: events.map(({ job }) => job?.presence_name ?? null),
+    notify: events.map(({ job }) => job?.notify?.join(' ') ?? null),
+    of_job: events.map(({ job }) => job !== null),
     skipped: events.map(({ job }) => (job?.skipped ?? null) !== null),
     data: `[${events.map(({ data }) => JSON.stringify(data)).join(',')}]`,
     due_at: tx.now,

@@ -160,6 +160,7 @@ CREATE TABLE jobs (
   losses integer NOT NULL DEFAULT 0,
   owner text COLLATE "C",
   presence_name text COLLATE "C",
+  notify json,
   schedule_id text COLLATE "C",
   scheduled_for timestamp(3) with time zone,
   batch_id text COLLATE "C",
@@ -292,6 +293,7 @@ CREATE TABLE schedules (
   overlap text NOT NULL,
   paused boolean NOT NULL,
   presence_name text COLLATE "C",
+  notify json,
   priority integer NOT NULL,
   metadata json NOT NULL,
   counts json NOT NULL,
@@ -369,10 +371,11 @@ CREATE INDEX users_by_time ON users USING btree (workspace_id, created_at, user_
 CREATE TABLE webhook_events (
   workspace_id text COLLATE "C" NOT NULL,
   event_type text COLLATE "C" NOT NULL,
+  people boolean NOT NULL,
   presence_name text COLLATE "C" NOT NULL,
   webhook_id text COLLATE "C" NOT NULL,
   skipped boolean NOT NULL DEFAULT false,
-  PRIMARY KEY (workspace_id, event_type, presence_name, webhook_id),
+  PRIMARY KEY (workspace_id, event_type, people, presence_name, webhook_id),
   FOREIGN KEY (webhook_id) REFERENCES webhooks(webhook_id) ON DELETE CASCADE
 );
 
@@ -389,6 +392,7 @@ CREATE TABLE webhooks (
   presence_name text COLLATE "C" NOT NULL,
   events json,
   tells_skipped boolean NOT NULL DEFAULT false,
+  personal boolean NOT NULL DEFAULT false,
   description text,
   signature text NOT NULL,
   secrets json NOT NULL,
@@ -417,6 +421,8 @@ CREATE TABLE webhooks (
 CREATE INDEX webhooks_by_time ON webhooks USING btree (workspace_id, created_at, webhook_id);
 
 CREATE INDEX webhooks_claimable ON webhooks USING btree (in_flight, claim_at) WHERE (claim_at IS NOT NULL);
+
+CREATE INDEX webhooks_personal ON webhooks USING btree (workspace_id, user_id, created_at, webhook_id) WHERE personal;
 
 CREATE TABLE workspaces (
   workspace_id text COLLATE "C" NOT NULL,

@@ -11,24 +11,27 @@ const subscribed = (also: string) =>
     `WHERE workspace_id = :workspace_id AND event_type = :type AND skipped >= :skipped ${also}`,
     ['webhook_id'],
   )
-const SUBSCRIBED = subscribed('')
-const SUBSCRIBED_BY_NAME = subscribed('AND presence_name = :presence_name')
+const ALL = subscribed('')
+const WEBHOOKS = subscribed('AND people = 0')
+const NAMED = subscribed('AND people IN (0, 1) AND presence_name = :presence_name')
+const NOTIFIED = subscribed('AND people = 1 AND webhook_id = ANY (:notify)')
+
+/** The ids of those that an event is for. */
+function* toldOf(tx: Transaction, { job, type, workspace_id }: NewEvent): Routine<string[]> {
+  const { presence_name = null, notify = null, skipped = null } = job ?? {}
+  const values = { type, workspace_id, presence_name, notify, skipped: skipped !== null }
+  const found = yield* tx.all(job === null ? ALL : presence_name === null ? WEBHOOKS : NAMED, values)
+  if (notify !== null && notify.length > 0) found.push(...(yield* tx.all(NOTIFIED, values)))
+  return [...new Set(found.map(({ webhook_id }) => webhook_id))]
+}
 
 // Statement by statement: in one process none is waited for, and most events have no subscriber.
 export function* writeEvents(tx: Transaction, events: readonly NewEvent[]): Routine<void> {
   for (const event of events) {
     const told = yield* insertEvent(tx, uuidv7(), event)
-    const presence_name = event.job?.presence_name ?? null
-    const found = yield* tx.all(presence_name === null ? SUBSCRIBED : SUBSCRIBED_BY_NAME, {
-      ...event,
-      presence_name,
-      skipped: (event.job?.skipped ?? null) !== null,
-    })
-    if (found.length === 0) continue
-    const webhooks = yield* lockWebhooks(
-      tx,
-      found.map(({ webhook_id }) => webhook_id),
-    )
+    const ids = yield* toldOf(tx, event)
+    if (ids.length === 0) continue
+    const webhooks = yield* lockWebhooks(tx, ids)
     const assignment_id = event.job?.assignment_id ?? null
     yield* addDeliveries(
       tx,

@@ -164,6 +164,7 @@ CREATE TABLE jobs (
   losses INTEGER NOT NULL DEFAULT 0,
   owner TEXT,
   presence_name TEXT,
+  notify TEXT,
   schedule_id TEXT,
   scheduled_for TEXT,
   batch_id TEXT,
@@ -280,6 +281,7 @@ CREATE TABLE schedules (
   overlap TEXT NOT NULL,
   paused INTEGER NOT NULL,
   presence_name TEXT,
+  notify TEXT,
   priority INTEGER NOT NULL,
   metadata TEXT NOT NULL,
   counts TEXT NOT NULL,
@@ -348,10 +350,11 @@ CREATE INDEX users_by_time ON users (workspace_id, created_at, user_id);
 CREATE TABLE webhook_events (
   workspace_id TEXT NOT NULL,
   event_type TEXT NOT NULL,
+  people INTEGER NOT NULL,
   presence_name TEXT NOT NULL,
   webhook_id TEXT NOT NULL REFERENCES webhooks ON DELETE CASCADE,
   skipped INTEGER NOT NULL DEFAULT 0,
-  PRIMARY KEY (workspace_id, event_type, presence_name, webhook_id)
+  PRIMARY KEY (workspace_id, event_type, people, presence_name, webhook_id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX webhook_events_by_webhook ON webhook_events (webhook_id);
@@ -367,6 +370,7 @@ CREATE TABLE webhooks (
   presence_name TEXT NOT NULL,
   events TEXT,
   tells_skipped INTEGER NOT NULL DEFAULT 0,
+  personal INTEGER NOT NULL DEFAULT 0,
   description TEXT,
   signature TEXT NOT NULL,
   secrets TEXT NOT NULL,
@@ -393,6 +397,8 @@ CREATE TABLE webhooks (
 CREATE INDEX webhooks_by_time ON webhooks (workspace_id, created_at, webhook_id);
 
 CREATE INDEX webhooks_claimable ON webhooks (in_flight, claim_at) WHERE claim_at IS NOT NULL;
+
+CREATE INDEX webhooks_personal ON webhooks (workspace_id, user_id, created_at, webhook_id) WHERE personal;
 
 CREATE TABLE workspaces (
   workspace_id TEXT PRIMARY KEY,

@@ -21,7 +21,8 @@ import { out, printJson, progressLine, say } from '../../print.ts'
 /** Options of commands that create jobs. */
 export const JOB_OPTIONS = {
   var: texts('NAME=VALUE', 'A template variable; repeat it for more'),
-  presence: text('NAME', 'Notify only the webhooks of this presence_name'),
+  presence: text('NAME', 'Notify only the webhooks and the subscriptions of this presence_name'),
+  notify: texts('ID|me', 'A subscription to tell, or me for your own; repeat it for more (default: nobody)'),
   priority: text('N', 'From -100 to 100, higher first'),
   metadata: texts('NAME=VALUE', 'Returned in status and events'),
 }
@@ -36,6 +37,7 @@ function createFrom(client: Client, call: Call): Promise<string> {
     template_id: call.operands[0]!,
     template_vars: pairsOption(call, 'var'),
     presence_name: call.text('presence'),
+    notify: call.all('notify'),
     priority: numberOption(call, 'priority', -100, 100),
     metadata: pairsOption(call, 'metadata'),
   })

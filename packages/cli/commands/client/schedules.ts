@@ -45,6 +45,7 @@ function inputOf(call: Call): ScheduleInput {
     missed_limit: numberOption(call, 'missed-limit', 1, 100),
     overlap: choiceOption(call, 'overlap', OVERLAPS),
     presence_name: call.text('presence'),
+    notify: call.all('notify'),
     priority: numberOption(call, 'priority', -100, 100),
   }
 }

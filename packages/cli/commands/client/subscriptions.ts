@@ -16,6 +16,7 @@ const OPTIONS = {
   'link-for': text('DURATION', 'How long the link opens the page (default: 7d)'),
   'no-link': flag('No link in the messages'),
   skipped: flag('Also send events of skipped runs'),
+  personal: flag('It is your own: --notify me of jobs and schedules tells it'),
 }
 
 /** The address of a chat is a secret, so it is no operand. */
@@ -45,6 +46,7 @@ export const SUBSCRIPTIONS = [
         ...(await targetOf(call)),
         link_expires_in: call.on('no-link') ? null : secondsOption(call, 'link-for'),
         include_skipped: call.on('skipped'),
+        personal: call.on('personal'),
         user_id: call.text('user'),
         presence_name: call.text('presence'),
         events: eventsOption(call),

@@ -134,7 +134,7 @@ function Details({ job }: { job: JobView }) {
           {between(job.queued_at, job.started_at)}, {between(job.started_at, job.finished_at)}
         </dd>
         <dt>Presence name</dt>
-        <dd>{job.presence_name ?? 'none: all webhooks and subscriptions are notified'}</dd>
+        <dd>{job.presence_name ?? 'none: all webhooks are notified'}</dd>
         <NamedValues values={[...values, ...metadata]} />
       </dl>
     </details>

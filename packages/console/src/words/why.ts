@@ -50,10 +50,13 @@ function endingEvent({ job_status, error }: JobView): EventType | null {
 
 /** The sentence of a job that has no delivery at the receiver. */
 export function whyNone(job: JobView, receiver: ReceiverView, noun: Noun): string {
-  const { presence_name, events, status, created_at, include_skipped = false } = receiver
+  const { subscription_id, presence_name, events, status, created_at, include_skipped = false } = receiver
   const ending = endingEvent(job)
-  if (job.presence_name !== null && job.presence_name !== presence_name)
-    return `The job was created with the presence name “${job.presence_name}”, and this ${noun} has “${presence_name}”. A job notifies only the ${noun}s with its own presence name.`
+  if (subscription_id !== undefined) {
+    if (job.presence_name !== presence_name && !job.notify.includes(subscription_id))
+      return 'The job was not sent to this subscription: its “notify” does not name it, and it does not bear the presence name of the job. Choose it under “Tell” when you run the template.'
+  } else if (job.presence_name !== null && job.presence_name !== presence_name)
+    return `The job was created with the presence name “${job.presence_name}”, and this ${noun} has “${presence_name}”. A job notifies only the webhooks with its own presence name.`
   if (job.skipped !== null && !include_skipped)
     return `The job completed, but its template’s deliver_if was not met. ${noun === 'webhook' ? 'No webhook gets an event of such a job' : 'This subscription leaves out skipped runs'}.`
   if (job.job_status === 'draft') return 'The job was created and never run, so it has no event to send.'

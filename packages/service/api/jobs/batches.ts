@@ -11,6 +11,7 @@ import type { Static } from 'typebox'
 import type { Services } from '../dependencies.ts'
 import { Id, Name } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
+import { Notify, subscriptionsOf } from '../subscriptions/notify.ts'
 import { requireTemplate } from '../templates/template-lookup.ts'
 import { Metadata } from './jobs.ts'
 
@@ -33,6 +34,7 @@ const BatchInput = Type.Object({
   items: Type.Array(Item, { minItems: 1, maxItems: ITEMS_MOST }),
   run: Type.Optional(Type.Boolean({ description: 'Queues the created jobs; otherwise they are drafts' })),
   presence_name: Type.Optional(Name),
+  notify: Type.Optional(Notify),
   priority: Type.Optional(Priority),
   metadata: Type.Optional(Metadata),
 })
@@ -106,7 +108,7 @@ export const createJobs = operation({
   audit: 'job.create_many',
   summary: 'Create up to 1,000 jobs from one template',
   description:
-    'Creates the items without faults in one transaction, and answers the others with their faults. `presence_name`, `priority` and `metadata` apply to every item that has none of its own (metadata is merged). All jobs have the `batch_id`.',
+    'Creates the items without faults in one transaction, and answers the others with their faults. `presence_name`, `priority` and `metadata` apply to every item that has none of its own (metadata is merged). `notify` is that of every job. All jobs have the `batch_id`.',
   scope: 'analyst',
   body: BatchInput,
   bodyBytes: BODY_BYTES,
@@ -128,6 +130,7 @@ export const createJobs = operation({
   async handle({ services, principal, body, id, request }) {
     const { workspace_id, user_id } = principal
     const template = await requireTemplate(services, principal, body.template_id)
+    const notify = await subscriptionsOf(services, principal, body.notify, 'notify')
     const converted = await convertItems(services, principal, template, body.items)
     const at = Number.parseInt(id.replace('-', '').slice(0, 12), 16)
     const jobs: NewJob[] = []
@@ -144,6 +147,7 @@ export const createJobs = operation({
           template: template.source,
           variables: values,
           presence_name: item.presence_name ?? body.presence_name ?? null,
+          notify,
           priority: item.priority ?? body.priority ?? 0,
           metadata: { ...body.metadata, ...item.metadata },
           batch_id: id,

@@ -64,6 +64,7 @@ test('keeps what a job was created with, and shows the fields of a status', asyn
     'insight_id',
     'job_status',
     'metadata',
+    'notify',
     'presence_name',
     'progress',
     'queued_at',
@@ -86,7 +87,7 @@ test('keeps what a job was created with, and shows the fields of a status', asyn
 
 test('takes null for each optional member of a creation as leaving it out', async (t) => {
   const { ask, store } = await openTestServer(t)
-  const absent = { template_vars: null, presence_name: null, priority: null, metadata: null }
+  const absent = { template_vars: null, presence_name: null, notify: null, priority: null, metadata: null }
   const answer = await ask('POST', '/v1alpha/jobs', { body: payload(absent) })
   assert.equal(answer.status, 200)
   const job = await store.getJob({ workspace_id: 'default', assignment_id: answer.json() })

@@ -8,6 +8,7 @@ import type { Services } from '../dependencies.ts'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
 import { preferred } from '../http/negotiate.ts'
 import { operation } from '../http/operation.ts'
+import { Notify, subscriptionsOf } from '../subscriptions/notify.ts'
 import { requireTemplate, variablesOf } from '../templates/template-lookup.ts'
 import { jobKey } from './changes.ts'
 
@@ -53,9 +54,11 @@ export const createJob = operation({
         Type.String({
           minLength: 1,
           maxLength: 255,
-          description: 'Notifies only the webhooks with this presence_name',
+          description:
+            'Notifies the webhooks and the subscriptions with this presence_name, and no other webhook',
         }),
       ),
+      notify: Type.Optional(Notify),
       priority: Type.Optional(
         Type.Integer({ minimum: -100, maximum: 100, description: 'Higher runs first' }),
       ),
@@ -67,9 +70,10 @@ export const createJob = operation({
   },
   errors: ['not_found', 'queue_full', 'workspace_busy'],
   async handle({ services, principal, body, id, request, reply }) {
-    const { template_id, template_vars = {}, presence_name, priority, metadata } = body.payload
+    const { template_id, template_vars = {}, presence_name, notify, priority, metadata } = body.payload
     const template = await requireTemplate(services, principal, template_id)
     const variables = await variablesOf(services, principal, template, template_vars)
+    const told = await subscriptionsOf(services, principal, notify, 'payload.notify')
     const { assignment_id } = await services.store.createJob({
       assignment_id: id,
       workspace_id: principal.workspace_id,
@@ -77,6 +81,7 @@ export const createJob = operation({
       template: template.source,
       variables,
       presence_name: presence_name ?? null,
+      notify: told,
       priority: priority ?? 0,
       metadata: metadata ?? {},
     })

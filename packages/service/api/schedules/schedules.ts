@@ -25,6 +25,7 @@ import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields
 import { type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 import { Metadata } from '../jobs/jobs.ts'
+import { Notify, subscriptionsOf } from '../subscriptions/notify.ts'
 import { requireTemplate, variablesOf } from '../templates/template-lookup.ts'
 
 const settable = {
@@ -68,6 +69,7 @@ const optional = {
   ),
   paused: Type.Optional(Type.Boolean()),
   presence_name: Type.Optional(nullable(Name)),
+  notify: Type.Optional(Notify),
   priority: Type.Optional(Type.Integer({ minimum: -100, maximum: 100 })),
   metadata: Type.Optional(Metadata),
 }
@@ -175,7 +177,9 @@ export const createSchedule = operation({
   replies: { 201: { description: 'The schedule', schema: ScheduleView } },
   errors: ['not_found'],
   async handle(call) {
-    const schedule = newSchedule(call.body, call.id, call.principal)
+    const { services, principal, body } = call
+    const notify = await subscriptionsOf(services, principal, body.notify, 'notify')
+    const schedule = { ...newSchedule(body, call.id, principal), notify }
     await check(call, schedule, null)
     const made = await call.services.store.createSchedule(schedule)
     const location = `/v1alpha/schedules/${made.schedule_id}`
@@ -263,12 +267,15 @@ export const changeSchedule = operation({
   errors: ['not_found'],
   async handle(call) {
     const present: Schedule = await requireSchedule(call)
-    const patch = patchOf(call.body)
+    const { services, principal, body } = call
+    const patch = patchOf(body)
+    if (body.notify !== undefined)
+      patch.notify = await subscriptionsOf(services, principal, body.notify, 'notify', present.notify ?? [])
     // A schedule that has ended, or whose template is deleted, can still be paused.
     const onlyPauses = patch.paused === true && Object.keys(patch).length === 1
     if (!onlyPauses) await check(call, { ...present, ...patch }, present)
     const { workspace_id, schedule_id } = present
-    const changed = await call.services.store.updateSchedule({ workspace_id, schedule_id, patch })
+    const changed = await services.store.updateSchedule({ workspace_id, schedule_id, patch })
     if (!changed) throw notFound('schedule', schedule_id)
     return scheduleView(changed)
   },

@@ -37,6 +37,11 @@ const IncludeSkipped = Type.Boolean({
   description: 'Also sends a line for each run that its condition skipped',
 })
 
+const Personal = Type.Boolean({
+  description:
+    'Whether it is your own: a job or a schedule that you make tells it by `notify: ["me"]`. It has one address at most (default false)',
+})
+
 const { events, status } = WebhookChange.properties
 
 const shared = {
@@ -44,6 +49,7 @@ const shared = {
   url: Type.Optional(Url),
   link_expires_in: Type.Optional(LinkExpiresIn),
   include_skipped: Type.Optional(IncludeSkipped),
+  personal: Type.Optional(Personal),
   user_id: Type.Optional(Name),
   presence_name: Type.Optional(Name),
   ...PaceInput,
@@ -74,6 +80,23 @@ export function targetFaults(
       : [{ path: `to.${index}`, message: 'must be a plain address such as ada@example.com' }],
   )
   return url === undefined ? faults : [...faults, { path: 'url', message: 'belongs to the kind slack' }]
+}
+
+/** Faults of a subscription that is somebody's own: nobody else may be told by "me", and nobody may make it for another. */
+export function personalFaults(
+  { personal, user_id, to }: { personal: boolean; user_id: string; to: readonly string[] },
+  caller: string,
+): FieldError[] {
+  if (!personal) return []
+  const faults: FieldError[] = []
+  if (user_id !== caller)
+    faults.push({
+      path: 'personal',
+      message: `must be false: the subscription is for the user ${user_id}, and only ${user_id} can make it personal`,
+    })
+  if (to.length > 1)
+    faults.push({ path: 'to', message: 'must be one address, because the subscription is personal' })
+  return faults
 }
 
 export function missingTarget(

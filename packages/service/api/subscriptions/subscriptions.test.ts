@@ -161,6 +161,102 @@ test('keeps the address of a chat and those of readers sealed', async (t) => {
     }
 })
 
+const OWN = { kind: 'email', to: ['ada@example.com'], personal: true }
+const jobOf = (notify?: unknown) => ({ payload: { type: 'template', template_id: 'hello', notify } })
+
+test('a job tells whom its notify names: nobody unless given, me for the own subscriptions of its maker', async (t) => {
+  const api = await opened(t)
+  const { ask } = api
+  const own = await made(api, OWN)
+  assert.deepEqual([own.personal, own.user_id], [true, 'ada'])
+  const board = await made(api, { kind: 'email', to: ['bob@example.com', 'cy@example.com'] })
+  assert.equal(board.personal, false)
+  const notified = async (notify?: unknown) => {
+    const id = (await ask('POST', '/v1alpha/jobs', { body: jobOf(notify) })).json()
+    const job = (await ask('GET', `/v1alpha/jobs/status?assignment_id=${id}`)).json()
+    await ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id: id } } })
+    const told = async ({ subscription_id }: Json) => {
+      const path = `/v1alpha/subscriptions/${subscription_id}/deliveries`
+      const { items } = (await ask('GET', path)).json()
+      return items.filter((delivery: Json) => delivery.assignment_id === id).length
+    }
+    await ask('POST', '/v1alpha/jobs/cancel', {
+      body: { payload: { type: 'assignment', assignment_id: id } },
+    })
+    return [job.notify, [await told(own), await told(board)]]
+  }
+  for (const nobody of [undefined, null, []]) assert.deepEqual(await notified(nobody), [[], [0, 0]])
+  assert.deepEqual(await notified(['me']), [[own.subscription_id], [1, 0]])
+  const both = [own.subscription_id, board.subscription_id]
+  assert.deepEqual(await notified(['me', board.subscription_id, own.subscription_id]), [both, [1, 1]])
+  const batch = { template_id: 'hello', notify: ['me'], items: [{}, {}] }
+  const { items } = (await ask('POST', '/v1alpha/jobs/bulk', { body: batch })).json()
+  const second = await ask('GET', `/v1alpha/jobs/status?assignment_id=${items[1].assignment_id}`)
+  assert.deepEqual(second.json().notify, [own.subscription_id])
+})
+
+test('refuses a notify that names nobody, each with what to write instead', async (t) => {
+  const api = await opened(t)
+  const { ask, store } = api
+  const faults = async (notify: unknown) => {
+    const answer = await ask('POST', '/v1alpha/jobs', { body: jobOf(notify) })
+    assert.equal(answer.status, 422, answer.text)
+    return answer.json().errors.map(({ path, message }: Json) => `${path} ${message}`)
+  }
+  const [none] = await faults(['me'])
+  assert.match(none, /^payload\.notify\.0 .*the user ada has none: make one with "personal": true/)
+  const webhook = { url: 'http://127.0.0.1:9/', user_id: 'ada', presence_name: 'ops' }
+  const { webhook_id } = (await ask('POST', '/v1alpha/webhooks', { body: webhook })).json()
+  await store.createWorkspace({ workspace_id: 'other', name: 'Other', data_folder: null })
+  const token = await api.token('other', ['analyst'])
+  const theirs = await ask('POST', '/v1alpha/subscriptions', { token, body: OWN })
+  const foreign = theirs.json().subscription_id
+  const off = (await made(api, { kind: 'slack', url: SLACK })).subscription_id
+  await ask('PATCH', `/v1alpha/subscriptions/${off}`, { body: { status: 'disabled' } })
+  const told = await faults(['ada@example.com', webhook_id, foreign, off])
+  assert.match(told[0], /^payload\.notify\.0 must be the id of a subscription or "me", not "ada@example.com"/)
+  assert.ok(told[1].startsWith(`payload.notify.1 names no subscription of this workspace: ${webhook_id}`))
+  assert.ok(told[2].startsWith(`payload.notify.2 names no subscription of this workspace: ${foreign}`))
+  assert.match(told[3], /^payload\.notify\.3 .*disabled: enable it/)
+  const own = await made(api, OWN)
+  await ask('PATCH', `/v1alpha/subscriptions/${own.subscription_id}`, { body: { status: 'disabled' } })
+  assert.match((await faults(['me']))[0], /is disabled: enable it/)
+})
+
+test('a schedule keeps whom its runs tell, and is changed though one of them is disabled by now', async (t) => {
+  const api = await opened(t)
+  const { ask } = api
+  const { subscription_id } = await made(api, OWN)
+  const input = { name: 'Hello', template_id: 'hello', cron: '@daily', notify: ['me'] }
+  const answer = await ask('POST', '/v1alpha/schedules', { body: input })
+  assert.equal(answer.status, 201, answer.text)
+  const schedule = answer.json()
+  assert.deepEqual(schedule.notify, [subscription_id])
+  const path = `/v1alpha/schedules/${schedule.schedule_id}`
+  assert.deepEqual((await ask('POST', `${path}/run-now`)).json().notify, [subscription_id])
+  await ask('PATCH', `/v1alpha/subscriptions/${subscription_id}`, { body: { status: 'disabled' } })
+  const notifyAfter = async (body: Json) => (await ask('PATCH', path, { body })).json().notify
+  assert.deepEqual(await notifyAfter({ name: 'Hi', notify: [subscription_id] }), [subscription_id])
+  assert.deepEqual(await notifyAfter({ name: 'Hello' }), [subscription_id])
+  assert.deepEqual(await notifyAfter({ notify: null }), [])
+  const refused = await ask('PATCH', path, { body: { notify: [subscription_id] } })
+  assert.deepEqual([refused.status, refused.json().errors[0].path], [422, 'notify.0'])
+})
+
+test('only a user makes a subscription her own, with one address', async (t) => {
+  const api = await opened(t)
+  const fault = async (body: Json) => (await post(api, body)).json().errors?.[0]?.path
+  assert.equal(await fault({ ...OWN, user_id: 'bob' }), 'personal')
+  assert.equal(await fault({ ...OWN, to: ['ada@example.com', 'bob@example.com'] }), 'to')
+  const { subscription_id } = await made(api, OWN)
+  const path = `/v1alpha/subscriptions/${subscription_id}`
+  const changed = async (body: Json) => (await api.ask('PATCH', path, { body })).json()
+  assert.equal((await changed({ user_id: 'bob' })).errors[0].path, 'personal')
+  assert.equal((await changed({ to: ['a@example.com', 'b@example.com'] })).errors[0].path, 'to')
+  assert.equal((await changed({ description: 'mine' })).personal, true)
+  assert.equal((await changed({ personal: false })).personal, false)
+})
+
 /** As RFC 8058 has it (sections 3.1 and 8.2): a mail program may post either kind of form. */
 const ONE_CLICK = [
   { type: 'application/x-www-form-urlencoded', body: 'List-Unsubscribe=One-Click' },

@@ -3,7 +3,7 @@
  * retries, recovery and statistics work the same.
  */
 
-import { AppError, notFound } from '@assay/model/errors'
+import { AppError, type FieldError, notFound } from '@assay/model/errors'
 import { LINK_SECONDS } from '@assay/model/link'
 import { Type } from '@assay/model/schema'
 import {
@@ -20,10 +20,16 @@ import { fingerprint } from '../../runtime/secrets.ts'
 import { openTarget, sealTarget } from '../../webhooks/target.ts'
 import type { Services } from '../dependencies.ts'
 import { LIMIT_DEFAULT, Name, pageOf, pageQuery } from '../http/fields.ts'
-import { operation } from '../http/operation.ts'
+import { type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 import { requireSubscription, SubscriptionPath } from '../webhooks/webhook-lookup.ts'
-import { missingTarget, SubscriptionChange, SubscriptionInput, targetFaults } from './subscription-input.ts'
+import {
+  missingTarget,
+  personalFaults,
+  SubscriptionChange,
+  SubscriptionInput,
+  targetFaults,
+} from './subscription-input.ts'
 
 /** The target without its secrets, for the log and for `webhook.disabled`. */
 function shownTarget(kind: SubscriptionKind, target: Target): string {
@@ -55,7 +61,13 @@ export const createSubscription = operation({
   errors: ['conflict'],
   async handle({ services, principal, body, id, reply }) {
     const { kind, to, url } = body
-    const faults = [...missingTarget(kind, body), ...targetFaults(kind, body, services.targets)]
+    const personal = body.personal ?? false
+    const user_id = body.user_id ?? principal.user_id
+    const faults = [
+      ...missingTarget(kind, body),
+      ...targetFaults(kind, body, services.targets),
+      ...personalFaults({ personal, user_id, to: to ?? [] }, principal.user_id),
+    ]
     if (faults.length > 0) throw invalid(faults)
     requireMailServer(services, kind)
     const target: Target = {
@@ -69,9 +81,10 @@ export const createSubscription = operation({
       kind,
       target: sealTarget(services.secrets, id, target),
       tells_skipped: body.include_skipped ?? false,
+      personal,
       url: shownTarget(kind, target),
       headers: [],
-      user_id: body.user_id ?? principal.user_id,
+      user_id,
       presence_name: body.presence_name ?? 'default',
       events: body.events ?? null,
       description: body.description ?? null,
@@ -138,6 +151,21 @@ function changedTarget(
   }
 }
 
+/** Whose own subscription it is can change only by its user; other changes leave that alone. */
+function changedFaults(
+  {
+    services,
+    principal,
+    body,
+  }: Pick<Call<unknown, unknown, SubscriptionChange>, 'services' | 'principal' | 'body'>,
+  webhook: Webhook,
+): FieldError[] {
+  const { personal = webhook.personal, user_id = webhook.user_id, to } = body
+  const touched = personal !== webhook.personal || user_id !== webhook.user_id
+  const caller = touched ? principal.user_id : user_id
+  return personalFaults({ personal, user_id, to: to ?? openTarget(services.secrets, webhook).to }, caller)
+}
+
 export const changeSubscription = operation({
   name: 'changeSubscription',
   audit: 'subscription.change',
@@ -153,7 +181,7 @@ export const changeSubscription = operation({
     const { services, principal, body } = call
     const webhook = await requireSubscription(call)
     const kind = webhook.kind as SubscriptionKind
-    const faults = targetFaults(kind, body, services.targets)
+    const faults = [...targetFaults(kind, body, services.targets), ...changedFaults(call, webhook)]
     if (faults.length > 0) throw invalid(faults)
     const { to: _to, url: _url, link_expires_in: _link, include_skipped, status, ...plain } = body
     const patch: WebhookPatch = { ...plain, ...changedTarget(services, webhook, body) }

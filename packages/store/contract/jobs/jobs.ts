@@ -12,6 +12,8 @@ export interface NewJob {
   template: TemplateSource
   variables: Record<string, unknown>
   presence_name: string | null
+  /** The ids of subscriptions. */
+  notify?: string[] | null
   priority: number
   metadata: Record<string, string>
   schedule_id?: string | null

@@ -9,8 +9,9 @@ export const CLAIM_MS = 15_000
 
 export type NewSchedule = Omit<
   Schedule,
-  'counts' | 'last_run' | 'last_error' | 'next_due_at' | 'revision' | 'created_at' | 'updated_at'
->
+  'counts' | 'last_run' | 'last_error' | 'next_due_at' | 'revision' | 'created_at' | 'updated_at' | 'notify'
+> &
+  Partial<Pick<Schedule, 'notify'>>
 
 export type SchedulePatch = Partial<Omit<NewSchedule, 'schedule_id' | 'workspace_id' | 'user_id'>>
 

@@ -12,9 +12,9 @@ type Kept =
   | 'updated_at'
   | keyof Health
 /** `kind` never changes. */
-type WithDefault = 'kind' | 'target' | 'tells_skipped'
+type WithDefault = 'kind' | 'target' | 'tells_skipped' | 'personal'
 
-/** Without them it is of the kind `webhook`, has no target, and is not told of skipped jobs. */
+/** Without them it is of the kind `webhook`, has no target, is not told of skipped jobs, and is not the user's own. */
 export type NewWebhook = Omit<Webhook, Kept | WithDefault> & Partial<Pick<Webhook, WithDefault>>
 
 export type WebhookPatch = Partial<
@@ -30,6 +30,15 @@ export interface WebhookStore {
   /** Where the id exists in the workspace it is replaced (a repeat after a crash: nobody has seen its secret). */
   createWebhook(input: NewWebhook): Promise<Webhook>
   getWebhook(input: { workspace_id: string; webhook_id: string }): Promise<Webhook | null>
+  /**
+   * The subscriptions of the ids, and those that are the own ones of the user `personal_of` (the 50 oldest). No ids and
+   * users of other workspaces.
+   */
+  findSubscriptions(input: {
+    workspace_id: string
+    webhook_ids: readonly string[]
+    personal_of: string
+  }): Promise<Webhook[]>
   listWebhooks(
     query: PageQuery & {
       workspace_id: string

@@ -74,6 +74,7 @@ export function* createSchedule(tx: Writer, input: NewSchedule): Routine<Schedul
     throw new AppError('name_taken', `There is already a schedule ${input.schedule_id}.`)
   const at = tx.now
   const schedule: Schedule = {
+    notify: null,
     ...input,
     counts: NO_COUNTS,
     last_run: null,
@@ -127,7 +128,7 @@ function* makeJob(
   { template, variables }: Material,
   job: { assignment_id: string; scheduled_for: string | null },
 ): Routine<Job> {
-  const { workspace_id, user_id, presence_name, priority, metadata, schedule_id } = schedule
+  const { workspace_id, user_id, presence_name, notify, priority, metadata, schedule_id } = schedule
   const made = yield* createJob(tx, {
     ...job,
     workspace_id,
@@ -135,6 +136,7 @@ function* makeJob(
     template,
     variables,
     presence_name,
+    notify,
     priority,
     metadata,
     schedule_id,
@@ -143,9 +145,9 @@ function* makeJob(
 }
 
 function fail(tx: Transaction, schedule: Schedule): Routine<void> {
-  const { workspace_id, presence_name, last_error } = schedule
+  const { workspace_id, presence_name, notify, last_error } = schedule
   const data = scheduleFailedData(schedule, last_error!)
-  const job = { assignment_id: null, presence_name, skipped: null }
+  const job = { assignment_id: null, presence_name, notify, skipped: null }
   return tx.native.writeEvents([{ workspace_id, type: 'schedule.failed', at: tx.now, data, job }])
 }
 

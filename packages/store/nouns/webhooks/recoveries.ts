@@ -6,7 +6,7 @@ import { iso } from '@assay/model/clock'
 import { type Recovery, webhookStats as statsOf, type WebhookStats } from '@assay/model/delivery'
 import type { EventType } from '@assay/model/event'
 import { uuidv7 } from '@assay/model/ids'
-import { notifies, type Webhook } from '@assay/model/webhook'
+import { type Audience, notifies, type Webhook } from '@assay/model/webhook'
 import type { NewRecovery } from '../../contract/webhooks/recoveries.ts'
 import type { Reader, Routine, Transaction, Writer } from '../../rows.ts'
 import type { Input } from '../../store.ts'
@@ -90,6 +90,13 @@ export function* beginWalk(from: Reader, input: Omit<NewRecovery, 'recovery_id'>
   return { webhook, include_unsent, event_types, position }
 }
 
+/** Null for an event of no job. */
+function audienceOf({ data }: EventRow): Audience | null {
+  if (!('presence_name' in data)) return null
+  const { presence_name, notify, skipped } = data as Partial<Audience>
+  return { presence_name: presence_name ?? null, notify: notify ?? null, skipped: skipped ?? null }
+}
+
 function isMissing({ webhook, event_types }: Walk, event: WalkedEvent): boolean {
   if (event_types !== null && !event_types.includes(event.type)) return false
   const { statuses } = event
@@ -97,9 +104,7 @@ function isMissing({ webhook, event_types }: Walk, event: WalkedEvent): boolean 
   if (statuses.includes('failed')) return true
   // Never sent. A test is for the webhook that it was made for.
   if (event.type === 'webhook.test') return false
-  const data = event.data as { presence_name?: string | null; skipped?: string | null }
-  const job = { presence_name: data.presence_name ?? null, skipped: data.skipped ?? null }
-  return notifies({ ...webhook, status: 'enabled' }, event.type, job)
+  return notifies({ ...webhook, status: 'enabled' }, event.type, audienceOf(event))
 }
 
 /** One step: the events to deliver among the next `most`, and the walk after them; null once it is at its end. */

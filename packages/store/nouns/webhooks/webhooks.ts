@@ -9,6 +9,7 @@ import {
   type Health,
   rotatedSecrets,
   subscribedEvents,
+  tellsPeople,
   type Webhook,
 } from '@assay/model/webhook'
 import type { Page } from '../../contract/page.ts'
@@ -25,6 +26,15 @@ import { deleteDeliveries, makeDue } from './waiting.ts'
 
 const OF_ID = by('webhook_id', 'workspace_id')
 const FIND = WEBHOOKS.select(OF_ID, WEBHOOK)
+const FIND_SUBSCRIPTIONS = WEBHOOKS.select(
+  "WHERE webhook_id = ANY (:webhook_ids) AND workspace_id = :workspace_id AND kind <> 'webhook'",
+  WEBHOOK,
+)
+const FIND_PERSONAL = WEBHOOKS.select(
+  `WHERE workspace_id = :workspace_id AND user_id = :personal_of AND personal AND kind <> 'webhook'
+   ORDER BY created_at, webhook_id LIMIT 50`,
+  WEBHOOK,
+)
 const LOCK = WEBHOOKS.select(`${OF_ID} FOR NO KEY UPDATE`, WEBHOOK)
 const LOCK_ANYWHERE = WEBHOOKS.select(`${by('webhook_id')} FOR NO KEY UPDATE`, ['workspace_id'])
 const FIND_ENABLED = WEBHOOKS.select(`${by('webhook_id')} AND status = 'enabled'`, WEBHOOK)
@@ -60,6 +70,12 @@ export function* getWebhook(from: Reader, key: Key): Routine<Webhook | null> {
   return (yield* from.find(FIND, key)) ?? null
 }
 
+export function* findSubscriptions(from: Reader, input: Input<'findSubscriptions'>): Routine<Webhook[]> {
+  const named = input.webhook_ids.length > 0 ? yield* from.all(FIND_SUBSCRIPTIONS, input) : []
+  const own = yield* from.all(FIND_PERSONAL, input)
+  return [...named, ...own.filter(({ webhook_id }) => !input.webhook_ids.includes(webhook_id))]
+}
+
 /** Held for the transaction. */
 export function* lockWebhook(tx: Writer, key: Key): Routine<Webhook | null> {
   return (yield* tx.find(LOCK, key)) ?? null
@@ -74,6 +90,7 @@ function* save(tx: Writer, webhook: Webhook): Routine<void> {
   yield* tx.run(SAVE, webhook)
   yield* tx.run(FORGET_EVENTS, webhook)
   const { workspace_id, presence_name, webhook_id, tells_skipped: skipped } = webhook
+  const people = tellsPeople(webhook)
   const types = webhook.status === 'enabled' ? subscribedEvents(webhook) : []
   yield* tx.writeAll(
     INSERT_EVENT,
@@ -81,6 +98,7 @@ function* save(tx: Writer, webhook: Webhook): Routine<void> {
       (event_type): WebhookEventRow => ({
         workspace_id,
         event_type,
+        people,
         presence_name,
         webhook_id,
         skipped,
@@ -97,6 +115,7 @@ export function* createWebhook(tx: Transaction, input: NewWebhook): Routine<Webh
     kind: 'webhook',
     target: null,
     tells_skipped: false,
+    personal: false,
     ...input,
     status: 'enabled',
     disabled_reason: null,

@@ -172,6 +172,7 @@ CREATE TABLE schedules (
   overlap text NOT NULL,
   paused boolean NOT NULL,
   presence_name text COLLATE "C",
+  notify json,
   priority integer NOT NULL,
   metadata json NOT NULL,
   counts json NOT NULL,
@@ -199,6 +200,7 @@ CREATE TABLE jobs (
   losses integer NOT NULL DEFAULT 0,
   owner text COLLATE "C",
   presence_name text COLLATE "C",
+  notify json,
   schedule_id text COLLATE "C",
   scheduled_for timestamptz(3),
   batch_id text COLLATE "C",
@@ -266,6 +268,7 @@ CREATE TABLE webhooks (
   presence_name text COLLATE "C" NOT NULL,
   events json,
   tells_skipped boolean NOT NULL DEFAULT false,
+  personal boolean NOT NULL DEFAULT false,
   description text,
   signature text NOT NULL,
   secrets json NOT NULL,
@@ -289,17 +292,19 @@ CREATE TABLE webhooks (
   claim_at timestamptz(3)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01);
 CREATE INDEX webhooks_by_time ON webhooks (workspace_id, created_at, webhook_id);
+CREATE INDEX webhooks_personal ON webhooks (workspace_id, user_id, created_at, webhook_id) WHERE personal;
 CREATE INDEX webhooks_claimable ON webhooks (in_flight, claim_at) WHERE claim_at IS NOT NULL;
 
 -- An index of the enabled webhooks by the events that they get (model/webhook.ts makes the rows). `skipped`: also those of
--- skipped runs.
+-- skipped runs. `people`: subscriptions.
 CREATE TABLE webhook_events (
   workspace_id text COLLATE "C" NOT NULL,
   event_type text COLLATE "C" NOT NULL,
+  people boolean NOT NULL,
   presence_name text COLLATE "C" NOT NULL,
   webhook_id text COLLATE "C" NOT NULL REFERENCES webhooks ON DELETE CASCADE,
   skipped boolean NOT NULL DEFAULT false,
-  PRIMARY KEY (workspace_id, event_type, presence_name, webhook_id)
+  PRIMARY KEY (workspace_id, event_type, people, presence_name, webhook_id)
 );
 CREATE INDEX webhook_events_by_webhook ON webhook_events (webhook_id);
 

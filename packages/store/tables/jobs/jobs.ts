@@ -16,6 +16,7 @@ export const JOBS = new Table<OwnedJob>('jobs', ['assignment_id'], {
   /** The node that holds it. */
   owner: 'text?',
   presence_name: 'text?',
+  notify: 'json?',
   insight_id: 'text?',
   skipped: 'text?',
   schedule_id: 'text?',

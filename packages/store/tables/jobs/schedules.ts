@@ -23,6 +23,7 @@ export const SCHEDULES = new Table<ScheduleRow>('schedules', ['schedule_id'], {
   overlap: 'text',
   paused: 'boolean',
   presence_name: 'text?',
+  notify: 'json?',
   priority: 'integer',
   metadata: 'json',
   counts: 'json',

@@ -31,6 +31,7 @@ export const WEBHOOKS = new Table<WebhookRow>('webhooks', ['webhook_id'], {
   status: 'text',
   disabled_reason: 'text?',
   tells_skipped: 'boolean',
+  personal: 'boolean',
   failing_since: 'time?',
   failing_reason: 'text?',
   warned_at: 'time?',
@@ -52,6 +53,8 @@ export const WEBHOOK = WEBHOOKS.except('in_flight', 'due_at', 'last_claim_at', '
 export interface WebhookEventRow {
   workspace_id: string
   event_type: EventType
+  /** Whether it is a subscription. */
+  people: boolean
   presence_name: string
   webhook_id: string
   skipped: boolean
@@ -59,10 +62,11 @@ export interface WebhookEventRow {
 
 export const WEBHOOK_EVENTS = new Table<WebhookEventRow>(
   'webhook_events',
-  ['workspace_id', 'event_type', 'presence_name', 'webhook_id'],
+  ['workspace_id', 'event_type', 'people', 'presence_name', 'webhook_id'],
   {
     workspace_id: 'text',
     event_type: 'text',
+    people: 'boolean',
     presence_name: 'text',
     webhook_id: 'text',
     skipped: 'boolean',

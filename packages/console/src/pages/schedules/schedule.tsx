@@ -167,7 +167,7 @@ function Settings({ schedule }: { schedule: ScheduleView }) {
         <dt>While an earlier job has not ended</dt>
         <dd>{OVERLAP_WORDS[overlap]}</dd>
         <dt>Presence name</dt>
-        <dd>{schedule.presence_name ?? 'none: all webhooks and subscriptions are notified'}</dd>
+        <dd>{schedule.presence_name ?? 'none: all webhooks are notified'}</dd>
         <dt>Priority</dt>
         <dd>{schedule.priority}</dd>
         <dt>Created by</dt>

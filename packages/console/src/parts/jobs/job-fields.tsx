@@ -42,7 +42,7 @@ export function JobFields({ draft, faults, onChange }: JobFieldsProps) {
       <summary>Presence name, priority, metadata</summary>
       <TextField
         label="Presence name"
-        hint="Notifies only webhooks and subscriptions with this name; empty notifies all."
+        hint="Notifies only the webhooks with this name, and the subscriptions with it; empty notifies all webhooks."
         fault={faults.presence_name}
         value={draft.presence_name}
         onChange={({ target }) => onChange({ presence_name: target.value })}

@@ -18,6 +18,7 @@ export interface SubscriptionDraft {
   presence_name: string
   events: EventType[]
   include_skipped: boolean
+  personal: boolean
   /** Seconds; empty: no link. */
   link: string
   description: string
@@ -29,18 +30,21 @@ export const FIRST_DRAFT: SubscriptionDraft = {
   presence_name: 'default',
   events: ['job.completed', 'job.failed', 'job.canceled'],
   include_skipped: false,
+  personal: false,
   link: '604800',
   description: '',
 }
 
 export function draftOf(subscription: SubscriptionView): SubscriptionDraft {
-  const { kind, to, presence_name, events, include_skipped, link_expires_in, description } = subscription
+  const { kind, to, presence_name, events, include_skipped, personal, link_expires_in, description } =
+    subscription
   return {
     kind,
     to: to.join('\n'),
     presence_name,
     events,
     include_skipped,
+    personal,
     link: link_expires_in === null ? '' : String(link_expires_in),
     description: description ?? '',
   }
@@ -54,7 +58,7 @@ const readersOf = ({ to }: SubscriptionDraft): string[] =>
 
 /** An empty `url` keeps the chat's address. */
 export function inputOf(draft: SubscriptionDraft, url: string): SubscriptionInput {
-  const { kind, presence_name, events, include_skipped, link, description } = draft
+  const { kind, presence_name, events, include_skipped, personal, link, description } = draft
   return {
     kind,
     ...(kind === 'email' ? { to: readersOf(draft) } : {}),
@@ -62,6 +66,7 @@ export function inputOf(draft: SubscriptionDraft, url: string): SubscriptionInpu
     ...(presence_name.trim() === '' ? {} : { presence_name: presence_name.trim() }),
     events,
     include_skipped,
+    personal,
     link_expires_in: link === '' ? null : Number(link),
     description: description.trim() === '' ? null : description.trim(),
   }
@@ -155,9 +160,15 @@ export function SubscriptionFields(props: FieldsProps) {
   return (
     <>
       <TargetField {...props} />
+      <CheckField
+        label="This is my own"
+        hint="“Tell me” of a run or a schedule sends it here. One address."
+        checked={draft.personal}
+        onChange={({ target }) => change({ ...draft, personal: target.checked })}
+      />
       <TextField
         label="Presence name"
-        hint="A job with a presence name notifies the subscriptions with that name. A job without one notifies all."
+        hint="A job with this presence name is sent here; so is a job whose “Tell” names this subscription."
         fault={faults.presence_name}
         value={draft.presence_name}
         onChange={({ target }) => change({ ...draft, presence_name: target.value })}

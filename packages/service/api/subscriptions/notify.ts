@@ -1,0 +1,65 @@
+/** `notify`: the subscriptions that a job or a schedule tells, as a client writes them and as the store keeps them. */
+import type { FieldError } from '@assay/model/errors'
+import { isUuid } from '@assay/model/ids'
+import { nullable, Type } from '@assay/model/schema'
+import type { Principal } from '@assay/model/token'
+import type { Webhook } from '@assay/model/webhook'
+import type { Services } from '../dependencies.ts'
+import { invalid } from '../http/validate.ts'
+
+const MOST = 50
+/** Stands for the caller's own subscriptions. */
+const ME = 'me'
+
+export const Notify = nullable(
+  Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
+    maxItems: MOST,
+    description:
+      'The ids of the subscriptions to tell, or "me" for your own (`personal`). Absent, null or empty: no person is told, unless a subscription bears the presence_name',
+  }),
+)
+
+/** A fault that cannot be mended by another id says where to make a subscription. */
+function ownFault(user_id: string, own: readonly Webhook[]): string | null {
+  if (own.some(({ status }) => status === 'enabled')) return null
+  return own[0]
+    ? `means your own subscription ${own[0].webhook_id}, which is disabled: enable it, or leave "me" out`
+    : `means your own subscription, and the user ${user_id} has none: make one with "personal": true (POST /v1alpha/subscriptions, ` +
+        '"assay subscriptions create email ADDRESS --personal", or Subscriptions in the console)'
+}
+
+function idFault(id: string, known: ReadonlyMap<string, Webhook>, present: readonly string[]): string | null {
+  if (!isUuid(id)) return `must be the id of a subscription or "me", not ${JSON.stringify(id)}`
+  const found = known.get(id)
+  if (!found)
+    return `names no subscription of this workspace: ${id}. GET /v1alpha/subscriptions lists those there are`
+  return found.status === 'enabled' || present.includes(id)
+    ? null
+    : `names the subscription ${id}, which is disabled: enable it, or leave it out`
+}
+
+/**
+ * The ids that `given` stands for, each once; null for none. Throws a 422 with every fault. `at`: its path in the body.
+ * `present`: ids that the object has already, which may be disabled by now.
+ */
+export async function subscriptionsOf(
+  { store }: Pick<Services, 'store'>,
+  { workspace_id, user_id }: Pick<Principal, 'workspace_id' | 'user_id'>,
+  given: readonly string[] | null | undefined,
+  at: string,
+  present: readonly string[] = [],
+): Promise<string[] | null> {
+  if (!given || given.length === 0) return null
+  const ids = given.map((one) => (one === ME ? one : one.toLowerCase()))
+  const webhook_ids = ids.filter(isUuid)
+  const found = await store.findSubscriptions({ workspace_id, webhook_ids, personal_of: user_id })
+  const known = new Map(found.map((one) => [one.webhook_id, one]))
+  const own = found.filter((one) => one.personal && one.user_id === user_id)
+  const faults: FieldError[] = ids.flatMap((id, index) => {
+    const message = id === ME ? ownFault(user_id, own) : idFault(id, known, present)
+    return message === null ? [] : [{ path: `${at}.${index}`, message }]
+  })
+  if (faults.length > 0) throw invalid(faults)
+  const enabled = own.filter(({ status }) => status === 'enabled').map(({ webhook_id }) => webhook_id)
+  return [...new Set(ids.flatMap((id) => (id === ME ? enabled : [id])))]
+}
