@@ -8,8 +8,13 @@
 import { normalDensity, normalLower } from '../distributions.ts'
 import { logGamma } from '../gamma.ts'
 
-const STEP = 0.1
 const FROM = -8.5
+const TO = 37.5
+/** The rule's error is at most about exp(-2 pi^2 / (k step^2)): many values need the fine step. */
+const WIDE = { step: 0.2, most: 8 }
+const FINE_STEP = 0.1
+/** Farther than this below half the range, and than one more above it, the integrand is below 1e-18 of its greatest value. */
+const REACH = 8
 /** From this many degrees of freedom on the deviation is taken as known. */
 const MANY = 1e7
 
@@ -18,8 +23,9 @@ export function studentizedRangeUpper(q: number, k: number, df: number): number 
   if (Number.isNaN(q) || !(k >= 2) || !(df > 0)) return Number.NaN
   if (!(q > 0)) return 1
   if (q === Number.POSITIVE_INFINITY) return 0
-  const weights = GRID.map(({ density, above }) => density * above ** (k - 1))
-  if (df >= MANY) return Math.min(1, rangeUpper(q, k, weights))
+  const grid = k <= WIDE.most ? WIDE_GRID : FINE_GRID
+  const weights = grid.places.map(({ density, above }) => density * above ** (k - 1))
+  if (df >= MANY) return Math.min(1, rangeUpper(q, k, grid, weights))
   // ln s runs over where the density of s = chi / sqrt(df) matters.
   const width = 1 / Math.sqrt(2 * df)
   const step = Math.min(0.15, 0.6 * width)
@@ -30,7 +36,7 @@ export function studentizedRangeUpper(q: number, k: number, df: number): number 
       const u = direction * i * step
       const density = Math.exp(constant + df * u - (df / 2) * Math.exp(2 * u))
       if (density === 0) break
-      const term = density * rangeUpper(q * Math.exp(u), k, weights)
+      const term = density * rangeUpper(q * Math.exp(u), k, grid, weights)
       sum += term
       if (i * step > 8 * width && term < 1e-17 * sum) break
     }
@@ -38,23 +44,36 @@ export function studentizedRangeUpper(q: number, k: number, df: number): number 
   return Math.min(1, sum * step)
 }
 
-/** The normal density and lower tail where the largest value can be. */
-const GRID = Array.from({ length: 460 }, (_, index) => {
-  const z = FROM + STEP * index
-  return { z, density: normalDensity(z), above: normalLower(z) }
-})
+interface Grid {
+  step: number
+  /** The normal density and lower tail where the largest value can be. */
+  places: { z: number; density: number; above: number }[]
+}
+
+function gridOf(step: number): Grid {
+  const places = Array.from({ length: Math.round((TO - FROM) / step) }, (_, index) => {
+    const z = FROM + step * index
+    return { z, density: normalDensity(z), above: normalLower(z) }
+  })
+  return { step, places }
+}
+
+const WIDE_GRID = gridOf(WIDE.step)
+const FINE_GRID = gridOf(FINE_STEP)
 
 /** P(range of k normal values > w). `weights`: the density at each place of the grid, times Phi(z)^(k-1). */
-function rangeUpper(w: number, k: number, weights: readonly number[]): number {
+function rangeUpper(w: number, k: number, { step, places }: Grid, weights: readonly number[]): number {
+  const first = Math.max(0, Math.floor((w / 2 - REACH - FROM) / step))
+  const last = Math.min(places.length - 1, Math.ceil((w / 2 + REACH + 1 - FROM) / step))
   let sum = 0
-  for (let index = 0; index < GRID.length; index++) {
-    const { z, above } = GRID[index]!
+  for (let index = first; index <= last; index++) {
+    const { z, above } = places[index]!
     const below = normalLower(z - w)
     if (below === 0) continue
     const share = below >= above ? 1 : -Math.expm1((k - 1) * Math.log1p(-below / above))
     sum += weights[index]! * share
   }
-  return Math.min(1, k * sum * STEP)
+  return Math.min(1, k * sum * step)
 }
 
 /** q with P(Q > q) = p: secants on the logarithm of the tail, inside a bracket. */
