@@ -78,7 +78,10 @@ describe('what is pasted', { concurrency: 3 }, () => {
     const { outputs } = await paste(['npm run demo'], TOKEN)
     assert.match(outputs[0]!, /job\.completed/)
     assert.match(outputs[0]!, /verified/)
-    assert.match(outputs[0]!, /How this was computed/)
+    assert.match(outputs[0]!, /^\*\*27\.3% of 85,239 flights/mu, 'the headline')
+    assert.match(outputs[0]!, /^# Brief, /mu)
+    assert.doesNotMatch(outputs[0]!, /```|^select/mu)
+    assert.ok(outputs[0]!.split('\n').length <= 66, 'npm prints up to 6 lines, the demo 60')
   })
 
   // The longest first.

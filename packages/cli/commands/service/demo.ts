@@ -1,4 +1,4 @@
-/** assay demo: the reference workflow over HTTP, on 3 million flights, with a webhook; leaves nothing behind. */
+/** assay demo: the reference workflow over HTTP, on 3 million flights, with a webhook. Prints what a reader gets. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -7,11 +7,10 @@ import { resolveConfig } from '@assay/service/config/config'
 import { newToken } from '@assay/service/runtime/secrets'
 import type { Command } from '../../command.ts'
 import { EXIT, ExitError } from '../../exit.ts'
+import { flag } from '../../options.ts'
 import { out } from '../../print.ts'
 import { type Received, type Receiver, startReceiver } from '../../receiver.ts'
-import { follow } from '../client/jobs.ts'
-import { describeRequest } from '../client/listen.ts'
-import { logOf } from './serve.ts'
+import { aborted, logOf } from './serve.ts'
 
 const TEMPLATE = 'flight-delays'
 const WEBHOOK_MS = 20_000
@@ -46,44 +45,55 @@ async function startHook(): Promise<Hook> {
   }
 }
 
-async function listTemplates(client: Client): Promise<void> {
-  step(1, `GET ${client.url}/v1alpha/jobs/templates`)
-  for (const { template_id, title } of await client.templates.list())
-    out(`    ${template_id.padEnd(24)} ${title}\n`)
+/** The parts of an insight that a reader sees unfolded: no chart, no table, no evidence, no SQL. */
+function forReaders(markdown: string): string {
+  const [text] = markdown.split(/^## (?:Evidence|How this was computed)$/mu)
+  return text!
+    .replaceAll(/^\|.*\n/gmu, '')
+    .replaceAll(/^\*\d[\d,]* of [\d,]* rows\.\*\n/gmu, '')
+    .replaceAll(/\n{3,}/gu, '\n\n')
+    .trim()
 }
 
-async function runJob(client: Client, signal: AbortSignal): Promise<string> {
-  const template_vars = { origin: 'ORD', period: '2001-04-01..2001-06-30' }
-  step(3, 'POST /v1alpha/jobs/: creates a job (a draft) and answers with its assignment id')
-  out(`    template ${TEMPLATE}, variables ${JSON.stringify(template_vars)}\n`)
-  const assignment_id = await client.jobs.create({ template_id: TEMPLATE, template_vars })
-  out(`    ${assignment_id}\n`)
-  step(4, 'POST /v1alpha/jobs/run: 3,000,000 flights, read from Parquet')
+interface Report {
+  insight_id: string
+  markdown: string
+}
+
+async function runJob(
+  client: Client,
+  template: { template_id: string; template_vars: Record<string, string> },
+  signal: AbortSignal,
+): Promise<Report> {
   const begun = performance.now()
+  const assignment_id = await client.jobs.create(template)
   await client.jobs.run(assignment_id)
-  const job = await follow(client, assignment_id, signal)
-  if (job.insight_id === null)
-    throw new ExitError(EXIT.failed, `The job ended as ${job.job_status}: ${job.error?.detail ?? ''}`)
-  out(`    completed after ${((performance.now() - begun) / 1000).toFixed(2)} s\n`)
-  step(5, `GET /v1alpha/jobs/result?insight_id=${job.insight_id}`)
-  out(`\n${await client.jobs.markdown(job.insight_id)}\n`)
-  return assignment_id
+  const { insight_id, job_status, error } = await client.jobs.wait(assignment_id, { signal })
+  if (insight_id === null)
+    throw new ExitError(EXIT.failed, `The job ended as ${job_status}: ${error?.detail ?? ''}`)
+  const seconds = ((performance.now() - begun) / 1000).toFixed(1)
+  out(`    job ${assignment_id}: completed after ${seconds} s\n`)
+  return { insight_id, markdown: await client.jobs.markdown(insight_id, 'none') }
 }
 
-/** A report without SQL: metrics by name, reviewed by a template that ships. */
-async function reviewMetrics(client: Client, signal: AbortSignal): Promise<void> {
-  step(7, 'POST /v1alpha/jobs/: the template "brief", over metrics that are defined once (templates/metrics)')
-  const assignment_id = await client.jobs.create({ template_id: 'brief', template_vars: {} })
-  await client.jobs.run(assignment_id)
-  const { insight_id } = await follow(client, assignment_id, signal)
-  if (insight_id === null) throw new ExitError(EXIT.failed, 'The review did not complete.')
-  const markdown = await client.jobs.markdown(insight_id)
-  out(`\n${markdown.slice(0, markdown.indexOf('## How this was computed')).trimEnd()}\n`)
+/** Keeps the service until Ctrl-C, with links to the pages of the reports. */
+async function stay(client: Client, reports: Report[], signal: AbortSignal): Promise<void> {
+  out('\nThe service stays until Ctrl-C. The reports in a browser:\n')
+  for (const { insight_id } of reports) {
+    const { url } = await client.links.create(insight_id, {})
+    out(`    ${new URL(url, client.url).href}\n`)
+  }
+  await aborted(signal)
 }
 
-async function workflow(client: Client, hook: Hook, signal: AbortSignal): Promise<number> {
-  await listTemplates(client)
-  step(2, `POST /v1alpha/webhooks/: ${hook.receiver.url} on this machine`)
+/** Answers the reports and whether the webhook arrived with its signature. */
+async function workflow(
+  client: Client,
+  hook: Hook,
+  signal: AbortSignal,
+): Promise<{ reports: Report[]; verified: boolean }> {
+  const templates = await client.templates.list()
+  step(1, `A webhook is registered, and a job is made of one of ${templates.length} templates and run.`)
   const webhook = await client.webhooks.create({
     url: hook.receiver.url,
     headers: [{ name: 'x-demo', value: 'sent with every request' }],
@@ -91,24 +101,37 @@ async function workflow(client: Client, hook: Hook, signal: AbortSignal): Promis
     presence_name: 'demo',
   })
   hook.know(webhook.signing_secret!)
-  out(`    ${webhook.webhook_id}, gets ${webhook.events.join(', ')}\n`)
-  await runJob(client, signal)
-  step(6, 'The webhook as it arrived:')
+  const flights = {
+    template_id: TEMPLATE,
+    template_vars: { origin: 'ORD', period: '2001-04-01..2001-06-30' },
+  }
+  out(`    template ${TEMPLATE}, variables ${JSON.stringify(flights.template_vars)}, 3,000,000 flights\n`)
+  const report = await runJob(client, flights, signal)
+  step(2, 'The insight, as a reader gets it:')
+  out(`\n${forReaders(report.markdown)}\n`)
   const late = AbortSignal.any([signal, AbortSignal.timeout(WEBHOOK_MS)])
   const received = await Promise.race([
     hook.first,
     new Promise<never>((_, reject) => late.addEventListener('abort', () => reject(late.reason as Error))),
   ])
-  out(`\n${describeRequest(received)}`)
-  await reviewMetrics(client, signal)
-  return received.verified === true ? EXIT.ok : EXIT.failed
+  const { type, data } = JSON.parse(received.body.toString()) as {
+    type: string
+    data: { insight_id: string }
+  }
+  const verified = received.verified === true
+  const seal = verified ? 'signature verified' : `the signature is wrong: ${received.fault}`
+  step(3, `The webhook was told: ${type}, insight ${data.insight_id}, ${seal}.`)
+  step(4, 'A review of metrics that are defined once (templates/metrics), without SQL:')
+  const review = await runJob(client, { template_id: 'brief', template_vars: {} }, signal)
+  out(`\n${forReaders(review.markdown)}\n`)
+  return { reports: [report, review], verified }
 }
 
 export const DEMO: Command = {
   name: 'demo',
   operands: '',
   summary: 'Run the reference workflow once on real data; leaves nothing behind',
-  options: {},
+  options: { stay: flag('Keep the service until Ctrl-C, with a page for each report') },
   listens: true,
   async run(call) {
     const home = await mkdtemp(path.join(tmpdir(), 'assay-demo-'))
@@ -123,9 +146,12 @@ export const DEMO: Command = {
       out(
         `Assay runs on ${app.url} with a temporary home (ready after ${Math.round(performance.now() - begun)} ms).\n`,
       )
-      const code = await workflow(createClient({ url: app.url, token }), hook, call.signal)
-      out(`\nDone in ${((performance.now() - begun) / 1000).toFixed(1)} s. Start your own: npm start\n`)
-      return code
+      const client = createClient({ url: app.url, token })
+      const { reports, verified } = await workflow(client, hook, call.signal)
+      const seconds = ((performance.now() - begun) / 1000).toFixed(1)
+      out(`\nDone in ${seconds} s. To look at the reports in a browser: npm run demo -- --stay\n`)
+      if (call.on('stay')) await stay(client, reports, call.signal)
+      return verified ? EXIT.ok : EXIT.failed
     } finally {
       await app.stop()
       await hook.receiver.close()

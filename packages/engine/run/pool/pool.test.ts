@@ -350,11 +350,13 @@ test('a child has no secrets in its environment, and a bounded data segment', li
   }
 })
 
+/** 256 MB to be sorted. */
+const WIDE = 'select i, repeat(md5(i::varchar), 10) as m from range(800000) t(i) order by m'
+
 test('data larger than the memory of the job spill to its own folder, which is removed', async () => {
-  const sql = 'select i, md5(i::varchar) as m from range(4000000) t(i) order by m'
   const front = 'limits: { memory: 150MB, rows: 1 }'
-  const { tables } = findingsOf(await bench.run(sqlTemplate(sql, front)))
-  assert.equal(tables.a?.total, 4_000_000)
+  const { tables } = findingsOf(await bench.run(sqlTemplate(WIDE, front)))
+  assert.equal(tables.a?.total, 800_000)
   assert.match(JSON.stringify(tables.a?.rows[0]), /"0000/)
   while ((await bench.leftovers()).length > 0) await systemClock.sleep(5)
 })
@@ -362,8 +364,7 @@ test('data larger than the memory of the job spill to its own folder, which is r
 test('an analysis that fills its room on disk ends alone, with limit_exceeded', async () => {
   const small = await openTestPool({ spillBytes: 40_000_000 })
   try {
-    const sql = 'select i, md5(i::varchar) as m from range(4000000) t(i) order by m'
-    const full = await small.run(sqlTemplate(sql, 'limits: { memory: 150MB, rows: 1 }'))
+    const full = await small.run(sqlTemplate(WIDE, 'limits: { memory: 150MB, rows: 1 }'))
     assert.ok(full.status === 'failed', JSON.stringify(full))
     assert.equal(full.error.code, 'limit_exceeded', full.error.detail)
     assert.equal((await small.run(sqlTemplate('select 1 as a'))).status, 'done')
