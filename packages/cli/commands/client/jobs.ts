@@ -44,7 +44,7 @@ function createFrom(client: Client, call: Call): Promise<string> {
 }
 
 /** Shows the progress until the job has ended. */
-export async function follow(client: Client, assignment_id: string, signal: AbortSignal): Promise<JobView> {
+async function follow(client: Client, assignment_id: string, signal: AbortSignal): Promise<JobView> {
   const line = progressLine()
   try {
     return await client.jobs.wait(assignment_id, {

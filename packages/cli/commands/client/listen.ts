@@ -26,7 +26,7 @@ function verdict({ verified, fault }: Received): string {
 }
 
 /** A request as people read it. */
-export function describeRequest(received: Received): string {
+function describeRequest(received: Received): string {
   const headers = Object.entries(received.headers)
     .filter(([name]) => SHOWN_HEADERS.test(name))
     .map(([name, value]) => `${name}: ${String(value)}\n`)
