@@ -10,11 +10,12 @@ import type { Static } from 'typebox'
 import { fUpper } from '../numeric/distributions.ts'
 import { logGamma } from '../numeric/gamma.ts'
 import { exactSum } from '../numeric/sum.ts'
-import { classicAnova, gamesHowell, tukey, welchAnova } from '../numeric/tests/means.ts'
+import { classicAnova, gamesHowell, tukey, welchAnova, welchHolds } from '../numeric/tests/means.ts'
 import { leftOut } from '../verdicts/common-doubts.ts'
 import { type Meanings, measureOf, opening } from '../verdicts/measure.ts'
-import { doubt, gradeOf, stopped, verdict } from '../verdicts/verdict.ts'
+import { doubt, gradeOf, lesser, stopped, verdict } from '../verdicts/verdict.ts'
 import { amount, CERTAINTY, quoted } from '../verdicts/words.ts'
+import { besideNeighbours, groupsInOrder } from './groups/in-order.ts'
 import { oneRowMoves } from './groups/influence.ts'
 import { compareMeansOf, MOST_PAIRED, type Pair, pairsOf, sampleOf } from './groups/level.ts'
 import { hiddenBetween } from './relations/hidden-group.ts'
@@ -99,15 +100,20 @@ export const anova: Method = {
     const alike = groups.every(({ low, high }) => low === high)
     const fields = { ...fieldsOf(grouped, n), ...(alike ? { p: orderedByChance(groups) } : {}) }
     const unequal = await spreadP(table, group, numberSql(table, 'value', value), unit)
-    const judged = judge(grouped, test, unequal, fields)
+    const asIf = judge(grouped, test, unequal, fields)
+    const ordered = alike
+      ? null
+      : await groupsInOrder(table, [group, numberSql(table, 'value', value)], groups)
+    const judged = ordered ? { ...asIf, grade: lesser(asIf.grade, gradeOf(ordered.p)) } : asIf
     const told = verdict({
       headline: headline(grouped, meanings, value),
       grade: judged.grade,
-      evidence: evidence(value, by, n, fields, judged),
+      evidence: evidence(value, by, n, fields, judged) + besideNeighbours(ordered?.p ?? null),
       doubts: [
         ...(alike
           ? [noSpread(label, judged.grade)]
           : await lookedThrough(table, grouped, judged, options as Options, meanings)),
+        ...(ordered?.doubts ?? []),
         ...lost,
         ...doubtsOf(grouped, unequal, judged.pairs.length),
       ],
@@ -156,12 +162,15 @@ function judge(
       }
     : NO_TEST.welch
   const differ = unequal !== null && unequal < 0.05
-  const test = able && (asked === 'welch' || (asked === 'auto' && differ)) ? 'welch' : 'classic'
+  const large = able && welchHolds(samples)
+  const test = able && (asked === 'welch' || (asked === 'auto' && differ && large)) ? 'welch' : 'classic'
   const reason =
     asked === 'auto'
       ? differ
         ? able
-          ? 'It was chosen because the groups spread differently.'
+          ? large
+            ? 'It was chosen because the groups spread differently.'
+            : "The groups are too small for Welch's test, which lets spreads differ."
           : 'A group without spread leaves no other test of means.'
         : 'It was chosen because the groups spread alike.'
       : asked === test
@@ -218,18 +227,32 @@ async function lookedThrough(
   const name = test === 'welch' ? (two ? 'welch' : 'welch_anova') : two ? 'student' : 'anova'
   const tested = compareMeansOf({ groups, unit }, name, 0.95)
   const asked = { measure: measureOf(meanings, value), confidence: 0.95 }
-  const found = oneRowMoves({ groups, unit }, tested, asked)
+  const found = [...alone(groups, test, grade), ...oneRowMoves({ groups, unit }, tested, asked)].slice(0, 1)
   if (!two || grade === 'unclear') return found
   const strength = Math.sign(tested.pairs[0]!.estimate ?? 0) * Math.sqrt(tested.effect_size ?? 0)
   const first = groups[0]!.group
   return [...found, ...(await hiddenBetween(table, { value, by, first, strength }, meanings))]
 }
 
+/** A group of one row is a claim about that row: whether the others differ without it. */
+function alone(groups: readonly GroupMoments[], test: Judged['test'], grade: Grade): Doubt[] {
+  if (grade === 'unclear') return []
+  for (const one of groups.filter(({ n }) => n === 1)) {
+    const rest = groups.filter((other) => other !== one).map(sampleOf)
+    const p = rest.length < 2 ? null : (test === 'welch' ? welchAnova(rest) : classicAnova(rest)).p
+    if (gradeOf(p) === grade) continue
+    const without = `Without one single row, the only one of ${quoted(one.group)},`
+    const says = rest.length < 2 ? 'there would be nothing to compare' : 'there would be another answer'
+    return [doubt('one_row_decides', `${without} ${says}.`)]
+  }
+  return []
+}
+
 /** Brown and Forsythe's p that the groups spread alike; null where it cannot be made. */
 async function spreadP(table: Relation, group: string, value: string, unit: number): Promise<number | null> {
   const raw = `(select ${group} as g, ${value} / ${double(unit)} as v from ${table.relation} where ${group} is not null and isfinite(${value}))`
   const relation = `(with d as (select * from ${raw}), c as (select g, median(v) as middle, count(*) as size from d group by g)
-    select g, abs(v - middle) as away from d join c using (g) where size > 1)`
+    select g, abs(v - middle) as away from d join c using (g) where size > 2)`
   const { groups } = await groupMoments({ ...table, relation }, 'g', 'away')
   if (groups.length < 2) return null
   return finite(classicAnova(groups.map((one) => ({ ...one, mean: one.offset }))).p)

@@ -8,6 +8,7 @@
 import type { Doubt } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
+import { welchHolds } from '../numeric/tests/means.ts'
 import { FEW, fewRows, leftOut } from '../verdicts/common-doubts.ts'
 import { type Meanings, type Measure, measureOf, opening } from '../verdicts/measure.ts'
 import { nounsOf, verbFor } from '../verdicts/nouns.ts'
@@ -15,14 +16,15 @@ import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
 import { quoted } from '../verdicts/words.ts'
 import { type Choice, chooseByShape } from './groups/choose.ts'
 import { compareDistributions } from './groups/distribution.ts'
+import { besideNeighbours, groupsInOrder, type InOrder } from './groups/in-order.ts'
 import { oneRowDecides, pairDecides } from './groups/influence.ts'
-import { compareMeansOf, compareRanks, MOST_PAIRED, type Tested } from './groups/level.ts'
+import { compareMeansOf, compareRanks, MOST_PAIRED, sampleOf, type Tested } from './groups/level.ts'
 import { compareBlocks, comparePairs, readBlocks } from './groups/paired.ts'
 import { type Group, type GroupRows, readGroups } from './groups/rows.ts'
 import { compareSpread, distances } from './groups/spread.ts'
 import { evidence, headline } from './groups/words.ts'
 import { hiddenBetween } from './relations/hidden-group.ts'
-import { numberSql } from './shared/columns.ts'
+import { groupSql, numberSql } from './shared/columns.ts'
 import { cell, integer, number, pAdjusted, rowsWith, text } from './shared/fields.ts'
 import { type Method, MethodError, type Relation } from './shared/method.ts'
 import { count, finite } from './shared/sentence.ts'
@@ -108,13 +110,15 @@ export const compareGroups: Method = {
       ? { tested: NOTHING, choice: null, doubts: [stop], n: rows.n }
       : await answerOf(table, given, { what, measure }, rows)
     const mixed = await hiddenBehind(table, given, answer, rows, meanings)
-    const { tested, choice } = answer
+    const { tested: apart, choice } = answer
+    const ordered = await inOrder(table, given, what, answer, rows)
+    const tested = ordered && apart.p !== null ? { ...apart, p: Math.max(apart.p, ordered.p) } : apart
     const reason = choice ? `It was chosen because ${choice.because}.` : null
     const told = verdict({
       headline: (grade) => headline(grade, rows, { what, tested, measure }),
       grade: gradeOf(tested.p),
-      evidence: `${evidence(measure, measureOf(meanings, given.group), answer)}${reason === null ? '' : ` ${reason}`}`,
-      doubts: [...mixed, ...answer.doubts, ...leftOutOf(rows)],
+      evidence: `${evidence(measure, measureOf(meanings, given.group), answer)}${besideNeighbours(ordered?.p ?? null)}${reason === null ? '' : ` ${reason}`}`,
+      doubts: [...mixed, ...(ordered?.doubts ?? []), ...answer.doubts, ...leftOutOf(rows)],
       mild: tested.p === null ? [] : ['too_few'],
     })
     const { name, ...fields } = tested
@@ -219,7 +223,8 @@ async function answerOf(
     return { tested, choice, doubts: [...(await decided(tested)), ...doubts], n: rows.n }
   }
   const two = rows.groups.length === 2
-  const means = test === 'auto' ? (two ? 'welch' : 'welch_anova') : two ? twoOf(test) : test
+  const holds = welchHolds(rows.groups.map(sampleOf))
+  const means = test === 'auto' ? (two ? 'welch' : holds ? 'welch_anova' : 'anova') : two ? twoOf(test) : test
   const tested = compareMeansOf(rows, means, confidence)
   const least = Math.min(...rows.groups.map(({ n }) => n))
   const small = least < FEW ? [fewRows(least, { one: 'row', many: 'rows' })] : []
@@ -273,6 +278,19 @@ function manyPairs({ groups }: GroupRows): Doubt[] {
       ? `The ${groups.length} groups are compared as a whole; pairs are listed up to ${MOST_PAIRED} groups.`
       : 'The comparisons of pairs are corrected for their number.'
   return [doubt('many_tests', says)]
+}
+
+/** Of a level, and without pairs, which hold each other equal. */
+async function inOrder(
+  table: Relation,
+  { value, group, paired }: Options,
+  what: What,
+  { tested }: Answer,
+  { groups }: GroupRows,
+): Promise<InOrder | null> {
+  if (what !== 'level' || paired !== undefined || tested.p === null) return null
+  const name = `cast(${groupSql(table, 'group', group)} as varchar)`
+  return groupsInOrder(table, [name, numberSql(table, 'value', value)], groups)
 }
 
 function leftOutOf({ left, single }: GroupRows): Doubt[] {

@@ -233,7 +233,7 @@ function doubtsOf(pairs: readonly Told[], given: Options, meanings: Meanings): D
     if (pair.pearson === null) {
       const few = pair.n < LEAST_PAIRS
       const why = few
-        ? `have ${count(pair.n, 'row')} in common; at least ${LEAST_PAIRS} are needed`
+        ? `have ${pair.n === 0 ? 'no rows' : count(pair.n, 'row')} in common; at least ${LEAST_PAIRS} are needed`
         : 'cannot go together, because one of them never changes'
       found.push(doubt(few ? 'too_few' : 'constant', `${opening(names)} ${why}.`))
     } else if (given.controls && pair.partial === null)

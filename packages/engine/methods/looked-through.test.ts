@@ -200,3 +200,48 @@ test('a funnel that one entered speaks of one, and tells that it is too few', as
   assert.equal(told.headline, 'The only one that entered at "visit" reached "buy".')
   assert.deepEqual([told.grade, ...codes(told)], ['firm', 'too_few'])
 })
+
+test('two stretches of a random walk are no different groups, and a step in noise makes two', async () => {
+  const g = repeated({ old: 100, new: 100 })
+  const day = g.map((_, row) => new Date(Date.UTC(2024, 0, 1 + row)).toISOString().slice(0, 10))
+  const asked = { anova: { value: 'v', by: 'g' }, compare_groups: { value: 'v', group: 'g' } }
+  for (const [method, options] of Object.entries(asked)) {
+    let claims = 0
+    for (let seed = 1; seed <= 6; seed++) {
+      const table = await columnsOf({ day, g, v: walk(200, seed * 104729 + 17) }, { day: 'DATE' })
+      const told = await outcomeOf(METHODS[method]!, table, options)
+      assert.ok(codes(told).includes('series_autocorrelated'), method)
+      if (told.grade !== 'unclear') claims += 1
+    }
+    // Taken as independent all six differ clearly.
+    assert.ok(claims <= 1, `${method}: ${claims}`)
+    const shifted = normals(200, 3).map((value, row) => value + (row < 100 ? 0 : 2))
+    const step = await outcomeOf(
+      METHODS[method]!,
+      await columnsOf({ day, g, v: shifted }, { day: 'DATE' }),
+      options,
+    )
+    assert.deepEqual([step.grade, codes(step).includes('series_autocorrelated')], ['firm', false], method)
+  }
+  // Sorted within their groups, rows are in an order, but no series.
+  const sorted = [...normals(50, 5), ...normals(50, 7).map((value) => value + 3)].toSorted((a, b) => a - b)
+  const told = await run('anova', { g: repeated({ low: 50, high: 50 }), v: sorted }, asked.anova)
+  assert.equal(codes(told).includes('series_autocorrelated'), false)
+})
+
+test('many groups of few rows without a difference are told to have none', async () => {
+  const groups = (k: number, each: number) => Array.from({ length: k * each }, (_, row) => `g${row % k}`)
+  const anova = await run('anova', { g: groups(150, 2), v: normals(300, 61) }, { value: 'v', by: 'g' })
+  assert.deepEqual([anova.grade, anova.test], ['unclear', 'classic'])
+  const ten = { g: groups(10, 5), v: normals(50, 67) }
+  const compared = await run('compare_groups', ten, { value: 'v', group: 'g' })
+  assert.notEqual(compared.test, 'welch_anova')
+  const large = { g: groups(4, 30), v: normals(120, 71) }
+  assert.equal((await run('compare_groups', large, { value: 'v', group: 'g' })).test, 'welch_anova')
+})
+
+test('a difference that is one group of one row says so', async () => {
+  const columns = { g: repeated({ a: 39, b: 1 }), v: [...normals(39, 73), 100] }
+  const told = await run('anova', columns, { value: 'v', by: 'g' })
+  assert.match(says(told, 'one_row_decides'), /the only one of "b", there would be nothing to compare/)
+})

@@ -146,6 +146,8 @@ function headline(
   const part = rows[few - 1]!.cumulative
   if (few === 1)
     return `By ${by.label}, one of ${brief(segments)} makes up ${shareOf(part)} of ${measure.label}: ${first}.`
+  if (few === segments)
+    return `${opening(measure.label)} ${verbFor(measure.label)} spread over ${brief(segments)} values of ${by.label}; the largest, ${first}, has ${shareOf(rows[0]!.share)}.`
   return (
     `By ${by.label}, ${brief(few)} of ${brief(segments)} make up ` +
     `${part >= 1 ? 'all' : shareOf(part)} of ${measure.label}; the largest, ${first}, has ${shareOf(rows[0]!.share)}.`

@@ -169,12 +169,14 @@ function decides(told: Told, { arm }: Comparison, one: Decisive): string {
   const says: Record<string, string> = {
     firm: 'a clear difference',
     likely: 'a probable difference',
-    unclear: 'no answer',
+    unclear: 'no clear difference',
   }
+  const from = `Without one single ${nouns.one} of ${quoted(one.arm)}${value}`
+  if (one.what === 'grade')
+    return `${from} there would be ${says[one.grades[1]]}${versus} in place of ${says[one.grades[0]]}.`
   const change = {
     direction: 'would point the other way',
     size: `would be ${sizes[0]} in place of ${sizes[1]}`,
-    grade: `would give ${says[one.grades[1]]} in place of ${says[one.grades[0]]}`,
   }[one.what]
-  return `Without one single ${nouns.one} of ${quoted(one.arm)}${value} the difference${versus} ${change}.`
+  return `${from} the difference${versus} ${change}.`
 }

@@ -7,10 +7,11 @@ import { type Meanings, measureOf, opening } from '../../verdicts/measure.ts'
 import { doubt, gradeOf } from '../../verdicts/verdict.ts'
 import { quoted } from '../../verdicts/words.ts'
 import type { Relation } from '../shared/method.ts'
-import { count, finite } from '../shared/sentence.ts'
+import { count, finite, thereAre } from '../shared/sentence.ts'
 import { type Answer, labels, NOTHING, type Options, strength } from './answer.ts'
 import { type Tabled, tabled } from './counts.ts'
 import { flagSql, hiddenGroup } from './hidden-group.ts'
+import { LEAST_PAIRS } from './pair.ts'
 
 export async function ofCategories(table: Relation, given: Options, meanings: Meanings): Promise<Answer> {
   const found = await tabled(table, given.x, given.y, given.strata)
@@ -19,14 +20,17 @@ export async function ofCategories(table: Relation, given: Options, meanings: Me
   const counts = cellsOf(found)
   const left = leftOut(found.left, 'without a value in every column')
   const common = { ...NOTHING, kind: 'categories' as const, n: found.n, counts }
-  if (found.n === 0 || !whole) {
-    const flat = found.n < 2 ? null : found.rows.length < 2 ? x : y
+  if (found.n < LEAST_PAIRS || !whole) {
+    const flat = found.n < 2 || whole ? null : found.rows.length < 2 ? x : y
     const stop = flat
       ? doubt(
           'constant',
           `${opening(flat)} has one value in all ${count(found.n, 'row')}: nothing can go with it.`,
         )
-      : doubt('too_few', `There are ${count(found.n, 'row')} with both ${x} and ${y}; two are needed.`)
+      : doubt(
+          'too_few',
+          `${thereAre(found.n, 'row')} with both ${x} and ${y}; at least ${LEAST_PAIRS} are needed.`,
+        )
     return { ...common, doubts: [stop, ...left] }
   }
   const claim = (sure: string) =>

@@ -8,7 +8,7 @@ import { doubt, gradeOf } from '../../verdicts/verdict.ts'
 import { shapeCheck } from '../groups/choose.ts'
 import { columnOf, groupSql, numberSql } from '../shared/columns.ts'
 import type { Relation } from '../shared/method.ts'
-import { count, finite } from '../shared/sentence.ts'
+import { finite, thereAre } from '../shared/sentence.ts'
 import { readShape } from '../shared/shape.ts'
 import { type Answer, labels, NOTHING, type Options, strength } from './answer.ts'
 import { hiddenGroup } from './hidden-group.ts'
@@ -27,7 +27,7 @@ export async function ofNumbers(table: Relation, given: Options, meanings: Meani
       pair.n < LEAST_PAIRS
         ? doubt(
             'too_few',
-            `There ${pair.n === 1 ? 'is' : 'are'} ${count(pair.n, 'row')} with both ${x} and ${y}; at least ${LEAST_PAIRS} are needed.`,
+            `${thereAre(pair.n, 'row')} with both ${x} and ${y}; at least ${LEAST_PAIRS} are needed.`,
           )
         : doubt('constant', `${opening(x)} or ${y} never changes, so nothing can go with it.`)
     return { ...common, doubts: [stop, ...left] }
