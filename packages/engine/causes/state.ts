@@ -141,7 +141,10 @@ function within(values: Float64Array, centre: number, reach: number): Float64Arr
 }
 
 /** The factor by which most leaves moved, by size; null where there are too few to tell. */
-export function commonFactor({ before, after }: Leaves, claimed: Uint8Array | null): number | null {
+export function commonFactor(
+  { before, after }: Pick<Leaves, 'before' | 'after'>,
+  claimed: Uint8Array | null,
+): number | null {
   const free = [...before.keys()].filter((leaf) => !claimed?.[leaf] && before[leaf]! > 0 && after[leaf]! >= 0)
   if (free.length < 3) return null
   const rows = free

@@ -159,6 +159,18 @@ test('the same month a year before is the base where that is asked for', async (
   assert.equal((await ask(short, options)).grade, 'withheld')
 })
 
+test('the scale in which counts are told does not change their causes', async () => {
+  const table = (scale: string): Promise<Relation> =>
+    relation(`select m, a, b, (jobs - hash(m, a, b) % (jobs // 25)) * ${scale} as jobs from (
+      select m, a, b, 1000 + hash(a, b) % 60000 - case when m = 2 and a = 3 and b = 'y' then 900 + hash(a, b) % 60000 * 0.6 else 0 end::int as jobs
+      from range(1, 3) t(m), range(6) u(a), (values ('x'), ('y')) v(b))`)
+  const asked = { value: 'jobs', by: ['a', 'b'], time: 'm', period: 1 }
+  const [ones, thousands] = [await ask(await table('1'), asked), await ask(await table('0.001'), asked)]
+  const named = (outcome: Row) => causesOf(outcome).map(({ where, q }) => ({ ...where, q: q.toPrecision(6) }))
+  assert.equal(named(ones).length, 1)
+  assert.deepEqual(named(thousands), named(ones))
+})
+
 test('changes that cancel are said as such, and give no shares', async () => {
   const table = await columnsOf({ s: ['b', 'b', 'a', 'a'], g: ['A', 'B', 'A', 'B'], v: [100, 50, 50, 100] })
   const outcome = await ask(table, { value: 'v', by: ['g'], split: { column: 's', before: 'b', after: 'a' } })

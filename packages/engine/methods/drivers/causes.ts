@@ -4,7 +4,7 @@ import type { Leaves } from '../../causes/leaves.ts'
 import { type Found, type FoundCause, searchCauses } from '../../causes/search.ts'
 import { exactSum } from '../../numeric/sum.ts'
 import { finite } from '../shared/sentence.ts'
-import { type Compared, leavesOfRate, leavesOfSum } from './leaf-noise.ts'
+import { type Compared, countsIn, leavesOfRate, leavesOfSum } from './leaf-noise.ts'
 import type { Earlier, Table } from './leaves.ts'
 import { type Ends, effectsOf, endsOf, leavesOfMix } from './mix.ts'
 import type { Options } from './options.ts'
@@ -53,8 +53,10 @@ const CANCELS = 0.25
 export function causesOf(table: Table, options: Options, sides: Sides, history: readonly Earlier[]): Causes {
   const ratio = options.denominator !== undefined
   const days: [number, number] = sides.per_day ? [sides.before.days, sides.after.days] : [1, 1]
+  const told = ratio || options.expected !== undefined || table.noise !== undefined
+  const counts = told ? null : countsIn([table, ...history])
   const make = (sums: Compared, over: [number, number]): Leaves =>
-    ratio ? leavesOfRate(table, sums) : leavesOfSum(table, sums, options, over)
+    ratio ? leavesOfRate(table, sums) : leavesOfSum(table, sums, options, { days: over, counts })
   const leaves = make(table, days)
   const found = searchCauses(leaves, {
     depth: options.depth ?? options.by.length,

@@ -1,5 +1,6 @@
 /** What the rows of leaves say of their values and of their noise. */
 import type { Leaves } from '../../causes/leaves.ts'
+import { type Counts, countsOf, unitOf } from './counts.ts'
 import type { Sums } from './leaf-rows.ts'
 import type { Table } from './leaves.ts'
 import type { Options } from './options.ts'
@@ -15,7 +16,7 @@ export function leavesOfSum(
   { codes, names }: Pick<Table, 'codes' | 'names'>,
   sums: Compared,
   options: Options,
-  days: [number, number],
+  { days, counts }: { days: [number, number]; counts: Counts | null },
 ): Leaves {
   const sizes = names.map((list) => list.length)
   const { before, after, noise: known } = sums
@@ -23,7 +24,7 @@ export function leavesOfSum(
     return { codes, sizes, before: before.top, after: after.top, variances: forecastVariances(known) }
   if (options.expected !== undefined)
     return { codes, sizes, before: before.bottom, after: before.top, variances: null }
-  const noise = varianceOfSums(before, after)
+  const noise = varianceOfSums(before, after, counts)
   const over = (values: Float64Array, by: number): Float64Array => values.map((value) => value / by)
   return {
     codes,
@@ -45,7 +46,11 @@ const forecastVariances = (noise: Float64Array): NonNullable<Leaves['variances']
  * sum of squares (a compound Poisson sum). Where both sides have the same rows, one for each day, say, it is that of the values
  * around their mean. Of single rows nothing is known.
  */
-function varianceOfSums(before: Sums, after: Sums): { before: Float64Array; after: Float64Array } | null {
+function varianceOfSums(
+  before: Sums,
+  after: Sums,
+  counts: Counts | null,
+): { before: Float64Array; after: Float64Array } | null {
   const n = before.rows.length
   let [single, alike, ratio] = [0, 0, 0]
   const most = { before: Math.max(...sample(before.rows)), after: Math.max(...sample(after.rows)) }
@@ -55,13 +60,13 @@ function varianceOfSums(before: Sums, after: Sums): { before: Float64Array; afte
     if (Math.abs(after.rows[leaf]! - ratio * before.rows[leaf]!) < 0.5) alike += 1
   }
   const ones = most.before <= 1 && most.after <= 1
-  if (ones && !isCounts(before, after)) return null
-  if (single > 0.9 * n && !isCounts(before, after)) return null
+  if (ones && counts === null) return null
+  if (single > 0.9 * n && counts === null) return null
   const grid = alike > 0.9 * n && !ones
   const of = ({ rows, top, top2 }: Sums): Float64Array =>
     top2.map((squares, leaf) => {
       const count = rows[leaf]!
-      if (ones) return Math.abs(top[leaf]!)
+      if (ones && counts) return counts.unit * top[leaf]! + (counts.beyond * top[leaf]!) ** 2
       if (!grid || count < 2) return squares
       return Math.max(0, ((squares - (top[leaf]! * top[leaf]!) / count) * count) / (count - 1))
     })
@@ -73,11 +78,9 @@ function sample(values: Float64Array): Float64Array {
   return values.filter((_, index) => index % stride === 0)
 }
 
-/** Whole numbers from 0 on: rows that are counts already have the noise of counts. */
-function isCounts(before: Sums, after: Sums): boolean {
-  const whole = (values: Float64Array): boolean =>
-    values.every((value) => value >= 0 && Number.isInteger(value))
-  return whole(before.top) && whole(after.top)
+/** Whether sums are counts, by both sides and earlier changes. */
+export function countsIn(pairs: readonly Compared[]): Counts | null {
+  return countsOf(pairs.map(({ before, after }) => ({ before: before.top, after: after.top })))
 }
 
 /**
@@ -90,6 +93,8 @@ export function leavesOfRate({ codes, names }: Pick<Table, 'codes' | 'names'>, s
   const n = before.rows.length
   const [expected, came] = [new Float64Array(n), new Float64Array(n)]
   const [v0, v1] = [new Float64Array(n), new Float64Array(n)]
+  const unit = unitOf([before.top, before.bottom, after.top, after.bottom])
+  let untold = 0
   for (let leaf = 0; leaf < n; leaf++) {
     const [b0, b1] = [before.bottom[leaf]!, after.bottom[leaf]!]
     if (!(b0 > 0 && b1 > 0)) continue
@@ -97,18 +102,19 @@ export function leavesOfRate({ codes, names }: Pick<Table, 'codes' | 'names'>, s
     const variance = (side: Sums): number => {
       const rows = side.rows[leaf]!
       const spread = side.top2[leaf]! - 2 * rate * side.product[leaf]! + rate * rate * side.bottom2[leaf]!
+      if (rows >= 5 && side.bottom[leaf]! <= rows * 1.0000001) return spread
       // Rows of many units each: those of a share have the noise of their units.
-      const units =
+      const share =
         rate >= 0 && rate <= 1 ? rate * (1 - rate) * side.bottom[leaf]! : Math.abs(side.top[leaf]!)
-      return rows >= 5 && side.bottom[leaf]! <= rows * 1.0000001
-        ? spread
-        : Math.max(units, rows >= 10 ? spread : 0)
+      if (unit === null && rows < 10) untold += 0.5
+      return Math.max((unit ?? 0) * share, rows >= 10 ? spread : 0)
     }
     expected[leaf] = (before.top[leaf]! / b0) * b1
     came[leaf] = after.top[leaf]!
     v0[leaf] = variance(before) * (b1 / b0) ** 2
     v1[leaf] = variance(after)
   }
-  const variances = sums.noise ? forecastVariances(sums.noise) : { before: v0, after: v1 }
+  const told = untold > 0.1 * n ? null : { before: v0, after: v1 }
+  const variances = sums.noise ? forecastVariances(sums.noise) : told
   return { codes, sizes, before: expected, after: came, variances }
 }

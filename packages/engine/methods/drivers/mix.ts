@@ -8,7 +8,7 @@
 import type { Leaves } from '../../causes/leaves.ts'
 import type { FoundCause } from '../../causes/search.ts'
 import { exactSum } from '../../numeric/sum.ts'
-import { type Compared, leavesOfSum } from './leaf-noise.ts'
+import { type Compared, countsIn, leavesOfSum } from './leaf-noise.ts'
 import type { Sums } from './leaf-rows.ts'
 import type { Table } from './leaves.ts'
 import type { Options } from './options.ts'
@@ -39,7 +39,8 @@ export function leavesOfMix(table: Pick<Table, 'codes' | 'names'>, sums: Compare
     bottom2,
     product: bottom2,
   })
-  return leavesOfSum(table, { before: side(sums.before), after: side(sums.after) }, options, [1, 1])
+  const bottoms = { before: side(sums.before), after: side(sums.after) }
+  return leavesOfSum(table, bottoms, options, { days: [1, 1], counts: countsIn([bottoms]) })
 }
 
 /** The sums of some leaves on both sides. */

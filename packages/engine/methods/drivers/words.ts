@@ -11,6 +11,8 @@ const LEVEL = 0.005
 const MOST_NAMED = 2
 /** Fewer combinations than these have no usual spread by which one could stand out. */
 const LEAST_PARTS = 6
+/** The same where neither rows nor earlier changes tell what is ordinary. */
+const LEAST_UNTOLD = 30
 /** The largest change, as a share of the value before, that so few parts may call noise. */
 const MOST_OF_FEW = 0.1
 /** Above this share of the change the mix is told first. */
@@ -159,7 +161,7 @@ function spreadInWords(
 ): string {
   const change = Math.abs(after - before)
   const small = error !== null && change < 2 * error
-  const few = searched < LEAST_PARTS && history.length === 0
+  const few = searched < (error === null ? LEAST_UNTOLD : LEAST_PARTS) && history.length === 0
   if (few && !(small && change < MOST_OF_FEW * Math.abs(before)))
     return 'the parts are too few to tell which of them stands out of ordinary noise'
   return small

@@ -3,6 +3,7 @@
  * segment in the steps around, of the same weekday (place in the season) where there is a season. What leaves lately strayed from that
  * is their noise.
  */
+import { unitOf } from '../drivers/counts.ts'
 import { emptySums, type Sums } from '../drivers/leaf-rows.ts'
 import type { Earlier } from '../drivers/leaves.ts'
 
@@ -54,6 +55,7 @@ export function expectAt(
       const steps = near(window, step)
       return steps.length < LEAST_AROUND ? [] : [{ step, ...sides(leaves, step, leaves.total[step]!, steps) }]
     })
+  const unit = unitOf([leaves.value])
   const strays = new Float64Array(leaves.n)
   const silent = new Float64Array(leaves.n)
   for (const { step, before, after } of past) {
@@ -68,7 +70,7 @@ export function expectAt(
       const mean = (strays[leaf]! / Math.max(1, past.length)) * Math.abs(expected)
       const shared = expected === 0 ? 0 : ((value / expected) * error) ** 2
       // A leaf that was silent for half of the time has the noise of what came.
-      const rare = 2 * silent[leaf]! > past.length ? rarely(after[leaf]!) : 0
+      const rare = 2 * silent[leaf]! > past.length ? rarely(after[leaf]!, unit) : 0
       return Math.max(mean + shared, rare)
     })
   const table = (found: Sides, expected: number, error: number) => ({
@@ -83,7 +85,9 @@ export function expectAt(
   }
 }
 
-const rarely = (value: number): number => (Number.isInteger(value) ? Math.abs(value) : value * value)
+/** The noise of counts, in their unit; of other values that of one event. */
+const rarely = (value: number, unit: number | null): number =>
+  unit === null ? value * value : unit * Math.abs(value)
 
 function sums(top: Float64Array): Sums {
   return { ...emptySums(top.length), top, rows: top.map((value) => (value === 0 ? 0 : 1)) }
