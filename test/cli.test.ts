@@ -159,6 +159,10 @@ test('runs the reference workflow from the shell', async () => {
   const result = JSON.parse(await ok(['jobs', 'result', id, '--format', 'json'])) as { assignment_id: string }
   assert.equal(result.assignment_id, id)
   assert.match(await ok(['events', '--type', 'job.completed']), new RegExp(id))
+  assert.match(
+    await ok(['insights', 'list', 'COUNT', '--template', 'count']),
+    /^INSIGHT .*HEADLINE\n.* Count /,
+  )
   await ok(['jobs', 'delete', id])
   assert.equal((await run(['jobs', 'status', id])).code, 3, 'not found')
   await ok(['templates', 'delete', 'count'])

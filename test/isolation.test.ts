@@ -82,6 +82,7 @@ const CASES = (of: Ids): Record<string, Case> => ({
   jobEvents: hidden({ query: { assignment_id: of.assignment_id! } }),
   cancelJob: hidden({ body: assignment(of) }),
   deleteJob: hidden(),
+  listInsights: own(),
   createLink: hidden({ body: {} }),
   listLinks: hidden(),
   deleteLink: hidden(),

@@ -94,6 +94,7 @@ test('the check sees what would stop the version before, and lets pass what woul
 const GO_WITH_OTHERS = [
   'audit',
   'deliveries',
+  'insight_cards',
   'insights',
   'jobs',
   'links',

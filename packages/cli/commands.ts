@@ -9,6 +9,7 @@ import { AUDIT } from './commands/client/audit.ts'
 import { CONNECTIONS } from './commands/client/connections.ts'
 import { EVENTS } from './commands/client/events.ts'
 import { FILES } from './commands/client/files.ts'
+import { INSIGHTS } from './commands/client/insights.ts'
 import { JOBS } from './commands/client/jobs.ts'
 import { LINKS } from './commands/client/links.ts'
 import { LISTEN } from './commands/client/listen.ts'
@@ -53,6 +54,7 @@ export const COMMANDS: readonly Command[] = [
   ...METRICS,
   ...FILES,
   ...JOBS,
+  ...INSIGHTS,
   ...LINKS,
   ...SCHEDULES,
   ...WEBHOOKS,

@@ -614,6 +614,16 @@ export type Fault = {
   partial: string | null
 }
 
+export type Figure = {
+  /** What it is, such as "share of late flights" */
+  label: string
+  value: number
+  /** As the template declares it, such as "minutes" */
+  unit: string | null
+  /** The value as the insight prints it, such as "22.3%" */
+  text: string
+} | null
+
 export type File = {
   /** The path within the uploads of the workspace */
   path: string
@@ -694,6 +704,43 @@ export type Insight = {
   facts: Record<string, unknown>[]
   lineage: Record<string, unknown>
   created_at: string
+}
+
+export type InsightCard = {
+  insight_id: string
+  assignment_id: string
+  template_id: string
+  /** With the variables filled in */
+  title: string
+  /** The first sentence of the report, as plain text */
+  headline: string | null
+  /** How sure its first analysis is; null: it has none */
+  grade: 'firm' | 'likely' | 'unclear' | 'withheld' | null
+  figure: Figure
+  /** The figure over the runs of the same template with the same variables but the period, oldest first, at most 12, one for each period; the last is its own */
+  history: ({
+    insight_id: string
+    created_at: string
+    period: string | null
+    value: number
+  })[]
+  /** The period that it reports on, in words */
+  period: string | null
+  /** The same for all runs of a template whose variables differ in nothing but the period */
+  series: string
+  /** Of the template, when it ran */
+  tags: string[]
+  /** The user whose job made it */
+  user_id: string
+  /** The schedule that ran it */
+  schedule_id: string | null
+  created_at: string
+}
+
+export type InsightCardPage = {
+  items: InsightCard[]
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
+  next_cursor: string | null
 }
 
 export type Job = {
@@ -1658,6 +1705,29 @@ export interface Operations {
     body: undefined
     result: undefined
   }
+  /** List insights, newest first */
+  listInsights: {
+    path: []
+    query: {
+      /** Words that stand in the title, the headline or the values of the variables, in any case and order; the first 4 count */
+      q?: string | undefined
+      template_id?: string | undefined
+      /** The series of a card: all runs of its template with its variables but the period */
+      series?: string | undefined
+      tag?: string | undefined
+      grade?: 'firm' | 'likely' | 'unclear' | 'withheld' | undefined
+      /** RFC 3339, from 1970 to 9999 */
+      created_after?: string | undefined
+      /** RFC 3339, from 1970 to 9999 */
+      created_before?: string | undefined
+      /** The most items of a page (default 50) */
+      limit?: number | undefined
+      /** The next_cursor of the previous page */
+      cursor?: string | undefined
+    }
+    body: undefined
+    result: InsightCardPage
+  }
   /** Make a link to the page of an insight */
   createLink: {
     path: [insight_id: string]
@@ -2279,6 +2349,7 @@ export const OPERATIONS = {
   jobEvents: { method: 'GET', path: '/jobs/events' },
   cancelJob: { method: 'POST', path: '/jobs/cancel', body: 'application/json', keyed: true },
   deleteJob: { method: 'DELETE', path: '/jobs/{assignment_id}' },
+  listInsights: { method: 'GET', path: '/insights' },
   createLink: { method: 'POST', path: '/insights/{insight_id}/links', body: 'application/json', keyed: true },
   listLinks: { method: 'GET', path: '/insights/{insight_id}/links' },
   deleteLink: { method: 'DELETE', path: '/insights/{insight_id}/links/{link_id}' },

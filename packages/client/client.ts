@@ -29,6 +29,7 @@ export type {
   Event,
   File as StoredFile,
   Insight as InsightView,
+  InsightCard,
   Job as JobView,
   Link,
   LinkWithAddress as NewLink,
@@ -172,6 +173,8 @@ export function createClient(options: ClientOptions) {
       create: call('createDraft', 'once'),
     },
     jobs: jobCalls(send, call),
+    /** Cards of insights, newest first; `jobs.result` and its neighbours read one whole. */
+    insights: { list: call('listInsights') },
     links: { create: call('createLink'), list: call('listLinks'), delete: call('deleteLink') },
     schedules: {
       create: call('createSchedule'),

@@ -116,7 +116,7 @@ export async function runTemplate(markdown: string, options: TemplateOptions = {
   const caps = { ...MOST, ...options.limits }
   const pool = createPool({ size: 1, single: true, caps })
   try {
-    const { skipped, chart_form, ...findings } = await analyse(pool, template, values, options)
+    const { skipped, chart_form, card: _, ...findings } = await analyse(pool, template, values, options)
     const form = charts ?? chart_form
     const specs = form === 'image' ? findings.charts.map(({ spec }) => spec) : []
     const pictures = specs.length > 0 ? await pool.draw({ kind: 'draw', specs }) : []

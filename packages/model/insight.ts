@@ -4,6 +4,7 @@
  */
 import type { Static } from 'typebox'
 import type { FoundDialect } from './files/dialect.ts'
+import type { CardFound } from './insight-card.ts'
 import type { MetricLineage } from './metric.ts'
 import { Type } from './schema.ts'
 
@@ -190,6 +191,8 @@ export type PageInsight = Pick<
 /** The result of an analysis: an insight without ids. */
 export type Findings = Omit<Insight, 'insight_id' | 'assignment_id' | 'created_at'> & {
   skipped: 'condition' | null
+  /** For the list of insights; it is kept beside the insight, not in it. */
+  card?: CardFound
 }
 
 /** U+2063 is an invisible separator. Escaping removes it from data, so data cannot forge a placeholder. */

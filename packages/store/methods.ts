@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { NewAuditRecord } from '@assay/model/audit'
 import * as counts from './nouns/jobs/counts.ts'
+import { listInsights } from './nouns/jobs/insight-cards.ts'
 import * as insights from './nouns/jobs/insights.ts'
 import type { Settle } from './nouns/jobs/job-move.ts'
 import * as jobs from './nouns/jobs/jobs.ts'
@@ -49,6 +50,7 @@ const READS = {
   getJob: jobs.getJob,
   listJobs: jobs.listJobs,
   countBatch: counts.countBatch,
+  listInsights,
   getInsight: insights.getInsight,
   getInsightHead: insights.getInsightHead,
   getInsightData: insights.getInsightData,

@@ -314,6 +314,10 @@ class Client:
 
     # -- insights ------------------------------------------------------------------------------------------------------
 
+    def insights(self, **filters):
+        """Cards of all, newest first, page by page. filters: q, template_id, series, tag, grade, created_after, created_before."""
+        return self._pages("/insights", filters)
+
     def markdown(self, insight_id, charts=None):
         """charts: mermaid, image, text or none."""
         query = {"insight_id": insight_id, "charts": charts}

@@ -36,6 +36,8 @@ class Jobs(unittest.TestCase):
         result = self.assay.result(job["insight_id"])
         self.assertEqual(result["assignment_id"], job["assignment_id"])
         self.assertIn(job["assignment_id"], [one["assignment_id"] for one in self.assay.jobs(template_id="nile-flow")])
+        card = next(iter(self.assay.insights(q="nile", template_id="nile-flow")))
+        self.assertEqual((card["insight_id"], card["title"]), (job["insight_id"], result["title"]))
 
     def test_the_same_key_makes_no_second_job(self):
         key = f"python-{time.time_ns()}"

@@ -321,3 +321,43 @@ test('a remark after the closing semicolon hides no fault and no column', async 
   assert.match(fault!.message, /column "?b/)
   assert.deepEqual(findingsOf(await bench.run(sqlTemplate(sql))).tables.a!.rows, [[1]])
 })
+
+test('the card of a run holds its first sentence, its grade, its first fact and what it reports on', async () => {
+  const front = [
+    'title: "Sales of {{ vars.kind }}, {{ vars.period.label }}"',
+    'tags: [shop]',
+    'variables:',
+    '  kind: { type: string, default: X_1 }',
+    '  period: { type: period, default: 2024-01 }',
+    'columns: { amount: { label: amount sold, unit: EUR } }',
+    SALES,
+  ]
+  const body = [
+    '```sql days',
+    'select * from sales where day >= $period.start and day < $period.end',
+    '```',
+    '```analysis level',
+    '{ method: trend, of: days, time: day, value: amount }',
+    '```',
+    '# Sales',
+    '> **Careful.**',
+    '',
+    '**{% fact "amount", days[0].amount, fmt: "num1" %}** were sold at [first](https://example.com/a) by *{{ vars.kind }}*, R&D < all.',
+  ]
+  const template = templateOf(`---\n${front.join('\n')}\n---\n${body.join('\n')}\n`)
+  const cardAt = async (variables: Record<string, unknown>) =>
+    findingsOf(await bench.run(template, { kind: 'X_1', period: '2024-01', ...variables })).card!
+  const { series, search, ...card } = await cardAt({})
+  assert.deepEqual(card, {
+    headline: '0.5 were sold at first by X_1, R&D < all.',
+    grade: 'firm',
+    figure: { label: 'amount sold', value: 0.5, unit: 'EUR', text: '0.5' },
+    period: { start: '2024-01-01', label: 'January 2024' },
+    tags: ['shop'],
+  })
+  for (const word of ['sales of x_1, january 2024', 'r&d < all', 'were sold'])
+    assert.ok(search.includes(word), search)
+  const later = await cardAt({ period: '2024-02' })
+  assert.deepEqual([later.series, later.figure?.value], [series, 31.5])
+  assert.notEqual((await cardAt({ kind: 'other' })).series, series)
+})

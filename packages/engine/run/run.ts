@@ -13,6 +13,7 @@ import { narrationMarkdown, narrationPlaceholder } from '../printing/narrative.t
 import { bindOptions } from '../reading/options.ts'
 import { withMetricsOf } from '../reading/parse.ts'
 import { parsedTemplate } from '../reading/template-cache.ts'
+import { cardOf } from '../rendering/card.ts'
 import { renderTemplate } from '../rendering/render.ts'
 import { attachSources } from '../sources/attach.ts'
 import { type Acquire, type Attached, SourceError, Stopped } from '../sources/source.ts'
@@ -206,15 +207,16 @@ async function rendered(
   const answers = await narrate(narrations, signal)
   const written = answers.flatMap(({ lineage: one }) => one ?? [])
   if (written.length > 0) lineage.narratives = written
+  const whole = answers.reduce(
+    (text, { narration, narrated }) =>
+      text.replaceAll(narrationPlaceholder(narration.id), () => narrationMarkdown(narration, narrated)),
+    markdown,
+  )
   const found: Findings = {
     template_id: template.template_id,
     template_version: lineage.template_version,
     title,
-    markdown: answers.reduce(
-      (text, { narration, narrated }) =>
-        text.replaceAll(narrationPlaceholder(narration.id), () => narrationMarkdown(narration, narrated)),
-      markdown,
-    ),
+    markdown: whole,
     tables: results.tables,
     charts,
     analyses: results.analyses,
@@ -222,6 +224,7 @@ async function rendered(
     lineage,
     chart_form: template.charts,
     skipped: delivers ? null : 'condition',
+    card: cardOf(template, { title, markdown: whole, facts, analyses: results.analyses, vars }),
   }
   const bytes = Buffer.byteLength(JSON.stringify(found))
   if (bytes > limits.output_bytes) {

@@ -10,6 +10,7 @@ import * as system from './admin/system.ts'
 import * as connections from './connections/connections.ts'
 import * as files from './files/files.ts'
 import type { Operation } from './http/operation.ts'
+import * as insights from './insights/insights.ts'
 import * as batches from './jobs/batches.ts'
 import * as live from './jobs/job-events.ts'
 import * as jobs from './jobs/jobs.ts'
@@ -71,6 +72,7 @@ export const ROUTES: readonly Route[] = [
   on('POST /v1alpha/jobs/cancel', jobs.cancelJob),
   on('DELETE /v1alpha/jobs/{assignment_id}', jobs.deleteJob),
 
+  on('GET /v1alpha/insights', insights.listInsights),
   on('POST /v1alpha/insights/{insight_id}/links', links.createLink),
   on('GET /v1alpha/insights/{insight_id}/links', links.listLinks),
   on('DELETE /v1alpha/insights/{insight_id}/links/{link_id}', links.deleteLink),

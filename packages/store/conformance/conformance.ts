@@ -13,6 +13,7 @@ import { connectionTests } from './connections.ts'
 import { deliveryTests } from './deliveries.ts'
 import { erasureTests } from './erasure.ts'
 import type { Harness } from './given.ts'
+import { insightCardTests } from './insight-cards.ts'
 import { jobTests } from './jobs.ts'
 import { linkTests } from './links.ts'
 import { listTests } from './lists.ts'
@@ -36,6 +37,7 @@ const PARTS = {
   batches: batchTests,
   schedules: scheduleTests,
   nodes: nodeTests,
+  insights: insightCardTests,
   links: linkTests,
   lists: listTests,
   narratives: narrativeTests,

@@ -128,6 +128,34 @@ CREATE TABLE idempotency_keys (
 
 CREATE INDEX idempotency_keys_by_time ON idempotency_keys USING btree (started_at);
 
+CREATE TABLE insight_cards (
+  insight_id text COLLATE "C" NOT NULL,
+  assignment_id text COLLATE "C" NOT NULL,
+  workspace_id text COLLATE "C" NOT NULL,
+  template_id text COLLATE "C" NOT NULL,
+  title text NOT NULL,
+  headline text,
+  grade text COLLATE "C",
+  figure json,
+  figure_value double precision,
+  period text,
+  period_start text COLLATE "C",
+  series text COLLATE "C" NOT NULL,
+  tags json NOT NULL,
+  search text NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  schedule_id text COLLATE "C",
+  created_at timestamp(3) with time zone NOT NULL,
+  PRIMARY KEY (insight_id),
+  FOREIGN KEY (insight_id) REFERENCES insights(insight_id) ON DELETE CASCADE
+);
+
+CREATE INDEX insight_cards_by_series ON insight_cards USING btree (workspace_id, series, created_at, insight_id);
+
+CREATE INDEX insight_cards_by_template ON insight_cards USING btree (workspace_id, template_id, created_at, insight_id);
+
+CREATE INDEX insight_cards_by_time ON insight_cards USING btree (workspace_id, created_at, insight_id);
+
 CREATE TABLE insights (
   insight_id text COLLATE "C" NOT NULL,
   assignment_id text COLLATE "C" NOT NULL,

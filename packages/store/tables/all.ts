@@ -1,5 +1,6 @@
 /** All tables but that of the migrations; those that others refer to first. */
 
+import { INSIGHT_CARDS } from './jobs/insight-cards.ts'
 import { INSIGHTS, JOB_COUNTS, JOBS } from './jobs/jobs.ts'
 import { NODES } from './jobs/nodes.ts'
 import { SCHEDULES } from './jobs/schedules.ts'
@@ -31,6 +32,7 @@ export const TABLES = [
   JOBS,
   JOB_COUNTS,
   INSIGHTS,
+  INSIGHT_CARDS,
   LINKS,
   NARRATIVES,
   WEBHOOKS,

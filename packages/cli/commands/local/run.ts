@@ -104,7 +104,7 @@ async function render(
   pool: Pool,
 ): Promise<string> {
   const { fillCharts } = await import('@assay/engine/charts/charts')
-  const { skipped: _, chart_form, ...insight } = findings
+  const { skipped: _, card: _card, chart_form, ...insight } = findings
   const wanted = form ?? chart_form
   const drawn = findings.charts.length > 0 && (format !== 'markdown' || wanted === 'image')
   const specs = drawn ? findings.charts.map(({ spec }) => spec) : []

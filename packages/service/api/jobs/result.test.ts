@@ -4,6 +4,7 @@ import type { Pool } from '@assay/engine/run/pool'
 import { FakeClock, systemClock } from '@assay/model/clock'
 import type { Chart } from '@assay/model/insight'
 import { chartPlaceholder, InsightView } from '@assay/model/insight'
+import { InsightCard } from '@assay/model/insight-card'
 import { makeChart } from '../../../engine/charts/spec.ts'
 import { validator } from '../http/validate.ts'
 import { type Answer, openTestServer, type TestServer } from '../test-server.ts'
@@ -220,4 +221,30 @@ test('a preview that cannot be laid out in time is answered with its Markdown', 
   assert.match(warnings(warned), /The render took longer than 10 s/)
   assert.match(page.text, /could not be laid out/)
   assert.equal(page.headers.etag, undefined)
+})
+
+test('lists insights by their cards, and says which filter is wrong', async (t) => {
+  const api = await openTestServer(t)
+  const one = await insightOf(api)
+  const list = (query: string) => api.ask('GET', `/v1alpha/insights?${query}`)
+  const page = (await list('q=HELLO&limit=1')).json()
+  const [card] = page.items
+  assert.deepEqual(
+    [page.items.length, page.next_cursor, card.insight_id, card.template_id],
+    [1, null, one, 'hello'],
+  )
+  assert.deepEqual(
+    [card.headline, card.grade, card.figure, card.history, card.tags],
+    [null, null, null, [], []],
+  )
+  assert.deepEqual(validator(InsightCard)(card, '').faults, [])
+  assert.deepEqual((await list('template_id=other')).json().items, [])
+  for (const [query, path] of [
+    ['grade=sure', 'grade'],
+    ['q=', 'q'],
+    ['cursor=x', 'cursor'],
+  ]) {
+    const answer = await list(query!)
+    assert.deepEqual([answer.status, answer.json().errors[0].path], [422, path], query)
+  }
 })

@@ -131,7 +131,7 @@ export const readResult = operation({
 /** Answers the findings of a preview in the forms of `readResult`, without ids. */
 export async function sendFindings(
   call: Call<unknown, { charts?: ReadChartForm }>,
-  { skipped: _skipped, tables, analyses, facts, lineage, ...findings }: Findings,
+  { skipped: _skipped, card: _card, tables, analyses, facts, lineage, ...findings }: Findings,
   created_at: string,
 ): Promise<string> {
   const media = mediaOf(call.request.headers.accept)

@@ -1,5 +1,6 @@
 /** What the store promises of jobs and their insights. */
-import type { Findings, Insight, InsightData, InsightHead } from '@assay/model/insight'
+import type { Findings, Grade, Insight, InsightData, InsightHead } from '@assay/model/insight'
+import type { InsightCard } from '@assay/model/insight-card'
 import type { Job, JobError, JobStatus } from '@assay/model/job'
 import type { TemplateSource } from '@assay/model/template'
 import type { Page, PageQuery } from '../page.ts'
@@ -80,6 +81,22 @@ export interface JobStore {
   loseJob(lease: Lease): Promise<boolean>
   /** active or executing -> queued without a loss: the node is draining. */
   releaseJobs(leases: Lease[]): Promise<void>
+  /**
+   * The cards of insights, newest first. `q`: each of its first words stands somewhere in the title, the headline or the
+   * variables. `q`, `tag` and `grade` look at the next 5,000 insights at most; a page may then give none and a cursor.
+   */
+  listInsights(
+    query: PageQuery & {
+      workspace_id: string
+      q?: string | undefined
+      template_id?: string | undefined
+      series?: string | undefined
+      tag?: string | undefined
+      grade?: Grade | undefined
+      created_after?: string | undefined
+      created_before?: string | undefined
+    },
+  ): Promise<Page<InsightCard>>
   getInsight(input: { workspace_id: string; insight_id: string }): Promise<Insight | null>
   /** The insight without its data: what its page and its Markdown need. */
   getInsightHead(input: { workspace_id: string; insight_id: string }): Promise<InsightHead | null>

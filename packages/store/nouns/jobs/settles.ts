@@ -1,6 +1,8 @@
 /** What workers report of jobs that they hold. Fenced by attempt and owner: a lost lease writes nothing. */
 import type { Routine, Transaction } from '../../rows.ts'
+import type { CardRow } from '../../tables/jobs/insight-cards.ts'
 import { INSIGHTS, type InsightRow } from '../../tables/jobs/jobs.ts'
+import { cardRow, INSERT_CARD } from './insight-cards.ts'
 import { type JobChange, type Settle, settled } from './job-move.ts'
 import { lockJobs, writeMoves } from './moves.ts'
 
@@ -12,6 +14,7 @@ export function* settleJobs(tx: Transaction, settles: readonly Settle[]): Routin
   const jobs = new Map((yield* lockJobs(tx, ids)).map((job) => [job.assignment_id, job]))
   const changes = new Map<string, JobChange>()
   const insights: InsightRow[] = []
+  const cards: CardRow[] = []
   const written = settles.map((settle) => {
     const { assignment_id } = settle
     const change = settled(jobs.get(assignment_id), settle, tx.now)
@@ -20,19 +23,17 @@ export function* settleJobs(tx: Transaction, settles: readonly Settle[]): Routin
     const { before, states } = changes.get(assignment_id) ?? { before: change.before, states: [] }
     changes.set(assignment_id, { before, states: [...states, ...change.states] })
     if (settle.kind === 'complete') {
-      const { skipped: _, ...body } = settle.findings
+      const { skipped: _, card: _card, ...body } = settle.findings
       const { insight_id } = settle
-      insights.push({
-        insight_id,
-        assignment_id,
-        workspace_id: before.workspace_id,
-        created_at: tx.now,
-        body,
-      })
+      const { workspace_id } = before
+      const insight = { insight_id, assignment_id, workspace_id, created_at: tx.now, body }
+      insights.push(insight)
+      cards.push(cardRow(change.before, insight, settle.findings))
     }
     return true
   })
   yield* writeMoves(tx, [...changes.values()])
   yield* tx.writeAll(INSERT_INSIGHT, insights)
+  yield* tx.writeAll(INSERT_CARD, cards)
   return written
 }

@@ -239,6 +239,30 @@ CREATE TABLE insights (
   body json NOT NULL
 );
 
+-- What the list of insights shows of each.
+CREATE TABLE insight_cards (
+  insight_id text COLLATE "C" PRIMARY KEY REFERENCES insights ON DELETE CASCADE,
+  assignment_id text COLLATE "C" NOT NULL,
+  workspace_id text COLLATE "C" NOT NULL,
+  template_id text COLLATE "C" NOT NULL,
+  title text NOT NULL,
+  headline text,
+  grade text COLLATE "C",
+  figure json,
+  figure_value float8,
+  period text,
+  period_start text COLLATE "C",
+  series text COLLATE "C" NOT NULL,
+  tags json NOT NULL,
+  search text NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  schedule_id text COLLATE "C",
+  created_at timestamptz(3) NOT NULL
+);
+CREATE INDEX insight_cards_by_time ON insight_cards (workspace_id, created_at, insight_id);
+CREATE INDEX insight_cards_by_template ON insight_cards (workspace_id, template_id, created_at, insight_id);
+CREATE INDEX insight_cards_by_series ON insight_cards (workspace_id, series, created_at, insight_id);
+
 -- Links to the page of an insight.
 CREATE TABLE links (
   link_id text COLLATE "C" PRIMARY KEY,

@@ -240,6 +240,30 @@ CREATE TABLE insights (
   body TEXT NOT NULL
 ) STRICT;
 
+-- What the list of insights shows of each.
+CREATE TABLE insight_cards (
+  insight_id TEXT PRIMARY KEY REFERENCES insights ON DELETE CASCADE,
+  assignment_id TEXT NOT NULL,
+  workspace_id TEXT NOT NULL,
+  template_id TEXT NOT NULL,
+  title TEXT NOT NULL,
+  headline TEXT,
+  grade TEXT,
+  figure TEXT,
+  figure_value REAL,
+  period TEXT,
+  period_start TEXT,
+  series TEXT NOT NULL,
+  tags TEXT NOT NULL,
+  search TEXT NOT NULL,
+  user_id TEXT NOT NULL,
+  schedule_id TEXT,
+  created_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX insight_cards_by_time ON insight_cards (workspace_id, created_at, insight_id);
+CREATE INDEX insight_cards_by_template ON insight_cards (workspace_id, template_id, created_at, insight_id);
+CREATE INDEX insight_cards_by_series ON insight_cards (workspace_id, series, created_at, insight_id);
+
 -- Links to the page of an insight.
 CREATE TABLE links (
   link_id TEXT PRIMARY KEY,

@@ -1,0 +1,91 @@
+/** The card of a run: what the list of insights shows of it. */
+import { createHash } from 'node:crypto'
+import type { Fact, Outcome } from '@assay/model/insight'
+import {
+  type CardFound,
+  type Figure,
+  HEADLINE_MOST,
+  SEARCHED_MOST,
+  searchable,
+} from '@assay/model/insight-card'
+import type { Template } from '@assay/model/template'
+import { readable } from '../verdicts/measure.ts'
+
+export interface Carded {
+  title: string
+  markdown: string
+  facts: readonly Fact[]
+  analyses: Readonly<Record<string, Outcome>>
+  /** Resolved: periods as resolvePeriod gives them. */
+  vars: Readonly<Record<string, unknown>>
+}
+
+export function cardOf(template: Template, { title, markdown, facts, analyses, vars }: Carded): CardFound {
+  const [first] = template.blocks.flatMap(({ name }) => analyses[name] ?? [])
+  const headline = leadOf(markdown) ?? first?.headline ?? null
+  const figure = figureOf(template, facts)
+  const periods = template.variables.filter(({ type }) => type === 'period').map(({ name }) => name)
+  const others = Object.entries(vars).filter(([name]) => !periods.includes(name))
+  const period = periods.flatMap((name) => (vars[name] as CardFound['period']) ?? [])[0]
+  const words = [title, headline ?? '', period?.label ?? '', ...others.map(([, value]) => wordsOf(value))]
+  return {
+    headline: headline === null ? null : cut(headline, HEADLINE_MOST),
+    grade: first?.grade ?? null,
+    figure,
+    period: period ? { start: period.start, label: period.label } : null,
+    tags: template.tags,
+    series: seriesOf(template.template_id, figure, others),
+    search: searchable(words.join(' ')).slice(0, SEARCHED_MOST).toWellFormed(),
+  }
+}
+
+/** The first number that the template names by `{% fact %}`. */
+function figureOf({ columns }: Template, facts: readonly Fact[]): Figure | null {
+  const [fact] = facts
+  if (!fact || typeof fact.value !== 'number' || !Number.isFinite(fact.value)) return null
+  const meaning = columns.get(fact.name.toLowerCase())
+  const label = meaning?.label ?? readable(fact.name)
+  return { label, value: fact.value, unit: meaning?.unit ?? null, text: fact.text }
+}
+
+/** The first paragraph of the report as plain text; null where it begins with something else. */
+function leadOf(markdown: string): string | null {
+  for (const part of markdown.split(/\n{2,}/)) {
+    if (/^#{1,6} |^>|^\u2063/u.test(part)) continue
+    if (/^[-*+] |^\d+[.)] |^\||^```|^!\[|^<|^---/u.test(part)) return null
+    const text = plain(part)
+    if (text !== '') return text
+  }
+  return null
+}
+
+/** One paragraph of Markdown that the renderer wrote, without its marks. */
+function plain(markdown: string): string {
+  return markdown
+    .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/gu, '$1')
+    .replaceAll(/(?<!\\)(?:\*{1,3}|`+)/gu, '')
+    .replaceAll(/\\(?=\p{P}|\p{S})/gu, '')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&amp;', '&')
+    .replaceAll(/\s+/gu, ' ')
+    .trim()
+}
+
+function cut(text: string, most: number): string {
+  if (text.length <= most) return text
+  const end = text.lastIndexOf(' ', most - 1)
+  return `${text.slice(0, end > most / 2 ? end : most - 1).toWellFormed()}…`
+}
+
+function wordsOf(value: unknown): string {
+  if (Array.isArray(value)) return value.map(wordsOf).join(' ')
+  return ['string', 'number', 'boolean'].includes(typeof value) ? `${value as string | number | boolean}` : ''
+}
+
+function seriesOf(template_id: string, figure: Figure | null, others: readonly [string, unknown][]): string {
+  const sorted = others.toSorted(([one], [other]) => (one < other ? -1 : 1))
+  return createHash('sha256')
+    .update(JSON.stringify([template_id, figure?.label ?? null, sorted]))
+    .digest('hex')
+    .slice(0, 32)
+}

@@ -1,0 +1,94 @@
+/**
+ * A card: what the list of insights shows of one. It is written together with the insight, so that a list never reads the
+ * bodies of insights.
+ */
+import type { Static } from 'typebox'
+import { GRADES } from './insight.ts'
+import { nullable, Type } from './schema.ts'
+
+/** The longest headline of a card, in characters. A longer one is cut after a word. */
+export const HEADLINE_MOST = 300
+
+/** The longest text that is searched, in characters. What comes after is not found. */
+export const SEARCHED_MOST = 1000
+
+/** How many words of a search are looked for, each by itself; those beyond are not. */
+export const SEARCH_WORDS_MOST = 4
+
+/** How many points the history of a figure has, with its own. */
+export const HISTORY_MOST = 12
+
+/** The number that an insight is about: the first fact of its template. */
+export const Figure = Type.Object(
+  {
+    label: Type.String({ description: 'What it is, such as "share of late flights"' }),
+    value: Type.Number(),
+    unit: nullable(Type.String({ description: 'As the template declares it, such as "minutes"' })),
+    text: Type.String({ description: 'The value as the insight prints it, such as "22.3%"' }),
+  },
+  { title: 'Figure' },
+)
+export type Figure = Static<typeof Figure>
+
+/** What a run tells for its card. */
+export interface CardFound {
+  headline: string | null
+  grade: (typeof GRADES)[number] | null
+  figure: Figure | null
+  /** The period that it reports on: its first day and its words. */
+  period: { start: string; label: string } | null
+  tags: string[]
+  /** The same for all runs of a template whose variables differ in nothing but the period. */
+  series: string
+  /** The title, the headline and the variables in lower case. */
+  search: string
+}
+
+/** One point of a figure's history. */
+const Point = Type.Object({
+  insight_id: Type.String({ format: 'uuid' }),
+  created_at: Type.String({ format: 'date-time' }),
+  period: nullable(Type.String()),
+  value: Type.Number(),
+})
+export type Point = Static<typeof Point>
+
+export const InsightCard = Type.Object(
+  {
+    insight_id: Type.String({ format: 'uuid' }),
+    assignment_id: Type.String({ format: 'uuid' }),
+    template_id: Type.String(),
+    title: Type.String({ description: 'With the variables filled in' }),
+    headline: nullable(Type.String({ description: 'The first sentence of the report, as plain text' })),
+    grade: nullable(
+      Type.Enum([...GRADES], { description: 'How sure its first analysis is; null: it has none' }),
+    ),
+    figure: nullable(Figure),
+    history: Type.Array(Point, {
+      description: `The figure over the runs of the same template with the same variables but the period, oldest first, at most ${HISTORY_MOST}, one for each period; the last is its own`,
+    }),
+    period: nullable(Type.String({ description: 'The period that it reports on, in words' })),
+    series: Type.String({
+      description: 'The same for all runs of a template whose variables differ in nothing but the period',
+    }),
+    tags: Type.Array(Type.String(), { description: 'Of the template, when it ran' }),
+    user_id: Type.String({ description: 'The user whose job made it' }),
+    schedule_id: nullable(Type.String({ format: 'uuid', description: 'The schedule that ran it' })),
+    created_at: Type.String({ format: 'date-time' }),
+  },
+  { title: 'InsightCard' },
+)
+export type InsightCard = Static<typeof InsightCard>
+
+/** The words of a search, in lower case, as cards hold theirs. */
+export function searchWords(text: string): string[] {
+  return searchable(text)
+    .split(/\s+/u)
+    .filter((word) => word !== '')
+    .slice(0, SEARCH_WORDS_MOST)
+}
+
+/** A text as it is searched: in lower case, composed, its blanks single. */
+export function searchable(text: string): string {
+  return text.normalize('NFC').toLowerCase().replaceAll(/\s+/gu, ' ').trim()
+}

@@ -1,0 +1,139 @@
+/** The list of insights: their cards. */
+import assert from 'node:assert/strict'
+import { uuidv7 } from '@assay/model/ids'
+import type { CardFound, InsightCard } from '@assay/model/insight-card'
+import type { NewJob, Store } from '../store.ts'
+import {
+  at,
+  type ConformanceTests,
+  execute,
+  findings,
+  otherWorkspace,
+  register,
+  sorted,
+  WORKSPACE,
+} from './given.ts'
+
+function card(over: Partial<CardFound> = {}): CardFound {
+  return {
+    headline: 'Late flights fell.',
+    grade: 'likely',
+    figure: { label: 'late flights', value: 0.25, unit: null, text: '25%' },
+    period: { start: '2001-06-18', label: '18 to 24 June 2001' },
+    tags: ['operations'],
+    series: 'of ORD',
+    search: 'delays late flights fell. ord',
+    ...over,
+  }
+}
+
+async function made(store: Store, found: CardFound | undefined, over: Partial<NewJob> = {}): Promise<string> {
+  const insight_id = uuidv7()
+  const lease = await execute(store, over)
+  const done = { ...lease, insight_id, findings: findings(found ? { card: found } : {}) }
+  assert.ok(await store.completeJob(done))
+  return insight_id
+}
+
+const ids = (items: InsightCard[]): string[] => items.map(({ insight_id }) => insight_id)
+
+export const insightCardTests: ConformanceTests = {
+  'lists insights by their cards, newest first, page by page': async ({ store }) => {
+    await register(store)
+    const all: string[] = []
+    for (let nth = 0; nth < 3; nth++) all.unshift(await made(store, card({ series: `s-${nth}` })))
+    const first = await store.listInsights({ workspace_id: WORKSPACE, limit: 2 })
+    const cursor = first.next_cursor!
+    const rest = await store.listInsights({ workspace_id: WORKSPACE, limit: 2, cursor })
+    assert.deepEqual(
+      [ids(first.items), ids(rest.items), rest.next_cursor],
+      [all.slice(0, 2), all.slice(2), null],
+    )
+    const { assignment_id, created_at, history, ...shown } = first.items[0]!
+    assert.deepEqual(shown, {
+      insight_id: all[0],
+      template_id: 'delays',
+      title: 'Delays',
+      headline: 'Late flights fell.',
+      grade: 'likely',
+      figure: { label: 'late flights', value: 0.25, unit: null, text: '25%' },
+      period: '18 to 24 June 2001',
+      series: 's-2',
+      tags: ['operations'],
+      user_id: 'ada',
+      schedule_id: null,
+    })
+    assert.deepEqual(history, [{ insight_id: all[0], created_at, period: '18 to 24 June 2001', value: 0.25 }])
+    assert.equal((await store.getJob({ workspace_id: WORKSPACE, assignment_id }))?.insight_id, all[0])
+    const insight = await store.getInsight({ workspace_id: WORKSPACE, insight_id: all[0]! })
+    assert.ok(insight && !('card' in insight))
+  },
+
+  'finds insights by words, tag, grade, template, series and time': async ({ store, now }) => {
+    await register(store)
+    const one = await made(store, card())
+    const two = await made(
+      store,
+      card({
+        grade: 'firm',
+        tags: ['oper', '50%_off'],
+        series: 'b',
+        search: 'sales rose by 50%_off in århus',
+      }),
+    )
+    const plain = await made(store, undefined)
+    const found = async (query: object): Promise<string[]> =>
+      ids((await store.listInsights({ workspace_id: WORKSPACE, limit: 10, ...query })).items)
+    assert.deepEqual(await found({ q: 'FLIGHTS  ord' }), [one])
+    assert.deepEqual(await found({ q: 'flights sales' }), [])
+    assert.deepEqual(await found({ q: 'ÅRHUS' }), [two])
+    assert.deepEqual(await found({ q: '50%_' }), [two])
+    assert.deepEqual(await found({ q: '5_%' }), [])
+    assert.deepEqual(await found({ q: '\\' }), [])
+    assert.deepEqual(await found({ q: ' ' }), [plain, two, one])
+    assert.deepEqual(await found({ q: 'delays' }), [plain, one])
+    assert.deepEqual(await found({ tag: 'oper' }), [two])
+    assert.deepEqual(await found({ tag: '50%_off' }), [two])
+    assert.deepEqual(await found({ tag: '%' }), [])
+    assert.deepEqual(await found({ grade: 'firm' }), [two])
+    assert.deepEqual(await found({ grade: 'firm', q: 'late' }), [])
+    assert.deepEqual(await found({ template_id: 'delays' }), [plain, two, one])
+    assert.deepEqual(await found({ template_id: 'other' }), [])
+    assert.deepEqual(await found({ series: 'b' }), [two])
+    assert.deepEqual(await found({ created_after: at(now() + 60_000) }), [])
+  },
+
+  'gives the figures of the runs before, one for each period, and none of a later period': async ({
+    store,
+  }) => {
+    await register(store)
+    const week = (start: string, value: number) =>
+      card({ period: { start, label: start }, figure: { label: 'late', value, unit: null, text: '' } })
+    await made(store, week('2001-06-04', 1))
+    await made(store, week('2001-06-11', 2))
+    await made(store, card({ series: 'of another airport' }))
+    await made(store, week('2001-06-18', 9))
+    const again = await made(store, week('2001-06-18', 3))
+    const late = await made(store, week('2001-06-11', 4))
+    const { items } = await store.listInsights({ workspace_id: WORKSPACE, limit: 10, series: 'of ORD' })
+    const values = (insight_id: string) =>
+      items.find((one) => one.insight_id === insight_id)?.history.map(({ value }) => value)
+    assert.deepEqual(values(again), [1, 2, 3])
+    assert.deepEqual(values(late), [1, 4])
+  },
+
+  'shows insights to their own workspace only, and none whose job was deleted': async ({ store }) => {
+    await register(store)
+    const workspace_id = await otherWorkspace(store)
+    const one = await made(store, card())
+    const theirs = await made(store, card(), { workspace_id })
+    const list = (of: string) => store.listInsights({ workspace_id: of, limit: 10, q: 'late' })
+    assert.deepEqual(ids((await list(WORKSPACE)).items), [one])
+    const { items } = await list(workspace_id)
+    assert.deepEqual(ids(items), [theirs])
+    assert.equal(items[0]!.history.length, 1)
+    const { assignment_id } = items[0]!
+    await store.deleteJob({ workspace_id, assignment_id })
+    assert.deepEqual(sorted(ids((await list(workspace_id)).items)), [])
+  },
+}

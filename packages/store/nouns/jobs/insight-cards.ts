@@ -1,0 +1,125 @@
+/** Cards: what the list of insights shows, written with each insight. */
+import type { Findings } from '@assay/model/insight'
+import {
+  HISTORY_MOST,
+  type InsightCard,
+  type Point,
+  searchable,
+  searchWords,
+} from '@assay/model/insight-card'
+import type { Page } from '../../contract/page.ts'
+import { listOf } from '../../list.ts'
+import type { Reader, Routine } from '../../rows.ts'
+import { both, statement } from '../../statement.ts'
+import type { Input } from '../../store.ts'
+import { type CardRow, INSIGHT_CARDS } from '../../tables/jobs/insight-cards.ts'
+import type { InsightRow } from '../../tables/jobs/jobs.ts'
+import type { OwnedJob } from './job-move.ts'
+
+export const INSERT_CARD = INSIGHT_CARDS.insert()
+
+const SHOWN = INSIGHT_CARDS.except('workspace_id', 'search', 'figure_value')
+
+/** One for each word that is looked for. */
+const WORDS = ['first_word', 'second_word', 'third_word', 'fourth_word'] as const
+
+const LIST = listOf(INSIGHT_CARDS, {
+  columns: SHOWN,
+  id: 'insight_id',
+  filters: {
+    ...Object.fromEntries(WORDS.map((word) => [word, `search LIKE :${word} ESCAPE '\\'`])),
+    tag: `CAST(tags AS text) LIKE :tag ESCAPE '\\'`,
+    grade: 'grade = :grade',
+  },
+  indexed: [['workspace_id', 'series'], ['workspace_id', 'template_id'], ['workspace_id']],
+})
+
+/** A run that is repeated for the same period is one point, so more rows are looked at than points are given. */
+const LOOKED_AT = 3 * HISTORY_MOST
+
+const HISTORY = statement<{
+  insight_id: string
+  history: [string, string, string | null, string | null, number][]
+}>(
+  both((database) => {
+    const [list, all] =
+      database === 'sqlite' ? ['json_array', 'json_group_array'] : ['json_build_array', 'json_agg']
+    return `SELECT insight_id, (
+        SELECT ${all}(${list}(id, at, period, period_start, value)) FROM (
+          SELECT insight_id AS id, created_at AS at, period, period_start, figure_value AS value
+          FROM insight_cards AS earlier
+          WHERE earlier.workspace_id = card.workspace_id AND earlier.series = card.series
+            AND (earlier.created_at, earlier.insight_id) <= (card.created_at, card.insight_id)
+          ORDER BY created_at DESC, insight_id DESC LIMIT ${LOOKED_AT}) AS latest) AS history
+      FROM insight_cards AS card WHERE workspace_id = :workspace_id AND insight_id = ANY (:insight_ids)`
+  }),
+  { history: 'json' },
+)
+
+/** The row of the insight that the job made. An insight without a card of its own has its title alone. */
+export function cardRow(job: OwnedJob, { insight_id, created_at }: InsightRow, findings: Findings): CardRow {
+  const { assignment_id, workspace_id, template_id, user_id, schedule_id } = job
+  const { title, card } = findings
+  return {
+    insight_id,
+    assignment_id,
+    workspace_id,
+    template_id,
+    title,
+    headline: card?.headline ?? null,
+    grade: card?.grade ?? null,
+    figure: card?.figure ?? null,
+    figure_value: card?.figure?.value ?? null,
+    period: card?.period?.label ?? null,
+    period_start: card?.period?.start ?? null,
+    series: card?.series ?? insight_id,
+    tags: card?.tags ?? [],
+    search: card?.search ?? searchable(title),
+    user_id,
+    schedule_id,
+    created_at,
+  }
+}
+
+/** What holds the text anywhere. */
+function anywhere(text: string): string {
+  return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
+}
+
+/** Newest period last, one point for each, none of a period after the card's own. */
+function pointsOf(
+  own: string | null,
+  history: readonly [string, string, string | null, string | null, number][],
+): Point[] {
+  const points = new Map<string, Point & { start: string }>()
+  for (const [insight_id, at, period, period_start, value] of history) {
+    const created_at = new Date(at).toISOString()
+    const start = period_start ?? created_at
+    if ((own === null || start <= own) && !points.has(start))
+      points.set(start, { insight_id, created_at, period, value, start })
+  }
+  return [...points.values()]
+    .toSorted((one, other) => (one.start < other.start ? -1 : 1))
+    .slice(-HISTORY_MOST)
+    .map(({ start: _start, ...point }) => point)
+}
+
+export function* listInsights(from: Reader, input: Input<'listInsights'>): Routine<Page<InsightCard>> {
+  const { q, tag, ...query } = input
+  const words = Object.fromEntries(searchWords(q ?? '').map((word, nth) => [WORDS[nth]!, anywhere(word)]))
+  const given = tag === undefined ? {} : { tag: anywhere(JSON.stringify(tag)) }
+  const { items, next_cursor } = yield* LIST.page(from, { ...query, ...words, ...given })
+  const measured = items.filter(({ figure }) => figure !== null).map(({ insight_id }) => insight_id)
+  const rows =
+    measured.length === 0
+      ? []
+      : yield* from.all(HISTORY, { workspace_id: input.workspace_id, insight_ids: measured })
+  const histories = new Map(rows.map(({ insight_id, history }) => [insight_id, history]))
+  return {
+    items: items.map(({ period_start, ...card }) => ({
+      ...card,
+      history: pointsOf(period_start, histories.get(card.insight_id) ?? []),
+    })),
+    next_cursor,
+  }
+}
