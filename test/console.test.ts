@@ -74,6 +74,27 @@ test('leads to sign-in, refuses a wrong token in words, and comes back to the ad
   assertSilent()
 })
 
+test('begins with the insights, leads on while there are none, and shows a viewer no machinery', async () => {
+  const { page } = watched
+  await page.goto('/')
+  await page.getByRole('heading', { name: 'Insights', level: 1 }).waitFor()
+  await page.getByText('Nothing has been found yet').waitFor()
+  assert.equal(await link(page, 'Make a report from a table').getAttribute('href'), '/files')
+  await assertAccessible(page, 'no insights')
+  const { token } = await apiOf(service.url).tokens.create({ name: 'reader', scopes: ['viewer'] })
+  const viewer = await openPage(browser, service.url)
+  await signIn(viewer.page, token)
+  await viewer.page.getByText('Once somebody has run a report, its insight is here.').waitFor()
+  const sections = await viewer.page
+    .getByRole('navigation', { name: 'Sections' })
+    .getByRole('link')
+    .allInnerTexts()
+  assert.deepEqual(sections, ['Insights', 'Templates', 'Schedules', 'Subscriptions', 'API'])
+  assert.deepEqual(viewer.complaints, [])
+  await viewer.context.close()
+  assertSilent()
+})
+
 test('finds templates by words and tags that stand in the address', async () => {
   const { page } = watched
   await link(page, 'Templates').click()
@@ -180,6 +201,30 @@ test('runs again with other variables and shows the two insights beside each oth
   assert.match(await page.getByRole('table', { name: 'What differs' }).innerText(), /top\s+3\s+7/)
   await page.locator('.drawing.wide svg').nth(3).waitFor()
   await assertAccessible(page, 'two insights')
+  assertSilent()
+})
+
+test('finds an insight by words and filters in the address, with its figure and how it moved', async () => {
+  const { page } = watched
+  for (const period of ['2001-06-04..2001-06-10', '2001-06-11..2001-06-17'])
+    await runJob(service.url, 'flight-delays', { origin: 'LAX', period })
+  await page.goto('/')
+  await page.getByLabel('Search').fill('LAX late june')
+  await page.waitForURL(/q=LAX/)
+  const rows = page.locator('.found')
+  await page.waitForFunction(() => document.querySelectorAll('.found').length === 2)
+  assert.match(await rows.first().innerText(), /Flight delays from LAX, 11 to 17 June 2001/)
+  assert.match(await rows.first().innerText(), /(up|down) [\d.]+ points? since 4 to 10 June 2001/)
+  await rows
+    .first()
+    .getByRole('img', { name: /share of late flights over 2 periods/ })
+    .waitFor()
+  await assertAccessible(page, 'the library')
+  await page.getByLabel('Tag').selectOption('weather')
+  await page.getByText('No insight fits these filters').waitFor()
+  await link(page, 'show all insights').click()
+  await page.getByLabel('How sure').selectOption('Clear')
+  await page.waitForURL(/grade=firm/)
   assertSilent()
 })
 
@@ -338,7 +383,7 @@ test('administers: a token that is shown once, a user who signs in by password a
   await other.page.getByLabel('User', { exact: false }).first().fill('bob')
   await other.page.getByLabel(/^Password/).fill('a long enough password')
   await button(other.page, 'Sign in').click()
-  await other.page.getByRole('heading', { name: 'Templates', level: 1 }).waitFor()
+  await other.page.getByRole('heading', { name: 'Insights', level: 1 }).waitFor()
   await other.page.goto('/templates/penguins')
   await other.page.getByText('This needs a token with the scope analyst.').waitFor()
   assert.equal(await link(other.page, 'System').count(), 0)
@@ -449,6 +494,7 @@ test('is accessible on every page, light and dark, and no page is wider than a p
   const [webhook] = (await api.webhooks.list()).items
   assert.ok(job && webhook)
   const addresses = [
+    '/insights',
     '/templates',
     '/templates/flight-delays',
     '/templates/flight-delays?tab=source',

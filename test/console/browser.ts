@@ -98,5 +98,5 @@ export async function signIn(page: Page, token: string): Promise<void> {
   await page.goto('/sign-in')
   await page.getByLabel('Token').fill(token)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-  await page.getByRole('heading', { name: 'Templates', level: 1 }).waitFor()
+  await page.getByRole('heading', { name: 'Insights', level: 1 }).waitFor()
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Insight } from '../../packages/console/src/insights.ts'
 import { shownNumber, traceNumber } from '../../packages/console/src/trace.ts'
+import { figureText, linePoints, movedOf } from '../../packages/console/src/words/change.ts'
 
 const column = (name: string) => ({ name, type: 'number' as const, database_type: 'DOUBLE' })
 const INSIGHT = {
@@ -31,4 +32,42 @@ test('finds the cells, facts, outcomes and sources that show a number when round
   assert.deepEqual(found('3,000,000'), ['flights: rows'])
   assert.deepEqual(found('30'), ['daily: number of rows'])
   assert.deepEqual(found('26.8'), [], 'what no cell shows is not guessed')
+})
+
+const measured = (text: string, ...values: number[]) => ({
+  figure: { label: 'late', value: values.at(-1)!, unit: null, text },
+  history: values.map((value, nth) => ({
+    insight_id: '',
+    created_at: `2026-01-0${nth + 1}T00:00:00.000Z`,
+    period: nth === 0 ? null : `week ${nth}`,
+    value,
+  })),
+})
+
+test('says how a figure moved: shares in points, others in per cent, and nothing without a period before', () => {
+  const words = (text: string, ...values: number[]) => movedOf(measured(text, ...values))?.words
+  assert.equal(words('27.3%', 0.236, 0.273), 'up 3.7 points')
+  assert.equal(words('27.3%', 28.3, 27.3), 'down 1 point')
+  assert.equal(words('1%', 0.0101, 0.01), 'level')
+  assert.equal(words('112', 100, 112), 'up 12 %')
+  assert.equal(words('-50', -100, -50), 'up 50 %')
+  assert.equal(words('1,234', 1230, 1234), 'level')
+  assert.equal(words('3', 0, 3), 'up from 0')
+  assert.equal(words('3', 3), undefined)
+  assert.equal(movedOf(measured('2', 1, 2))?.since, '2026-01-01')
+  assert.equal(movedOf(measured('3', 1, 2, 3))?.since, 'week 1')
+})
+
+test('prints a unit once, and lays the points of a line into its box', () => {
+  assert.equal(figureText({ label: '', value: 9, unit: 'minutes', text: '9' }), '9 minutes')
+  assert.equal(figureText({ label: '', value: 9, unit: '%', text: '9 %' }), '9 %')
+  assert.deepEqual(linePoints([1, 3, 2], 10, 4), [
+    [0, 4],
+    [5, 0],
+    [10, 2],
+  ])
+  assert.deepEqual(linePoints([2, 2], 10, 4), [
+    [0, 2],
+    [10, 2],
+  ])
 })

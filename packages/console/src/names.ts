@@ -1,6 +1,7 @@
 /** The closed lists that forms and filters offer, with their labels. */
 import type { AttemptErrorClass, DeliveryStatus } from '@assay/model/delivery'
 import type { EventType } from '@assay/model/event'
+import type { Grade } from '@assay/model/insight'
 import type { JobStatus } from '@assay/model/job'
 
 export const JOB_STATUSES: readonly JobStatus[] = [
@@ -11,6 +12,13 @@ export const JOB_STATUSES: readonly JobStatus[] = [
   'completed',
   'canceled',
 ]
+/** How sure an insight is, in the words of a reader. */
+export const GRADE_WORDS: Record<Grade, string> = {
+  firm: 'Clear',
+  likely: 'Probable',
+  unclear: 'Cannot tell',
+  withheld: 'Withheld',
+}
 export const DELIVERY_STATUSES: readonly DeliveryStatus[] = ['pending', 'delivered', 'failed', 'canceled']
 /** A record, so that the compiler requires every key. */
 const EVERY_EVENT: Record<EventType, true> = {

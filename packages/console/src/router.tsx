@@ -2,6 +2,7 @@
 
 import type { AuditAction } from '@assay/model/audit'
 import type { DeliveryStatus } from '@assay/model/delivery'
+import { GRADES, type Grade } from '@assay/model/insight'
 import type { JobStatus } from '@assay/model/job'
 import {
   createRootRoute,
@@ -26,6 +27,13 @@ interface JobFilters {
   batch?: string
   after?: string
   before?: string
+}
+
+interface InsightFilters {
+  q?: string
+  template?: string
+  tag?: string
+  grade?: Grade
 }
 
 const TEMPLATE_TABS = ['run', 'many', 'source'] as const
@@ -67,7 +75,7 @@ const home = createRoute({
   getParentRoute: () => shell,
   path: '/',
   beforeLoad: () => {
-    throw redirect({ to: '/templates', search: {} })
+    throw redirect({ to: '/insights', search: {} })
   },
 })
 
@@ -122,6 +130,17 @@ const job = createRoute({
   getParentRoute: () => shell,
   path: '/jobs/$assignment_id',
   component: lazyRouteComponent(() => import('./pages/job.tsx'), 'JobPage'),
+})
+const insights = createRoute({
+  getParentRoute: () => shell,
+  path: '/insights',
+  validateSearch: (search: Search): InsightFilters => ({
+    q: text(search.q),
+    template: text(search.template),
+    tag: text(search.tag),
+    grade: oneOf(search.grade, GRADES),
+  }),
+  component: lazyRouteComponent(() => import('./pages/insights.tsx'), 'InsightsPage'),
 })
 const insight = createRoute({
   getParentRoute: () => shell,
@@ -280,6 +299,7 @@ const routeTree = root.addChildren([
     editTemplate,
     jobs,
     job,
+    insights,
     insight,
     schedules,
     newSchedule,

@@ -23,7 +23,7 @@ async function proven(way: Way, form: FormData): Promise<string> {
 
 /** Accepts only an address of this console, so that a crafted link cannot redirect to another host. */
 function ownAddress(next: string | undefined): string {
-  return next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/templates'
+  return next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/insights'
 }
 
 function TokenFields() {

@@ -35,13 +35,17 @@ function UserMenu() {
   )
 }
 
-/** The sections in the order of the work: jobs, their data, their receivers, then the system. */
+/**
+ * What was found, then the sections in the order of the work: jobs, their data, their receivers, the system. Who only reads
+ * is shown no machinery; its addresses still work.
+ */
 const SECTIONS: readonly { to: LinkProps['to']; name: string; takes: Scope }[] = [
+  { to: '/insights', name: 'Insights', takes: 'viewer' },
   { to: '/templates', name: 'Templates', takes: 'viewer' },
-  { to: '/jobs', name: 'Jobs', takes: 'viewer' },
+  { to: '/jobs', name: 'Jobs', takes: 'analyst' },
   { to: '/schedules', name: 'Schedules', takes: 'viewer' },
-  { to: '/files', name: 'Files', takes: 'viewer' },
-  { to: '/webhooks', name: 'Webhooks', takes: 'viewer' },
+  { to: '/files', name: 'Files', takes: 'analyst' },
+  { to: '/webhooks', name: 'Webhooks', takes: 'analyst' },
   { to: '/subscriptions', name: 'Subscriptions', takes: 'viewer' },
   { to: '/system', name: 'System', takes: 'admin' },
 ]
@@ -113,7 +117,7 @@ export function Shell() {
         Skip to the content
       </a>
       <header className="bar">
-        <Link className="wordmark" to="/templates">
+        <Link className="wordmark" to="/insights">
           Assay
         </Link>
         <Sections />

@@ -1,0 +1,62 @@
+/** One insight in the library: what it found, its figure and how that moved, and who made it. */
+import type { InsightCard } from '@assay/client'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { GRADE_WORDS } from '../../names.ts'
+import { figureText, movedOf } from '../../words/change.ts'
+import { ScheduleName } from '../schedules/schedule-name.tsx'
+import { Time } from '../show.tsx'
+import { UserName } from '../user-name.tsx'
+import { Sparkline } from './sparkline.tsx'
+
+function FigureTile({ card }: { card: InsightCard }) {
+  const { figure } = card
+  if (!figure) return null
+  const moved = movedOf(card)
+  return (
+    <div className="figure">
+      <p className="figure-value">{figureText(figure)}</p>
+      <p className="figure-label">{figure.label}</p>
+      <Sparkline card={card} />
+      {moved && (
+        <p className="figure-moved">
+          {moved.words} <span className="figure-since">since {moved.since}</span>
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** `pin`: the button that keeps the insight at the top. */
+export function CardRow({ card, pin }: { card: InsightCard; pin?: ReactNode }) {
+  const { insight_id, template_id, grade, schedule_id } = card
+  return (
+    <li className="found">
+      <div className="found-text">
+        <h2>
+          <Link to="/insights/$insight_id" params={{ insight_id }} search={{}}>
+            {card.title}
+          </Link>
+        </h2>
+        {card.headline !== null && <p className="found-headline">{card.headline}</p>}
+        <p className="found-foot">
+          {grade !== null && <span className={`grade grade-${grade}`}>{GRADE_WORDS[grade]}</span>}
+          <Time at={card.created_at} />
+          <span>
+            {schedule_id === null ? 'by ' : 'on schedule '}
+            {schedule_id === null ? (
+              <UserName user_id={card.user_id} />
+            ) : (
+              <ScheduleName schedule_id={schedule_id} />
+            )}
+          </span>
+          <Link to="/insights" search={{ template: template_id }}>
+            {template_id}
+          </Link>
+          {pin}
+        </p>
+      </div>
+      <FigureTile card={card} />
+    </li>
+  )
+}
