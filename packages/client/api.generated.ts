@@ -614,16 +614,6 @@ export type Fault = {
   partial: string | null
 }
 
-export type Figure = {
-  /** What it is, such as "share of late flights" */
-  label: string
-  value: number
-  /** As the template declares it, such as "minutes" */
-  unit: string | null
-  /** The value as the insight prints it, such as "22.3%" */
-  text: string
-} | null
-
 export type File = {
   /** The path within the uploads of the workspace */
   path: string
@@ -716,7 +706,15 @@ export type InsightCard = {
   headline: string | null
   /** How sure its first analysis is; null: it has none */
   grade: 'firm' | 'likely' | 'unclear' | 'withheld' | null
-  figure: Figure
+  figure: {
+    /** What it is, such as "share of late flights" */
+    label: string
+    value: number
+    /** As the template declares it, such as "minutes" */
+    unit: string | null
+    /** The value as the insight prints it, such as "22.3%" */
+    text: string
+  } | null
   /** The figure over the runs of the same template with the same variables but the period, oldest first, at most 12, one for each period; the last is its own */
   history: ({
     insight_id: string

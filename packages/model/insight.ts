@@ -4,7 +4,6 @@
  */
 import type { Static } from 'typebox'
 import type { FoundDialect } from './files/dialect.ts'
-import type { CardFound } from './insight-card.ts'
 import type { MetricLineage } from './metric.ts'
 import { Type } from './schema.ts'
 
@@ -187,6 +186,31 @@ export type PageInsight = Pick<
   Insight,
   'insight_id' | 'template_id' | 'template_version' | 'title' | 'markdown' | 'charts' | 'created_at'
 >
+
+/** The number that an insight is about. */
+export interface Figure {
+  /** "share of late flights" */
+  label: string
+  value: number
+  /** As the template declares it. */
+  unit: string | null
+  /** As the insight prints it: "22.3%". */
+  text: string
+}
+
+/** What a run tells for its card (insights/insight-card.ts). */
+export interface CardFound {
+  headline: string | null
+  grade: Grade | null
+  figure: Figure | null
+  /** The period that it reports on: its first day and its words. */
+  period: { start: string; label: string } | null
+  tags: string[]
+  /** The same for all runs of a template whose variables differ in nothing but the period. */
+  series: string
+  /** The title, the headline and the variables in lower case. */
+  search: string
+}
 
 /** The result of an analysis: an insight without ids. */
 export type Findings = Omit<Insight, 'insight_id' | 'assignment_id' | 'created_at'> & {

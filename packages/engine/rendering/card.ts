@@ -1,13 +1,7 @@
 /** The card of a run: what the list of insights shows of it. */
 import { createHash } from 'node:crypto'
-import type { Fact, Outcome } from '@assay/model/insight'
-import {
-  type CardFound,
-  type Figure,
-  HEADLINE_MOST,
-  SEARCHED_MOST,
-  searchable,
-} from '@assay/model/insight-card'
+import type { CardFound, Fact, Figure, Outcome } from '@assay/model/insight'
+import { HEADLINE_MOST, SEARCHED_MOST, searchable } from '@assay/model/insight-card'
 import type { Template } from '@assay/model/template'
 import { readable } from '../verdicts/measure.ts'
 

@@ -1,7 +1,8 @@
 /** The list of insights: their cards. */
 import assert from 'node:assert/strict'
 import { uuidv7 } from '@assay/model/ids'
-import type { CardFound, InsightCard } from '@assay/model/insight-card'
+import type { CardFound } from '@assay/model/insight'
+import type { InsightCard } from '@assay/model/insight-card'
 import type { NewJob, Store } from '../store.ts'
 import {
   at,

@@ -1,5 +1,6 @@
 /** The columns of cards: what the list of insights shows, beside the insights, whose bodies are large. */
-import type { CardFound, InsightCard } from '@assay/model/insight-card'
+import type { CardFound } from '@assay/model/insight'
+import type { InsightCard } from '@assay/model/insight-card'
 import { Table } from '../table.ts'
 
 export interface CardRow extends Omit<InsightCard, 'history'> {

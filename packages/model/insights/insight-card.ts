@@ -3,8 +3,8 @@
  * bodies of insights.
  */
 import type { Static } from 'typebox'
-import { GRADES } from './insight.ts'
-import { nullable, Type } from './schema.ts'
+import { GRADES } from '../insight.ts'
+import { nullable, Type } from '../schema.ts'
 
 /** The longest headline of a card, in characters. A longer one is cut after a word. */
 export const HEADLINE_MOST = 300
@@ -19,30 +19,12 @@ export const SEARCH_WORDS_MOST = 4
 export const HISTORY_MOST = 12
 
 /** The number that an insight is about: the first fact of its template. */
-export const Figure = Type.Object(
-  {
-    label: Type.String({ description: 'What it is, such as "share of late flights"' }),
-    value: Type.Number(),
-    unit: nullable(Type.String({ description: 'As the template declares it, such as "minutes"' })),
-    text: Type.String({ description: 'The value as the insight prints it, such as "22.3%"' }),
-  },
-  { title: 'Figure' },
-)
-export type Figure = Static<typeof Figure>
-
-/** What a run tells for its card. */
-export interface CardFound {
-  headline: string | null
-  grade: (typeof GRADES)[number] | null
-  figure: Figure | null
-  /** The period that it reports on: its first day and its words. */
-  period: { start: string; label: string } | null
-  tags: string[]
-  /** The same for all runs of a template whose variables differ in nothing but the period. */
-  series: string
-  /** The title, the headline and the variables in lower case. */
-  search: string
-}
+const Figure = Type.Object({
+  label: Type.String({ description: 'What it is, such as "share of late flights"' }),
+  value: Type.Number(),
+  unit: nullable(Type.String({ description: 'As the template declares it, such as "minutes"' })),
+  text: Type.String({ description: 'The value as the insight prints it, such as "22.3%"' }),
+})
 
 /** One point of a figure's history. */
 const Point = Type.Object({
