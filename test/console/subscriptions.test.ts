@@ -80,6 +80,39 @@ test('mails the end of a job, and says in a sentence why a job was not told', as
   stood.assertSilent()
 })
 
+test('a run tells nobody by default, and me or a list where they are chosen', async () => {
+  const { page } = stood.watched
+  const api = apiOf(stood.service.url)
+  const own = await api.subscriptions.create({ kind: 'email', to: ['me@example.com'], personal: true })
+  await page.goto('/templates/penguins')
+  await page.getByRole('group', { name: 'Tell' }).waitFor()
+  assert.equal(
+    await page.getByRole('group', { name: 'Tell' }).getByRole('checkbox', { checked: true }).count(),
+    0,
+  )
+  await assertAccessible(page, 'a run that asks whom to tell')
+  await page.getByLabel('me: me@example.com').check()
+  await button(page, 'Run').click()
+  await page.waitForURL(/\/jobs\/[0-9a-f-]{36}/)
+  const { mail: message, to } = await mail.next()
+  assert.deepEqual(to, ['me@example.com'])
+  assert.match(message.subject ?? '', /penguins/)
+  await page.getByText('Variables and settings').click()
+  await link(page, 'me: me@example.com').waitFor()
+  const [job] = (await api.jobs.list({ limit: 1 })).items
+  assert.deepEqual(job?.notify, [own.subscription_id])
+  await page.goto('/schedules/new?template=penguins')
+  await page.getByPlaceholder('Delays, every working morning').fill('Penguins on Mondays')
+  await page.getByLabel('Cron expression').fill('0 8 * * MON')
+  await page.getByLabel('ada@example.com and 1 more').check()
+  await button(page, 'Create').click()
+  await page.getByText('Told of each run').waitFor()
+  await link(page, /^ada@example.com and 1 more/).waitFor()
+  assert.equal((await api.schedules.list()).items[0]!.notify.length, 1)
+  await api.subscriptions.delete(own.subscription_id)
+  stood.assertSilent()
+})
+
 test('keeps the address of a chat out of sight, and replaces it only where another is typed', async () => {
   const { page } = stood.watched
   const api = apiOf(stood.service.url)

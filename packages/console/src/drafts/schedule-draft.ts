@@ -19,6 +19,7 @@ export interface ScheduleDraft {
   missed_limit: string
   overlap: NonNullable<ScheduleInput['overlap']>
   paused: boolean
+  notify: string[]
   presence_name: string
   priority: string
   metadata: MetadataRow[]
@@ -39,6 +40,7 @@ export function firstDraft(template_id: string, schedule?: ScheduleView): Schedu
     missed_limit: String(schedule?.missed_limit ?? FIRST_MISSED),
     overlap: schedule?.overlap ?? 'queue',
     paused: schedule?.paused ?? false,
+    notify: schedule?.notify ?? [],
     presence_name: schedule?.presence_name ?? '',
     priority: String(schedule?.priority ?? 0),
     metadata: metadataRows(schedule?.metadata),
@@ -92,6 +94,7 @@ export function scheduleInput(
     ...(missed === 'all' ? { missed_limit: Number(draft.missed_limit) } : {}),
     overlap,
     paused,
+    notify: draft.notify,
     presence_name: draft.presence_name.trim() || null,
     priority: Number(draft.priority),
     metadata: metadataOf(draft.metadata),

@@ -7,6 +7,7 @@ import { hasEnded, useLiveJob } from '../live.ts'
 import { JOB_WORDS, REMEDIES } from '../names.ts'
 import { Fault } from '../parts/fault.tsx'
 import { JobActions } from '../parts/jobs/job-actions.tsx'
+import { Told } from '../parts/jobs/tell-fields.tsx'
 import { NamedValues } from '../parts/lists/fact-list.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
 import { ScheduleName } from '../parts/schedules/schedule-name.tsx'
@@ -132,6 +133,10 @@ function Details({ job }: { job: JobView }) {
         <dt>Waited, ran</dt>
         <dd>
           {between(job.queued_at, job.started_at)}, {between(job.started_at, job.finished_at)}
+        </dd>
+        <dt>Told</dt>
+        <dd>
+          <Told notify={job.notify} />
         </dd>
         <dt>Presence name</dt>
         <dd>{job.presence_name ?? 'none: all webhooks are notified'}</dd>

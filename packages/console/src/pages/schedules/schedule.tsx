@@ -4,6 +4,7 @@ import type { ScheduleView } from '@assay/model/schedule'
 import { Link, useParams } from '@tanstack/react-router'
 import { api, useMay } from '../../api.ts'
 import { JobTable } from '../../parts/jobs/job-table.tsx'
+import { Told } from '../../parts/jobs/tell-fields.tsx'
 import { NamedValues } from '../../parts/lists/fact-list.tsx'
 import { Paged, usePaged } from '../../parts/lists/paged.tsx'
 import { Empty, Loaded, Page } from '../../parts/page.tsx'
@@ -166,6 +167,10 @@ function Settings({ schedule }: { schedule: ScheduleView }) {
         <dd>{MISSED_WORDS[missed](missed_limit)}</dd>
         <dt>While an earlier job has not ended</dt>
         <dd>{OVERLAP_WORDS[overlap]}</dd>
+        <dt>Told of each run</dt>
+        <dd>
+          <Told notify={schedule.notify} />
+        </dd>
         <dt>Presence name</dt>
         <dd>{schedule.presence_name ?? 'none: all webhooks are notified'}</dd>
         <dt>Priority</dt>

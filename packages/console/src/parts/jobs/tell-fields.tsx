@@ -1,0 +1,86 @@
+/** Asks whom to tell of a run, and shows whom one tells. */
+
+import type { SubscriptionView } from '@assay/model/subscription'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { api, useMe } from '../../api.ts'
+import { targetOf } from '../../receivers.ts'
+import { ChecksField } from '../field.tsx'
+import { ShortId } from '../show.tsx'
+
+const MOST = 200
+const STALE_MS = 30_000
+
+/** The newest subscriptions, and the name of each for the signed-in user. */
+function useSubscriptions() {
+  const me = useMe().data
+  const { data } = useQuery({
+    queryKey: ['subscriptions', 'to tell'],
+    queryFn: () => api().subscriptions.list({ limit: MOST }),
+    staleTime: STALE_MS,
+  })
+  const isOwn = (one: SubscriptionView): boolean => one.personal && one.user_id === me?.user_id
+  const nameOf = (one: SubscriptionView): string => {
+    const target = isOwn(one) ? `me: ${targetOf(one)}` : targetOf(one)
+    const name = one.description ? `${target} (${one.description})` : target
+    return one.status === 'enabled' ? name : `${name}, disabled`
+  }
+  return { known: data?.items, isOwn, nameOf }
+}
+
+interface TellProps {
+  chosen: readonly string[]
+  faults: Record<string, string>
+  onChange(notify: string[]): void
+}
+
+/** Nobody is told unless somebody is chosen. Whoever was chosen before and is not there now stays, to be taken out. */
+export function TellFields({ chosen, faults, onChange }: TellProps) {
+  const { known, isOwn, nameOf } = useSubscriptions()
+  if (known === undefined) return null
+  const shown = known.filter((one) => one.status === 'enabled' || chosen.includes(one.subscription_id))
+  const ordered = [...shown.filter(isOwn), ...shown.filter((one) => !isOwn(one))]
+  const gone = chosen.filter((id) => !known.some(({ subscription_id }) => subscription_id === id))
+  const options = [
+    ...ordered.map((one) => ({ value: one.subscription_id, label: nameOf(one) })),
+    ...gone.map((id) => ({ value: id, label: `${id}, not in this list` })),
+  ]
+  const own = shown.some(isOwn)
+  const messages = Object.keys(faults).filter((path) => /^notify(\.|$)/.test(path))
+  return (
+    <ChecksField
+      legend="Tell"
+      hint={
+        <>
+          By mail or in a chat. Nobody is told unless you choose somebody.
+          {!own && (
+            <>
+              {' '}
+              To be told yourself, make a <Link to="/subscriptions/new">subscription of your own</Link>.
+            </>
+          )}
+        </>
+      }
+      fault={messages.map((path) => faults[path]).join('; ') || undefined}
+      options={options}
+      chosen={chosen}
+      onChange={onChange}
+    />
+  )
+}
+
+export function Told({ notify }: { notify: readonly string[] }) {
+  const { known = [], nameOf } = useSubscriptions()
+  if (notify.length === 0) return <>nobody by name</>
+  return notify.map((subscription_id, index) => {
+    const one = known.find((other) => other.subscription_id === subscription_id)
+    return (
+      <span key={subscription_id}>
+        {index > 0 && ', '}
+        <Link to="/subscriptions/$subscription_id" params={{ subscription_id }} search={{}}>
+          {one ? nameOf(one) : <ShortId id={subscription_id} />}
+        </Link>
+      </span>
+    )
+  })
+}
