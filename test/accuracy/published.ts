@@ -268,7 +268,50 @@ async function groups(): Promise<Figure[]> {
         'mix + rate': [female! - male!, (drivers.mix as number) + (drivers.rate as number)],
       },
     ),
+    ...(await deathRates()),
   ]
+}
+
+/** Deaths by age and race in the United States of 1970 and 1985: the rate fell because rates did, though the population aged. */
+async function deathRates(): Promise<Figure[]> {
+  const sizes = [
+    2968, 11484, 34614, 30992, 21983, 20314, 20928, 16897, 11339, 5720, 1315, 535, 2162, 6120, 4781, 3096,
+    2718, 2363, 1767, 1149, 448, 117, 3041, 11577, 27450, 32711, 35480, 27411, 19555, 19795, 15254, 8022,
+    2472, 707, 2692, 6473, 6841, 6547, 4352, 3034, 2540, 1749, 804, 236,
+  ]
+  const rates = [
+    18.469, 0.751, 0.391, 1.146, 1.287, 2.672, 6.636, 15.691, 34.723, 79.763, 176.837, 36.993, 1.352, 0.541,
+    2.04, 3.523, 6.746, 12.967, 24.471, 45.091, 74.902, 123.205, 9.163, 0.462, 0.248, 0.929, 1.084, 1.81,
+    4.715, 12.187, 27.728, 64.068, 157.57, 17.208, 0.738, 0.328, 1.103, 2.045, 3.724, 8.052, 17.812, 34.128,
+    68.276, 125.161,
+  ]
+  const outcome = await ask(
+    'drivers',
+    {
+      year: sizes.map((_, index) => (index < 22 ? '1970' : '1985')),
+      cell: sizes.map((_, index) => index % 22),
+      deaths: sizes.map((size, index) => size * rates[index]!),
+      size: sizes,
+    },
+    {
+      numerator: 'deaths',
+      denominator: 'size',
+      by: ['cell'],
+      split: { column: 'year', before: '1970', after: '1985' },
+    },
+  )
+  const source =
+    'Das Gupta, Standardization and Decomposition of Rates (1993), example 5.3, as R DasGuptR prints it'
+  return figures(
+    { of: 'drivers', case: 'mix and rate of death rates', source, least: 7 },
+    {
+      before: [9.421833, outcome.before],
+      after: [8.735618, outcome.after],
+      mix: [1.5415096, outcome.mix],
+      rate: [-2.2277254, outcome.rate],
+      change: [-0.6862158, outcome.change],
+    },
+  )
 }
 
 /** Rosner's 54 values, NIST handbook 1.3.5.17.3; R as printed there and in Rosner (1983) to four decimals. */

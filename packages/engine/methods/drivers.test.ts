@@ -171,6 +171,25 @@ test('the scale in which counts are told does not change their causes', async ()
   assert.deepEqual(named(thousands), named(ones))
 })
 
+test('a cause too small to matter is counted and not named, and causes cancel only where they undo each other', async () => {
+  const table = (fall: number, rise: number): Promise<Relation> =>
+    relation(`select s, g, unnest(range(cast(n as int))) as i, 1 as v from (
+      select s, g, case when g = 'A' then 60000 when s = 'a' and g = 'C' then 300 + ${rise} when s = 'a' and g = 'B' then 300 - ${fall}
+        when s = 'a' and g = 'D' then 60000 + ${rise} when g = 'D' then 60000 else 300 end as n
+      from (values ('b'), ('a')) t(s), (values ('A'), ('B'), ('C'), ('D')) x(g))`)
+  const asked = { value: 'v', by: ['g'], split: { column: 's', before: 'b', after: 'a' } }
+  const small = await ask(await table(250, 0), asked)
+  assert.equal(causesOf(small).length, 1)
+  assert.match(
+    small.headline ?? '',
+    /level: .*; 1 small part stands out, with less than 0\.5 % of the whole\.$/,
+  )
+  assert.equal(small.explanation, '1 small part stands out, with less than 0.5 % of the whole.')
+  const undone = await ask(await table(100, 3000), asked)
+  assert.match(undone.headline ?? '', /rose by 4\.\d* ?%/)
+  assert.doesNotMatch(undone.headline ?? '', /cancel|"B"/)
+})
+
 test('changes that cancel are said as such, and give no shares', async () => {
   const table = await columnsOf({ s: ['b', 'b', 'a', 'a'], g: ['A', 'B', 'A', 'B'], v: [100, 50, 50, 100] })
   const outcome = await ask(table, { value: 'v', by: ['g'], split: { column: 's', before: 'b', after: 'a' } })

@@ -67,6 +67,7 @@ export const drivers: Method = {
     after_per_day: Type.Optional(number),
     causes: CAUSES,
     explained: number,
+    explanation: text,
     rest: text,
     segments: rowsWith({ by: text, segment: text, ...CHANGE, share: number, mix: number, rate: number }),
     mix: number,
@@ -100,30 +101,31 @@ export const drivers: Method = {
     const segments = segmentsOf(dimensions, ratio)
     const whole = totals(first, ratio)
     const ofFirst = segments.filter((segment) => segment.by === dimensions[0]!.by)
+    const mix = ratio ? finite(exactSum(ofFirst.map((segment) => segment.mix ?? 0))) : null
+    const words = headline(
+      measure(asked, context),
+      sides,
+      found,
+      (column) => measureOf(context.meanings, column).label,
+      mix === null || found.causes.some(({ kind }) => kind === 'mix') ? null : mixOf(mix, dimensions[0]!),
+    )
     const fields = {
       ...whole,
       relative: finite(relativeOf(found.before, found.after) ?? Number.NaN),
       ...(sides.per_day ? { before_per_day: finite(found.before), after_per_day: finite(found.after) } : {}),
       causes: sides.unfinished === null ? found.causes : [],
       explained: sides.unfinished === null ? found.explained : null,
+      explanation: words.explanation,
       rest: restSays(found, measure(asked, context), sides.expected),
       segments,
-      mix: ratio ? finite(exactSum(ofFirst.map((segment) => segment.mix ?? 0))) : null,
+      mix,
       rate: ratio ? finite(exactSum(ofFirst.map((segment) => segment.rate ?? 0))) : null,
       dimensions: dimensions.map(({ by, surprise }) => ({ by, surprise: finite(surprise) })),
       before_label: sides.before.label,
       after_label: sides.after.label,
     }
     const told = verdict({
-      headline: headline(
-        measure(asked, context),
-        sides,
-        found,
-        (column) => measureOf(context.meanings, column).label,
-        fields.mix === null || found.causes.some(({ kind }) => kind === 'mix')
-          ? null
-          : mixOf(fields.mix, dimensions[0]!),
-      ),
+      headline: words.headline,
       grade: found.causes.length > 0 && sides.unfinished === null ? 'firm' : 'unclear',
       evidence: evidence(nameOf(asked), leaves.n, sides, found),
       doubts: [...sides.doubts, ...doubtsOf(asked, leaves, found, fields, ofFirst)],
@@ -189,6 +191,7 @@ function nothing(options: Options, context: MethodContext, n: number, why: strin
     relative: null,
     causes: [],
     explained: null,
+    explanation: null,
     rest: null,
     segments: [],
     mix: null,

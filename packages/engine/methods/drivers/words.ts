@@ -15,6 +15,8 @@ const LEAST_PARTS = 6
 const LEAST_UNTOLD = 30
 /** The largest change, as a share of the value before, that so few parts may call noise. */
 const MOST_OF_FEW = 0.1
+/** Causes with less than this share of the change are counted, not named; where the whole is level, with less than `LEVEL` of it. */
+const LEAST_SHARE = 0.02
 /** Above this share of the change the mix is told first. */
 const MOSTLY = 0.5
 
@@ -68,14 +70,25 @@ function within({ named }: Sides['after']): string {
   return /^[1-2]\d{3}$|\p{L}/u.test(named) ? `in ${named}` : `at ${named}`
 }
 
+export interface Told {
+  headline: string
+  /** What the headline says of the causes, as a sentence of its own; null where it says nothing. */
+  explanation: string | null
+}
+
+const told = (what: string, why: string, between = ': '): Told =>
+  why === ''
+    ? { headline: `${what}.`, explanation: null }
+    : { headline: `${what}${between}${why}.`, explanation: `${opening(why)}.` }
+
 export function headline(
   measure: Measure,
   sides: Sides,
   found: Causes,
   labels: (column: string) => string,
   mix: Mix | null,
-): string {
-  if (sides.unfinished !== null) return sides.unfinished
+): Told {
+  if (sides.unfinished !== null) return { headline: sides.unfinished, explanation: null }
   if (sides.expected) return besideExpected(measure, sides, found, labels, mix)
   const { before, after, causes } = found
   const change = after - before
@@ -89,21 +102,63 @@ export function headline(
       value(before) === value(after)
         ? `${name} ${now} ${were} as strong as ${earlier}: ${value(after)} in both`
         : `${name} ${were} level: ${value(after)} ${now}, ${value(before)} ${earlier}`
-    if (causes.length === 0) return `${level}.`
-    return `${level}; ${partsInWords(causes, measure, labels)}${causes.length > 1 ? ', which cancel' : ''}.`
+    return told(level, levelInWords(found, measure, labels), '; ')
   }
   const noun = change > 0 ? 'rise' : 'fall'
   const blend = mixInWords(mix, change, noun, labels)
   const mixed = blend !== ''
-  if (causes.length === 0) {
+  if (!causes.some((cause) => matters(cause, found))) {
     const why = mixed
       ? `${blend}, and no rate stands out of ordinary noise`
-      : spreadInWords(found, sides, { noun, swing: 'swing' })
-    return `${name} came to ${value(after)} ${now}, ${moved(before, after, measure)} from ${value(before)} ${earlier}: ${why}.`
+      : causes.length > 0
+        ? smallInWords(causes, noun)
+        : spreadInWords(found, sides, { noun, swing: 'swing' })
+    return told(
+      `${name} came to ${value(after)} ${now}, ${moved(before, after, measure)} from ${value(before)} ${earlier}`,
+      why,
+    )
   }
   const verb = change > 0 ? 'rose' : 'fell'
   const size = sizeOf(before, after, measure)
-  return `${name} ${verb} by ${size} to ${value(after)} ${now} from ${value(before)} ${earlier}: ${mixed ? `${blend}; ` : ''}${causesInWords(found, measure, noun, labels)}; ${restInWords(found, measure)}.`
+  return told(
+    `${name} ${verb} by ${size} to ${value(after)} ${now} from ${value(before)} ${earlier}`,
+    `${mixed ? `${blend}; ` : ''}${causesInWords(found, measure, noun, labels)}; ${restInWords(found, measure)}`,
+  )
+}
+
+/** Whether a cause is large enough to be named. */
+function matters(cause: Cause, { before, after }: Causes): boolean {
+  return isLevel(before, after)
+    ? Math.abs(effectOf(cause)) >= LEVEL * Math.abs(before)
+    : Math.abs(cause.share ?? 1) >= LEAST_SHARE
+}
+
+/** What a cause did to the whole. */
+const effectOf = ({ kind, after, expected, change }: Cause): number =>
+  kind === undefined ? (after ?? 0) - (expected ?? 0) : (change ?? 0)
+
+/** Whether causes undo each other to half of their sizes or more. */
+function undo(causes: readonly Cause[]): boolean {
+  const effects = causes.map(effectOf)
+  const sum = effects.reduce((all, effect) => all + effect, 0)
+  return Math.abs(sum) < 0.5 * effects.reduce((all, effect) => all + Math.abs(effect), 0)
+}
+
+/** "2 small parts stand out, each with less than 2 % of the fall". */
+function smallInWords(causes: readonly Cause[], noun: string): string {
+  const parts = count(causes.length, 'small part')
+  const what = noun === '' ? `${shareOf(LEVEL)} of the whole` : `${shareOf(LEAST_SHARE)} of the ${noun}`
+  return causes.length === 1
+    ? `${parts} stands out, with less than ${what}`
+    : `${parts} stand out, each with less than ${what}`
+}
+
+/** The causes of a whole that is level. */
+function levelInWords(found: Causes, measure: Measure, labels: (column: string) => string): string {
+  const { causes } = found
+  if (causes.length === 0) return ''
+  if (!causes.some((cause) => matters(cause, found))) return smallInWords(causes, '')
+  return `${partsInWords(found, causes, measure, labels)}${undo(causes) ? ', which cancel' : ''}`
 }
 
 /** What the mix did: the part of the change that came because the shares of segments moved, and the segment that did most of it. */
@@ -134,23 +189,24 @@ function besideExpected(
   found: Causes,
   labels: (column: string) => string,
   mix: Mix | null,
-): string {
+): Told {
   const { before, after, causes } = found
   const change = after - before
   const value = (one: number): string => amount(one, measure, change === 0 ? null : change)
   const when = sides.expected === 'forecast' ? ` ${within(sides.after)}` : ''
   const came = `${opening(measure.label)} came to ${value(after)}${when}`
-  if (isLevel(before, after)) {
-    const parts = causes.length === 0 ? '' : `; ${partsInWords(causes, measure, labels)}`
-    return `${came}, as expected${parts}${causes.length > 1 ? ', which cancel' : ''}.`
-  }
-  const told = `${came}, ${sizeOf(before, after, measure)} ${change > 0 ? 'more' : 'less'} than expected (${value(before)}${sides.usual === undefined ? '' : `, usually ${sides.usual}`})`
-  if (sides.parted === false) return `${told}.`
+  if (isLevel(before, after)) return told(`${came}, as expected`, levelInWords(found, measure, labels), '; ')
+  const what = `${came}, ${sizeOf(before, after, measure)} ${change > 0 ? 'more' : 'less'} than expected (${value(before)}${sides.usual === undefined ? '' : `, usually ${sides.usual}`})`
+  if (sides.parted === false) return told(what, '')
   const blend = mixInWords(mix, change, 'gap', labels)
-  if (causes.length > 0)
-    return `${told}: ${blend === '' ? '' : `${blend}; `}${causesInWords(found, measure, 'gap', labels)}; ${restBesideExpected(found, measure)}.`
-  if (blend !== '') return `${told}: ${blend}, and no rate stands out of ordinary noise.`
-  return `${told}: ${spreadInWords(found, sides, { noun: 'gap', swing: 'gap' })}.`
+  if (causes.some((cause) => matters(cause, found)))
+    return told(
+      what,
+      `${blend === '' ? '' : `${blend}; `}${causesInWords(found, measure, 'gap', labels)}; ${restBesideExpected(found, measure)}`,
+    )
+  if (blend !== '') return told(what, `${blend}, and no rate stands out of ordinary noise`)
+  if (causes.length > 0) return told(what, smallInWords(causes, 'gap'))
+  return told(what, spreadInWords(found, sides, { noun: 'gap', swing: 'gap' }))
 }
 
 /** Why no cause is named: of a few parts without earlier changes one cannot be told from noise, however far it moved. */
@@ -178,11 +234,13 @@ function restBesideExpected({ rest }: Causes, measure: Measure): string {
 }
 
 function partsInWords(
+  found: Causes,
   causes: readonly Cause[],
   measure: Measure,
   labels: (column: string) => string,
 ): string {
-  const shown = causes.slice(0, MOST_NAMED).map((cause) => {
+  const named = causes.slice(0, MOST_NAMED).filter((cause) => matters(cause, found))
+  const shown = named.map((cause) => {
     const change = cause.change ?? 0
     if (cause.kind === 'mix')
       return `${whereInWords(cause, labels)}, whose share ${shareMoved(cause)}, made it ${change > 0 ? 'rise' : 'fall'} by ${changeOf(change, measure)}`
@@ -193,17 +251,19 @@ function partsInWords(
 }
 
 function causesInWords(
-  { causes, cancelling }: Causes,
+  found: Causes,
   measure: Measure,
   noun: string,
   labels: (column: string) => string,
 ): string {
-  if (cancelling) return `${partsInWords(causes, measure, labels)}, which largely cancel`
+  const { causes, cancelling } = found
+  if (cancelling) return `${partsInWords(found, causes, measure, labels)}, which largely cancel`
   const along = causes.filter(({ share }) => (share ?? 0) > 0)
-  const against = causes.filter(({ share }) => (share ?? 0) <= 0)
-  const counter = against.length === 0 ? '' : `against it ${partsInWords(against, measure, labels)}`
-  if (along.length === 0) return counter
-  const shown = along
+  const against = causes.filter((cause) => (cause.share ?? 0) <= 0 && matters(cause, found))
+  const counter = against.length === 0 ? '' : `against it ${partsInWords(found, against, measure, labels)}`
+  const large = along.filter((cause) => matters(cause, found))
+  if (large.length === 0) return counter
+  const shown = large
     .slice(0, MOST_NAMED)
     .map((cause) => `${whereInWords(cause, labels)}, ${movedInWords(cause, measure)}`)
   const more = along.length - shown.length

@@ -61,7 +61,7 @@ export function explain(
   const compared =
     columns.length === 0 ? null : expectAt(inside.leaves, step, { value: point.expected, error }, window)
   if (!compared) {
-    const says = headline(measure, { ...sides, parted: false }, alone(point), labels, null)
+    const says = headline(measure, { ...sides, parted: false }, alone(point), labels, null).headline
     return { says, causes: itself(segment, point, q), explained: null, rest: null }
   }
   const names = columns.map(({ at }) => scanned.rows.names[at]!)
@@ -70,7 +70,7 @@ export function explain(
   const options = { value, by: columns.map(({ name }) => name), depth } as Drivers
   const found = causesOf(table, options, sides, compared.history)
   return {
-    says: headline(measure, sides, found, labels, null),
+    says: headline(measure, sides, found, labels, null).headline,
     causes:
       found.causes.length === 0
         ? itself(segment, point, q)
