@@ -89,7 +89,7 @@ test('begins with the insights, leads on while there are none, and shows a viewe
     .getByRole('navigation', { name: 'Sections' })
     .getByRole('link')
     .allInnerTexts()
-  assert.deepEqual(sections, ['Insights', 'Templates', 'Schedules', 'Subscriptions', 'API'])
+  assert.deepEqual(sections, ['Insights', 'Templates', 'Metrics', 'Schedules', 'Subscriptions', 'API'])
   assert.deepEqual(viewer.complaints, [])
   await viewer.context.close()
   assertSilent()
@@ -280,6 +280,36 @@ test('writes a template: faults with line and column while typing, a preview on 
   await link(page, 'Run').click()
   await button(page, 'Run').click()
   await page.getByRole('heading', { name: 'Penguins by species' }).waitFor()
+  assertSilent()
+})
+
+test('defines a metric: faults while typing, saved, found, and its review filled in', async () => {
+  const { page } = watched
+  await page.goto('/metric/new')
+  const editor = page.locator('.cm-content')
+  await editor.waitFor()
+  await page.getByText('No faults found').waitFor()
+  await assertAccessible(page, 'metric editor')
+  await editor.click()
+  await page.keyboard.press('Control+End')
+  await page.keyboard.type('where: birth = 1')
+  await button(page, 'Line 8, column 1').waitFor()
+  await page.getByText('Did you mean "births"').first().waitFor()
+  for (const _ of 'birth = 1') await page.keyboard.press('Backspace')
+  await page.keyboard.type('births > 0')
+  await page.getByText('No faults found').waitFor()
+  await button(page, 'Save births_by_day').click()
+  await page.waitForURL(/\/metric\/births_by_day$/)
+  await page.getByText('not_null: births').first().waitFor()
+  await assertAccessible(page, 'metric')
+  await link(page, 'Metrics').first().click()
+  await page.getByLabel('Search').fill('children born')
+  await page.waitForURL(/q=children/)
+  await page.getByRole('row', { name: /births_by_day/ }).waitFor()
+  await link(page, 'Births').click()
+  await link(page, 'Review it').click()
+  assert.equal(await page.getByRole('checkbox', { name: 'births_by_day' }).isChecked(), true)
+  assert.equal(await page.getByRole('checkbox', { name: 'late_flights' }).isChecked(), false)
   assertSilent()
 })
 
@@ -499,6 +529,8 @@ test('is accessible on every page, light and dark, and no page is wider than a p
     '/templates/flight-delays',
     '/templates/flight-delays?tab=source',
     '/templates/new',
+    '/metric',
+    '/metric/flights',
     '/jobs',
     `/jobs/${job.assignment_id}`,
     `/insights/${job.insight_id}`,

@@ -73,6 +73,8 @@ test("an agent's token is judged as every other: none, one that only reads, one 
   const refused = await agent.callTool({ name: 'penguins', arguments: {} })
   assert.equal(refused.isError, true)
   assert.match(textOf(refused), /analyst/)
+  const metrics = textOf(await agent.callTool({ name: 'assay_metrics', arguments: { q: 'late' } }))
+  assert.match(metrics, /^- late_flights: the share of late flights; .*; by origin$/)
   assert.match(textOf(await agent.callTool({ name: 'assay_jobs', arguments: {} })), /penguins, completed/)
   await agent.close()
 

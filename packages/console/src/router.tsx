@@ -101,9 +101,10 @@ const newTemplate = createRoute({
 const template = createRoute({
   getParentRoute: () => shell,
   path: '/templates/$template_id',
-  validateSearch: (search: Search): { tab?: TemplateTab; job?: string } => ({
+  validateSearch: (search: Search): { tab?: TemplateTab; job?: string; metric?: string } => ({
     tab: oneOf(search.tab, TEMPLATE_TABS),
     job: text(search.job),
+    metric: text(search.metric),
   }),
   component: lazyRouteComponent(() => import('./pages/template.tsx'), 'TemplatePage'),
 })
@@ -111,6 +112,29 @@ const editTemplate = createRoute({
   getParentRoute: () => shell,
   path: '/templates/$template_id/edit',
   component: lazyRouteComponent(() => import('./pages/editor.tsx'), 'EditTemplatePage'),
+})
+
+const metrics = createRoute({
+  getParentRoute: () => shell,
+  path: '/metric',
+  validateSearch: (search: Search): { q?: string } => ({ q: text(search.q) }),
+  component: lazyRouteComponent(() => import('./pages/metrics/metrics.tsx'), 'MetricsPage'),
+})
+const newMetric = createRoute({
+  getParentRoute: () => shell,
+  path: '/metric/new',
+  validateSearch: (search: Search): { from?: string } => ({ from: text(search.from) }),
+  component: lazyRouteComponent(() => import('./pages/metrics/editor.tsx'), 'NewMetricPage'),
+})
+const metric = createRoute({
+  getParentRoute: () => shell,
+  path: '/metric/$metric_id',
+  component: lazyRouteComponent(() => import('./pages/metrics/metric.tsx'), 'MetricPage'),
+})
+const editMetric = createRoute({
+  getParentRoute: () => shell,
+  path: '/metric/$metric_id/edit',
+  component: lazyRouteComponent(() => import('./pages/metrics/editor.tsx'), 'EditMetricPage'),
 })
 
 const jobs = createRoute({
@@ -297,6 +321,10 @@ const routeTree = root.addChildren([
     newTemplate,
     template,
     editTemplate,
+    metrics,
+    newMetric,
+    metric,
+    editMetric,
     jobs,
     job,
     insights,

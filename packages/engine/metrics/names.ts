@@ -28,12 +28,21 @@ export function metricNameIn(definition: string): string | null {
   return name === undefined || name.startsWith('$') ? null : name
 }
 
-/** The metrics that the fences of a text name; `any` where a variable names them. */
-export function usedMetrics(text: string): string[] | 'any' {
+/** What the fences of a text name: metrics, or `$NAME` of variables. */
+function namedIn(text: string): string[] {
   if (!/^ {0,3}(?:`{3}|~{3})[`~]*[ \t]*metric[ \t]/m.test(text)) return []
-  const { fences } = splitTemplate(text)
-  const found = fences.flatMap(({ kind, text: options }) =>
+  return splitTemplate(text).fences.flatMap(({ kind, text: options }) =>
     kind === 'metric' ? (NAMED.exec(options)?.[1] ?? []) : [],
   )
+}
+
+/** The metrics that the fences of a text name; `any` where a variable names them. */
+export function usedMetrics(text: string): string[] | 'any' {
+  const found = namedIn(text)
   return found.some((name) => name.startsWith('$')) ? 'any' : [...new Set(found)]
+}
+
+/** The variables that name metrics. */
+export function metricVariables(text: string): string[] {
+  return namedIn(text).flatMap((name) => (name.startsWith('$') ? [name.slice(1)] : []))
 }

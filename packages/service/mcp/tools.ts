@@ -1,6 +1,6 @@
 /**
- * The tools of agents. Each template is a tool: its input is the variables, its result the insight as Markdown. Four more tools,
- * named assay_..., list jobs, read results and templates, and cancel jobs. A tool is a client of the HTTP API with the caller's
+ * The tools of agents. Each template is a tool: its input is the variables, its result the insight as Markdown. Five more tools,
+ * named assay_..., list jobs and metrics, read results and templates, and cancel jobs. A tool is a client of the HTTP API with the caller's
  * token, so scopes, limits and audit records apply as for every client.
  */
 
@@ -78,6 +78,13 @@ const FIXED: readonly Tool[] = [
     { template_id: { type: 'string' } },
     ['template_id'],
   ),
+  fixed(
+    'assay_metrics',
+    'List metrics',
+    'What can be reviewed by name, such as by the template brief: what each metric counts, its unit, target, dimensions and tests.',
+    { q: { type: 'string', maxLength: 200, description: 'Only those that hold these words' } },
+    [],
+  ),
 ]
 
 /** The tool of a template. Its sources may lie elsewhere, and what they hold was written by others. */
@@ -107,6 +114,7 @@ export async function callTool(client: Client, name: string, call: ToolCall): Pr
     const given = call.arguments
     const id = textOf(given.assignment_id)
     if (name === 'assay_jobs') return await listJobs(client, given)
+    if (name === 'assay_metrics') return await listMetrics(client, textOf(given.q))
     if (name === 'assay_result') return await ended(client, id, call)
     if (name === 'assay_cancel') return jobText(await client.jobs.cancel(id))
     if (name === 'assay_template')
@@ -133,6 +141,26 @@ async function listJobs(client: Client, given: Record<string, unknown>): Promise
   return {
     content: [text(lines.join('\n') || 'There are no such jobs.')],
     structuredContent: { jobs: items },
+  }
+}
+
+const METRICS_MOST = 200
+
+async function listMetrics(client: Client, q: string): Promise<CallToolResult> {
+  const { items, next_cursor } = await client.metrics.list({ q, limit: METRICS_MOST })
+  const lines = items.map(({ metric_id, label, description, unit, dimensions }) =>
+    [
+      `- ${metric_id}: ${label}${unit === null ? '' : ` in ${unit}`}`,
+      description ?? '',
+      dimensions.length === 0 ? '' : `by ${dimensions.join(', ')}`,
+    ]
+      .filter(Boolean)
+      .join('; '),
+  )
+  if (next_cursor !== null) lines.push('There are more: ask with words in q.')
+  return {
+    content: [text(lines.join('\n') || 'There are no such metrics.')],
+    structuredContent: { metrics: items },
   }
 }
 

@@ -1,10 +1,10 @@
 /** The template editor: checks while you type, previews on the data, saves. The text outlives an expired session. */
 
-import type { Fault as TemplateFault, VariableView } from '@assay/model/template'
+import type { VariableView } from '@assay/model/template'
 import type { EditorView } from '@codemirror/view'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
+import { useRef } from 'react'
 import { api, faultsOf } from '../api.ts'
 import { useDraft } from '../drafts/draft.ts'
 import type { Insight } from '../insights.ts'
@@ -17,9 +17,9 @@ import { VariableField } from '../parts/jobs/variable-field.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
 import { goToLine } from '../parts/text/code-mirror.ts'
 import { Editor } from '../parts/text/editor.tsx'
+import { FaultList, useSettled } from '../parts/text/fault-list.tsx'
 import { firstValues, sentValues, textOf, type Values } from '../values.ts'
 
-const CHECK_AFTER_MS = 500
 const NONE: readonly never[] = []
 
 const START = `---
@@ -47,11 +47,7 @@ group by kind order by kind
 
 /** The faults of the text once it has not changed for half a second. */
 function useChecked(source: string) {
-  const [settled, setSettled] = useState(source)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(source), CHECK_AFTER_MS)
-    return () => clearTimeout(timer)
-  }, [source])
+  const settled = useSettled(source)
   return useQuery({
     queryKey: ['check', settled],
     queryFn: () => api().templates.check(settled),
@@ -60,31 +56,6 @@ function useChecked(source: string) {
     gcTime: 60_000,
     placeholderData: (previous) => previous,
   })
-}
-
-function Faults(props: {
-  faults: readonly TemplateFault[]
-  onGo(fault: TemplateFault): void
-  pending: boolean
-}) {
-  const { faults, onGo, pending } = props
-  return (
-    <div role="status">
-      <p className="small">
-        {pending ? 'Checking…' : faults.length === 0 ? '✓ No faults found.' : `${faults.length} to look at:`}
-      </p>
-      <ul className="faults">
-        {faults.map((fault) => (
-          <li key={`${fault.line}:${fault.column}:${fault.message}`}>
-            <button type="button" className="button quiet small" onClick={() => onGo(fault)}>
-              Line {fault.line}, column {fault.column}
-            </button>{' '}
-            {fault.severity}: {fault.message} {fault.remedy}
-          </li>
-        ))}
-      </ul>
-    </div>
-  )
 }
 
 function usePreview() {
@@ -229,7 +200,7 @@ function Desk({ name, first, fixed }: { name: string; first: Draft; fixed: boole
             onChange={(source) => change({ ...draft, source })}
           />
           {checked.isError && <Fault error={checked.error} />}
-          <Faults
+          <FaultList
             faults={faults}
             pending={checked.isFetching}
             onGo={({ line, column }) => view.current && goToLine(view.current, line, column)}

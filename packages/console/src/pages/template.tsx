@@ -141,7 +141,7 @@ function useEarlier(assignment_id: string | undefined) {
 
 export function TemplatePage() {
   const { template_id } = useParams({ from: '/shell/templates/$template_id' })
-  const { tab: asked = 'run', job } = useSearch({ from: '/shell/templates/$template_id' })
+  const { tab: asked = 'run', job, metric } = useSearch({ from: '/shell/templates/$template_id' })
   const tabs: readonly Tab[] = useMay('analyst') ? ['run', 'many', 'source'] : ['run', 'source']
   const tab = tabs.includes(asked) ? asked : 'run'
   const query = useQuery({
@@ -172,7 +172,12 @@ export function TemplatePage() {
               </Suspense>
             ) : (
               !waits && (
-                <RunForm key={`${template.version}${job}`} template={template} earlier={earlier.data} />
+                <RunForm
+                  key={`${template.version}${job}${metric}`}
+                  template={template}
+                  earlier={earlier.data}
+                  metric={metric}
+                />
               )
             )}
           </>

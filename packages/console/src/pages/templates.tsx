@@ -8,6 +8,9 @@ import { api, useMay } from '../api.ts'
 import { TextField } from '../parts/field.tsx'
 import { Empty, Loaded, Page } from '../parts/page.tsx'
 
+/** It takes any metrics and no SQL. */
+const FIRST = 'brief'
+
 function speaksOf(view: TemplateView, words: string): boolean {
   const text = [view.template_id, view.title, view.description ?? '', ...view.tags].join(' ').toLowerCase()
   return words
@@ -59,9 +62,9 @@ function Gallery({ views }: { views: TemplateView[] }) {
   const [words, setWords] = useState(q)
   const shown = useDeferredValue(words)
   const tags = [...new Set(views.flatMap((view) => view.tags))].toSorted()
-  const found = views.filter(
-    (view) => speaksOf(view, shown) && (tag === undefined || view.tags.includes(tag)),
-  )
+  const found = views
+    .filter((view) => speaksOf(view, shown) && (tag === undefined || view.tags.includes(tag)))
+    .toSorted((a, b) => Number(b.template_id === FIRST) - Number(a.template_id === FIRST))
   const search = (text: string): void => {
     setWords(text)
     void navigate({ search: (old) => ({ ...old, q: text || undefined }), replace: true })

@@ -42,6 +42,7 @@ function UserMenu() {
 const SECTIONS: readonly { to: LinkProps['to']; name: string; takes: Scope }[] = [
   { to: '/insights', name: 'Insights', takes: 'viewer' },
   { to: '/templates', name: 'Templates', takes: 'viewer' },
+  { to: '/metric', name: 'Metrics', takes: 'viewer' },
   { to: '/jobs', name: 'Jobs', takes: 'analyst' },
   { to: '/schedules', name: 'Schedules', takes: 'viewer' },
   { to: '/files', name: 'Files', takes: 'analyst' },

@@ -140,6 +140,8 @@ test('keeps jobs on the definitions that they were created with', async (t) => {
     const answer = await ask('PUT', `${TEMPLATES}/${id}`, { body, type: MARKDOWN })
     assert.equal(answer.status, 201, answer.text)
   }
+  const choices = await ask('GET', `${TEMPLATES}/review/choices?variable=metrics`)
+  assert.deepEqual(choices.json().choices, ['revenue', 'revenues'])
   const create = async (template_id: string): Promise<[string, Record<string, string>]> => {
     const made = await ask('POST', '/v1alpha/jobs', { body: { payload: { type: 'template', template_id } } })
     assert.equal(made.status, 200, made.text)

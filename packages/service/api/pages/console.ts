@@ -73,6 +73,7 @@ const replies = {
 export const SECTIONS = [
   'sign-in',
   'templates',
+  'metric',
   'jobs',
   'insights',
   'schedules',

@@ -1,5 +1,6 @@
 /** Operations on templates: list, read, put, delete, check, preview, and the possible values of a variable. */
 
+import { metricNames, metricVariables } from '@assay/engine/metrics/names'
 import type { Description } from '@assay/engine/run/protocol'
 import { AppError, notFound } from '@assay/model/errors'
 import { READ_CHART_FORMS } from '@assay/model/insight'
@@ -228,7 +229,7 @@ export const listChoices = operation({
   tag: 'Templates',
   summary: 'List the possible values of a variable',
   description:
-    'Lists the values of an `enum`, both values of a boolean, the columns of the source of a column variable, and the data files of a file variable.',
+    'Lists the values of an `enum`, both values of a boolean, the columns of the source of a column variable, the data files of a file variable, and the metrics where a `metric` fence names the variable.',
   scope: 'viewer',
   params: TemplatePath,
   query: Type.Object({ variable: Type.String({ minLength: 1, maxLength: 200 }) }),
@@ -247,6 +248,8 @@ export const listChoices = operation({
     if (!variable) throw invalid([{ path: 'variable', message: 'is not a variable of the template' }])
     if (variable.enum) return { choices: variable.enum }
     if (variable.type === 'boolean') return { choices: [true, false] }
+    if (metricVariables(source.source).includes(variable.name))
+      return { choices: metricNames(source.partials) }
     const kind = variable.type === 'list' ? variable.items : variable.type
     if (kind !== 'column' && kind !== 'file') return { choices: [] }
     const { workspace_id } = principal

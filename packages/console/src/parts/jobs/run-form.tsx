@@ -46,12 +46,20 @@ function useRun(template: TemplateView, onCreated: () => void) {
   })
 }
 
-export function RunForm({ template, earlier }: { template: TemplateView; earlier: JobView | undefined }) {
+interface RunFormProps {
+  template: TemplateView
+  earlier: JobView | undefined
+  /** What is reviewed, for a template with the variables `metrics` and `period`. */
+  metric?: string | undefined
+}
+
+export function RunForm({ template, earlier, metric }: RunFormProps) {
   const { template_id, variables, version } = template
   const form = useRef<HTMLFormElement>(null)
-  const name = `run.${template_id}.${version}.${earlier?.assignment_id ?? ''}`
+  const name = `run.${template_id}.${version}.${earlier?.assignment_id ?? metric ?? ''}`
+  const asked = metric === undefined ? undefined : { metrics: [metric], period: 'last_week' }
   const [draft, change, forget] = useDraft<Draft>(name, () => ({
-    values: firstValues(variables, earlier?.template_vars),
+    values: firstValues(variables, earlier?.template_vars ?? asked),
     ...FIRST_JOB,
     presence_name: earlier?.presence_name ?? '',
     metadata: metadataRows(earlier?.metadata),

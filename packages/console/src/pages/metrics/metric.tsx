@@ -1,0 +1,122 @@
+/** One metric: what it counts, its definition, and the way to its review. */
+import type { MetricView } from '@assay/client'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { lazy, Suspense, useState } from 'react'
+import { api, useMay } from '../../api.ts'
+import { Confirm } from '../../parts/dialog.tsx'
+import { FactList } from '../../parts/lists/fact-list.tsx'
+import { Loaded, Page } from '../../parts/page.tsx'
+import { targetText } from './words.ts'
+
+const SourceView = lazy(() =>
+  import('../../parts/text/editor.tsx').then(({ SourceView }) => ({ default: SourceView })),
+)
+
+const ORIGINS = {
+  shipped: 'Ships with Assay: read-only',
+  folder: 'From a folder of the service: read-only',
+  workspace: 'Of this workspace',
+} as const
+
+function factsOf(metric: MetricView): [string, string][] {
+  const facts: [string, string][] = [
+    ['Unit', metric.unit ?? ''],
+    ['Better', metric.good === 'none' ? '' : metric.good],
+    ['Steps', `${metric.grain}, ${metric.zone}`],
+    ['Target', targetText(metric)],
+    ['Dimensions', metric.dimensions.join(', ')],
+    ['Tests', metric.tests.join('; ')],
+    ['Events', metric.events.map(({ date, label }) => `${date} ${label}`).join('; ')],
+    ['Connection', metric.connections.join(', ')],
+    ['Version', metric.version],
+    ['From', ORIGINS[metric.origin]],
+  ]
+  return facts.filter(([, value]) => value !== '')
+}
+
+function Delete({ metric_id }: { metric_id: string }) {
+  const [asking, setAsking] = useState(false)
+  const navigate = useNavigate()
+  const cache = useQueryClient()
+  const remove = useMutation({
+    mutationFn: () => api().metrics.delete(metric_id),
+    onSuccess: async () => {
+      await cache.invalidateQueries({ queryKey: ['metrics'] })
+      await navigate({ to: '/metric', search: {} })
+    },
+  })
+  return (
+    <>
+      <button type="button" className="button quiet" onClick={() => setAsking(true)}>
+        Delete
+      </button>
+      <Confirm
+        title={`Delete ${metric_id}?`}
+        description="Jobs that were created with it stay. Templates that name it create no job until it is there again."
+        action="Delete the metric"
+        open={asking}
+        request={remove}
+        onClose={() => setAsking(false)}
+        onConfirm={() => remove.mutate()}
+      />
+    </>
+  )
+}
+
+function Actions({ metric: { metric_id, origin } }: { metric: MetricView }) {
+  const admin = useMay('admin')
+  return (
+    <>
+      <Link
+        className="button primary"
+        to="/templates/$template_id"
+        params={{ template_id: 'brief' }}
+        search={{ metric: metric_id }}
+      >
+        Review it
+      </Link>
+      {admin && origin === 'workspace' && (
+        <>
+          <Link className="button" to="/metric/$metric_id/edit" params={{ metric_id }}>
+            Edit
+          </Link>
+          <Delete metric_id={metric_id} />
+        </>
+      )}
+      {admin && origin !== 'workspace' && (
+        <Link className="button" to="/metric/new" search={{ from: metric_id }}>
+          Copy and edit
+        </Link>
+      )}
+    </>
+  )
+}
+
+export function MetricPage() {
+  const { metric_id } = useParams({ from: '/shell/metric/$metric_id' })
+  const query = useQuery({
+    queryKey: ['metrics', 'one', metric_id],
+    queryFn: () => api().metrics.get(metric_id),
+  })
+  return (
+    <Page
+      title={query.data?.label ?? metric_id}
+      trail={<Link to="/metric">Metrics</Link>}
+      lead={<p>{query.data?.description}</p>}
+      actions={query.data && <Actions metric={query.data} />}
+    >
+      <Loaded query={query}>
+        {(metric) => (
+          <>
+            <FactList noun="Metric" id={metric.metric_id} rows={factsOf(metric)} />
+            <h2>Definition</h2>
+            <Suspense fallback={<p className="waiting">Loading…</p>}>
+              <SourceView source={metric.source} label={`Definition of ${metric_id}`} />
+            </Suspense>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
