@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Pool } from '@assay/engine/run/pool'
-import { type Drafted, draftFrom, lookingAt } from '../packages/engine/drafting/draft.ts'
+import { type Drafted, draftFrom, fileToDraft, lookingAt } from '../packages/engine/drafting/draft.ts'
 import { metricPartial } from '../packages/engine/metrics/names.ts'
 import { parseTemplate } from '../packages/engine/reading/parse.ts'
 import { templateVersion } from '../packages/engine/reading/partials.ts'
@@ -46,12 +46,18 @@ async function judge(pool: Pool, table: string, text: string): Promise<Judged> {
   const at = { ...roots, sample }
   const file = `sample/${table}`
   const look = await pool.run(
-    { kind: 'run', template: lookingAt(file, {}), variables: {}, started_at: STARTED_AT, roots: at },
+    {
+      kind: 'run',
+      template: lookingAt(fileToDraft(file, {})),
+      variables: {},
+      started_at: STARTED_AT,
+      roots: at,
+    },
     { workspace_id: 'drafts' },
   )
   if (look.status !== 'done') throw new Error(`${table}: ${JSON.stringify(look)}`)
-  const drafted = draftFrom(look.findings, file, {})
-  const alone = draftFrom(look.findings, file, {}, true).template
+  const drafted = draftFrom(look.findings, fileToDraft(file, {}))
+  const alone = draftFrom(look.findings, fileToDraft(file, {}), true).template
   const labels = labelsOf(text)
   const wrong = drafted.decisions.flatMap(({ column, role, sure }) => {
     const label = labels.get(column) ?? 'nothing'

@@ -38,8 +38,16 @@ test('a draft has at most 60 lines, however much it asks and assumes', () => {
   assert.ok(decisions.filter(({ sure }) => !sure).length > 20)
   const keys = Object.fromEntries(names.map((name) => [name, { missing: ['x', 'y'], decimal: ',' }]))
   for (const alone of [true, false]) {
-    const dialect = { dates: 'dmy', columns: keys }
-    const { template } = writeDraft({ file: 'a.csv', dialect, alone, rows: 800, columns, decisions })
+    const source = { file: 'a.csv', dates: 'dmy', columns: keys }
+    const { template } = writeDraft({
+      called: 'a.csv',
+      source,
+      rowSource: source,
+      alone,
+      rows: 800,
+      columns,
+      decisions,
+    })
     const lines = template.split('\n').length - 1
     assert.ok(lines > 50 && lines <= 60, `${lines} lines`)
     assert.match(template, /of: parts[\s\S]*title: "amount"/)

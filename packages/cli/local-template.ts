@@ -9,6 +9,7 @@ import type { Roots } from '@assay/engine/run/protocol'
 import type { TemplateSource } from '@assay/model/template'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { type Config, ConfigError } from '@assay/service/config/config'
+import type { ConnectionRegistry } from '@assay/service/connections/connection-registry'
 import { readText } from './commands/local/text-file.ts'
 import { EXIT, ExitError } from './exit.ts'
 
@@ -83,20 +84,25 @@ export async function localRoots(config: Config): Promise<Roots> {
   return { sample: sampleFiles(), data: config.data, ...own }
 }
 
-/** The connections of the file that ASSAY_CONNECTIONS names, for a template on this machine. Throws ConfigError. */
-export async function localConnections(
-  config: Config,
-  environment: NodeJS.ProcessEnv,
-  template: TemplateSource,
-): Promise<ConnectionAccess> {
+/** The connections of the file that ASSAY_CONNECTIONS names. Throws ConfigError. */
+export async function localBook(config: Config, environment: NodeJS.ProcessEnv): Promise<ConnectionRegistry> {
   const { openConnections } = await import('@assay/service/connections/connection-registry')
   const { SettingsFault } = await import('@assay/service/connections/settings-file')
   const { connections: file, connectionTargets: targets } = config
-  const book = await openConnections({ store: null, secrets: null, file, targets, environment }).catch(
+  return openConnections({ store: null, secrets: null, file, targets, environment }).catch(
     (error: unknown) => {
       if (!(error instanceof SettingsFault)) throw error
       throw new ConfigError(`ASSAY_CONNECTIONS: ${error.message}`, { cause: error })
     },
   )
+}
+
+/** Those that a template on this machine names. Throws ConfigError. */
+export async function localConnections(
+  config: Config,
+  environment: NodeJS.ProcessEnv,
+  template: TemplateSource,
+): Promise<ConnectionAccess> {
+  const book = await localBook(config, environment)
   return book.accessFor({ workspace_id: DEFAULT_WORKSPACE, names: async () => connectionsOf(template) })
 }

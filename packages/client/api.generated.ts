@@ -346,7 +346,11 @@ export type CreateConnectionRequest = {
 
 export type CreateDraftRequest = {
   /** The table as a template names it: `uploads/PATH`, `sample/NAME`, or a path below the data folder */
-  file: string
+  file?: string | undefined
+  /** In place of `file`, for an admin: a database */
+  connection?: string | undefined
+  /** Its table, such as `orders` or `sales.orders`, judged by its first 10,000 rows */
+  table?: string | undefined
   /** Lines of the source that say how the file is read, such as `dates: dmy` or `columns: { due: { dates: mdy } }`; they settle questions */
   dialect?: string[] | undefined
 }
@@ -543,7 +547,7 @@ export type DeliveryWithAttempts = {
 export type Draft = {
   /** An id for the template, made of the name of the file */
   name: string
-  /** The Markdown of a template of at most 60 lines, which can be previewed and put as it is */
+  /** The Markdown of a template of at most 60 lines. Over a file it can be previewed and put as it is; over a table put its metrics first */
   source: string
   /** Definitions for a folder of templates; none where the table has no dates */
   metrics: {

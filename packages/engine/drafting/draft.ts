@@ -2,6 +2,7 @@
 import type { Cell, Findings } from '@assay/model/insight'
 import type { TemplateSource } from '@assay/model/template'
 import { parse, stringify } from 'yaml'
+import { dialectOf } from '../metrics/print.ts'
 import { dialectProperties } from '../reading/dialect-schema.ts'
 import { templateVersion } from '../reading/partials.ts'
 import { type Decision, type DraftColumn, rolesOf } from './roles.ts'
@@ -43,9 +44,49 @@ export function readLines(lines: readonly string[]): Record<string, unknown> | n
   return found
 }
 
-/** The template that looks at the table. `dialect`: further keys of the source, such as `dates: dmy`. */
-export function lookingAt(file: string, dialect: Record<string, unknown>): TemplateSource {
-  const front = stringify({ sources: { data: { file, ...dialect } }, lineage: 'none' }, { lineWidth: 0 })
+/** What is drafted from. */
+export interface Draftable {
+  /** As people call it. */
+  called: string
+  source: object
+  rowSource: object
+  /** The source that is looked at. */
+  looked: object
+  /** The most rows that are looked at; null: all. */
+  sample: number | null
+}
+
+/** A file as a template names it. `dialect`: further keys of the source, such as `dates: dmy`. */
+export function fileToDraft(file: string, dialect: Record<string, unknown>): Draftable {
+  const source = { file, ...dialect }
+  return { called: file, source, rowSource: source, looked: source, sample: null }
+}
+
+/** Rows of a table that are looked at. */
+const SAMPLE = 10_000
+
+/** A table of a connection. `kind`: of its database. */
+export function tableToDraft(connection: string, kind: string, table: string): Draftable {
+  const { identifier } = dialectOf(kind)
+  const query = `select * from ${table.split('.').map(identifier).join('.')}`
+  return {
+    called: table.split('.').at(-1)!,
+    source: { connection, table },
+    rowSource: { connection, query },
+    looked: { connection, query: `${query} limit ${SAMPLE}` },
+    sample: SAMPLE,
+  }
+}
+
+/** A name such as `shop.sales.orders`: a connection, then a table; null where it is none. */
+export function connectedTable(name: string): { connection: string; table: string } | null {
+  const [, connection, table] = /^([A-Za-z][\w-]*)\.([^./\\{}\s]+(?:\.[^./\\{}\s]+)?)$/.exec(name) ?? []
+  return connection === undefined || table === undefined ? null : { connection, table }
+}
+
+/** The template that looks at the table. */
+export function lookingAt({ looked }: Draftable): TemplateSource {
+  const front = stringify({ sources: { data: looked }, lineage: 'none' }, { lineWidth: 0 })
   const source = `---\n${front}---\n\n\`\`\`analysis columns\nmethod: profile\nof: data\n\`\`\`\n\n# Columns\n\n{{ columns.summary }}\n`
   return { template_id: 'draft', version: templateVersion(source, {}), source, partials: {} }
 }
@@ -61,12 +102,7 @@ interface ProfiledColumn {
 }
 
 /** `found`: of the run of `lookingAt`. `alone`: the template reads no metrics, so that it runs where there are none. */
-export function draftFrom(
-  found: Findings,
-  file: string,
-  dialect: Record<string, unknown>,
-  alone = false,
-): Drafted {
+export function draftFrom(found: Findings, table: Draftable, alone = false): Drafted {
   const profile = found.analyses.columns!
   const doubts = new Map(
     (found.lineage.sources[0]?.dialect?.columns ?? []).flatMap(({ name, doubt }) =>
@@ -82,5 +118,11 @@ export function draftFrom(
   })
   const rows = profile.n
   const decisions = rolesOf(columns, rows)
-  return { ...writeDraft({ file, dialect, alone, rows, columns, decisions }), rows, decisions }
+  const { called, source, rowSource, sample } = table
+  const assumed =
+    sample !== null && rows >= sample
+      ? [`The first ${sample.toLocaleString('en')} rows stand for all of the table.`]
+      : []
+  const given = { called, source, rowSource, assumed, alone, rows, columns, decisions }
+  return { ...writeDraft(given), rows, decisions }
 }

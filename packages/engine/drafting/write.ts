@@ -10,10 +10,14 @@ import { overMetrics, overSource, withoutDates } from './template.ts'
 import { comment, MEANS, type Measured, quoted } from './words.ts'
 
 export interface DraftTable {
-  /** As a template names it. */
-  file: string
-  /** Further keys of the source, such as `dates: dmy`. */
-  dialect: Record<string, unknown>
+  /** As people call it: a path, or the name of a table. */
+  called: string
+  /** The source of a metric: a file with its keys, or a table of a connection. */
+  source: object
+  /** The source of a template that reads the rows themselves. */
+  rowSource: object
+  /** What is taken for granted of the table as a whole. */
+  assumed?: string[]
   /** Whether the template reads the table itself and no metrics. */
   alone: boolean
   rows: number
@@ -48,17 +52,16 @@ function nameOf(text: string): string {
 }
 
 export function writeDraft(table: DraftTable): Draft {
-  const name = nameOf(table.file)
+  const name = nameOf(table.called)
   const of = (role: Role): string[] =>
     table.decisions.filter((one) => one.role === role).map(({ column }) => column)
   const dated = of('time').find((column) => typeOf(table, column) !== 'integer')
   const dimensions = of('dimension').slice(0, MOST_DIMENSIONS)
   const measures = of('measure')
-  const assumed = assumedOf(table, dated ?? null)
+  const assumed = [...(table.assumed ?? []), ...assumedOf(table, dated ?? null)]
   const questions = table.decisions.flatMap(({ question }) => question ?? [])
   const notes = notesOf(assumed, questions)
-  const source = sourceOf(table)
-  const parts = { source, name, dimensions, notes }
+  const parts = { source: table.rowSource, name, dimensions, notes }
   if (dated === undefined) {
     const template = withoutDates({ ...parts, measures, years: of('time')[0] ?? null })
     return { metrics: {}, name, template, assumptions: assumed, questions }
@@ -71,7 +74,7 @@ export function writeDraft(table: DraftTable): Draft {
       `${[wayOf(one), ...notes].map(comment).join('')}${stringify({
         metric: one.id,
         label: one.label,
-        source,
+        source: table.source,
         time: { column: dated, grain },
         value: one.value,
         ...(dimensions.length > 0 ? { dimensions } : {}),
@@ -91,8 +94,6 @@ export function writeDraft(table: DraftTable): Draft {
 
 const typeOf = ({ columns }: DraftTable, name: string): string =>
   columns.find((column) => column.name === name)!.type
-
-const sourceOf = ({ file, dialect }: DraftTable): object => ({ file, ...dialect })
 
 function measuredOf(name: string, measures: readonly string[]): Measured[] {
   const seen = new Set<string>()

@@ -51,6 +51,8 @@ export interface ConnectionRegistry {
   targets(workspace_id: string): readonly string[]
   /** The connections of the settings file. */
   listFile(workspace_id: string): ConnectionView[]
+  /** The kind of a connection; null: there is none. */
+  kindOf(workspace_id: string, name: string): Promise<string | null>
   /** A connection with its secrets opened. Null: there is none. Throws SettingsFault or SecretError if a secret cannot be opened. */
   open(workspace_id: string, name: string): Promise<OpenConnection | null>
   accessFor(to: AccessOptions): ConnectionAccess
@@ -85,6 +87,10 @@ export async function openConnections(options: RegistryOptions): Promise<Connect
     readOnly: fromFile !== null,
     targets: (workspace_id) => targetsFor(options, workspace_id),
     listFile: (workspace_id) => inFile(workspace_id).map(fileView),
+    async kindOf(workspace_id, name) {
+      if (fromFile !== null) return inFile(workspace_id).find((one) => one.name === name)?.kind ?? null
+      return (await options.store?.getConnection({ workspace_id, name }))?.kind ?? null
+    },
     open,
     accessFor: (to) => accessFor(to, open, queries, fromFile === null && options.store === null),
   }

@@ -2,7 +2,10 @@
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import type { Draftable } from '@assay/engine/drafting/draft'
 import { systemClock } from '@assay/model/clock'
+import { KINDS } from '@assay/model/connection-kinds'
+import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { type Config, resolveConfig } from '@assay/service/config/config'
 import type { Call, Command } from '../../command.ts'
 import { EXIT, ExitError, UsageError } from '../../exit.ts'
@@ -18,36 +21,67 @@ export function tableOf(file: string, config: Config): { name: string; data: str
   return { name: path.basename(file), data: path.resolve(path.dirname(file)) }
 }
 
-async function draft(call: Call, config: Config, table: ReturnType<typeof tableOf>) {
-  const { createLog } = await import('@assay/service/runtime/log')
-  const { withPool } = await import('../../local-pool.ts')
-  const { localRoots } = await import('../../local-template.ts')
-  const { draftFrom, lookingAt, readKeys } = await import('@assay/engine/drafting/draft')
+interface Wanted {
+  table: Draftable
+  data: string | null
+}
+
+/** A file, or `CONNECTION.TABLE` where there is no such file. */
+async function wantedOf(call: Call, config: Config): Promise<Wanted> {
+  const { connectedTable, fileToDraft, readKeys, tableToDraft } = await import('@assay/engine/drafting/draft')
+  const [operand] = call.operands as [string]
   const given = call.text('source') ?? ''
   const dialect = readKeys(given)
   if (dialect === null)
     throw new UsageError(
       `--source takes keys of a source, such as "dates: dmy", not ${JSON.stringify(given)}.`,
     )
-  const roots = { ...(await localRoots(config)), data: table.data }
+  const named = connectedTable(operand)
+  if (named === null || operand.startsWith('sample/') || existsSync(operand) || config.connections === null) {
+    const { name, data } = tableOf(operand, config)
+    return { table: fileToDraft(name, dialect), data }
+  }
+  const { localBook } = await import('../../local-template.ts')
+  const book = await localBook(config, call.environment)
+  const kind = await book.kindOf(DEFAULT_WORKSPACE, named.connection)
+  if (kind === null)
+    throw new ExitError(
+      EXIT.notFound,
+      `There is no file ${operand}, and no connection ${named.connection} in ASSAY_CONNECTIONS.`,
+    )
+  if (KINDS[kind as keyof typeof KINDS].reads !== 'query')
+    throw new UsageError(`${named.connection} holds files: download one, and draft from it.`)
+  if (given !== '') throw new UsageError('--source says how a file is read: a table has its types.')
+  return { table: tableToDraft(named.connection, kind, named.table), data: config.data }
+}
+
+async function draft(call: Call, config: Config, { table, data }: Wanted) {
+  const { createLog } = await import('@assay/service/runtime/log')
+  const { withPool } = await import('../../local-pool.ts')
+  const { localConnections, localRoots } = await import('../../local-template.ts')
+  const { draftFrom, lookingAt } = await import('@assay/engine/drafting/draft')
+  const roots = { ...(await localRoots(config)), data }
   const log = createLog({ level: 'error', format: 'text' })
   return withPool(config, log, async (pool) => {
     const started_at = new Date(systemClock.now()).toISOString()
-    const template = lookingAt(table.name, dialect)
+    const template = lookingAt(table)
     const task = { kind: 'run' as const, template, variables: {}, started_at, roots }
-    const result = await pool.run(task, { workspace_id: 'command line', signal: call.signal })
-    if (result.status === 'done') return draftFrom(result.findings, table.name, dialect)
+    const connections = await localConnections(config, call.environment, template)
+    const options = { workspace_id: 'command line', signal: call.signal, connections }
+    const result = await pool.run(task, options)
+    if (result.status === 'done') return draftFrom(result.findings, table)
     const why = result.status === 'failed' ? result.error.detail : 'the analysis process ended'
-    throw new ExitError(EXIT.failed, `No draft of ${table.name}: ${why}`)
+    throw new ExitError(EXIT.failed, `No draft of ${table.called}: ${why}`)
   })
 }
 
 export const DRAFT: Command = {
   name: 'draft',
-  operands: 'FILE',
+  operands: 'FILE|CONNECTION.TABLE',
   summary: 'Write metrics and a template for a table, by what its columns are',
   details:
-    'FILE is a table below --data (ASSAY_DATA), any other file, or sample/NAME. Writes DIR/NAME.yaml for each metric and NAME.md beside DIR.\n' +
+    'FILE is a table below --data (ASSAY_DATA), any other file, or sample/NAME. CONNECTION.TABLE is one of a database of\n' +
+    'ASSAY_CONNECTIONS, judged by its first 10,000 rows. Writes DIR/NAME.yaml for each metric and NAME.md beside DIR.\n' +
     'Comments say what is assumed. What can be read in two ways is asked, not guessed: answer with --source. docs/drafts.md.',
   options: {
     'metric-dir': text('DIR', 'Where metrics are written (default: metrics)'),
@@ -57,8 +91,8 @@ export const DRAFT: Command = {
   },
   async run(call) {
     const { config } = resolveConfig(call.environment, call.settings)
-    const table = tableOf(call.operands[0]!, config)
-    const drafted = await draft(call, config, table)
+    const wanted = await wantedOf(call, config)
+    const drafted = await draft(call, config, wanted)
     if (call.on('json')) {
       printJson(drafted)
       return drafted.questions.length === 0 ? EXIT.ok : EXIT.failed
@@ -77,7 +111,7 @@ export const DRAFT: Command = {
       await writeFile(file, source)
       out(`${file}\n`)
     }
-    const data = table.data !== null && table.data !== config.data ? ` --data ${table.data}` : ''
+    const data = wanted.data !== null && wanted.data !== config.data ? ` --data ${wanted.data}` : ''
     say(`Run it:  assay run ${template}${data}`)
     for (const { column, says } of drafted.questions) say(`ASK  ${column}: ${says}`)
     if (drafted.questions.length > 0)

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
@@ -110,6 +112,48 @@ test('what cannot be drafted is refused with what to write instead', async (t) =
   assert.deepEqual([none.status, none.json().code], [422, 'preview_failed'])
   assert.match(none.json().detail, /^source_unavailable: .*none\.csv/)
   assert.equal((await ask('POST', DRAFTS, { body: { file }, token: tokens.viewer })).status, 403)
+})
+
+test('an admin drafts from a table of a connection, and the database adds up its metrics', async (t) => {
+  const { ask, parts, folder, tokens } = await openTestServer(t, { pool: 'real' })
+  parts.config.data = folder
+  const database = new DatabaseSync(path.join(folder, 'shop.db'))
+  database.exec('create table orders (order_id integer, paid_at timestamp, amount real, country text)')
+  const insert = database.prepare('insert into orders values (?, ?, ?, ?)')
+  for (let at = 0; at < 400; at += 1) {
+    const day = new Date(Date.UTC(2026, 0, 1 + Math.floor(at / 4))).toISOString().slice(0, 10)
+    insert.run(at, `${day} 10:00:00`, 10 + ((at * 7) % 31), at % 3 === 0 ? 'DE' : 'FR')
+  }
+  database.close()
+  const shop = { name: 'shop', kind: 'sqlite', options: { file: 'shop.db' } }
+  assert.equal((await ask('POST', '/v1alpha/connections', { body: shop })).status, 201)
+  const body = { connection: 'shop', table: 'orders' }
+  const answer = await ask('POST', DRAFTS, { body })
+  assert.equal(answer.status, 200, answer.text)
+  const draft = answer.json()
+  assert.deepEqual(
+    draft.columns.map(({ name, role }: { name: string; role: string }) => `${name}: ${role}`),
+    ['order_id: identifier', 'paid_at: time', 'amount: measure', 'country: dimension'],
+  )
+  for (const { metric_id, source } of draft.metrics) {
+    const put = { body: source, type: 'application/yaml' }
+    assert.equal((await ask('PUT', `/v1alpha/metrics/${metric_id}`, put)).status, 201)
+  }
+  const preview = { body: { source: draft.source } }
+  const shown = await ask('POST', '/v1alpha/jobs/templates/preview', preview)
+  assert.equal(shown.status, 200, shown.text)
+  assert.match(shown.text, /sum\("amount"\) as "value" from "orders"/)
+  const faults = async (given: object): Promise<string> =>
+    (await ask('POST', DRAFTS, { body: given })).json().errors[0].path
+  assert.equal(await faults({ connection: 'shop' }), 'file')
+  assert.equal(await faults({ ...body, file: 'sample/us-births.csv' }), 'file')
+  assert.equal(await faults({ ...body, dialect: ['dates: dmy'] }), 'dialect')
+  assert.equal(await faults({ ...body, table: 'a b' }), 'table')
+  assert.equal((await ask('POST', DRAFTS, { body, token: tokens.analyst })).status, 403)
+  const unknown = { body: { connection: 'nowhere', table: 'orders' } }
+  assert.equal((await ask('POST', DRAFTS, unknown)).status, 404)
+  const none = await ask('POST', DRAFTS, { body: { ...body, table: 'none' } })
+  assert.match(none.json().detail, /no such table: none/)
 })
 
 test('a draft counts among the previews of its workspace', async (t) => {

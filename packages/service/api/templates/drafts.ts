@@ -1,9 +1,21 @@
 /** Drafts: metrics and a template for a table, by what its columns are. Nothing is stored. */
-import { draftFrom, lookingAt, ROLES, readLines } from '@assay/engine/drafting/draft'
+import {
+  type Draftable,
+  draftFrom,
+  fileToDraft,
+  lookingAt,
+  ROLES,
+  readLines,
+  tableToDraft,
+} from '@assay/engine/drafting/draft'
 import { errorsOf } from '@assay/engine/reading/lookup'
+import { CONNECTION_NAME } from '@assay/model/connection'
+import { KINDS } from '@assay/model/connection-kinds'
+import { AppError, notFound } from '@assay/model/errors'
 import { METRIC_ID } from '@assay/model/metric'
 import { Type } from '@assay/model/schema'
 import { TEMPLATE_ID } from '@assay/model/template'
+import { includesScope } from '@assay/model/token'
 import type { Static } from 'typebox'
 import { type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
@@ -14,12 +26,24 @@ const LINES_MOST = 40
 const Line = Type.String({ minLength: 1, maxLength: 400 })
 
 const Wanted = Type.Object({
-  file: Type.String({
-    minLength: 1,
-    maxLength: 1000,
-    description:
-      'The table as a template names it: `uploads/PATH`, `sample/NAME`, or a path below the data folder',
-  }),
+  file: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 1000,
+      description:
+        'The table as a template names it: `uploads/PATH`, `sample/NAME`, or a path below the data folder',
+    }),
+  ),
+  connection: Type.Optional(
+    Type.String({ pattern: CONNECTION_NAME, description: 'In place of `file`, for an admin: a database' }),
+  ),
+  table: Type.Optional(
+    Type.String({
+      pattern: '^[^./\\\\{}\\s]+(\\.[^./\\\\{}\\s]+)?$',
+      maxLength: 200,
+      description: 'Its table, such as `orders` or `sales.orders`, judged by its first 10,000 rows',
+    }),
+  ),
   dialect: Type.Optional(
     Type.Array(Line, {
       maxItems: LINES_MOST,
@@ -36,7 +60,8 @@ const DraftView = Type.Object(
       description: 'An id for the template, made of the name of the file',
     }),
     source: Type.String({
-      description: 'The Markdown of a template of at most 60 lines, which can be previewed and put as it is',
+      description:
+        'The Markdown of a template of at most 60 lines. Over a file it can be previewed and put as it is; over a table put its metrics first',
     }),
     metrics: Type.Array(
       Type.Object({
@@ -75,28 +100,48 @@ const DraftView = Type.Object(
   { title: 'Draft' },
 )
 
-/** The template that looks at the table. Throws a 422 for lines and names that no source can have. */
-async function lookOf({ services, principal, body }: Call<unknown, unknown, Static<typeof Wanted>>) {
-  const { file, dialect: lines = [] } = body
-  if (/\{[{%]/.test(file)) throw invalid([{ path: 'file', message: 'must be a name without Liquid' }])
-  const dialect = readLines(lines)
-  if (typeof dialect === 'number')
-    throw invalid([
-      {
-        path: `dialect.${dialect}`,
-        message:
-          'is no line of a source: write one such as dates: dmy, decimal: ",", missing: [NA] or columns: { due: { dates: mdy } }',
-      },
-    ])
-  const { found, faults } = await services.templates.read(lookingAt(file, dialect), principal.workspace_id)
-  const errors = errorsOf(faults)
-  if (found === null || errors.length > 0) {
-    const path = lines.length > 0 ? 'dialect' : 'file'
-    throw invalid(
-      errors.map(({ message, remedy }) => ({ path, message: `cannot be used: ${message} ${remedy}` })),
-    )
+type Asked = Call<unknown, unknown, Static<typeof Wanted>>
+
+/** Throws a 422 for lines and names that no source can have. */
+async function tableOf({ services, principal, body }: Asked): Promise<Draftable> {
+  const { file, connection, table, dialect: lines = [] } = body
+  if ((file === undefined) === (table === undefined) || (connection === undefined) !== (table === undefined))
+    throw invalid([{ path: 'file', message: 'is required, or connection and table in its place' }])
+  if (table !== undefined) {
+    if (lines.length > 0)
+      throw invalid([{ path: 'dialect', message: 'says how a file is read: a table has its types' }])
+    if (!includesScope(principal.scopes, 'admin'))
+      throw new AppError(
+        'forbidden',
+        "A draft reads over a connection only with an admin's token: it may hold any query.",
+      )
+    const kind = await services.connections.kindOf(principal.workspace_id, connection!)
+    if (kind === null) throw notFound('connection', connection!)
+    if (KINDS[kind as keyof typeof KINDS].reads !== 'query')
+      throw invalid([{ path: 'connection', message: 'holds files: name one as file of an upload' }])
+    return tableToDraft(connection!, kind, table)
   }
-  return { look: found, dialect }
+  if (/\{[{%]/.test(file!)) throw invalid([{ path: 'file', message: 'must be a name without Liquid' }])
+  const dialect = readLines(lines)
+  if (typeof dialect !== 'number') return fileToDraft(file!, dialect)
+  throw invalid([
+    {
+      path: `dialect.${dialect}`,
+      message:
+        'is no line of a source: write one such as dates: dmy, decimal: ",", missing: [NA] or columns: { due: { dates: mdy } }',
+    },
+  ])
+}
+
+/** The template that looks at the table. Throws a 422 where the engine refuses its source. */
+async function lookOf({ services, principal, body }: Asked, table: Draftable) {
+  const { found, faults } = await services.templates.read(lookingAt(table), principal.workspace_id)
+  const errors = errorsOf(faults)
+  if (found !== null && errors.length === 0) return found
+  const path = (body.dialect ?? []).length > 0 ? 'dialect' : body.table === undefined ? 'file' : 'table'
+  throw invalid(
+    errors.map(({ message, remedy }) => ({ path, message: `cannot be used: ${message} ${remedy}` })),
+  )
 }
 
 export const createDraft = operation({
@@ -110,13 +155,14 @@ export const createDraft = operation({
   scope: 'analyst',
   body: Wanted,
   replies: { 200: { description: 'The draft', schema: DraftView } },
-  errors: ['preview_failed', 'stopping', 'workspace_busy'],
+  errors: ['preview_failed', 'stopping', 'workspace_busy', 'not_found'],
   async handle(call) {
-    const { look, dialect } = await lookOf(call)
+    const table = await tableOf(call)
+    const look = await lookOf(call, table)
     noteReading(call, 'template.draft', look)
     const { findings } = await runUnstored(call, look, {})
-    // The template reads no metrics: they are put one by one, and only by an admin.
-    const drafted = draftFrom(findings, call.body.file, dialect, true)
+    // Over a file the template reads no metrics, which only an admin may put. A database adds up metrics itself.
+    const drafted = draftFrom(findings, table, call.body.table === undefined)
     const { name, template, metrics, rows, decisions, assumptions, questions } = drafted
     return {
       name,
