@@ -84,12 +84,17 @@ export const experiment: Method = {
   async run(table, options, context) {
     const given = withGood(options as Options, context.meanings)
     checkMetrics(given.metrics)
+    const { planned } = given
+    if (planned === 'none')
+      throw new MethodError(
+        'planned: experiment reads units that were drawn by chance. For groups that nobody drew write `method: ab_test` with `planned: none`.',
+      )
     if (given.tuned_for !== undefined && given.looks === 'fixed')
       throw new MethodError('tuned_for belongs to `looks: sequential`: write that, or leave tuned_for out.')
     const units = await unitsOf(table, given)
     const names = Object.keys(units.seen)
     const control = controlOf(names, given.control)
-    const split = splitOf(units.seen, given.planned)
+    const split = splitOf(units.seen, planned)
     const judged = control === null ? [] : judge(units.metrics, control, given)
     const power = powerOfAll(judged, units, given)
     const told: Told = {

@@ -245,3 +245,51 @@ test('a difference that is one group of one row says so', async () => {
   const told = await run('anova', columns, { value: 'v', by: 'g' })
   assert.match(says(told, 'one_row_decides'), /the only one of "b", there would be nothing to compare/)
 })
+
+test('rank correlations and regressions of outcomes and counts name the row without which they are another', async () => {
+  const x = normals(40, 79)
+  const noise = normals(40, 83)
+  // One row at the far end hides that outcomes go with x; one more makes counts go with it.
+  const paid = x.map((value, row) => (value + 0.9 * noise[row]! > 0 ? 1 : 0))
+  const logistic = { y: 'y', x: ['x'], family: 'logistic' }
+  const hidden = await run('regression', { x: [...x, -9], y: [...paid, 1] }, logistic)
+  assert.match(
+    says(hidden, 'one_row_decides'),
+    /with x at minus 9 and y at 1, there would be a .* in place of no clear link/,
+  )
+  const without = await run('regression', { x, y: paid }, logistic)
+  assert.notEqual(without.grade, 'unclear')
+  const counts = { x: [...x, 8], y: [...noise.map((value) => Math.floor(2 + 2 * Math.abs(value))), 40] }
+  const made = await run('regression', counts, { y: 'y', x: ['x'], family: 'poisson' })
+  assert.match(says(made, 'one_row_decides'), /with x at 8 and y at 40, there would be no clear link/)
+  // Nine of ten rows rise together; with the tenth the link is no longer clear.
+  const rise = Array.from({ length: 9 }, (_, row) => row + 1)
+  for (const test of ['spearman', 'kendall']) {
+    const asked = { x: 'x', y: 'y', test }
+    const told = await run('association', { x: [...rise, 10], y: [...rise, 0] }, asked)
+    assert.match(says(told, 'one_row_decides'), /with x at 10 and y at 0/, test)
+    const strong = {
+      x: normals(80, 89),
+      y: normals(80, 89).map((value, row) => value + normals(80, 97)[row]! / 4),
+    }
+    assert.deepEqual(codes(await run('association', strong, asked)), [], test)
+  }
+})
+
+test('a few values are judged by the test that is made for them, and no experiment is read of groups that nobody drew', async () => {
+  const far = await run('normality', { v: [0, 0, 0, 0, 0.01, 9] }, { value: 'v' })
+  assert.deepEqual([far.grade, far.test, ...codes(far)], ['firm', 'shapiro_wilk', 'too_few'])
+  assert.equal((await run('normality', { v: [1, 2] }, { value: 'v' })).grade, 'withheld')
+  const asked = { unit: 'u', arm: 'g', planned: 'none', metrics: [{ name: 'v', value: 'v' }] }
+  const rows = { u: [1, 2, 3, 4], g: ['a', 'b', 'a', 'b'], v: [1, 2, 3, 4] }
+  await assert.rejects(run('experiment', rows, asked), /write `method: ab_test` with `planned: none`/)
+})
+
+test('a slope over uneven times is told by the times, and over numbers by their unit', async () => {
+  const days = Array.from({ length: 30 }, (_, row) => row * row)
+  const rows = { day: days, v: days.map((day, row) => 2 * day + (row % 3)) }
+  const told = await run('trend', rows, { time: 'day', value: 'v' })
+  assert.equal(told.per, 'unit of day')
+  assert.match(told.headline, /by about 2 a unit of day\.$/)
+  assert.match(says(told, 'times_uneven'), /the line is drawn over the times as they are/)
+})

@@ -42,6 +42,8 @@ const Options = Type.Object(
 type Options = Static<typeof Options>
 
 const LEAST = 8
+/** Shapiro and Wilk's test begins here. */
+const LEAST_SHAPIRO = 3
 const FETCHED = 200_000
 const SAMPLED = 1000
 
@@ -74,13 +76,14 @@ export const normality: Method = {
     checkOptions(given)
     const shape = await readShape(table, given.value)
     const { label } = measureOf(meanings, given.value)
-    const stop = stopOf(shape, label)
+    const stop = stopOf(given, shape, label)
     const answer = stop ? NONE : await answerOf(given, shape)
     const told = verdict({
       headline: (grade) => headline(grade, label, given, shape),
       grade: gradeOf(answer.p),
       evidence: evidence(given, shape, answer),
-      doubts: [...(stop ? [stop] : []), ...doubtsOf(shape, label)],
+      doubts: [...(stop ? [stop] : []), ...doubtsOf(shape, label, answer.p !== null)],
+      mild: answer.p === null ? [] : ['too_few'],
     })
     const { name, ...fields } = answer
     const { n, skewness, kurtosis, mean, sd } = shape
@@ -109,8 +112,10 @@ function checkOptions({ distribution, test, mean, sd }: Options): void {
     throw new MethodError(`test: ${test} is for distribution: normal. The others take kolmogorov_smirnov.`)
 }
 
-function stopOf({ n, constant }: Shape, label: string): Doubt | null {
-  if (n < LEAST) return tooFew(n, label, 'to judge a distribution takes', LEAST)
+function stopOf({ distribution, test, mean }: Options, { n, constant }: Shape, label: string): Doubt | null {
+  const shapiro = distribution === 'normal' && mean === undefined && ['auto', 'shapiro_wilk'].includes(test)
+  const least = shapiro ? LEAST_SHAPIRO : LEAST
+  if (n < least) return tooFew(n, label, 'to judge a distribution takes', least)
   return constant ? allAlike(label) : null
 }
 
@@ -182,8 +187,15 @@ async function otherFit(distribution: 'uniform' | 'exponential' | 'gamma', shape
   }
 }
 
-function doubtsOf({ n, left, kurtosis }: Shape, label: string): Doubt[] {
+function doubtsOf({ n, left, kurtosis }: Shape, label: string, judged: boolean): Doubt[] {
   const found = leftOut(left, 'without a number')
+  if (judged && n < LEAST)
+    found.push(
+      doubt(
+        'too_few',
+        `There are only ${n} values of ${label}: too few to show any but the strongest departure.`,
+      ),
+    )
   if (kurtosis !== null && kurtosis > 3 && n >= 20)
     found.push(doubt('tails_heavy', `A few values of ${label} are far larger or smaller than the rest.`))
   return found

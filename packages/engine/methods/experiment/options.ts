@@ -54,7 +54,7 @@ export const ExperimentOptions = Type.Object(
     }),
     arm: Type.String({ description: 'The column that names the arm.' }),
     control: Type.Optional(Type.String({ description: 'The arm that the others are compared with.' })),
-    planned: Type.Optional(Shares),
+    planned: Type.Optional(Type.Union([Shares, Type.Literal('none')])),
     metrics: Type.Array(MetricOption, { minItems: 1, maxItems: 20 }),
     looks: Type.Enum(['fixed', 'sequential'], {
       default: 'fixed',

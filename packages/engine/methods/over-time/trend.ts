@@ -20,8 +20,8 @@ import type { Series } from '../../series/load.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.ts'
 import { spanOf } from '../../series/spans.ts'
 import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
-import { opening } from '../../verdicts/measure.ts'
-import { gradeOf, LIKELY, stopped, verdict } from '../../verdicts/verdict.ts'
+import { measureOf, opening } from '../../verdicts/measure.ts'
+import { doubt, gradeOf, LIKELY, stopped, verdict } from '../../verdicts/verdict.ts'
 import { against, both, CERTAINTY, changeOf } from '../../verdicts/words.ts'
 import { seriesColumns } from '../shared/columns.ts'
 import { diagnosis, integer, number, pAdjusted, text } from '../shared/fields.ts'
@@ -104,7 +104,9 @@ export const trend: Method = {
     const read = await readSeries(table, given, context)
     const { series, grid, diagnosis } = read
     const n = series.values.length
-    const per = stepName(grid.step) ?? (series.kind === 'number' ? numberStep(series.positions) : 'day')
+    const per =
+      stepName(grid.step) ??
+      (series.kind === 'number' ? numberStep(read, measureOf(context.meanings, given.time).label) : 'day')
     const stop = stopOf(given, read)
     if (stop) {
       const told = stopped(`${count(n, 'value')}.`, stop, read.doubts)
@@ -118,7 +120,7 @@ export const trend: Method = {
       headline: (grade) => headline(read, fields, grade),
       grade: found.direction === 'none' ? 'unclear' : gradeOf(found.p),
       evidence: evidence(read.measure.label, n, name, fields),
-      doubts: read.doubts,
+      doubts: byTimes(read.doubts),
     })
     return {
       ...told,
@@ -130,12 +132,13 @@ export const trend: Method = {
   },
 }
 
-/** Whole numbers from 1000 to 2999 are years. */
-function numberStep(positions: readonly number[]): string {
-  const years = positions.every(
+/** Whole numbers from 1000 to 2999 are years; the slope over other numbers is for each one of them, which need not be a step. */
+function numberStep({ series, grid }: ReadSeries, time: string): string {
+  const years = series.positions.every(
     (position) => Number.isInteger(position) && position >= 1000 && position < 3000,
   )
-  return years ? 'year' : 'step'
+  if (years) return 'year'
+  return grid.step.unit === 'number' && grid.step.size === 1 ? 'step' : `unit of ${time}`
 }
 
 /** What forbids any claim. */
@@ -148,6 +151,17 @@ function stopOf({ period }: Options, { series, grid, measure }: ReadSeries): Dou
     return seasonTooLong(steps, measure.label, period, 2 * period)
   return null
 }
+
+/** The line is drawn over the times themselves, however far they lie apart. */
+const byTimes = (doubts: readonly Doubt[]): Doubt[] =>
+  doubts.map((one) =>
+    one.code === 'times_uneven'
+      ? doubt(
+          'times_uneven',
+          'The times are not evenly spaced; the line is drawn over the times as they are.',
+        )
+      : one,
+  )
 
 /** The steps of the rows where the calendar makes them even, else the times themselves. */
 function rowsOf(series: Series, grid: Grid): number[] {

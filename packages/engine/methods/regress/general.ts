@@ -8,6 +8,7 @@ import { doubt } from '../../verdicts/verdict.ts'
 import { finite } from '../shared/sentence.ts'
 import { NO_CHECKS } from './checks.ts'
 import type { Design, NamedTerm } from './design.ts'
+import { slopeOfFewDecides } from './influence-general.ts'
 import { leadOf, type Modelled, type Row } from './modelled.ts'
 
 interface Asked {
@@ -50,6 +51,11 @@ export function fitGeneral(
         ),
       ]
     : []
+  const lead = leadOf(
+    rows,
+    terms,
+    rows.slice(intercept ? 1 : 0).map((row) => row.p),
+  )
   return {
     fields: {
       coefficients: rows,
@@ -66,13 +72,15 @@ export function fitGeneral(
       dispersion: finite(fit.dispersion),
     },
     checks: { ...NO_CHECKS, largest_vif: inflation.length === 0 ? null : finite(Math.max(...inflation)) },
-    lead: leadOf(
-      rows,
-      terms,
-      rows.slice(intercept ? 1 : 0).map((row) => row.p),
-    ),
+    lead,
     doubts,
     alike: null,
+    oneRow: (measures) => {
+      if (!lead) return []
+      const place = terms.findIndex(({ name }) => name === lead.term) + (intercept ? 1 : 0)
+      const fitted = { family: family as Family, design, y, fit, place, size: scale[place]! }
+      return slopeOfFewDecides(lead, fitted, measures)
+    },
   }
 }
 

@@ -13,6 +13,7 @@ import { readShape } from '../shared/shape.ts'
 import { type Answer, labels, NOTHING, type Options, strength } from './answer.ts'
 import { hiddenGroup } from './hidden-group.ts'
 import { alikeNeighbours, LEAST_PAIRS, pairDecides, pairOf, partialOf, tauOf } from './pair.ts'
+import { rankDecides } from './rank-row.ts'
 import { type Order, seriesOrder } from './series-order.ts'
 
 export async function ofNumbers(table: Relation, given: Options, meanings: Meanings): Promise<Answer> {
@@ -40,7 +41,11 @@ export async function ofNumbers(table: Relation, given: Options, meanings: Meani
   const partial = given.controls !== undefined
   const doubts = [...alikeNeighbours([pair]), ...ambiguous, ...left]
   const both = [measureOf(meanings, given.x), measureOf(meanings, given.y)] as const
-  const decided = !partial && choice.test === 'pearson' ? pairDecides(pair, both) : []
+  const decided = partial
+    ? []
+    : choice.test === 'pearson'
+      ? pairDecides(pair, both)
+      : await rankDecides(table, pair, choice.test, both)
   const found = partial
     ? await partialAnswer(table, given, choice.test, order)
     : await plainAnswer(table, given, choice.test, pair)

@@ -147,7 +147,7 @@ function worthOf(r: number, n: number, p: number, { dated, worth, values }: Seri
   return high
 }
 
-function byStudent(r: number, n: number): number {
+export function byStudent(r: number, n: number): number {
   if (Math.abs(r) >= 1) return 0
   if (!(n > 2)) return 1
   return studentTwoSided(r * Math.sqrt((n - 2) / ((1 - r) * (1 + r))), n - 2)
@@ -217,6 +217,13 @@ const clamped = (r: number): number => Math.min(1, Math.max(-1, r))
 export interface Tau {
   tau: number | null
   p: number | null
+}
+
+/** The values of both columns, of rows that have both. */
+export async function valuesOf(table: Relation, { x, y }: Pair): Promise<{ x: number[]; y: number[] }> {
+  const { source } = await pairRows(table, [x, y], 'x')
+  const rows = await table.query(`select x, y from ${source}`)
+  return { x: rows.map((row) => row.x as number), y: rows.map((row) => row.y as number) }
 }
 
 /** Kendall's tau-b of the pair; null above 100,000 rows. Of a series p is not below that of persistent errors of the ranks. */
