@@ -4,11 +4,12 @@ import { fork } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
-import { CHART_TYPES } from '@assay/model/insight'
+import { CHART_TYPES, type Findings } from '@assay/model/insight'
 import { type AnalysisBlock, type Template, VARIABLE_TYPES } from '@assay/model/template'
 import type { Expression } from '../packages/engine/language/expressions.ts'
 import { readProse, type Statement } from '../packages/engine/language/statements.ts'
 import { METHODS } from '../packages/engine/methods/catalog.ts'
+import { replayAll, unmarked } from '../packages/engine/rendering/replay-fixture.ts'
 import {
   clockDifferences,
   gallery,
@@ -130,9 +131,28 @@ test('no template has a fault, and each runs to its golden result', { timeout: 2
     for (const [name, findings] of Object.entries(await runGallery(pool))) {
       const golden = readFileSync(path.join(goldenFolder, `${name}.md`), 'utf8')
       assert.equal(readable(findings), golden, `${name}: run "npm run gen" where this is meant.`)
+      assertProvenance(name, findings)
     }
   })
 })
+
+/** Each mark gives its text again, and each number without a mark stands in the template or its partials. */
+function assertProvenance(name: string, findings: Findings): void {
+  const { provenance, lineage } = findings
+  const { replayed, left } = replayAll({
+    ...findings,
+    provenance: provenance!,
+    vars: lineage.variables,
+    run: { started_at: lineage.started_at, time_zone: lineage.time_zone },
+  })
+  assert.ok(replayed > 0, name)
+  assert.deepEqual(left, [], name)
+  const { source } = gallery().find(({ template }) => template.template_id === findings.template_id)!
+  const written = [source.source, ...Object.values(source.partials)].join('\n')
+  const numbers =
+    unmarked({ markdown: findings.markdown, provenance: provenance! }).match(/\d+(?:[.,]\d+)*/g) ?? []
+  for (const number of numbers) assert.ok(written.includes(number), `${name}: ${number} has no origin`)
+}
 
 test('another process in another time zone gives the same bytes', { timeout: 240_000 }, async () => {
   const child = fork(path.join(import.meta.dirname, 'gallery-child.ts'), {

@@ -696,6 +696,45 @@ export type Insight = {
     notes: string[]
   }>
   facts: Record<string, unknown>[]
+  /** Where each printed value comes from, in the order of the Markdown; text without an entry stands in the template. Absent in insights from before it was recorded */
+  provenance?: ({
+    /** A position in `markdown`, in UTF-16 code units */
+    start: number
+    end: number
+    /** Where the printed value comes from */
+    from: {
+      /** The block of the template */
+      block?: string
+      /** The field of an outcome, or its list that holds the row; `size`: the count of rows */
+      field?: string
+      /** From 0, in `tables[block].rows` or the list */
+      row?: number
+      /** The first and the last row, from 0 */
+      rows?: number[]
+      /** How many rows of `rows` */
+      count?: number
+      column?: string
+      variable?: string
+      /** A field of `run`, such as started_at */
+      run?: string
+    }[]
+    /** How many more origins there are */
+    more?: number
+    /** The filters that the value went through, such as `round: 1` */
+    through?: string[]
+    /** The fact that is recorded here */
+    fact?: string
+    /** The cells of a table: its columns, and runs of rows of `from[0]` in order */
+    table?: {
+      columns: ({
+        name: string
+        fmt: string | null
+      })[]
+      rows: number[][]
+    }
+    /** `model`: a language model wrote it; `lineage`: how this was computed; `unrecorded`: more values than are recorded */
+    by?: 'model' | 'lineage' | 'unrecorded'
+  })[]
   lineage: Record<string, unknown>
   created_at: string
 }
@@ -994,6 +1033,45 @@ export type Preview = {
     notes: string[]
   }>
   facts: Record<string, unknown>[]
+  /** Where each printed value comes from, in the order of the Markdown; text without an entry stands in the template. Absent in insights from before it was recorded */
+  provenance?: ({
+    /** A position in `markdown`, in UTF-16 code units */
+    start: number
+    end: number
+    /** Where the printed value comes from */
+    from: {
+      /** The block of the template */
+      block?: string
+      /** The field of an outcome, or its list that holds the row; `size`: the count of rows */
+      field?: string
+      /** From 0, in `tables[block].rows` or the list */
+      row?: number
+      /** The first and the last row, from 0 */
+      rows?: number[]
+      /** How many rows of `rows` */
+      count?: number
+      column?: string
+      variable?: string
+      /** A field of `run`, such as started_at */
+      run?: string
+    }[]
+    /** How many more origins there are */
+    more?: number
+    /** The filters that the value went through, such as `round: 1` */
+    through?: string[]
+    /** The fact that is recorded here */
+    fact?: string
+    /** The cells of a table: its columns, and runs of rows of `from[0]` in order */
+    table?: {
+      columns: ({
+        name: string
+        fmt: string | null
+      })[]
+      rows: number[][]
+    }
+    /** `model`: a language model wrote it; `lineage`: how this was computed; `unrecorded`: more values than are recorded */
+    by?: 'model' | 'lineage' | 'unrecorded'
+  })[]
   lineage: Record<string, unknown>
   created_at: string
 }

@@ -5,7 +5,7 @@ import type { JobErrorCode } from '@assay/model/errors'
 import type { ChartForm, Findings } from '@assay/model/insight'
 import type { Progress } from '@assay/model/job'
 import type { Fault, Limits, TemplateSource } from '@assay/model/template'
-import { fillCharts } from './charts/charts.ts'
+import { fillMarked } from './charts/charts.ts'
 import { parseTemplate } from './reading/parse.ts'
 import { templateVersion } from './reading/partials.ts'
 import { sampleFiles } from './reading/samples.ts'
@@ -120,8 +120,8 @@ export async function runTemplate(markdown: string, options: TemplateOptions = {
     const form = charts ?? chart_form
     const specs = form === 'image' ? findings.charts.map(({ spec }) => spec) : []
     const pictures = specs.length > 0 ? await pool.draw({ kind: 'draw', specs }) : []
-    const filled = fillCharts(findings.markdown, findings.charts, form, pictures)
-    return { insight: { ...findings, markdown: filled }, skipped: skipped !== null }
+    const filled = fillMarked(findings, findings.charts, form, pictures)
+    return { insight: { ...findings, ...filled }, skipped: skipped !== null }
   } finally {
     await pool.stop()
   }

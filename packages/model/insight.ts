@@ -4,6 +4,7 @@
  */
 import type { Static } from 'typebox'
 import type { FoundDialect } from './files/dialect.ts'
+import { type Mark, MarkView } from './insights/provenance.ts'
 import type { MetricLineage } from './metric.ts'
 import { Type } from './schema.ts'
 
@@ -170,6 +171,8 @@ export interface Insight {
   charts: Chart[]
   analyses: Record<string, Outcome>
   facts: Fact[]
+  /** Where the printed values come from. Insights from before it was recorded have none. */
+  provenance?: Mark[]
   lineage: Lineage
   /** The form that the template asks for. */
   chart_form: ChartForm
@@ -177,7 +180,9 @@ export interface Insight {
 }
 
 /** What only the JSON form of an insight shows, as the JSON texts that are stored. */
-export type InsightData = Record<'tables' | 'analyses' | 'facts' | 'lineage', string>
+export type InsightData = Record<'tables' | 'analyses' | 'facts' | 'lineage', string> & {
+  provenance: string | null
+}
 /** An insight without its data. */
 export type InsightHead = Omit<Insight, keyof InsightData>
 
@@ -259,6 +264,12 @@ export const InsightView = Type.Object(
     charts: Type.Array(Type.Record(Type.String(), Type.Unknown())),
     analyses: Type.Record(Type.String(), OutcomeView),
     facts: Type.Array(Type.Record(Type.String(), Type.Unknown())),
+    provenance: Type.Optional(
+      Type.Array(MarkView, {
+        description:
+          'Where each printed value comes from, in the order of the Markdown; text without an entry stands in the template. Absent in insights from before it was recorded',
+      }),
+    ),
     lineage: Type.Record(Type.String(), Type.Unknown()),
     created_at: Type.String({ format: 'date-time' }),
   },

@@ -327,7 +327,7 @@ class Client:
         return self.request("GET", "/jobs/result", query={"insight_id": insight_id}, accept="text/html").decode()
 
     def result(self, insight_id):
-        """tables, charts, analyses, facts, lineage and the Markdown, as a dict."""
+        """tables, charts, analyses, facts, provenance, lineage and the Markdown, as a dict. Positions in provenance count UTF-16 code units."""
         return self._json("GET", "/jobs/result", query={"insight_id": insight_id})
 
     def create_link(self, insight_id, expires_in=None, label=None, idempotency_key=None):

@@ -2,12 +2,15 @@
  * Fills the charts into an insight's Markdown, in the form that the reader requested. The numbers are printed below each
  * drawing, for printouts and screen readers.
  */
-import { CHART_PLACEHOLDER, type Chart, type ReadChartForm } from '@assay/model/insight'
+import { CHART_PLACEHOLDER, type Chart, type Insight, type ReadChartForm } from '@assay/model/insight'
+import { type Edit, type Mark, movedMarks } from '@assay/model/provenance'
 import { escapeMarkdown } from '../printing/escape.ts'
 import { mermaidChart } from './forms/mermaid.ts'
 import { chartNumbers } from './forms/numbers.ts'
 import { textChart } from './forms/text.ts'
 import { chartName } from './labels.ts'
+
+const WITH_EMPTY_LINES = new RegExp(`${CHART_PLACEHOLDER.source}\\n*`, 'gm')
 
 /** `svgs`: one for each chart, for the form `image`; a chart without one becomes text. */
 export function fillCharts(
@@ -16,11 +19,25 @@ export function fillCharts(
   form: ReadChartForm,
   svgs: string[] = [],
 ): string {
-  if (form === 'none') return markdown.replace(new RegExp(`${CHART_PLACEHOLDER.source}\\n*`, 'gm'), '')
-  return markdown.replace(CHART_PLACEHOLDER, (_, id: string) => {
-    const index = charts.findIndex((chart) => chart.id === id)
-    return index < 0 ? '' : chartMarkdown(charts[index]!, form, svgs[index])
+  return fillMarked({ markdown }, charts, form, svgs).markdown
+}
+
+/** The same, with the marks at their places in the filled text. An insight without marks stays so. */
+export function fillMarked(
+  { markdown, provenance }: Pick<Insight, 'markdown' | 'provenance'>,
+  charts: Chart[],
+  form: ReadChartForm,
+  svgs: string[] = [],
+): { markdown: string; provenance?: Mark[] } {
+  const edits: Edit[] = []
+  const placeholder = form === 'none' ? WITH_EMPTY_LINES : CHART_PLACEHOLDER
+  const filled = markdown.replace(placeholder, (found: string, id: string, start: number) => {
+    const chart = form === 'none' ? -1 : charts.findIndex((one) => one.id === id)
+    const text = form === 'none' || chart < 0 ? '' : chartMarkdown(charts[chart]!, form, svgs[chart])
+    edits.push({ start, end: start + found.length, length: text.length })
+    return text
   })
+  return { markdown: filled, ...(provenance ? { provenance: movedMarks(provenance, edits) } : {}) }
 }
 
 function chartMarkdown(chart: Chart, form: Exclude<ReadChartForm, 'none'>, svg: string | undefined): string {

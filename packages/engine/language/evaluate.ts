@@ -5,19 +5,28 @@ import { COMPARISONS, type Expression, type FilterCall, type Operand, type Path 
 import { OffsetFault } from './fault.ts'
 import { filterNamed } from './filters/catalog.ts'
 import { type AbsentItem, absentItem, compare, isTruthy, property } from './operations.ts'
+import { type From, filtered, type GivenValue, merged, stepped, type Trail } from './origins.ts'
 
 export interface Context {
   /** The value of a name; undefined if there is none. */
   lookup(name: string): unknown
   budget: Budget
+  /** Where the value comes from that was evaluated last; null: it is not noted. */
+  trail: Trail | null
 }
 
 /** Throws OffsetFault. `empty` and `blank` by themselves are empty text. */
 export function evaluate(expression: Expression, context: Context): unknown {
-  const values = expression.operands.map((operand) => evaluateOperand(operand, context))
-  let value = expression.operators.length > 0 ? combine(expression.operators, values) : values[0]
+  const { operands, operators, filters } = expression
+  let value: unknown
+  if (operators.length === 0) value = evaluateOperand(operands[0]!, context)
+  else {
+    const values = operands.map((operand) => evaluateOperand(operand, context))
+    value = combine(operators, values)
+    if (context.trail) context.trail.last = null
+  }
   if (typeof value === 'symbol') value = ''
-  for (const filter of expression.filters) value = applyFilter(filter, value, context)
+  for (const filter of filters) value = applyFilter(filter, value, context)
   return value
 }
 
@@ -42,6 +51,7 @@ export function at<T>(offset: number, run: () => T): T {
 export function evaluateOperand(operand: Operand, context: Context): unknown {
   switch (operand.kind) {
     case 'literal':
+      if (context.trail) context.trail.last = null
       return operand.value
     case 'path':
       return evaluatePath(operand, context)
@@ -50,13 +60,32 @@ export function evaluateOperand(operand: Operand, context: Context): unknown {
       const high = bound(evaluateOperand(operand.high, context))
       at(operand.begin, () => context.budget.spend(high - low + 1))
       const count = Math.max(0, Math.floor(high - low + 1))
+      if (context.trail) context.trail.last = null
       return Array.from({ length: Number.isNaN(count) ? 0 : count }, (_, index) => low + index)
     }
     case 'list':
-      return operand.items.map((item) => evaluate(item, context))
-    case 'map':
-      return Object.fromEntries(operand.entries.map(({ name, value }) => [name, evaluate(value, context)]))
+      return collected(operand.items, context)
+    case 'map': {
+      const values = collected(
+        operand.entries.map(({ value }) => value),
+        context,
+      )
+      return Object.fromEntries(operand.entries.map(({ name }, index) => [name, values[index]]))
+    }
   }
+}
+
+/** The values; the trail is that of all together. */
+function collected(expressions: readonly Expression[], context: Context): unknown[] {
+  const { trail } = context
+  const froms: (From | null)[] = []
+  const values = expressions.map((item) => {
+    const value = evaluate(item, context)
+    if (trail?.on) froms.push(trail.last)
+    return value
+  })
+  if (trail) trail.last = merged(froms)
+  return values
 }
 
 /** A bound of a range as a number: null is 0, text that is no number is NaN. */
@@ -74,6 +103,8 @@ const isText = (value: unknown): value is Exact | Markdown | Rounded =>
 function evaluatePath(path: Path, context: Context): unknown {
   const names = [path.root]
   let value = context.lookup(path.root)
+  const trail = context.trail?.on ? context.trail : null
+  let from = trail?.last ?? null
   let absent: AbsentItem | null = null
   for (const step of path.steps) {
     if (value === undefined) break
@@ -82,8 +113,10 @@ function evaluatePath(path: Path, context: Context): unknown {
     const key = isText(given) ? given.toString() : given
     const found: unknown = absent ? absent.property(key) : property(value, key)
     absent = found === undefined ? absentItem(value, key) : null
+    if (trail) from = stepped(from, value, key, found)
     value = absent ? null : found
   }
+  if (trail) trail.last = from
   if (value !== undefined) return value
   throw new OffsetFault(
     `There is no ${JSON.stringify(names.join('.'))}.`,
@@ -120,6 +153,9 @@ function combine(operators: readonly string[], values: unknown[]): unknown {
 }
 
 function applyFilter(call: FilterCall, value: unknown, context: Context): unknown {
+  const trail = context.trail?.on ? context.trail : null
+  const taken: GivenValue = { value, from: trail?.last ?? null }
+  const froms: GivenValue[] = []
   const args: unknown[] = []
   const named = new Map<string, unknown>()
   for (const arg of call.args) {
@@ -127,6 +163,7 @@ function applyFilter(call: FilterCall, value: unknown, context: Context): unknow
     const usable = typeof given === 'symbol' ? '' : given
     if (arg.name === null) args.push(usable)
     else named.set(arg.name, usable)
+    if (trail) froms.push({ value: usable, from: trail.last })
   }
   const filter = filterNamed(call.name)
   if (!filter) {
@@ -136,6 +173,7 @@ function applyFilter(call: FilterCall, value: unknown, context: Context): unknow
   return at(call.begin, () => {
     const result = filter(value, args, { named, budget: context.budget }) ?? null
     context.budget.spend(sizeOf(result))
+    if (trail) trail.last = filtered({ name: call.name, args, named }, taken, froms, result)
     return result
   })
 }

@@ -6,10 +6,25 @@ import { at, type Context, evaluate, evaluateOperand } from './evaluate.ts'
 import type { Expression } from './expressions.ts'
 import { makeFault, OffsetFault, TemplateFault } from './fault.ts'
 import { areEqual, isTruthy, itemsOf } from './operations.ts'
+import { type From, merged, rootOf, stepped } from './origins.ts'
+import { type Printed, Recorder } from './recorder.ts'
 import { type Piece, type Prose, readProse, type Statement } from './statements.ts'
 
-/** A tag of the template beside those of Liquid: gives what it prints. Throws ValueError. */
-export type Tag = (statement: Statement, valueOf: (expression: Expression) => unknown) => string
+/**
+ * A tag of the template beside those of Liquid: gives what it prints. `seen` tells where the value comes from that was
+ * evaluated last. Throws ValueError.
+ */
+export type Tag = (
+  statement: Statement,
+  valueOf: (expression: Expression) => unknown,
+  seen: () => From | null,
+) => string | Printed
+
+/** A value that has a name, and where it comes from. */
+interface Named {
+  value: unknown
+  from: From | null
+}
 
 export interface InterpreterOptions {
   /** What every text and partial sees. */
@@ -28,9 +43,9 @@ interface Frame {
   prose: Prose
   depth: number
   /** What `assign`, `capture` and the arguments of `render` have set. */
-  names: Map<string, unknown>
+  names: Map<string, Named>
   /** The names of the loops around, innermost last. */
-  loops: Map<string, unknown>[]
+  loops: Map<string, Named>[]
   /** Set by `break` and `continue` until the loop around has seen it. */
   leaving: 'break' | 'continue' | null
   context: Context
@@ -45,6 +60,8 @@ export class Interpreter {
   readonly #options: InterpreterOptions
   readonly #budget = new Budget()
   readonly #partials = new Map<string, Prose>()
+  readonly #recorder = new Recorder()
+  readonly #roots = new Map<string, From>()
   #printed = ''
   #levels = 0
 
@@ -52,12 +69,12 @@ export class Interpreter {
     this.#options = options
   }
 
-  /** Throws TemplateFault. */
-  render(text: string): string {
+  /** The text that is printed, and where its numbers come from. Throws TemplateFault. */
+  render(text: string): Printed {
     this.#printed = ''
     this.#levels = 0
     this.#run(readProse(text), null, new Map(), 0)
-    return this.#printed
+    return { text: this.#printed, marks: this.#recorder.finish(this.#printed.length) }
   }
 
   /** Whether an expression over the globals holds. Throws OffsetFault. */
@@ -65,21 +82,41 @@ export class Interpreter {
     return isTruthy(evaluate(expression, this.#contextOf(new Map(), [])))
   }
 
-  #contextOf(names: Map<string, unknown>, loops: Map<string, unknown>[]): Context {
+  #contextOf(names: Map<string, Named>, loops: Map<string, Named>[]): Context {
     const { globals } = this.#options
+    const { trail } = this.#recorder
     const lookup = (name: string): unknown => {
-      for (let index = loops.length - 1; index >= 0; index--) {
-        if (loops[index]!.has(name)) return loops[index]!.get(name)
+      let index = loops.length - 1
+      while (index >= 0 && !loops[index]!.has(name)) index--
+      const named = index >= 0 ? loops[index]!.get(name) : names.get(name)
+      if (named) {
+        trail.last = named.from
+        return named.value
       }
-      if (names.has(name)) return names.get(name)
-      return Object.hasOwn(globals, name) ? (globals[name] ?? null) : undefined
+      if (!Object.hasOwn(globals, name)) return undefined
+      trail.last = this.#rootOf(name)
+      return globals[name] ?? null
     }
-    return { lookup, budget: this.#budget }
+    return { lookup, budget: this.#budget, trail }
   }
 
-  #run(prose: Prose, partial: string | null, names: Map<string, unknown>, depth: number): void {
+  #rootOf(name: string): From {
+    const root = this.#roots.get(name) ?? rootOf(name)
+    this.#roots.set(name, root)
+    return root
+  }
+
+  /** Evaluates an expression and notes where its value comes from. */
+  #named(expression: Expression, { context }: Frame): Named {
+    const value = evaluate(expression, context)
+    return { value, from: this.#seen() }
+  }
+
+  readonly #seen = (): From | null => (this.#recorder.trail.on ? this.#recorder.trail.last : null)
+
+  #run(prose: Prose, partial: string | null, names: Map<string, Named>, depth: number): void {
     if (prose.faults.length > 0) throw new TemplateFault(prose.faults[0]!)
-    const loops: Map<string, unknown>[] = []
+    const loops: Map<string, Named>[] = []
     const context = this.#contextOf(names, loops)
     const frame: Frame = { partial, prose, depth, names, loops, leaving: null, context }
     try {
@@ -115,12 +152,13 @@ export class Interpreter {
     switch (tag) {
       case 'output':
       case 'echo': {
-        const value = evaluate(expressions[0]!, frame.context)
+        const { value, from } = this.#named(expressions[0]!, frame)
         const text = at(begin, () => this.#options.print(value))
+        this.#recorder.value(this.#printed.length, text, value, from)
         return at(begin, () => this.#write(text))
       }
       case 'assign':
-        frame.names.set(binds!, evaluate(expressions[0]!, frame.context))
+        frame.names.set(binds!, this.#named(expressions[0]!, frame))
         return
       case 'capture':
         return this.#capture(statement, frame)
@@ -146,8 +184,9 @@ export class Interpreter {
   #capture({ sections, binds }: Statement, frame: Frame): void {
     const around = this.#printed
     this.#printed = ''
-    this.#pieces(sections[0]!.pieces, frame)
-    frame.names.set(binds!, new Markdown(this.#printed))
+    const marks = this.#recorder.apart(() => this.#pieces(sections[0]!.pieces, frame))
+    const value = new Markdown(this.#printed)
+    frame.names.set(binds!, { value, from: this.#recorder.capture(value, marks) })
     this.#printed = around
   }
 
@@ -174,17 +213,20 @@ export class Interpreter {
 
   #loop(statement: Statement, frame: Frame): void {
     const { expressions, sections, binds } = statement
-    const all = itemsOf(evaluate(expressions[0]!, frame.context))
+    const looped = this.#named(expressions[0]!, frame)
+    const all = itemsOf(looped.value)
     if (all.length === 0) {
       if (sections[1]) this.#pieces(sections[1].pieces, frame)
       return
     }
     const items = this.#chosen(all, statement, frame)
-    const names = new Map<string, unknown>()
+    const names = new Map<string, Named>()
     frame.loops.push(names)
+    const own = items === looped.value ? looped.from : merged([looped.from])
     for (const [index, item] of items.entries()) {
-      names.set(binds!, item ?? null)
-      names.set('forloop', loopState(index, items.length))
+      const from = this.#recorder.trail.on ? stepped(own, items, index, item) : null
+      names.set(binds!, { value: item ?? null, from })
+      names.set('forloop', { value: loopState(index, items.length), from: null })
       this.#pieces(sections[0]!.pieces, frame)
       const { leaving } = frame
       frame.leaving = null
@@ -214,7 +256,7 @@ export class Interpreter {
     })
     const prose = this.#partials.get(name) ?? readProse(partials[name]!, name)
     this.#partials.set(name, prose)
-    const names = new Map(named.map(({ name: key, value }) => [key, evaluate(value, frame.context)]))
+    const names = new Map(named.map(({ name: key, value }) => [key, this.#named(value, frame)]))
     this.#run(prose, name, names, frame.depth + 1)
   }
 
@@ -224,7 +266,13 @@ export class Interpreter {
     if (!Object.hasOwn(tags, tag)) {
       throw new OffsetFault(`There is no tag ${JSON.stringify(tag)} here.`, begin, 'Use it in the body.')
     }
-    at(begin, () => this.#write(tags[tag]!(statement, (expression) => evaluate(expression, frame.context))))
+    at(begin, () => {
+      const valueOf = (expression: Expression): unknown => evaluate(expression, frame.context)
+      const made = tags[tag]!(statement, valueOf, this.#seen)
+      if (typeof made === 'string') return this.#write(made)
+      this.#recorder.add(this.#printed.length, made.marks)
+      this.#write(made.text)
+    })
   }
 }
 

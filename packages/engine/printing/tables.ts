@@ -34,6 +34,18 @@ interface Shown {
   fmt: string | null
 }
 
+/** A table as Markdown. */
+export interface PrintedTable {
+  table: string
+  /** The columns and the rows that it shows. */
+  columns: { name: string; fmt: string | null }[]
+  rows: Row[]
+  /** Says how many rows there are if not all are shown, else empty. */
+  note: string
+  /** The count of all rows, as the note has it. */
+  total: string
+}
+
 /**
  * Headings and formats are those of the options, else those of the meanings. Throws ValueError for columns and format codes
  * that do not exist.
@@ -42,7 +54,7 @@ export function markdownTable(
   rows: Row[],
   options: TableOptions = {},
   meanings: Meanings = NO_MEANINGS,
-): string {
+): PrintedTable {
   const { columns, total } = rowsInfo(rows)
   const limit = options.limit ?? DEFAULT_TABLE_LIMIT
   const known = columns.map((column) => column.name)
@@ -50,7 +62,8 @@ export function markdownTable(
     if (name !== '' && known.length > 0) requireColumn(name, known)
   }
   const wanted = options.columns ?? known.map((name) => ({ name, heading: titleOf(meanings, name) }))
-  if (total === 0 || wanted.length === 0) return '*No rows.*'
+  if (total === 0 || wanted.length === 0)
+    return { table: '*No rows.*', columns: [], rows: [], note: '', total: '' }
   const shown = wanted.map(({ name, heading }): Shown => {
     requireColumn(name, known)
     const numeric = NUMERIC.includes(columns.find((column) => column.name === name)!.type)
@@ -62,17 +75,16 @@ export function markdownTable(
       null
     return { name, heading, align, fmt }
   })
-  const body = rows
-    .slice(0, limit)
-    .map((row) => shown.map((column) => cellText(row[column.name], column.fmt)))
+  const top = rows.slice(0, limit)
+  const body = top.map((row) => shown.map((column) => cellText(row[column.name], column.fmt)))
   const table = layOut(
     shown.map(({ heading }) => escapeMarkdown(heading)),
     body,
     shown.map(({ align }) => align),
   )
-  return total > body.length
-    ? `${table}\n\n*${formatCount(body.length)} of ${formatCount(total)} rows.*`
-    : table
+  const all = formatCount(total)
+  const note = total > top.length ? `*${formatCount(top.length)} of ${all} rows.*` : ''
+  return { table, columns: shown.map(({ name, fmt }) => ({ name, fmt })), rows: top, note, total: all }
 }
 
 function requireColumn(name: string, known: string[]): void {

@@ -5,10 +5,12 @@
  */
 
 import type { Chart, Fact, Lineage, Outcome, Table } from '@assay/model/insight'
+import { type Edit, type Mark, movedMarks } from '@assay/model/provenance'
 import type { Template } from '@assay/model/template'
 import { Reader } from '../language/expressions.ts'
 import { makeFault, OffsetFault, type Position, TemplateFault } from '../language/fault.ts'
 import { Interpreter } from '../language/interpreter.ts'
+import type { Printed } from '../language/recorder.ts'
 import { METHODS } from '../methods/catalog.ts'
 import { escapeMarkdown, plainLine } from '../printing/escape.ts'
 import { lineageSection } from '../printing/lineage-section.ts'
@@ -36,6 +38,8 @@ export interface RenderResult {
   /** Plain text on one line. */
   title: string
   markdown: string
+  /** Where the numbers of the Markdown come from. */
+  provenance: Mark[]
   charts: Chart[]
   facts: Fact[]
   /** The questions to a language model; `narrationPlaceholder(id)` stands in the Markdown for each. */
@@ -49,8 +53,7 @@ export function renderTemplate(template: Template, context: RenderContext): Rend
   const collected: Collected = { charts: [], facts: [], narrations: [] }
   const globals = globalsOf(template, context)
   const { partials } = template
-  const outcomes = [...context.blocks.values()].filter((block): block is Outcome => 'summary' in block)
-  const tags = templateTags({ template, blocks: context.blocks }, collected, outcomes)
+  const tags = templateTags({ template, blocks: context.blocks }, collected)
   const interpreter = new Interpreter({
     globals,
     tags,
@@ -58,11 +61,11 @@ export function renderTemplate(template: Template, context: RenderContext): Rend
     print: printMarkdown,
     onPrint: outputBound(template),
   })
-  const parts = [withMetricNotice(tidy(interpreter.render(template.body)), context.lineage)]
-  if (template.lineage) parts.push(lineageSection(template, context.lineage))
+  const prose = withMetricNotice(tidy(interpreter.render(template.body)), context.lineage)
+  const section = template.lineage ? lineageSection(template, context.lineage) : ''
   return {
     title: renderTitle(template, globals),
-    markdown: `${parts.filter((part) => part !== '').join('\n\n')}\n`,
+    ...withSection(prose, section),
     ...collected,
     delivers: delivers(template, interpreter),
   }
@@ -79,7 +82,7 @@ export function renderText(text: string, vars: Record<string, unknown>, position
 function renderPlain(text: string, globals: Row, position: Position): string {
   if (!/\{[{%]/.test(text)) return text
   try {
-    return new Interpreter({ globals, print: printText }).render(text)
+    return new Interpreter({ globals, print: printText }).render(text).text
   } catch (error) {
     throw error instanceof TemplateFault ? new TemplateFault({ ...error.fault, ...position }) : error
   }
@@ -152,20 +155,45 @@ function outputBound({ limits }: Template): (length: number) => void {
   }
 }
 
+/** The prose, then how it was computed. */
+function withSection({ text, marks }: Printed, section: string): { markdown: string; provenance: Mark[] } {
+  const markdown = `${[text, section].filter((part) => part !== '').join('\n\n')}\n`
+  if (section === '') return { markdown, provenance: marks }
+  const end = markdown.length - 1
+  return { markdown, provenance: [...marks, { start: end - section.length, end, from: [], by: 'lineage' }] }
+}
+
 /** Several empty lines become one, except inside fences. */
-function tidy(markdown: string): string {
+function tidy({ text: markdown, marks }: Printed): Printed {
   const lines: string[] = []
+  const edits: Edit[] = []
+  let next = 0
   let fence: string | null = null
   for (const line of markdown.split('\n')) {
+    const start = next
+    next += line.length + 1
     const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1]
     if (mark !== undefined) {
       if (fence === null) fence = mark
       else if (mark.startsWith(fence)) fence = null
     }
     const empty = fence === null && line.trim() === ''
-    if (empty && (lines.length === 0 || lines.at(-1) === '')) continue
+    if (empty && (lines.length === 0 || lines.at(-1) === '')) {
+      edits.push({ start, end: next, length: 0 })
+      continue
+    }
     // One blank at the end has no meaning in Markdown, two are a line break.
-    lines.push(empty ? '' : line.replace(/(?<=\S) $/, ''))
+    const kept = empty ? '' : line.replace(/(?<=\S) $/, '')
+    if (kept.length < line.length) edits.push({ start: start + kept.length, end: next - 1, length: 0 })
+    lines.push(kept)
   }
-  return lines.join('\n').trimEnd()
+  const text = lines.join('\n').trimEnd()
+  return { text, marks: within(movedMarks(marks, edits), text.length) }
+}
+
+/** The marks of a text that was cut at the end. */
+function within(marks: Mark[], length: number): Mark[] {
+  return marks
+    .filter(({ start }) => start < length)
+    .map((mark) => (mark.end > length ? { ...mark, end: length } : mark))
 }

@@ -11,10 +11,11 @@ import { cutData, type Narration, narrationPlaceholder } from '../printing/narra
 import { printText } from '../printing/print.ts'
 import { type Align, markdownTable, type TableOptions } from '../printing/tables.ts'
 import { suggest } from '../values/near.ts'
-import { isRows } from '../values/rows.ts'
+import { homeOf, isRows } from '../values/rows.ts'
 import { isPlainObject, Markdown, toCell, ValueError } from '../values/value.ts'
 import { type Meanings, titleOf } from '../verdicts/measure.ts'
 import { chartTag, type Ran } from './chart-tag.ts'
+import { doubtLines, doubtsOf, factMarks, onlyOnce, printedTable } from './marked.ts'
 import { optionsOf, rowsOf, standalone, text, texts, type Values } from './tag-values.ts'
 
 /** The charts, facts and narrations that the tags of a text record. */
@@ -64,24 +65,28 @@ function tableOptions(values: Values, meanings: Meanings): TableOptions {
 }
 
 function tableTag(meanings: Meanings): Tag {
-  return (statement, valueOf) => {
+  return (statement, valueOf, seen) => {
     const rows = rowsOf(valueOf(statement.expressions[0]!), 'table')
-    return standalone(markdownTable(rows, tableOptions(optionsOf(statement, valueOf), meanings), meanings))
+    const from = seen()
+    const options = tableOptions(optionsOf(statement, valueOf), meanings)
+    return printedTable(rows, from, markdownTable(rows, options, meanings))
   }
 }
 
 function factTag(facts: Fact[]): Tag {
-  return (statement, valueOf) => {
+  return (statement, valueOf, seen) => {
     const name = statement.target!
     if (facts.some((fact) => fact.name === name)) {
       throw new ValueError(`The fact "${name}" is recorded twice.`, 'Give each its own name.')
     }
     const value = valueOf(statement.expressions[0]!)
+    const from = seen()
     const code = text(optionsOf(statement, valueOf), 'fmt')
     const cell = toCell(value)
     const shown = code === null ? printText(value) : formatValue(cell, code)
     facts.push({ name, value: cell, text: shown })
-    return value instanceof Markdown ? shown : escapeMarkdown(shown)
+    const printed = value instanceof Markdown ? shown : escapeMarkdown(shown)
+    return { text: printed, marks: factMarks(name, printed, from, code) }
   }
 }
 
@@ -89,23 +94,22 @@ function factTag(facts: Fact[]): Tag {
  * `{% doubts %}`: what blockers and caveats of the analyses say, each once, blockers first and in bold. Nothing where there
  * are none.
  */
-function doubtsTag(outcomes: readonly Outcome[]): Tag {
+function doubtsTag(blocks: Ran['blocks']): Tag {
   return ({ expressions }, valueOf) => {
-    const given = expressions[0] ? [valueOf(expressions[0])].flat() : outcomes
+    const all = [...blocks].filter(([, block]) => 'summary' in block)
+    const given = expressions[0] ? [valueOf(expressions[0])].flat() : all.map(([, block]) => block)
+    const names = new Map(all.map(([name, block]): [unknown, string] => [block, name]))
     if (!given.every(isOutcome))
       throw new ValueError(
         'doubts needs analyses.',
         'Write {% doubts %}, {% doubts X %} or {% doubts [X, Y] %}.',
       )
-    const says = (list: 'blockers' | 'caveats'): string[] =>
-      given.flatMap((one) => (one[list] ?? []).map((doubt) => doubt.says))
-    const blockers = new Set(says('blockers'))
-    const caveats = new Set(says('caveats').filter((text) => !blockers.has(text)))
-    const lines = [
-      ...[...blockers].map((text) => `- **${escapeMarkdown(text)}**`),
-      ...[...caveats].map((text) => `- ${escapeMarkdown(text)}`),
-    ]
-    return lines.length === 0 ? '' : standalone(lines.join('\n'))
+    const doubts = given.flatMap((one) => doubtsOf(one, names.get(one) ?? homeOf(one)?.block ?? null))
+    const blockers = onlyOnce(doubts.filter(({ bold }) => bold))
+    const caveats = onlyOnce(doubts.filter(({ bold }) => !bold)).filter(
+      ({ says }) => !blockers.some((blocker) => blocker.says === says),
+    )
+    return [...blockers, ...caveats].length === 0 ? '' : doubtLines([...blockers, ...caveats])
   }
 }
 
@@ -159,18 +163,14 @@ function summaryOf(name: string, value: unknown): string {
   return `${name}: ${printText(value)}`
 }
 
-export function templateTags(
-  ran: Ran,
-  collected: Collected,
-  outcomes: readonly Outcome[],
-): Record<string, Tag> {
+export function templateTags(ran: Ran, collected: Collected): Record<string, Tag> {
   const { template } = ran
   return {
     table: tableTag(template.columns),
     chart: chartTag(collected.charts, ran),
     fact: factTag(collected.facts),
     narrate: narrateTag(collected.narrations),
-    doubts: doubtsTag(outcomes),
+    doubts: doubtsTag(ran.blocks),
     sql: sqlTag(template),
   }
 }

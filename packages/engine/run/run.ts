@@ -9,7 +9,7 @@ import { createGuard } from '../fence/sql-guard.ts'
 import { TemplateFault } from '../language/fault.ts'
 import { withMetricMeanings } from '../metrics/meaning.ts'
 import manifest from '../package.json' with { type: 'json' }
-import { narrationMarkdown, narrationPlaceholder } from '../printing/narrative.ts'
+import { withNarrations } from '../printing/narrations.ts'
 import { bindOptions } from '../reading/options.ts'
 import { withMetricsOf } from '../reading/parse.ts'
 import { parsedTemplate } from '../reading/template-cache.ts'
@@ -197,7 +197,7 @@ async function rendered(
   const blocks = new Map<string, Table | Outcome>()
   for (const { name } of template.blocks) blocks.set(name, results.tables[name] ?? results.analyses[name]!)
   const run = { started_at: task.started_at, time_zone: template.time_zone }
-  const { title, markdown, charts, facts, narrations, delivers } = renderTemplate(template, {
+  const { title, markdown, provenance, charts, facts, narrations, delivers } = renderTemplate(template, {
     vars,
     run,
     blocks,
@@ -207,16 +207,12 @@ async function rendered(
   const answers = await narrate(narrations, signal)
   const written = answers.flatMap(({ lineage: one }) => one ?? [])
   if (written.length > 0) lineage.narratives = written
-  const whole = answers.reduce(
-    (text, { narration, narrated }) =>
-      text.replaceAll(narrationPlaceholder(narration.id), () => narrationMarkdown(narration, narrated)),
-    markdown,
-  )
+  const whole = withNarrations({ text: markdown, marks: provenance }, answers)
   const found: Findings = {
     template_id: template.template_id,
     template_version: lineage.template_version,
     title,
-    markdown: whole,
+    ...whole,
     tables: results.tables,
     charts,
     analyses: results.analyses,
@@ -224,9 +220,10 @@ async function rendered(
     lineage,
     chart_form: template.charts,
     skipped: delivers ? null : 'condition',
-    card: cardOf(template, { title, markdown: whole, facts, analyses: results.analyses, vars }),
+    card: cardOf(template, { title, markdown: whole.markdown, facts, analyses: results.analyses, vars }),
   }
-  const bytes = Buffer.byteLength(JSON.stringify(found))
+  // Where the numbers come from is bounded by itself, and is no output of the template.
+  const bytes = Buffer.byteLength(JSON.stringify({ ...found, provenance: undefined }))
   if (bytes > limits.output_bytes) {
     throw new TaskFailure(
       'output_too_large',

@@ -3,6 +3,7 @@
  * that were not kept), `columns` and `truncated` as properties of its own.
  */
 import type { Cell, Column, ColumnType, Outcome, Table } from '@assay/model/insight'
+import type { Origin } from '@assay/model/provenance'
 import type { FieldSchema } from '../methods/shared/fields.ts'
 import { Exact, isPlainObject, type Row } from './value.ts'
 
@@ -16,6 +17,21 @@ export interface RowsInfo {
 
 const infoOfRows = new WeakMap<object, RowsInfo>()
 const infoOfRow = new WeakMap<object, RowsInfo>()
+/** Where blocks, their lists and the rows of these lists lie. */
+const homes = new WeakMap<object, Origin>()
+/** The rows of a table and, once one is looked for, the places of all. */
+const placesOf = new WeakMap<RowsInfo, { rows: Row[]; places: Map<unknown, number> | null }>()
+
+/** Where a block, one of its lists or one of its rows lies; null for what a filter or a template made. */
+export function homeOf(value: unknown): Origin | null {
+  if (typeof value !== 'object' || value === null) return null
+  const info = infoOfRow.get(value)
+  const table = info && placesOf.get(info)
+  if (!table) return homes.get(value) ?? null
+  table.places ??= new Map(table.rows.map((row, index) => [row, index]))
+  const row = table.places.get(value)
+  return row === undefined ? null : { block: info.block!, row }
+}
 
 export function isRows(value: unknown): value is Row[] {
   if (!Array.isArray(value)) return false
@@ -45,6 +61,8 @@ export function tableRows(block: string, table: Table): Row[] {
     infoOfRow.set(row, info)
     return row
   })
+  placesOf.set(info, { rows, places: null })
+  homes.set(rows, { block })
   return describe(rows, info)
 }
 
@@ -77,14 +95,36 @@ const isMidnight = (cell: Cell): boolean => cell === null || (typeof cell === 's
  */
 export function outcomeObject(block: string, outcome: Outcome, schema: FieldSchema = {}): Row {
   const optional = Object.keys(schema.properties ?? {}).filter((name) => !Object.hasOwn(outcome, name))
-  const found = withRows(outcome, block, schema) as Row
-  return { ...Object.fromEntries(optional.map((name) => [name, null])), ...found }
+  const found = withRows(outcome, { block, field: '', known: new Map() }, schema) as Row
+  const object = { ...Object.fromEntries(optional.map((name) => [name, null])), ...found }
+  homes.set(object, { block })
+  return object
 }
 
-function withRows(value: unknown, block: string, schema: FieldSchema | undefined): unknown {
+interface Place {
+  block: string
+  /** The names that lead to the value, with dots. */
+  field: string
+  /** The rows that were met, by the object of the outcome: the same row may be in two lists. */
+  known: Map<unknown, Origin>
+}
+
+const within = (place: Place, name: string | number): Place => ({
+  ...place,
+  field: place.field === '' ? String(name) : `${place.field}.${name}`,
+})
+
+function withRows(value: unknown, place: Place, schema: FieldSchema | undefined): unknown {
+  const { block, field, known } = place
   if (Array.isArray(value)) {
-    const items = value.map((item) => withRows(item, block, schema?.items))
+    const items = value.map((item, index) => withRows(item, within(place, index), schema?.items))
+    homes.set(items, { block, field })
     if (items.length > 0 && !items.every(isPlainObject)) return items
+    for (const [row, item] of items.entries()) {
+      const home = known.get(value[row]) ?? { block, field, row }
+      known.set(value[row], home)
+      homes.set(item as Row, home)
+    }
     const rows = daysWhereMidnight(items as Row[])
     const described = Object.keys(schema?.items?.properties ?? {})
     const columns =
@@ -93,7 +133,10 @@ function withRows(value: unknown, block: string, schema: FieldSchema | undefined
   }
   if (!isPlainObject(value)) return value ?? null
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, withRows(item, block, schema?.properties?.[key])]),
+    Object.entries(value).map(([key, item]) => [
+      key,
+      withRows(item, within(place, key), schema?.properties?.[key]),
+    ]),
   )
 }
 

@@ -186,15 +186,16 @@ export const claimTests: ConformanceTests = {
     const { assignment_id } = job
     assert.deepEqual(insight, { insight_id, assignment_id, ...kept, created_at: insight?.created_at })
     const of = { workspace_id: WORKSPACE, insight_id }
-    const { tables, analyses, facts, lineage, ...head } = insight
+    const { tables, analyses, facts, provenance, lineage, ...head } = insight
     assert.deepEqual(await store.getInsightHead(of), head)
     const { ...data } = (await store.getInsightData(of))!
     assert.deepEqual(
-      Object.fromEntries(Object.entries(data).map(([name, text]) => [name, JSON.parse(text)])),
+      Object.fromEntries(Object.entries(data).map(([name, text]) => [name, JSON.parse(text!)])),
       {
         tables,
         analyses,
         facts,
+        provenance,
         lineage,
       },
     )

@@ -109,6 +109,7 @@ export function findings(over: Partial<Findings> = {}): Findings {
     charts: [],
     analyses: {},
     facts: [{ name: 'late', value: 0.25, text: '25%' }],
+    provenance: [{ start: 2, end: 8, from: [{ block: 'main', row: 0, column: 'n' }] }],
     lineage: {
       template_id: 'delays',
       template_version: 'v-1',

@@ -103,7 +103,7 @@ async function render(
   form: ChartForm | undefined,
   pool: Pool,
 ): Promise<string> {
-  const { fillCharts } = await import('@assay/engine/charts/charts')
+  const { fillMarked } = await import('@assay/engine/charts/charts')
   const { skipped: _, card: _card, chart_form, ...insight } = findings
   const wanted = form ?? chart_form
   const drawn = findings.charts.length > 0 && (format !== 'markdown' || wanted === 'image')
@@ -117,10 +117,10 @@ async function render(
     const created_at = findings.lineage.started_at
     return insightPage({ ...insight, insight_id: '', created_at }, drawings)
   }
-  const markdown = fillCharts(findings.markdown, findings.charts, wanted, svgs)
-  if (format === 'markdown') return markdown
+  const filled = fillMarked(findings, findings.charts, wanted, svgs)
+  if (format === 'markdown') return filled.markdown
   const charts = insight.charts.map((chart, index) => ({ ...chart, svg: svgs[index] ?? null }))
-  return `${JSON.stringify({ ...insight, markdown, charts }, null, 2)}\n`
+  return `${JSON.stringify({ ...insight, ...filled, charts }, null, 2)}\n`
 }
 
 function openInBrowser(url: string): Promise<void> {

@@ -3,7 +3,7 @@
  * changes, so each form has its own entity tag.
  */
 
-import { fillCharts } from '@assay/engine/charts/charts'
+import { fillCharts, fillMarked } from '@assay/engine/charts/charts'
 import { chartFigure, type Drawing } from '@assay/engine/pages/chart-figure'
 import { AppError, notFound } from '@assay/model/errors'
 import {
@@ -14,6 +14,7 @@ import {
   READ_CHART_FORMS,
   type ReadChartForm,
 } from '@assay/model/insight'
+import type { Mark } from '@assay/model/provenance'
 import { Type } from '@assay/model/schema'
 import { Id } from '../http/fields.ts'
 import { matchesTag, preferred } from '../http/negotiate.ts'
@@ -68,12 +69,20 @@ async function render(
   const drawings = drawn ? await services.charts.of(head, principal.workspace_id) : []
   const svgs = drawings.map(({ wide }) => wide)
   if (drawn && svgs.length < head.charts.length) reply.removeHeader('etag')
-  const markdown = fillCharts(head.markdown, head.charts, form, svgs)
-  return media === 'text/markdown' ? markdown : insightJson(head, markdown, drawings, await data())
+  if (media === 'text/markdown') return fillCharts(head.markdown, head.charts, form, svgs)
+  const stored = await data()
+  const marks = stored.provenance === null ? {} : { provenance: JSON.parse(stored.provenance) as Mark[] }
+  const filled = fillMarked({ markdown: head.markdown, ...marks }, head.charts, form, svgs)
+  return insightJson(head, filled, drawings, stored)
 }
 
 /** The JSON of an `InsightView`, or of a `PreviewView` if the insight has no id. The data are JSON already and are not parsed. */
-function insightJson(head: InsightHead, markdown: string, drawings: Drawing[], data: InsightData): string {
+function insightJson(
+  head: InsightHead,
+  filled: ReturnType<typeof fillMarked>,
+  drawings: Drawing[],
+  data: InsightData,
+): string {
   const { chart_form: _, insight_id, assignment_id, ...view } = head
   const ids = insight_id === '' ? {} : { insight_id, assignment_id }
   const charts = head.charts.map((chart, index) => ({
@@ -82,7 +91,7 @@ function insightJson(head: InsightHead, markdown: string, drawings: Drawing[], d
     figure: chartFigure(chart, drawings[index]),
   }))
   const { tables, analyses, facts, lineage } = data
-  const text = JSON.stringify({ ...ids, ...view, markdown, charts })
+  const text = JSON.stringify({ ...ids, ...view, ...filled, charts })
   return `${text.slice(0, -1)},"tables":${tables},"analyses":${analyses},"facts":${facts},"lineage":${lineage}}`
 }
 
@@ -131,7 +140,7 @@ export const readResult = operation({
 /** Answers the findings of a preview in the forms of `readResult`, without ids. */
 export async function sendFindings(
   call: Call<unknown, { charts?: ReadChartForm }>,
-  { skipped: _skipped, card: _card, tables, analyses, facts, lineage, ...findings }: Findings,
+  { skipped: _skipped, card: _card, tables, analyses, facts, lineage, provenance, ...findings }: Findings,
   created_at: string,
 ): Promise<string> {
   const media = mediaOf(call.request.headers.accept)
@@ -141,6 +150,7 @@ export async function sendFindings(
     analyses: JSON.stringify(analyses),
     facts: JSON.stringify(facts),
     lineage: JSON.stringify(lineage),
+    provenance: provenance ? JSON.stringify(provenance) : null,
   })
   return render(call, { head, data }, media, call.query.charts ?? head.chart_form)
 }

@@ -1,0 +1,74 @@
+/** Records where each number that prose prints comes from, as marks beside the text (packages/model/insights/provenance.ts). */
+import type { Mark } from '@assay/model/provenance'
+import { Markdown } from '../values/value.ts'
+import { type From, merged, printedFrom, Trail } from './origins.ts'
+
+/** What a tag prints, with marks in it. */
+export interface Printed {
+  text: string
+  marks: Mark[]
+}
+
+/** The most marks of one text, those of captured text that is printed again counted again. */
+export const MOST_MARKS = 1000
+const DIGIT = /\d/
+
+export class Recorder {
+  readonly trail = new Trail()
+  #marks: Mark[] = []
+  #left = MOST_MARKS
+  readonly #captured = new WeakMap<Markdown, readonly Mark[]>()
+
+  /** A value that was printed at `start` as `text`. */
+  value(start: number, text: string, value: unknown, from: From | null): void {
+    const inner = value instanceof Markdown ? this.#captured.get(value) : undefined
+    if (inner) return this.add(start, inner)
+    if (from === null && this.trail.on) return
+    if (DIGIT.test(text)) this.#put({ start, end: start + text.length, from: [] }, from)
+  }
+
+  /** Marks in a text that was printed at `start`. */
+  add(start: number, marks: readonly Mark[]): void {
+    for (const mark of marks) this.#put({ ...mark, start: start + mark.start, end: start + mark.end }, null)
+  }
+
+  #put(mark: Mark, from: From | null): void {
+    if (this.#left > 0) {
+      this.#left -= 1
+      this.#marks.push(from ? { ...mark, ...printedFrom(from) } : mark)
+      return
+    }
+    this.trail.on = false
+    const last = this.#marks.at(-1)
+    if (last?.by === 'unrecorded') this.#marks[this.#marks.length - 1] = { ...last, end: mark.end }
+    else this.#marks.push({ start: mark.start, end: mark.end, from: [], by: 'unrecorded' })
+  }
+
+  /** Runs what prints into a text of its own, and gives the marks in it. */
+  apart(run: () => void): Mark[] {
+    const around = this.#marks
+    this.#marks = []
+    run()
+    const inner = this.#marks
+    this.#marks = around
+    return inner
+  }
+
+  /** The origins of captured text are those of what was printed in it. */
+  capture(text: Markdown, marks: readonly Mark[]): From | null {
+    this.#captured.set(text, marks)
+    return merged(
+      marks.flatMap(({ from }) =>
+        from.map((origin): From => ({ exact: false, sources: [origin], more: 0, through: [] })),
+      ),
+    )
+  }
+
+  /** The marks of the text. From the first value on that is not recorded nothing is. */
+  finish(end: number): Mark[] {
+    const marks = this.#marks
+    this.#marks = []
+    const first = marks.findIndex(({ by }) => by === 'unrecorded')
+    return first < 0 ? marks : [...marks.slice(0, first), { ...marks[first]!, end }]
+  }
+}
