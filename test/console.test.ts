@@ -239,8 +239,8 @@ test('cancels a job, tells its error with the remedy, and lists jobs by filters 
   await assertAccessible(page, 'a canceled job')
   await link(page, 'Jobs').first().click()
   await page.getByLabel('State').selectOption('canceled')
-  await page.waitForURL(/status=canceled/)
-  await page.getByText('canceled_by_user').waitFor()
+  await page.waitForURL(/ending=canceled/)
+  await page.getByText('by a person', { exact: false }).last().waitFor()
   assert.equal(await page.locator('tbody tr').count(), 1)
   await assertAccessible(page, 'jobs')
   assertSilent()
@@ -518,6 +518,32 @@ test('has its policy in force: neither an inline script, nor eval, nor another h
   assert.ok(watched.complaints.splice(0).length >= 3, 'the browser told of each')
 })
 
+test('marks in the header that a schedule fails, leads to why in two clicks, and runs failed jobs again', async () => {
+  const { page } = watched
+  const api = apiOf(service.url)
+  await api.templates.put('broken', "# Broken\n\n```sql rows\nselect error('no such thing') as n\n```\n")
+  const made = { name: 'Every night', template_id: 'broken', cron: '0 3 * * *' }
+  const { schedule_id } = await api.schedules.create(made)
+  for (const _ of [1, 2]) await api.jobs.wait((await api.schedules.runNow(schedule_id)).assignment_id)
+  await page.goto('/')
+  await link(page, /things? fails?$/).click()
+  await page.getByText(/^Its last 2 runs failed \(analysis_failed\)/).waitFor()
+  await assertAccessible(page, 'health')
+  await link(page, 'See why the last one failed: Every night').click()
+  await page.getByText('no such thing').first().waitFor()
+  await page.goto('/schedules')
+  await page.getByText('the last 2 runs failed').waitFor()
+  await page.goto('/jobs?ending=failed&template=broken')
+  await link(page, 'broken').first().waitFor()
+  await button(page, 'Run these 2 again').click()
+  await page.getByText('2 new jobs were made and run.').waitFor()
+  await assertAccessible(page, 'failed jobs')
+  const all = await api.jobs.list({ template_id: 'broken' })
+  assert.equal(all.items.length, 4)
+  await api.schedules.delete(schedule_id)
+  assertSilent()
+})
+
 test('is accessible on every page, light and dark, and no page is wider than a phone', async () => {
   const api = apiOf(service.url)
   const [job] = (await api.jobs.list({ template_id: 'flight-delays', job_status: 'completed' })).items
@@ -532,6 +558,7 @@ test('is accessible on every page, light and dark, and no page is wider than a p
     '/metric',
     '/metric/flights',
     '/jobs',
+    '/health',
     `/jobs/${job.assignment_id}`,
     `/insights/${job.insight_id}`,
     '/webhooks',

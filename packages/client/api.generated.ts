@@ -824,6 +824,8 @@ export type Job = {
   scheduled_for: string | null
   /** The batch that the job belongs to */
   batch_id: string | null
+  /** In lists: the title of its insight; null where it has none */
+  title?: string | null
 }
 
 export type JobPage = {
@@ -1216,6 +1218,16 @@ export type Schedule = {
       path: string
       message: string
     }[]
+  } | null
+  failing?: {
+    /** How many failed in a row, counted up to 20 */
+    runs: number
+    /** The last of them */
+    assignment_id: string
+    error: {
+      code: string
+      detail: string
+    }
   } | null
   created_at: string
   updated_at: string
@@ -1692,6 +1704,8 @@ export interface Operations {
     path: []
     query: {
       job_status?: 'draft' | 'queued' | 'active' | 'executing' | 'completed' | 'canceled' | undefined
+      /** How it ended, instead of job_status: failed by an error, canceled by a person, or skipped (deliver_if was not met) */
+      ending?: 'failed' | 'canceled' | 'skipped' | undefined
       template_id?: string | undefined
       /** A UUID; JSON's quotes around it are accepted */
       schedule_id?: string | undefined

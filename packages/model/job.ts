@@ -91,13 +91,20 @@ export const JobView = Type.Object(
     schedule_id: nullable(Type.String({ format: 'uuid', description: 'The schedule that created it' })),
     scheduled_for: nullable(time('The due time of the schedule; null for a job that was run by hand')),
     batch_id: nullable(Type.String({ format: 'uuid', description: 'The batch that the job belongs to' })),
+    title: Type.Optional(
+      nullable(Type.String({ description: 'In lists: the title of its insight; null where it has none' })),
+    ),
   },
   { title: 'Job' },
 )
 export type JobView = Static<typeof JobView>
 
+/** How a job ended, as people ask for it: by an error, by a person, or without a notification because of `deliver_if`. */
+export const ENDINGS = ['failed', 'canceled', 'skipped'] as const
+export type Ending = (typeof ENDINGS)[number]
+
 /** A job as the store keeps it. Times are RFC 3339 UTC with milliseconds. */
-export interface Job extends Omit<JobView, 'template_vars' | 'error' | 'notify'> {
+export interface Job extends Omit<JobView, 'template_vars' | 'error' | 'notify' | 'title'> {
   workspace_id: string
   /** Values by variable, converted to the declared types; a period stays text until the run. */
   variables: Record<string, unknown>

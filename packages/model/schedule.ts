@@ -59,6 +59,14 @@ export interface Timing {
   ends_at: string | null
 }
 
+/** The jobs of a schedule that failed since the last one that completed. */
+export const ScheduleFailing = Type.Object({
+  runs: Type.Integer({ minimum: 1, maximum: 20, description: 'How many failed in a row, counted up to 20' }),
+  assignment_id: Type.String({ format: 'uuid', description: 'The last of them' }),
+  error: Type.Object({ code: Type.String(), detail: Type.String() }),
+})
+export type ScheduleFailing = Static<typeof ScheduleFailing>
+
 export const ScheduleView = Type.Object(
   {
     schedule_id: Type.String({ format: 'uuid' }),
@@ -85,6 +93,8 @@ export const ScheduleView = Type.Object(
     counts: ScheduleCounts,
     last_run: nullable(ScheduleRun),
     last_error: nullable(ScheduleError),
+    /** In answers to reads; null where the last job that ended did not fail. */
+    failing: Type.Optional(nullable(ScheduleFailing)),
     created_at: Time,
     updated_at: Time,
   },
@@ -93,7 +103,7 @@ export const ScheduleView = Type.Object(
 export type ScheduleView = Static<typeof ScheduleView>
 
 /** A schedule as the store keeps it. */
-export interface Schedule extends Omit<ScheduleView, 'template_vars' | 'next_runs' | 'notify'> {
+export interface Schedule extends Omit<ScheduleView, 'template_vars' | 'next_runs' | 'notify' | 'failing'> {
   workspace_id: string
   /** As given. Each run converts them by the template's present version. */
   variables: Record<string, unknown>

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { NewAuditRecord } from '@assay/model/audit'
 import * as counts from './nouns/jobs/counts.ts'
-import { listInsights } from './nouns/jobs/insight-cards.ts'
+import * as cards from './nouns/jobs/insight-cards.ts'
 import * as insights from './nouns/jobs/insights.ts'
 import type { Settle } from './nouns/jobs/job-move.ts'
 import * as jobs from './nouns/jobs/jobs.ts'
@@ -50,7 +50,8 @@ const READS = {
   getJob: jobs.getJob,
   listJobs: jobs.listJobs,
   countBatch: counts.countBatch,
-  listInsights,
+  listInsights: cards.listInsights,
+  insightTitles: cards.insightTitles,
   getInsight: insights.getInsight,
   getInsightHead: insights.getInsightHead,
   getInsightData: insights.getInsightData,
@@ -64,6 +65,7 @@ const READS = {
   listWebhooks: webhooks.listWebhooks,
   getSchedule: schedules.getSchedule,
   listSchedules: schedules.listSchedules,
+  failingSchedules: schedules.failingSchedules,
   listEvents,
   getDelivery: deliveries.getDelivery,
   listDeliveries: deliveries.listDeliveries,

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Attempt } from '@assay/model/delivery'
 import type { JobView } from '@assay/model/job'
+import type { ScheduleView } from '@assay/model/schedule'
 import type { WebhookView } from '@assay/model/webhook'
+import { diskTrouble, scheduleTrouble, webhookTrouble } from '../../packages/console/src/troubles.ts'
 import { ago, duration } from '../../packages/console/src/words/durations.ts'
 import { whyDelivery, whyNone as whyNoneAt } from '../../packages/console/src/words/why.ts'
 
@@ -25,6 +27,7 @@ const webhook = (more: Partial<WebhookView> = {}) =>
     events: ['job.completed'],
     status: 'enabled',
     disabled_reason: null,
+    breaker: { state: 'closed', failures: 0, until: null },
     created_at: '2026-01-01T00:00:00.000Z',
     ...more,
   }) as WebhookView
@@ -55,6 +58,11 @@ test('says of a delivery what happened, when it goes on, and what to do', () => 
   assert.match(
     whyDelivery(delivery({ status: 'failed', attempts: [refused, refused] }), webhook(), 'webhook'),
     /and has failed/,
+  )
+  const breaker = { state: 'open', failures: 5, until: '2026-01-31T12:03:00.000Z' } as const
+  assert.match(
+    whyDelivery(delivery({}), webhook({ breaker }), 'webhook', NOW),
+    /has failed 5 times in a row, so sending to it pauses: the next try is in 3 minutes/,
   )
   assert.match(whyDelivery(delivery({}), webhook(), 'webhook'), /about to be sent for the first time/)
 })
@@ -105,4 +113,45 @@ test('tells spans in the two largest units', () => {
   ])
   assert.equal(ago('2026-01-31T11:59:30.000Z', NOW), '30 seconds ago')
   assert.equal(ago('2025-10-01T00:00:00.000Z', NOW), '2025-10-01')
+})
+
+const schedule = (more: Partial<ScheduleView>) =>
+  ({
+    schedule_id: 's',
+    name: 'Weekly',
+    paused: false,
+    last_error: null,
+    last_run: null,
+    ...more,
+  }) as ScheduleView
+const failing = (runs: number) => ({
+  runs,
+  assignment_id: 'a',
+  error: { code: 'analysis_failed', detail: 'No column "x".' },
+})
+
+test('tells what fails at present with the page that mends it, and nothing of what goes well or is paused', () => {
+  assert.equal(scheduleTrouble(schedule({ failing: null })), null)
+  assert.equal(scheduleTrouble(schedule({ failing: failing(3), paused: true })), null)
+  const told = scheduleTrouble(schedule({ failing: failing(3) }))
+  assert.equal(told?.says, 'Its last 3 runs failed (analysis_failed): No column "x".')
+  assert.deepEqual(told?.at, { to: '/jobs/$assignment_id', params: { assignment_id: 'a' } })
+  assert.match(scheduleTrouble(schedule({ failing: failing(20) }))!.says, /^Its last 20 or more runs failed/)
+  assert.equal(webhookTrouble(webhook({ failing_since: null })), null)
+  assert.equal(
+    webhookTrouble(webhook({ failing_since: null, status: 'disabled' })),
+    null,
+    'a person disabled it',
+  )
+  const broken = webhook({
+    failing_since: '2026-01-31T11:00:00.000Z',
+    failing_reason: 'refused: Nothing listens.',
+    breaker: { state: 'open', failures: 5, until: '2999-01-01T00:00:00.000Z' },
+  })
+  assert.match(
+    webhookTrouble(broken)!.says,
+    /refused: Nothing listens\. After 5 failed attempts in a row sending pauses: the next try is/,
+  )
+  assert.equal(diskTrouble({ free_bytes: 6e9, total_bytes: 100e9 }), null)
+  assert.match(diskTrouble({ free_bytes: 4e9, total_bytes: 100e9 })!.says, /^Only 4 GB of 100 GB are free/)
 })

@@ -3,7 +3,7 @@
 import type { AuditAction } from '@assay/model/audit'
 import type { DeliveryStatus } from '@assay/model/delivery'
 import { GRADES, type Grade } from '@assay/model/insight'
-import type { JobStatus } from '@assay/model/job'
+import { ENDINGS, type Ending, type JobStatus } from '@assay/model/job'
 import {
   createRootRoute,
   createRoute,
@@ -22,6 +22,7 @@ type Search = Record<string, unknown>
 
 interface JobFilters {
   status?: JobStatus
+  ending?: Ending
   template?: string
   schedule?: string
   batch?: string
@@ -142,6 +143,7 @@ const jobs = createRoute({
   path: '/jobs',
   validateSearch: (search: Search): JobFilters => ({
     status: oneOf(search.status, JOB_STATUSES),
+    ending: oneOf(search.ending, ENDINGS),
     template: text(search.template),
     schedule: text(search.schedule),
     batch: text(search.batch),
@@ -171,6 +173,12 @@ const insight = createRoute({
   path: '/insights/$insight_id',
   validateSearch: (search: Search): { beside?: string } => ({ beside: text(search.beside) }),
   component: lazyRouteComponent(() => import('./pages/insight.tsx'), 'InsightPage'),
+})
+
+const health = createRoute({
+  getParentRoute: () => shell,
+  path: '/health',
+  component: lazyRouteComponent(() => import('./pages/health.tsx'), 'HealthPage'),
 })
 
 const schedules = createRoute({
@@ -329,6 +337,7 @@ const routeTree = root.addChildren([
     job,
     insights,
     insight,
+    health,
     schedules,
     newSchedule,
     schedule,

@@ -10,6 +10,7 @@ import {
   execute,
   findings,
   otherWorkspace,
+  queueNew,
   register,
   sorted,
   WORKSPACE,
@@ -121,6 +122,33 @@ export const insightCardTests: ConformanceTests = {
       items.find((one) => one.insight_id === insight_id)?.history.map(({ value }) => value)
     assert.deepEqual(values(again), [1, 2, 3])
     assert.deepEqual(values(late), [1, 4])
+  },
+
+  'tells the titles of insights, and lists jobs by how they ended': async ({ store }) => {
+    await register(store)
+    const insight_id = await made(store, card())
+    const skipped = await execute(store)
+    await store.completeJob({
+      ...skipped,
+      insight_id: uuidv7(),
+      findings: findings({ skipped: 'condition' }),
+    })
+    const failed = await execute(store)
+    await store.failJob({ ...failed, error: { code: 'analysis_failed', detail: 'No.' } })
+    const stopped = await queueNew(store)
+    await store.cancelJob(stopped)
+    const ended = async (ending: 'failed' | 'canceled' | 'skipped', workspace_id = WORKSPACE) =>
+      (await store.listJobs({ workspace_id, ending, limit: 10 })).items.map((job) => job.assignment_id)
+    assert.deepEqual(await ended('failed'), [failed.assignment_id])
+    assert.deepEqual(await ended('canceled'), [stopped.assignment_id])
+    assert.deepEqual(await ended('skipped'), [skipped.assignment_id])
+    const other = await otherWorkspace(store)
+    assert.deepEqual(await ended('failed', other), [])
+    const insight_ids = [insight_id, uuidv7()]
+    assert.deepEqual(await store.insightTitles({ workspace_id: WORKSPACE, insight_ids }), [
+      { insight_id, title: 'Delays' },
+    ])
+    assert.deepEqual(await store.insightTitles({ workspace_id: other, insight_ids }), [])
   },
 
   'shows insights to their own workspace only, and none whose job was deleted': async ({ store }) => {

@@ -10,6 +10,8 @@ import {
   type ConformanceTests,
   claimAll,
   DAY,
+  execute,
+  findings,
   HOUR,
   jobInput,
   otherWorkspace,
@@ -299,5 +301,30 @@ export const scheduleTests: ConformanceTests = {
     assert.equal(await store.deleteSchedule(schedule), false)
     assert.equal(await settle(store, claimed), false)
     assert.equal((await jobsOf(store, schedule)).length, 1)
+  },
+
+  'counts the runs of a schedule that failed since the last that completed': async ({ store }) => {
+    await register(store)
+    const { schedule_id } = await store.createSchedule(scheduleInput())
+    const healthy = await store.createSchedule(scheduleInput())
+    const of = { workspace_id: WORKSPACE, schedule_ids: [schedule_id, healthy.schedule_id] }
+    const error = { code: 'analysis_failed' as const, detail: 'No.' }
+    const run = async (ends: 'well' | 'badly' | 'stopped'): Promise<string> => {
+      const lease = await execute(store, { schedule_id })
+      if (ends === 'well') await store.completeJob({ ...lease, insight_id: uuidv7(), findings: findings() })
+      else if (ends === 'badly') await store.failJob({ ...lease, error })
+      else await store.cancelJob({ workspace_id: WORKSPACE, assignment_id: lease.assignment_id })
+      return lease.assignment_id
+    }
+    assert.deepEqual(await store.failingSchedules(of), [])
+    await run('badly')
+    await run('well')
+    assert.deepEqual(await store.failingSchedules(of), [])
+    await run('badly')
+    const assignment_id = await run('badly')
+    await run('stopped')
+    assert.deepEqual(await store.failingSchedules(of), [{ schedule_id, runs: 2, assignment_id, error }])
+    const workspace_id = await otherWorkspace(store)
+    assert.deepEqual(await store.failingSchedules({ ...of, workspace_id }), [])
   },
 }

@@ -1,16 +1,31 @@
 /** The jobs, newest first. The filters are in the address. */
+
+import { ENDINGS } from '@assay/model/job'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { api } from '../api.ts'
+import { api, useMay } from '../api.ts'
 import { JOB_STATUSES } from '../names.ts'
 import { SelectField, TextField } from '../parts/field.tsx'
 import { BatchProgress } from '../parts/jobs/batch-progress.tsx'
 import { JobTable } from '../parts/jobs/job-table.tsx'
+import { RetryFailed } from '../parts/jobs/retry-failed.tsx'
 import { Paged, usePaged } from '../parts/lists/paged.tsx'
 import { WordFilter } from '../parts/lists/word-filter.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { ScheduleName } from '../parts/schedules/schedule-name.tsx'
 
 const REFRESH_MS = 5_000
+
+/** What a list can be narrowed to: how a job ended, and the states that are no end by themselves. */
+const STATES = [
+  ...JOB_STATUSES.filter((status) => status !== 'canceled').map((status) => ({
+    value: status,
+    label: status,
+  })),
+  { value: 'either', label: 'failed or canceled' },
+  { value: 'failed', label: 'failed' },
+  { value: 'canceled', label: 'canceled by a person' },
+  { value: 'skipped', label: 'skipped by its condition' },
+]
 
 function dayStart(day: string | undefined): string | undefined {
   return day === undefined ? undefined : new Date(`${day}T00:00:00`).toISOString()
@@ -22,16 +37,18 @@ function Filters() {
   const set = (name: keyof typeof search, value: string): void => {
     void navigate({ search: (old) => ({ ...old, [name]: value || undefined }), replace: true })
   }
+  const setState = (value: string): void => {
+    const ending = ENDINGS.find((one) => one === value)
+    const status = value === 'either' ? 'canceled' : JOB_STATUSES.find((one) => one === value && !ending)
+    void navigate({ search: (old) => ({ ...old, status, ending }), replace: true })
+  }
   return (
     <div className="filters" role="search">
       <SelectField
         label="State"
-        value={search.status ?? ''}
-        onChange={({ target }) => set('status', target.value)}
-        options={[
-          { value: '', label: 'Any' },
-          ...JOB_STATUSES.map((status) => ({ value: status, label: status })),
-        ]}
+        value={search.ending ?? (search.status === 'canceled' ? 'either' : (search.status ?? ''))}
+        onChange={({ target }) => setState(target.value)}
+        options={[{ value: '', label: 'Any' }, ...STATES]}
       />
       <WordFilter
         label="Template"
@@ -77,9 +94,12 @@ function Origin() {
 }
 
 export function JobsPage() {
-  const { status, template, schedule, batch, after, before } = useSearch({ from: '/shell/jobs' })
+  const { status, ending, template, schedule, batch, after, before } = useSearch({ from: '/shell/jobs' })
+  const analyst = useMay('analyst')
   const filter = {
-    job_status: status,
+    // An address of before may hold both.
+    job_status: ending ? undefined : status,
+    ending,
     template_id: template,
     schedule_id: schedule,
     batch_id: batch,
@@ -105,7 +125,12 @@ export function JobsPage() {
           </Empty>
         }
       >
-        {(jobs) => <JobTable jobs={jobs} caption="The list refreshes by itself." />}
+        {(jobs) => (
+          <>
+            {ending === 'failed' && analyst && <RetryFailed key={jobs[0]!.assignment_id} jobs={jobs} />}
+            <JobTable jobs={jobs} caption="The list refreshes by itself." />
+          </>
+        )}
       </Paged>
     </Page>
   )

@@ -7,6 +7,7 @@ import { queryClient, signOut, useMay, useMe } from '../api.ts'
 import { pageUploads } from '../files/uploads.ts'
 import { useToken } from '../session.ts'
 import { chooseTheme, chosenTheme, THEMES } from '../theme.ts'
+import { HealthMark } from './health-mark.tsx'
 import { Menu, MenuChoice, MenuItem } from './menu.tsx'
 
 const THEME_WORDS = { system: 'As the system', light: 'Light', dark: 'Dark' } as const
@@ -122,6 +123,7 @@ export function Shell() {
           Assay
         </Link>
         <Sections />
+        <HealthMark />
         <UserMenu />
       </header>
       <main id="main" tabIndex={-1} ref={main}>

@@ -19,7 +19,7 @@ function lastFault({ error, status_code }: Attempt): string {
 /** The sentence of an existing delivery. `attempts` oldest first. */
 export function whyDelivery(
   delivery: DeliveryView & { attempts: readonly Attempt[] },
-  receiver: Pick<ReceiverView, 'status' | 'disabled_reason'> | undefined,
+  receiver: Pick<ReceiverView, 'status' | 'disabled_reason' | 'breaker'> | undefined,
   noun: Noun,
   now = Date.now(),
 ): string {
@@ -37,6 +37,8 @@ export function whyDelivery(
     case 'pending':
       if (receiver?.status === 'disabled')
         return `The delivery waits because its ${noun} is disabled${receiver.disabled_reason === null ? '' : ` (${receiver.disabled_reason})`}. Enable the ${noun} to send it at once.${fault}`
+      if (receiver && receiver.breaker.state === 'open')
+        return `The delivery waits because its ${noun} has failed ${times(receiver.breaker.failures)} in a row, so sending to it pauses: the next try is ${ago(receiver.breaker.until ?? next_attempt_at ?? new Date(now).toISOString(), now)}.${fault}`
       if (tried === 0) return 'The delivery is about to be sent for the first time.'
       return `The delivery was tried ${times(tried)} without success and will be tried again ${next_attempt_at === null ? 'soon' : ago(next_attempt_at, now)}.${fault}`
   }

@@ -283,3 +283,27 @@ test('deletes a job that has ended, with its insight, and no other', async (t) =
   assert.equal((await ask('GET', `/v1alpha/jobs/result?insight_id=${insight_id}`)).status, 404)
   assert.equal((await ask('DELETE', `/v1alpha/jobs/${id}`)).status, 404)
 })
+
+test('lists jobs by how they ended, with the titles of their insights', async (t) => {
+  const { ask, complete } = await openTestServer(t)
+  const body = { payload: { type: 'template', template_id: 'hello' } }
+  const assignment_id: string = (await ask('POST', '/v1alpha/jobs', { body })).json()
+  await ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
+  await complete(assignment_id, { title: 'Hello, Ada' })
+  const stopped: string = (await ask('POST', '/v1alpha/jobs', { body })).json()
+  await ask('POST', '/v1alpha/jobs/cancel', {
+    body: { payload: { type: 'assignment', assignment_id: stopped } },
+  })
+  const list = async (query: string) => (await ask('GET', `/v1alpha/jobs?${query}`)).json().items
+  assert.deepEqual(
+    (await list('')).map((job: { title: string | null }) => job.title),
+    [null, 'Hello, Ada'],
+  )
+  assert.deepEqual(
+    (await list('ending=canceled')).map((job: { assignment_id: string }) => job.assignment_id),
+    [stopped],
+  )
+  assert.deepEqual(await list('ending=failed'), [])
+  const wrong = await ask('GET', '/v1alpha/jobs?ending=failed&job_status=canceled')
+  assert.deepEqual([wrong.status, wrong.json().errors[0].path], [422, 'ending'])
+})

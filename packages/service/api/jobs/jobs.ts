@@ -1,13 +1,14 @@
 /** Jobs: create, run, status, cancel, list, delete. The API never waits on an analysis: it writes and reads rows. */
 
 import { notFound } from '@assay/model/errors'
-import { isFinal, JOB_STATUSES, type Job, JobView, jobView } from '@assay/model/job'
+import { ENDINGS, isFinal, JOB_STATUSES, type Job, JobView, jobView } from '@assay/model/job'
 import { Type } from '@assay/model/schema'
 import type { Principal } from '@assay/model/token'
 import type { Services } from '../dependencies.ts'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
 import { preferred } from '../http/negotiate.ts'
 import { operation } from '../http/operation.ts'
+import { invalid } from '../http/validate.ts'
 import { Notify, subscriptionsOf } from '../subscriptions/notify.ts'
 import { requireTemplate, variablesOf } from '../templates/template-lookup.ts'
 import { jobKey } from './changes.ts'
@@ -172,6 +173,12 @@ export const listJobs = operation({
   scope: 'viewer',
   query: pageQuery({
     job_status: Type.Optional(Type.Enum([...JOB_STATUSES])),
+    ending: Type.Optional(
+      Type.Enum([...ENDINGS], {
+        description:
+          'How it ended, instead of job_status: failed by an error, canceled by a person, or skipped (deliver_if was not met)',
+      }),
+    ),
     template_id: Type.Optional(Name),
     schedule_id: Type.Optional(Id),
     batch_id: Type.Optional(Id),
@@ -181,12 +188,17 @@ export const listJobs = operation({
   replies: { 200: { description: 'A page of jobs', schema: pageOf(JobView) } },
   async handle({ services, principal, query }) {
     const { workspace_id } = principal
-    const { items, next_cursor } = await services.store.listJobs({
-      limit: LIMIT_DEFAULT,
-      ...query,
-      workspace_id,
-    })
-    return { items: items.map(jobView), next_cursor }
+    const { store } = services
+    if (query.ending !== undefined && query.job_status !== undefined)
+      throw invalid([{ path: 'ending', message: 'says the state already: leave out job_status' }])
+    const { items, next_cursor } = await store.listJobs({ limit: LIMIT_DEFAULT, ...query, workspace_id })
+    const insight_ids = items.flatMap(({ insight_id }) => insight_id ?? [])
+    const rows = insight_ids.length === 0 ? [] : await store.insightTitles({ workspace_id, insight_ids })
+    const titles = new Map(rows.map(({ insight_id, title }) => [insight_id, title]))
+    return {
+      items: items.map((job) => ({ ...jobView(job), title: titles.get(job.insight_id ?? '') ?? null })),
+      next_cursor,
+    }
   },
 })
 

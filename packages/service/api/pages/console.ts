@@ -76,6 +76,7 @@ export const SECTIONS = [
   'metric',
   'jobs',
   'insights',
+  'health',
   'schedules',
   'files',
   'webhooks',

@@ -187,6 +187,18 @@ export const createSchedule = operation({
   },
 })
 
+/** The schedules with what their last jobs tell. */
+async function withFailing(
+  { store }: Call['services'],
+  workspace_id: string,
+  schedules: readonly Schedule[],
+): Promise<ScheduleView[]> {
+  const schedule_ids = schedules.map(({ schedule_id }) => schedule_id)
+  const rows = await store.failingSchedules({ workspace_id, schedule_ids })
+  const found = new Map(rows.map(({ schedule_id, ...failing }) => [schedule_id, failing]))
+  return schedules.map((one) => ({ ...scheduleView(one), failing: found.get(one.schedule_id) ?? null }))
+}
+
 export const listSchedules = operation({
   name: 'listSchedules',
   tag: 'Schedules',
@@ -201,7 +213,8 @@ export const listSchedules = operation({
   async handle({ services, principal, query }) {
     const { workspace_id } = principal
     const page = await services.store.listSchedules({ limit: LIMIT_DEFAULT, ...query, workspace_id })
-    return { items: page.items.map(scheduleView), next_cursor: page.next_cursor }
+    const items = await withFailing(services, workspace_id, page.items)
+    return { items, next_cursor: page.next_cursor }
   },
 })
 
@@ -242,7 +255,8 @@ export const getSchedule = operation({
   replies: { 200: { description: 'The schedule', schema: ScheduleView } },
   errors: ['not_found'],
   async handle(call) {
-    return scheduleView(await requireSchedule(call))
+    const schedule = await requireSchedule(call)
+    return (await withFailing(call.services, call.principal.workspace_id, [schedule]))[0]!
   },
 })
 

@@ -1,7 +1,7 @@
 /** What the store promises of jobs and their insights. */
 import type { Findings, Grade, Insight, InsightData, InsightHead } from '@assay/model/insight'
 import type { InsightCard } from '@assay/model/insight-card'
-import type { Job, JobError, JobStatus } from '@assay/model/job'
+import type { Ending, Job, JobError, JobStatus } from '@assay/model/job'
 import type { TemplateSource } from '@assay/model/template'
 import type { Page, PageQuery } from '../page.ts'
 
@@ -49,6 +49,8 @@ export interface JobStore {
     query: PageQuery & {
       workspace_id: string
       job_status?: JobStatus | undefined
+      /** Looked for among the next 5,000. */
+      ending?: Ending | undefined
       template_id?: string | undefined
       schedule_id?: string | undefined
       batch_id?: string | undefined
@@ -97,6 +99,11 @@ export interface JobStore {
       created_before?: string | undefined
     },
   ): Promise<Page<InsightCard>>
+  /** The titles of those that are there. */
+  insightTitles(input: {
+    workspace_id: string
+    insight_ids: string[]
+  }): Promise<{ insight_id: string; title: string }[]>
   getInsight(input: { workspace_id: string; insight_id: string }): Promise<Insight | null>
   /** The insight without its data: what its page and its Markdown need. */
   getInsightHead(input: { workspace_id: string; insight_id: string }): Promise<InsightHead | null>

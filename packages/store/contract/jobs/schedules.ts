@@ -1,6 +1,6 @@
 /** What the store promises of schedules. */
 import type { Job } from '@assay/model/job'
-import type { Plan, Schedule, ScheduleError } from '@assay/model/schedule'
+import type { Plan, Schedule, ScheduleError, ScheduleFailing } from '@assay/model/schedule'
 import type { TemplateSource } from '@assay/model/template'
 import type { Page, PageQuery } from '../page.ts'
 
@@ -41,6 +41,11 @@ export interface ScheduleStore {
   createSchedule(input: NewSchedule): Promise<Schedule>
   getSchedule(key: ScheduleKey): Promise<Schedule | null>
   /** Newest first. */
+  /** Of the schedules whose last job that ended failed: how many did so in a row, among the latest 20. */
+  failingSchedules(input: {
+    workspace_id: string
+    schedule_ids: string[]
+  }): Promise<(ScheduleFailing & { schedule_id: string })[]>
   listSchedules(
     query: PageQuery & {
       workspace_id: string

@@ -56,6 +56,18 @@ const HISTORY = statement<{
   { history: 'json' },
 )
 
+const TITLES = INSIGHT_CARDS.select(
+  'WHERE workspace_id = :workspace_id AND insight_id = ANY (:insight_ids)',
+  ['insight_id', 'title'],
+)
+
+export function insightTitles(
+  from: Reader,
+  input: Input<'insightTitles'>,
+): Routine<{ insight_id: string; title: string }[]> {
+  return from.all(TITLES, input)
+}
+
 /** The row of the insight that the job made. An insight without a card of its own has its title alone. */
 export function cardRow(job: OwnedJob, { insight_id, created_at }: InsightRow, findings: Findings): CardRow {
   const { assignment_id, workspace_id, template_id, user_id, schedule_id } = job

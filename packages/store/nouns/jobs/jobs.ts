@@ -1,6 +1,6 @@
 /** Jobs as people handle them: create, run, read, list, cancel, delete. What workers report of them is in settles.ts. */
 import { AppError, notFound } from '@assay/model/errors'
-import { HELD, isFinal, type Job, type JobStatus } from '@assay/model/job'
+import { type Ending, HELD, isFinal, type Job, type JobStatus } from '@assay/model/job'
 import { draftsFull, queueFull } from '../../caps.ts'
 import type { NewJob } from '../../contract/jobs/jobs.ts'
 import type { Page } from '../../contract/page.ts'
@@ -31,7 +31,12 @@ const LIST = listOf(JOBS, {
   columns: JOB,
   id: 'assignment_id',
   // What is held is few and in an index of its own, which is named by its condition; the others lie in that of states.
-  filters: { held: 'job_status = :held AND owner IS NOT NULL' },
+  filters: {
+    held: 'job_status = :held AND owner IS NOT NULL',
+    failed: `error ->> 'code' <> 'canceled_by_user'`,
+    stopped: `error ->> 'code' = 'canceled_by_user'`,
+    unsent: 'skipped IS NOT NULL',
+  },
   indexed: [
     ['workspace_id', 'batch_id'],
     ['workspace_id', 'schedule_id'],
@@ -41,6 +46,13 @@ const LIST = listOf(JOBS, {
     ['workspace_id'],
   ],
 })
+/** What the jobs of an ending have; their state leads into an index. */
+const ENDED: Readonly<Record<Ending, { job_status: JobStatus; [filter: string]: unknown }>> = {
+  failed: { job_status: 'canceled', failed: true },
+  canceled: { job_status: 'canceled', stopped: true },
+  skipped: { job_status: 'completed', unsent: true },
+}
+
 // PostgreSQL has many writers: its function takes a lock where the cap is near.
 const REACHED_CAP = statement<{ reached: number | null }>({
   sqlite: `SELECT coalesce(max_queued, :max_queued) AS reached FROM workspaces JOIN job_counts USING (workspace_id)
@@ -129,9 +141,11 @@ export function getJobs(from: Reader, assignment_ids: readonly string[]): Routin
 }
 
 export function listJobs(from: Reader, query: Input<'listJobs'>): Routine<Page<Job>> {
-  const { job_status, ...others } = query
+  const { ending, ...asked } = query
+  const { job_status, ...others } = asked
   const held: readonly (JobStatus | undefined)[] = HELD
-  const filters = held.includes(job_status) ? { ...others, held: job_status } : query
+  const ended = ending === undefined ? asked : { ...asked, ...ENDED[ending] }
+  const filters = held.includes(job_status) ? { ...others, held: job_status } : ended
   return LIST.page(from, filters)
 }
 

@@ -10,6 +10,7 @@ import {
   nextDue,
   planRuns,
   type Schedule,
+  type ScheduleFailing,
   type ScheduleRun,
   scheduleFailedData,
 } from '@assay/model/schedule'
@@ -18,7 +19,7 @@ import { CLAIM_MS, type ClaimedSchedule, type NewSchedule } from '../../contract
 import type { Page } from '../../contract/page.ts'
 import { listOf } from '../../list.ts'
 import type { Reader, Routine, Transaction, Writer } from '../../rows.ts'
-import { statement } from '../../statement.ts'
+import { both, statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
 import { SCHEDULES } from '../../tables/jobs/schedules.ts'
 import { by } from '../../tables/table.ts'
@@ -49,6 +50,23 @@ const LIST = listOf(SCHEDULES, {
   indexed: [['workspace_id']],
 })
 
+const COUNTED = 20
+// The newest jobs of each that ended; a cancel by a person says nothing about the schedule.
+const ENDED = statement<{ schedule_id: string; ended: [string, string | null, string | null][] | null }>(
+  both((database) => {
+    const [list, all] =
+      database === 'sqlite' ? ['json_array', 'json_group_array'] : ['json_build_array', 'json_agg']
+    return `SELECT schedule_id, (
+        SELECT ${all}(${list}(id, code, detail)) FROM (
+          SELECT assignment_id AS id, error ->> 'code' AS code, error ->> 'detail' AS detail FROM jobs
+          WHERE jobs.workspace_id = one.workspace_id AND jobs.schedule_id = one.schedule_id
+            AND jobs.schedule_id IS NOT NULL AND finished_at IS NOT NULL
+          ORDER BY created_at DESC, assignment_id DESC LIMIT ${COUNTED}) AS latest) AS ended
+      FROM schedules AS one WHERE workspace_id = :workspace_id AND schedule_id = ANY (:schedule_ids)`
+  }),
+  { ended: 'json' },
+)
+
 interface Key {
   workspace_id: string
   schedule_id: string
@@ -60,6 +78,23 @@ export function* getSchedule(from: Reader, key: Key): Routine<Schedule | null> {
 
 export function listSchedules(from: Reader, query: Input<'listSchedules'>): Routine<Page<Schedule>> {
   return LIST.page(from, query)
+}
+
+export function* failingSchedules(
+  from: Reader,
+  input: Input<'failingSchedules'>,
+): Routine<(ScheduleFailing & { schedule_id: string })[]> {
+  if (input.schedule_ids.length === 0) return []
+  const rows = yield* from.all(ENDED, input)
+  return rows.flatMap(({ schedule_id, ended }) => {
+    const told = (ended ?? []).filter(([, code]) => code !== 'canceled_by_user')
+    const well = told.findIndex(([, code]) => code === null)
+    const runs = well < 0 ? told.length : well
+    const [last] = told
+    if (!last || runs === 0) return []
+    const [assignment_id, code, detail] = last
+    return [{ schedule_id, runs, assignment_id, error: { code: code ?? '', detail: detail ?? '' } }]
+  })
 }
 
 /** It may be claimed once it is due. */

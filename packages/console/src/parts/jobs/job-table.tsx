@@ -2,10 +2,41 @@
 
 import type { JobView } from '@assay/model/job'
 import { Link } from '@tanstack/react-router'
+import { textOf } from '../../values.ts'
 import { between } from '../../words/durations.ts'
 import { ListTable } from '../lists/list-table.tsx'
 import { ShortId, State, Time } from '../show.tsx'
 import { UserName } from '../user-name.tsx'
+
+/** How many characters of the variables stand in a name. */
+const NAME_MOST = 60
+
+/** The title of its insight; before there is one, the template with the values of the variables. */
+function runName({ title, template_id, template_vars }: JobView): string {
+  if (title !== undefined && title !== null) return title
+  const values = Object.values(template_vars)
+    .filter((value) => value !== null && value !== '')
+    .map(textOf)
+    .join(', ')
+  if (values === '') return template_id
+  return `${template_id}: ${values.length > NAME_MOST ? `${values.slice(0, NAME_MOST)}…` : values}`
+}
+
+function JobState({ job: { job_status, error, skipped } }: { job: JobView }) {
+  if (error !== null && error.code !== 'canceled_by_user')
+    return (
+      <>
+        <State status="failed" /> <code title={error.detail}>{error.code}</code>
+      </>
+    )
+  return (
+    <>
+      <State status={job_status} />
+      {error !== null && ' by a person'}
+      {skipped !== null && ', skipped by its condition'}
+    </>
+  )
+}
 
 function JobRow({ job }: { job: JobView }) {
   const { assignment_id, template_id, insight_id, error } = job
@@ -13,17 +44,14 @@ function JobRow({ job }: { job: JobView }) {
     <tr>
       <td>
         <Link to="/jobs/$assignment_id" params={{ assignment_id }}>
-          {template_id} <ShortId id={assignment_id} />
+          {runName(job)}
         </Link>
+        <div className="small">
+          {template_id} <ShortId id={assignment_id} />
+        </div>
       </td>
       <td>
-        <State status={job.job_status} />
-        {error !== null && (
-          <>
-            {' '}
-            <code title={error.detail}>{error.code}</code>
-          </>
-        )}
+        <JobState job={job} />
       </td>
       <td>
         <Time at={job.created_at} />

@@ -1,8 +1,9 @@
 /** The health of a webhook or subscription: one phrase, and for a failing one the fate of its deliveries. */
 import type { ReceiverView } from '../../receivers.ts'
+import { breakerWords } from '../../troubles.ts'
 import { Time } from '../show.tsx'
 
-type Told = Pick<ReceiverView, 'status' | 'failing_since' | 'failing_reason' | 'disabled_reason'>
+type Told = Pick<ReceiverView, 'status' | 'failing_since' | 'failing_reason' | 'disabled_reason' | 'breaker'>
 
 export function HealthWord({ status, failing_since }: Pick<Told, 'status' | 'failing_since'>) {
   if (status === 'disabled') return <span className="state state-failed">✕ disabled</span>
@@ -28,7 +29,8 @@ function Reason({ reason }: { reason: string | null }) {
   )
 }
 
-export function HealthNotice({ status, failing_since, failing_reason, disabled_reason }: Told) {
+export function HealthNotice(told: Told) {
+  const { status, failing_since, failing_reason, disabled_reason } = told
   if (status === 'disabled')
     return (
       <p className="notice" role="status">
@@ -40,7 +42,8 @@ export function HealthNotice({ status, failing_since, failing_reason, disabled_r
   return (
     <p className="notice" role="status">
       Every attempt has failed since <Time at={failing_since} exact />. <Reason reason={failing_reason} />{' '}
-      Sending stops after five days of failures. A delivery below shows the request and the answer.
+      {breakerWords(told)} Sending stops after five days of failures. A delivery below shows the request and
+      the answer.
     </p>
   )
 }

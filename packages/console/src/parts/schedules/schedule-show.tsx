@@ -44,6 +44,15 @@ export function ScheduleState({ schedule }: { schedule: ScheduleView }) {
   if (schedule.next_due_at === null) return <span className="state">■ ended</span>
   if (failedLast(schedule))
     return <span className="state state-failed">▲ {schedule.last_error!.code} the last time</span>
+  if (schedule.failing)
+    return (
+      <span className="state state-failed">
+        ▲{' '}
+        {schedule.failing.runs === 1
+          ? 'the last run failed'
+          : `the last ${schedule.failing.runs} runs failed`}
+      </span>
+    )
   return <span className="state state-completed">✓ goes on</span>
 }
 

@@ -1,0 +1,130 @@
+/** What fails at present: schedules, webhooks, subscriptions, the disk; each with what to do. */
+import type { SubscriptionView, WebhookView } from '@assay/client'
+import type { ScheduleView } from '@assay/model/schedule'
+import { useQuery } from '@tanstack/react-query'
+import type { LinkProps } from '@tanstack/react-router'
+import { api, useMay, useMe } from './api.ts'
+import { targetOf } from './receivers.ts'
+import { ago, size } from './words/durations.ts'
+
+const REFRESH_MS = 60_000
+/** The newest of each kind that are looked at. */
+const MOST = 200
+/** A disk with less than this share free is told. */
+const FREE_LEAST = 0.05
+
+export interface Trouble {
+  kind: 'Schedule' | 'Webhook' | 'Subscription' | 'Disk'
+  id: string
+  name: string
+  /** What fails, in a sentence or two. */
+  says: string
+  /** The one action that mends it. */
+  action: string
+  at: LinkProps
+}
+
+export function scheduleTrouble(schedule: ScheduleView): Trouble | null {
+  const { schedule_id, name, failing, last_error, last_run, paused } = schedule
+  const own = { kind: 'Schedule', id: schedule_id, name } as const
+  if (paused) return null
+  if (last_error !== null && (last_run === null || last_run.created_at < last_error.at))
+    return {
+      ...own,
+      says: `No job could be made at its last due time: ${last_error.detail}`,
+      action: 'Change the schedule',
+      at: { to: '/schedules/$schedule_id/edit', params: { schedule_id } },
+    }
+  if (!failing) return null
+  const { runs, error, assignment_id } = failing
+  const count =
+    runs === 1 ? 'Its last run failed' : `Its last ${runs === 20 ? '20 or more' : runs} runs failed`
+  return {
+    ...own,
+    says: `${count} (${error.code}): ${error.detail}`,
+    action: 'See why the last one failed',
+    at: { to: '/jobs/$assignment_id', params: { assignment_id } },
+  }
+}
+
+type Health = Pick<WebhookView, 'status' | 'disabled_reason' | 'failing_since' | 'failing_reason' | 'breaker'>
+
+/** When it is sent to again, in words; empty while the breaker is closed. */
+export function breakerWords({ breaker }: Pick<Health, 'breaker'>, now = Date.now()): string {
+  if (breaker.state === 'open' && breaker.until !== null)
+    return `After ${breaker.failures} failed attempts in a row sending pauses: the next try is ${ago(breaker.until, now)}.`
+  if (breaker.state === 'half_open')
+    return `After ${breaker.failures} failed attempts in a row one try is made now.`
+  return ''
+}
+
+function receiverSays(health: Health): { says: string; action: string } | null {
+  const { status, disabled_reason, failing_since, failing_reason } = health
+  const last = failing_reason === null ? '' : ` The last error: ${failing_reason}`
+  if (status === 'disabled' && (disabled_reason !== null || failing_since !== null))
+    return {
+      says: `It is disabled: ${disabled_reason ?? 'its attempts failed'}.${last}`,
+      action: 'Enable it',
+    }
+  if (status === 'disabled' || failing_since === null) return null
+  const says = `Every attempt fails; the first did ${ago(failing_since)}.${last} ${breakerWords(health)}`
+  return { says: says.trim(), action: 'See the attempts' }
+}
+
+export function webhookTrouble(webhook: WebhookView): Trouble | null {
+  const told = receiverSays(webhook)
+  const { webhook_id, url, description } = webhook
+  const at = { to: '/webhooks/$webhook_id', params: { webhook_id } } satisfies LinkProps
+  return told && { kind: 'Webhook', id: webhook_id, name: description ?? url, ...told, at }
+}
+
+function subscriptionTrouble(subscription: SubscriptionView): Trouble | null {
+  const told = receiverSays(subscription)
+  const { subscription_id, description } = subscription
+  const name = description ?? targetOf(subscription)
+  const at = { to: '/subscriptions/$subscription_id', params: { subscription_id } } satisfies LinkProps
+  return told && { kind: 'Subscription', id: subscription_id, name, ...told, at }
+}
+
+export function diskTrouble(disk: { free_bytes: number; total_bytes: number } | null): Trouble | null {
+  if (disk === null || disk.free_bytes >= disk.total_bytes * FREE_LEAST) return null
+  return {
+    kind: 'Disk',
+    id: 'disk',
+    name: 'The disk of the service',
+    says: `Only ${size(disk.free_bytes)} of ${size(disk.total_bytes)} are free. With a full disk nothing can be written.`,
+    action: 'See how long results are kept',
+    at: { to: '/system/settings' },
+  }
+}
+
+async function look(operator: boolean): Promise<Trouble[]> {
+  const [schedules, webhooks, subscriptions, queue] = await Promise.all([
+    api().schedules.list({ limit: MOST }),
+    api().webhooks.list({ limit: MOST }),
+    api().subscriptions.list({ limit: MOST }),
+    operator ? api().queue() : null,
+  ])
+  const found = [
+    diskTrouble(queue?.disk ?? null),
+    ...schedules.items.map(scheduleTrouble),
+    ...webhooks.items.map(webhookTrouble),
+    ...subscriptions.items.map(subscriptionTrouble),
+  ]
+  return found.filter((trouble) => trouble !== null)
+}
+
+/** Asked once a minute. Nobody who only reads is shown them. */
+export function useTroubles() {
+  const me = useMe().data
+  const analyst = useMay('analyst')
+  const admin = useMay('admin')
+  const operator = admin && me?.workspace_id === 'default'
+  return useQuery({
+    queryKey: ['troubles', operator],
+    queryFn: () => look(operator),
+    enabled: analyst,
+    refetchInterval: REFRESH_MS,
+    staleTime: REFRESH_MS / 2,
+  })
+}
