@@ -4,7 +4,6 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { GRADE_WORDS } from '../../names.ts'
 import { figureText, movedOf } from '../../words/change.ts'
-import { ScheduleName } from '../schedules/schedule-name.tsx'
 import { Time } from '../show.tsx'
 import { UserName } from '../user-name.tsx'
 import { Sparkline } from './sparkline.tsx'
@@ -43,12 +42,8 @@ export function CardRow({ card, pin }: { card: InsightCard; pin?: ReactNode }) {
           {grade !== null && <span className={`grade grade-${grade}`}>{GRADE_WORDS[grade]}</span>}
           <Time at={card.created_at} />
           <span>
-            {schedule_id === null ? 'by ' : 'on schedule '}
-            {schedule_id === null ? (
-              <UserName user_id={card.user_id} />
-            ) : (
-              <ScheduleName schedule_id={schedule_id} />
-            )}
+            by <UserName user_id={card.user_id} />
+            {schedule_id !== null && ', on a schedule'}
           </span>
           <Link to="/insights" search={{ template: template_id }}>
             {template_id}
