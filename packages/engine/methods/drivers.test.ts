@@ -159,6 +159,37 @@ test('the same month a year before is the base where that is asked for', async (
   assert.equal((await ask(short, options)).grade, 'withheld')
 })
 
+test('a cause whose segment lacks days is told as perhaps missing, gone or new', async () => {
+  const table = (where: string): Promise<Relation> =>
+    relation(`select d::date as day, r as country, 90 + hash(d, r) % 20 as v from generate_series(date '2024-01-01', date '2024-02-29', interval 1 day) t(d),
+      (values ('DE'), ('FR'), ('US'), ('IT'), ('ES')) x(r) where not (${where})`)
+  const says = async (where: string) => {
+    const outcome = await ask(
+      await table(where),
+      { value: 'v', by: ['country'], time: 'day' },
+      '2024-03-05T00:00:00Z',
+    )
+    assert.deepEqual(
+      causesOf(outcome).map((cause) => cause.where),
+      [{ country: 'FR' }],
+    )
+    return outcome.summary
+  }
+  const part = await says("r = 'FR' and d > date '2024-02-09'")
+  assert.match(
+    part,
+    /Country "FR" has rows on 9 of 29 days of February 2024, and on 31 of 31 of January 2024: some of its rows may be missing/,
+  )
+  assert.match(
+    await says("r = 'FR' and month(d) = 2"),
+    /"FR" has no row in February 2024: it ended, or its rows are missing/,
+  )
+  assert.match(
+    await says("r = 'FR' and month(d) = 1"),
+    /"FR" has no row in January 2024: it is new, or its rows are missing there/,
+  )
+})
+
 test('the scale in which counts are told does not change their causes', async () => {
   const table = (scale: string): Promise<Relation> =>
     relation(`select m, a, b, (jobs - hash(m, a, b) % (jobs // 25)) * ${scale} as jobs from (

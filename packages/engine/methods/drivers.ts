@@ -13,11 +13,11 @@ import { exactSum } from '../numeric/sum.ts'
 import { measureOf } from '../verdicts/measure.ts'
 import { doubt, stopped, verdict } from '../verdicts/verdict.ts'
 import { type Causes, causesOf } from './drivers/causes.ts'
+import { daysOfCauses } from './drivers/days-of-causes.ts'
 import { expectationOf } from './drivers/expectation.ts'
 import { CAUSES } from './drivers/fields.ts'
 import { loadHistory, loadTable, type Table } from './drivers/leaves.ts'
-import { ofMetric } from './drivers/of-metric.ts'
-import { Asked, checkOptions, type Options } from './drivers/options.ts'
+import { Asked, checkOptions, type Options, ofMetric } from './drivers/options.ts'
 import {
   type Dimension,
   dimensionsOf,
@@ -102,11 +102,12 @@ export const drivers: Method = {
     const whole = totals(first, ratio)
     const ofFirst = segments.filter((segment) => segment.by === dimensions[0]!.by)
     const mix = ratio ? finite(exactSum(ofFirst.map((segment) => segment.mix ?? 0))) : null
+    const labels = (column: string): string => measureOf(context.meanings, column).label
     const words = headline(
       measure(asked, context),
       sides,
       found,
-      (column) => measureOf(context.meanings, column).label,
+      labels,
       mix === null || found.causes.some(({ kind }) => kind === 'mix') ? null : mixOf(mix, dimensions[0]!),
     )
     const fields = {
@@ -124,11 +125,12 @@ export const drivers: Method = {
       before_label: sides.before.label,
       after_label: sides.after.label,
     }
+    const missing = await daysOfCauses(table, asked, sides, found.causes, labels, context)
     const told = verdict({
       headline: words.headline,
       grade: found.causes.length > 0 && sides.unfinished === null ? 'firm' : 'unclear',
       evidence: evidence(nameOf(asked), leaves.n, sides, found),
-      doubts: [...sides.doubts, ...doubtsOf(asked, leaves, found, fields, ofFirst)],
+      doubts: [...sides.doubts, ...missing, ...doubtsOf(asked, leaves, found, fields, ofFirst)],
     })
     return { ...told, n: leaves.n, method: METHOD, ...fields }
   },

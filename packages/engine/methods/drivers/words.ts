@@ -39,7 +39,7 @@ const isLevel = (before: number, after: number): boolean =>
   after === before || Math.abs(after - before) < LEVEL * Math.abs(before)
 
 /** `country "DE" and channel "paid"`, by the labels of the columns. */
-function whereInWords({ where }: Cause, labels: (column: string) => string): string {
+export function whereInWords({ where }: Cause, labels: (column: string) => string): string {
   return enumeration(Object.entries(where).map(([column, value]) => `${labels(column)} ${quoted(value)}`))
 }
 
