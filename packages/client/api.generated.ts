@@ -236,7 +236,7 @@ export type CheckJobsRequest = {
 
 export type CheckMetricResponse = {
   faults: Fault[]
-  metric: Metric
+  metric: Metric | null
 }
 
 export type CheckTemplateResponse = {
@@ -630,7 +630,6 @@ export type File = {
   etag: string
 }
 
-/** How a CSV or TSV is divided; null for other formats */
 export type FileDialect = {
   encoding: {
     is: string
@@ -654,7 +653,7 @@ export type FileDialect = {
   }
   /** Lines above the row of names */
   skipped: number
-} | null
+}
 
 export type FilePage = {
   items: File[]
@@ -981,7 +980,8 @@ export type NewFile = {
     name: string
     type: string
   }[]
-  dialect: FileDialect
+  /** How a CSV or TSV is divided; null for other formats */
+  dialect: FileDialect | null
   /** The columns that are read in another way than by their plain values, or stay text for a doubt */
   readings: ColumnReading[]
 }

@@ -26,7 +26,9 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 function withoutAnyOf({ anyOf = [], ...rest }: PlainSchema): PlainSchema {
   const present = anyOf.filter((branch) => branch.type !== 'null')
   const [only] = present
-  const plainNull = present.length === 1 && anyOf.length === 2 && typeof only?.type === 'string'
+  // One with a title becomes a component of the document, which is not null elsewhere.
+  const plainNull =
+    present.length === 1 && anyOf.length === 2 && typeof only?.type === 'string' && only.title === undefined
   if (!plainNull) return { ...rest, anyOf }
   const values = only.enum ? { enum: [...only.enum, null] } : {}
   return { ...only, ...rest, ...values, type: [only.type as string, 'null'] }
