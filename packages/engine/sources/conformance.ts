@@ -10,6 +10,7 @@ import type { OpenConnection } from '@assay/model/connection'
 import type { Cell } from '@assay/model/insight'
 import type { ConnectionAccess } from '../run/connection-requests.ts'
 import { findingsOf, openTestPool, type TestPool, templateOf } from '../run/test-pool.ts'
+import { type Adding, metricsAreAddedUpAlike } from './conformance-metrics.ts'
 
 /** A type of the database: how a value of it is written, as what it comes, and its cell. */
 export interface TypeCase {
@@ -64,6 +65,10 @@ export function accessOf(
     release: (name) => void open.delete(name),
     end: () => open.clear(),
   }
+}
+
+export function addingOf({ connection, execute }: Server): Adding {
+  return { kind: connection.kind, execute, connections: () => accessOf(connection) }
 }
 
 export function queryTemplate(query: string, { front = '', sql = 'select * from a' } = {}) {
@@ -185,6 +190,9 @@ export function kindConformance(promises: Promises): void {
     assert.match(detail, /^Source "a", line \d+: The query over the connection "remote"/)
     for (const secret of Object.values(server.connection.secrets)) assert.ok(!detail.includes(secret))
   })
+
+  test('metrics are added up there as those of a file are here, by every step', () =>
+    metricsAreAddedUpAlike(addingOf(server), bench))
 
   test('limits of rows, bytes and time end the query with a sentence', async () => {
     const { limits } = server.connection

@@ -4,7 +4,15 @@ import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import { Client } from 'pg'
 import { missingPostgres, startPostgres } from '../../../../test/postgres.ts'
 import { findingsOf, openTestPool, type TestPool } from '../../run/test-pool.ts'
-import { accessOf, kindConformance, queryTemplate, type Server, type TypeCase } from '../conformance.ts'
+import {
+  accessOf,
+  addingOf,
+  kindConformance,
+  queryTemplate,
+  type Server,
+  type TypeCase,
+} from '../conformance.ts'
+import { metricsKeepTheirZone } from '../conformance-metrics.ts'
 
 const missing = await missingPostgres()
 
@@ -244,6 +252,9 @@ suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
       await server?.close()
       await bench?.close()
     })
+
+    test('moments of a metric are cut into steps in its zone, also where clocks change', () =>
+      metricsKeepTheirZone(addingOf(server), bench))
 
     test('every value is the one that PostgreSQL prints', async () => {
       const columns = Object.entries(FORMS).map(

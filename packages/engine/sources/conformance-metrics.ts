@@ -1,0 +1,118 @@
+/** What every kind of database promises of metrics: it adds them up as a file of the same rows is added up here. */
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { GRAINS, type Grain } from '@assay/model/metric'
+import type { ConnectionAccess } from '../run/connection-requests.ts'
+import { findingsOf, type TestPool, templateOf } from '../run/test-pool.ts'
+
+/** A server whose connection is called `remote`. */
+export interface Adding {
+  kind: string
+  execute(sql: string): Promise<void>
+  connections(): ConnectionAccess
+}
+
+/** The ends of days, of weeks over a new year, of a leap day, and of quarters; texts with quotes; nulls. */
+const ROWS: readonly (readonly [
+  time: string | null,
+  amount: number | null,
+  status: string,
+  country: string,
+])[] = [
+  ['2024-02-28 23:59:59', 10, 'paid', 'DE'],
+  ['2024-02-29 00:00:00', 20, 'paid', 'FR'],
+  ['2024-02-29 12:30:00', 7, 'open', 'DE'],
+  ['2024-03-31 23:00:00', 30, 'paid', 'DE'],
+  ['2024-04-01 00:00:00', null, 'paid', 'DE'],
+  ['2024-12-29 08:00:00', 50, "it's paid", 'FR'],
+  ['2024-12-30 08:00:00', 60, 'paid', 'FR'],
+  ['2025-01-05 23:59:59', 70, 'paid', 'DE'],
+  ['2025-01-06 00:00:00', 80, 'back\\slash', 'DE'],
+  ['2025-01-06 00:30:00', 80, 'paid', 'DE'],
+  [null, 90, 'paid', 'DE'],
+]
+
+const VALUES = {
+  total: "sum(amount)\nwhere: status in ('paid', 'it''s paid', 'back\\slash')",
+  mean: "avg(amount)\nwhere: status <> 'open' and amount is not null",
+  share: "{ ratio: { numerator: sum(case when country = 'DE' then 1 else 0 end), denominator: count(*) } }",
+  countries: 'count(distinct country)',
+} as const
+
+const escaped = (text: string, kind: string): string =>
+  `'${(kind === 'mysql' || kind === 'clickhouse' ? text.replaceAll('\\', '\\\\') : text).replaceAll("'", "''")}'`
+
+function definition(value: string, source: string, zone: string): string {
+  return `metric: tried\nsource: ${source}\ntime: { column: paid_at, grain: hour, zone: ${zone} }\nvalue: ${value}\ntests: [ { not_null: amount }, { unique: amount } ]\n`
+}
+
+interface Compared {
+  server: Adding
+  bench: TestPool
+  table: string
+  zone: string
+}
+
+/** The series by each step and country, from the table and from the file of the same name. */
+async function assertSame(
+  { server, bench, table, zone }: Compared,
+  value: string,
+  grains: readonly Grain[],
+): Promise<void> {
+  for (const grain of grains) {
+    const rowsOf = async (source: string) => {
+      const text = `\`\`\`metric rev\nmetric: tried\nby: country\ngrain: ${grain}\n\`\`\`\n\n# A\n\n{{ rev.size }}\n`
+      const template = templateOf(text, { 'metrics/tried.yaml': definition(value, source, zone) })
+      const run = await bench.run(template, {}, { connections: server.connections() })
+      const findings = findingsOf(run)
+      return { rows: findings.tables.rev!.rows, tests: findings.lineage.metrics![0]!.tests }
+    }
+    const there = await rowsOf(`{ connection: remote, table: ${table} }`)
+    assert.deepEqual(there, await rowsOf(`{ file: ${table}.csv }`), `${value} by ${grain}, ${zone}`)
+    assert.ok(there.rows.length > 0)
+  }
+}
+
+/** Times without a zone are those of the metric's zone, whatever it is. */
+export async function metricsAreAddedUpAlike(server: Adding, bench: TestPool): Promise<void> {
+  const { kind } = server
+  const time = kind === 'mysql' ? 'datetime' : 'timestamp'
+  await server.execute('drop table if exists sold')
+  const nullable = kind === 'clickhouse' ? (type: string) => `Nullable(${type})` : (type: string) => type
+  await server.execute(
+    `create table sold (paid_at ${nullable(kind === 'clickhouse' ? 'DateTime' : time)}, amount ${nullable(kind === 'clickhouse' ? 'Int32' : 'integer')}, status varchar(20), country varchar(9))`,
+  )
+  for (const [at, amount, status, country] of ROWS)
+    await server.execute(
+      `insert into sold values (${at === null ? 'null' : `'${at}'`}, ${amount ?? 'null'}, ${escaped(status, kind)}, '${country}')`,
+    )
+  const lines = ROWS.map(([at, ...row]) => [at ?? '', ...row.map((cell) => cell ?? '')].join(','))
+  writeFileSync(path.join(bench.data, 'sold.csv'), `paid_at,amount,status,country\n${lines.join('\n')}\n`)
+  const compared = { server, bench, table: 'sold', zone: 'UTC' }
+  for (const [name, value] of Object.entries(VALUES))
+    await assertSame(compared, value, name === 'total' ? GRAINS : ['day'])
+}
+
+/** Moments are cut into days and hours in the metric's zone, also where its clocks change. */
+export async function metricsKeepTheirZone(server: Adding, bench: TestPool): Promise<void> {
+  const moments = [
+    '2026-03-28T22:59:59Z',
+    '2026-03-28T23:00:00Z',
+    '2026-03-29T00:59:59Z',
+    '2026-03-29T01:00:00Z',
+    '2026-03-29T21:59:59Z',
+    '2026-03-29T22:00:00Z',
+    '2026-10-25T00:30:00Z',
+    '2026-10-25T01:30:00Z',
+    '2026-12-31T23:00:00Z',
+  ]
+  await server.execute('drop table if exists sold_at')
+  await server.execute('create table sold_at (paid_at timestamptz, amount integer, country text)')
+  for (const [at, moment] of moments.entries())
+    await server.execute(`insert into sold_at values ('${moment}', ${2 ** at}, 'DE')`)
+  const lines = moments.map((moment, at) => `${moment},${2 ** at},DE`)
+  writeFileSync(path.join(bench.data, 'sold_at.csv'), `paid_at,amount,country\n${lines.join('\n')}\n`)
+  for (const zone of ['Europe/Berlin', 'Asia/Kolkata'])
+    await assertSame({ server, bench, table: 'sold_at', zone }, 'sum(amount)', ['hour', 'day', 'year'])
+}
