@@ -100,6 +100,7 @@ const GO_WITH_OTHERS = [
   'links',
   'recoveries',
   'webhook_events',
+  'webhook_follows',
   'workspaces',
 ]
 

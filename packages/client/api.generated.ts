@@ -155,7 +155,7 @@ export type ChangeScheduleRequest = {
   overlap?: 'skip' | 'queue' | undefined
   paused?: boolean | undefined
   presence_name?: string | null | undefined
-  /** The ids of the subscriptions to tell, or "me" for your own (`personal`). Absent, null or empty: no person is told, unless a subscription bears the presence_name */
+  /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
   notify?: string[] | null | undefined
   priority?: number | undefined
   /** Returned in status and events */
@@ -173,6 +173,8 @@ export type ChangeSubscriptionRequest = {
   include_skipped?: boolean | undefined
   /** Whether it is your own: a job or a schedule that you make tells it by `notify: ["me"]`. It has one address at most (default false) */
   personal?: boolean | undefined
+  /** What it follows: `schedule:ID`, to get each run of the schedule, or `template:ID`, to get the runs of the template that are sent to "followers" */
+  follows?: string[] | null | undefined
   user_id?: string | undefined
   presence_name?: string | undefined
   description?: string | null | undefined
@@ -363,7 +365,7 @@ export type CreateJobRequest = {
     template_vars?: Record<string, unknown> | undefined
     /** Notifies the webhooks and the subscriptions with this presence_name, and no other webhook */
     presence_name?: string | undefined
-    /** The ids of the subscriptions to tell, or "me" for your own (`personal`). Absent, null or empty: no person is told, unless a subscription bears the presence_name */
+    /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
     notify?: string[] | null | undefined
     /** Higher runs first */
     priority?: number | undefined
@@ -384,7 +386,7 @@ export type CreateJobsRequest = {
   /** Queues the created jobs; otherwise they are drafts */
   run?: boolean | undefined
   presence_name?: string | undefined
-  /** The ids of the subscriptions to tell, or "me" for your own (`personal`). Absent, null or empty: no person is told, unless a subscription bears the presence_name */
+  /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
   notify?: string[] | null | undefined
   priority?: number | undefined
   /** Returned in status and events */
@@ -419,7 +421,7 @@ export type CreateScheduleRequest = {
   overlap?: 'skip' | 'queue' | undefined
   paused?: boolean | undefined
   presence_name?: string | null | undefined
-  /** The ids of the subscriptions to tell, or "me" for your own (`personal`). Absent, null or empty: no person is told, unless a subscription bears the presence_name */
+  /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
   notify?: string[] | null | undefined
   priority?: number | undefined
   /** Returned in status and events */
@@ -438,6 +440,8 @@ export type CreateSubscriptionRequest = {
   include_skipped?: boolean | undefined
   /** Whether it is your own: a job or a schedule that you make tells it by `notify: ["me"]`. It has one address at most (default false) */
   personal?: boolean | undefined
+  /** What it follows: `schedule:ID`, to get each run of the schedule, or `template:ID`, to get the runs of the template that are sent to "followers" */
+  follows?: string[] | null | undefined
   user_id?: string | undefined
   presence_name?: string | undefined
   description?: string | null | undefined
@@ -1184,7 +1188,7 @@ export type Schedule = {
   overlap: 'skip' | 'queue'
   paused: boolean
   presence_name: string | null
-  /** The subscriptions that its runs tell */
+  /** The subscriptions that its runs tell, or "followers" */
   notify: string[]
   priority: number
   metadata: Record<string, string>
@@ -1271,6 +1275,8 @@ export type Subscription = {
   include_skipped: boolean
   /** Whether it is the own subscription of its user, whom a job tells by `notify: ["me"]` */
   personal: boolean
+  /** Schedules (`schedule:ID`), of which it gets each run, and templates (`template:ID`), of which it gets the runs that are sent to "followers" */
+  follows: string[]
   user_id: string
   presence_name: string
   /** The event types that it receives */

@@ -84,7 +84,9 @@ export const ScheduleView = Type.Object(
     overlap: Type.Enum([...OVERLAPS]),
     paused: Type.Boolean(),
     presence_name: nullable(Type.String()),
-    notify: Type.Array(Type.String(), { description: 'The subscriptions that its runs tell' }),
+    notify: Type.Array(Type.String(), {
+      description: 'The subscriptions that its runs tell, or "followers"',
+    }),
     priority: Type.Integer(),
     metadata: Type.Record(Type.String(), Type.String()),
     user_id: Type.String({ description: 'The user who created it and owns its jobs' }),
@@ -107,7 +109,7 @@ export interface Schedule extends Omit<ScheduleView, 'template_vars' | 'next_run
   workspace_id: string
   /** As given. Each run converts them by the template's present version. */
   variables: Record<string, unknown>
-  /** The ids of subscriptions; null: of none. */
+  /** The ids of subscriptions, or "followers"; null: none. */
   notify: string[] | null
   /** Rises with every change and every run; it fences concurrent writes. */
   revision: number

@@ -62,6 +62,7 @@ const READS = {
   listAudit: audit.listAudit,
   getWebhook: webhooks.getWebhook,
   findSubscriptions: webhooks.findSubscriptions,
+  findFollowers: webhooks.findFollowers,
   listWebhooks: webhooks.listWebhooks,
   getSchedule: schedules.getSchedule,
   listSchedules: schedules.listSchedules,

@@ -10,6 +10,15 @@ export const SUBSCRIPTION_KINDS = ['email', 'slack'] as const satisfies readonly
 export type SubscriptionKind = (typeof SUBSCRIPTION_KINDS)[number]
 
 export const RECIPIENTS_MOST = 50
+export const FOLLOWS_MOST = 100
+
+/** In `notify`: the subscriptions that follow the template of the run. */
+export const FOLLOWERS = 'followers'
+
+/** What a subscription follows, as it stands in `follows`. */
+export function followed(noun: 'template' | 'schedule', id: string): string {
+  return `${noun}:${id}`
+}
 
 /** The target, which is stored sealed. `link_expires_in`: seconds that the link in a message is valid; null: no link. */
 export interface Target {
@@ -41,6 +50,10 @@ export const SubscriptionView = Type.Object(
     personal: Type.Boolean({
       description: 'Whether it is the own subscription of its user, whom a job tells by `notify: ["me"]`',
     }),
+    follows: Type.Array(Type.String(), {
+      description:
+        'Schedules (`schedule:ID`), of which it gets each run, and templates (`template:ID`), of which it gets the runs that are sent to "followers"',
+    }),
     ...ReceiverFields,
   },
   { title: 'Subscription' },
@@ -62,6 +75,7 @@ export function subscriptionView(webhook: Webhook, target: Target, now: number):
     link_expires_in: target.link_expires_in,
     include_skipped: webhook.tells_skipped,
     personal: webhook.personal,
+    follows: webhook.follows ?? [],
     ...receiverView(webhook, now),
   }
 }

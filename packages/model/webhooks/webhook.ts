@@ -79,6 +79,8 @@ export interface Webhook extends Health {
   tells_skipped: boolean
   /** Whether it is the own subscription of its user, whom a job tells by `notify: ["me"]`. */
   personal: boolean
+  /** The schedules and templates that it follows (see subscription.ts); null: none. */
+  follows: string[] | null
   /** The breaker. */
   failures: number
   open_until: string | null

@@ -109,6 +109,33 @@ export const scheduleTests: ConformanceTests = {
     assert.equal(events.items[0]!.data.scheduled_for, claimed.plan.times[0])
   },
 
+  'its runs tell its followers, and those of its template where it sends to them': async ({
+    store,
+    elapse,
+  }) => {
+    const schedule = await store.createSchedule(scheduleInput({ notify: null }))
+    const people: Partial<NewWebhook> = { kind: 'email', target: 'v1.target' }
+    const own = await addWebhook(store, { ...people, follows: [`schedule:${schedule.schedule_id}`] })
+    const { template_id } = schedule
+    const all = await addWebhook(store, { ...people, follows: [`template:${template_id}`] })
+    const { schedule_id } = schedule
+    const toldNext = async () => {
+      const run = { workspace_id: WORKSPACE, schedule_id, assignment_id: uuidv7(), ...MATERIAL }
+      return (await store.runSchedule(run))!.notify
+    }
+    assert.deepEqual(await toldNext(), [own.webhook_id])
+    const patch = { notify: [own.webhook_id, 'followers'] }
+    await store.updateSchedule({ ...schedule, patch })
+    assert.deepEqual((await toldNext())?.toSorted(), [all.webhook_id, own.webhook_id].toSorted())
+    await elapse(MINUTE)
+    assert.ok(await settle(store, await claimOne(store)))
+    const due = (await jobsOf(store, schedule)).find(({ scheduled_for }) => scheduled_for !== null)
+    assert.equal(due?.notify?.length, 2)
+    await store.deleteWebhook(own)
+    await store.updateSchedule({ ...schedule, patch: { notify: null } })
+    assert.deepEqual(await toldNext(), null)
+  },
+
   'of several that settle one due time one makes the job': async ({ store, elapse }) => {
     const schedule = await store.createSchedule(scheduleInput())
     await elapse(MINUTE)

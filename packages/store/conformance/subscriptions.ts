@@ -146,6 +146,25 @@ export const subscriptionTests: ConformanceTests = {
     assert.equal(recovery?.count, 1)
   },
 
+  'finds the enabled subscriptions that follow a schedule or a template': async ({ store }) => {
+    const workspace_id = await otherWorkspace(store)
+    const follows = ['schedule:s', 'template:delays']
+    const one = await addWebhook(store, { ...email, follows })
+    const two = await addWebhook(store, { ...email, follows: ['template:delays'] })
+    await addWebhook(store, { ...email, follows, workspace_id })
+    const found = async (...followed: string[]) =>
+      sorted(await store.findFollowers({ workspace_id: WORKSPACE, followed }))
+    assert.deepEqual(await found(...follows), sorted([one.webhook_id, two.webhook_id]))
+    assert.deepEqual(await found('schedule:s'), [one.webhook_id])
+    assert.deepEqual(await found('template:other'), [])
+    await store.updateWebhook({ ...one, patch: { follows: ['template:other'] } })
+    await store.updateWebhook({ ...two, patch: { status: 'disabled' } })
+    assert.deepEqual(await found(...follows), [])
+    assert.deepEqual(await found('template:other'), [one.webhook_id])
+    await store.deleteWebhook(one)
+    assert.deepEqual(await found('template:other'), [])
+  },
+
   'finds subscriptions by id, and the own ones of a user': async ({ store }) => {
     const workspace_id = await otherWorkspace(store)
     const hook = await addWebhook(store, { personal: true })

@@ -45,7 +45,7 @@ export const webhookTests: ConformanceTests = {
     })
     const made = await store.createWebhook(input)
     const { created_at, updated_at, ...rest } = made
-    const plain = { kind: 'webhook', target: null, tells_skipped: false, personal: false }
+    const plain = { kind: 'webhook', target: null, tells_skipped: false, personal: false, follows: null }
     assert.deepEqual(rest, {
       ...input,
       ...plain,

@@ -409,6 +409,16 @@ CREATE TABLE webhook_events (
 
 CREATE INDEX webhook_events_by_webhook ON webhook_events USING btree (webhook_id);
 
+CREATE TABLE webhook_follows (
+  workspace_id text COLLATE "C" NOT NULL,
+  followed text COLLATE "C" NOT NULL,
+  webhook_id text COLLATE "C" NOT NULL,
+  PRIMARY KEY (workspace_id, followed, webhook_id),
+  FOREIGN KEY (webhook_id) REFERENCES webhooks(webhook_id) ON DELETE CASCADE
+);
+
+CREATE INDEX webhook_follows_by_webhook ON webhook_follows USING btree (webhook_id);
+
 CREATE TABLE webhooks (
   webhook_id text COLLATE "C" NOT NULL,
   workspace_id text COLLATE "C" NOT NULL,
@@ -421,6 +431,7 @@ CREATE TABLE webhooks (
   events json,
   tells_skipped boolean NOT NULL DEFAULT false,
   personal boolean NOT NULL DEFAULT false,
+  follows json,
   description text,
   signature text NOT NULL,
   secrets json NOT NULL,

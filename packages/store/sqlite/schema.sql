@@ -385,6 +385,15 @@ CREATE TABLE webhook_events (
 
 CREATE INDEX webhook_events_by_webhook ON webhook_events (webhook_id);
 
+CREATE TABLE webhook_follows (
+  workspace_id TEXT NOT NULL,
+  followed TEXT NOT NULL,
+  webhook_id TEXT NOT NULL REFERENCES webhooks ON DELETE CASCADE,
+  PRIMARY KEY (workspace_id, followed, webhook_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX webhook_follows_by_webhook ON webhook_follows (webhook_id);
+
 CREATE TABLE webhooks (
   webhook_id TEXT PRIMARY KEY,
   workspace_id TEXT NOT NULL REFERENCES workspaces,
@@ -397,6 +406,7 @@ CREATE TABLE webhooks (
   events TEXT,
   tells_skipped INTEGER NOT NULL DEFAULT 0,
   personal INTEGER NOT NULL DEFAULT 0,
+  follows TEXT,
   description TEXT,
   signature TEXT NOT NULL,
   secrets TEXT NOT NULL,

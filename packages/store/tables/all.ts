@@ -7,7 +7,7 @@ import { SCHEDULES } from './jobs/schedules.ts'
 import { ATTEMPTS, DELIVERIES } from './webhooks/deliveries.ts'
 import { EVENTS } from './webhooks/events.ts'
 import { ATTEMPT_COUNTS, RECOVERIES } from './webhooks/recoveries.ts'
-import { WEBHOOK_EVENTS, WEBHOOKS } from './webhooks/webhooks.ts'
+import { WEBHOOK_EVENTS, WEBHOOK_FOLLOWS, WEBHOOKS } from './webhooks/webhooks.ts'
 import { TOKENS, USERS, WORKSPACES } from './workspaces/accounts.ts'
 import { ALLOWANCES } from './workspaces/allowances.ts'
 import { AUDIT } from './workspaces/audit.ts'
@@ -37,6 +37,7 @@ export const TABLES = [
   NARRATIVES,
   WEBHOOKS,
   WEBHOOK_EVENTS,
+  WEBHOOK_FOLLOWS,
   EVENTS,
   DELIVERIES,
   ATTEMPTS,

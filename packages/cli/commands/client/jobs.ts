@@ -22,7 +22,7 @@ import { out, printJson, progressLine, say } from '../../print.ts'
 export const JOB_OPTIONS = {
   var: texts('NAME=VALUE', 'A template variable; repeat it for more'),
   presence: text('NAME', 'Notify only the webhooks and the subscriptions of this presence_name'),
-  notify: texts('ID|me', 'A subscription to tell, or me for your own; repeat it for more (default: nobody)'),
+  notify: texts('ID|WORD', 'A subscription to tell, me or followers; repeat it for more (default: nobody)'),
   priority: text('N', 'From -100 to 100, higher first'),
   metadata: texts('NAME=VALUE', 'Returned in status and events'),
 }

@@ -16,6 +16,10 @@ const OPTIONS = {
   'link-for': text('DURATION', 'How long the link opens the page (default: 7d)'),
   'no-link': flag('No link in the messages'),
   skipped: flag('Also send events of skipped runs'),
+  follow: texts(
+    'NOUN:ID',
+    'A schedule or a template that it follows, as template:penguins; repeat it for more',
+  ),
   personal: flag('It is your own: --notify me of jobs and schedules tells it'),
 }
 
@@ -47,6 +51,7 @@ export const SUBSCRIPTIONS = [
         link_expires_in: call.on('no-link') ? null : secondsOption(call, 'link-for'),
         include_skipped: call.on('skipped'),
         personal: call.on('personal'),
+        follows: call.all('follow'),
         user_id: call.text('user'),
         presence_name: call.text('presence'),
         events: eventsOption(call),

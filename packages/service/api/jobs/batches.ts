@@ -11,7 +11,7 @@ import type { Static } from 'typebox'
 import type { Services } from '../dependencies.ts'
 import { Id, Name } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
-import { Notify, subscriptionsOf } from '../subscriptions/notify.ts'
+import { Notify, toldOf } from '../subscriptions/notify.ts'
 import { requireTemplate } from '../templates/template-lookup.ts'
 import { Metadata } from './jobs.ts'
 
@@ -130,7 +130,7 @@ export const createJobs = operation({
   async handle({ services, principal, body, id, request }) {
     const { workspace_id, user_id } = principal
     const template = await requireTemplate(services, principal, body.template_id)
-    const notify = await subscriptionsOf(services, principal, body.notify, 'notify')
+    const notify = await toldOf(services, principal, { ...body, notify: body.notify, at: 'notify' })
     const converted = await convertItems(services, principal, template, body.items)
     const at = Number.parseInt(id.replace('-', '').slice(0, 12), 16)
     const jobs: NewJob[] = []

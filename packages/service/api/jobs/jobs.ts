@@ -9,7 +9,7 @@ import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields
 import { preferred } from '../http/negotiate.ts'
 import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
-import { Notify, subscriptionsOf } from '../subscriptions/notify.ts'
+import { Notify, toldOf } from '../subscriptions/notify.ts'
 import { requireTemplate, variablesOf } from '../templates/template-lookup.ts'
 import { jobKey } from './changes.ts'
 
@@ -74,7 +74,7 @@ export const createJob = operation({
     const { template_id, template_vars = {}, presence_name, notify, priority, metadata } = body.payload
     const template = await requireTemplate(services, principal, template_id)
     const variables = await variablesOf(services, principal, template, template_vars)
-    const told = await subscriptionsOf(services, principal, notify, 'payload.notify')
+    const told = await toldOf(services, principal, { notify, template_id, at: 'payload.notify' })
     const { assignment_id } = await services.store.createJob({
       assignment_id: id,
       workspace_id: principal.workspace_id,

@@ -2,6 +2,7 @@
 import type { FieldError } from '@assay/model/errors'
 import { isUuid } from '@assay/model/ids'
 import { nullable, Type } from '@assay/model/schema'
+import { FOLLOWERS, followed } from '@assay/model/subscription'
 import type { Principal } from '@assay/model/token'
 import type { Webhook } from '@assay/model/webhook'
 import type { Services } from '../dependencies.ts'
@@ -10,12 +11,13 @@ import { invalid } from '../http/validate.ts'
 const MOST = 50
 /** Stands for the caller's own subscriptions. */
 const ME = 'me'
+const WORDS: readonly string[] = [ME, FOLLOWERS]
 
 export const Notify = nullable(
   Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
     maxItems: MOST,
     description:
-      'The ids of the subscriptions to tell, or "me" for your own (`personal`). Absent, null or empty: no person is told, unless a subscription bears the presence_name',
+      'The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template. Absent, null or empty: no person is told, unless a subscription bears the presence_name',
   }),
 )
 
@@ -29,7 +31,7 @@ function ownFault(user_id: string, own: readonly Webhook[]): string | null {
 }
 
 function idFault(id: string, known: ReadonlyMap<string, Webhook>, present: readonly string[]): string | null {
-  if (!isUuid(id)) return `must be the id of a subscription or "me", not ${JSON.stringify(id)}`
+  if (!isUuid(id)) return `must be the id of a subscription, "me" or "followers", not ${JSON.stringify(id)}`
   const found = known.get(id)
   if (!found)
     return `names no subscription of this workspace: ${id}. GET /v1alpha/subscriptions lists those there are`
@@ -39,7 +41,7 @@ function idFault(id: string, known: ReadonlyMap<string, Webhook>, present: reado
 }
 
 /**
- * The ids that `given` stands for, each once; null for none. Throws a 422 with every fault. `at`: its path in the body.
+ * The ids that `given` stands for, each once, and "followers" if it is among them; null for none. Throws a 422 with every fault. `at`: its path in the body.
  * `present`: ids that the object has already, which may be disabled by now.
  */
 export async function subscriptionsOf(
@@ -50,16 +52,35 @@ export async function subscriptionsOf(
   present: readonly string[] = [],
 ): Promise<string[] | null> {
   if (!given || given.length === 0) return null
-  const ids = given.map((one) => (one === ME ? one : one.toLowerCase()))
+  const ids = given.map((one) => (WORDS.includes(one) ? one : one.toLowerCase()))
   const webhook_ids = ids.filter(isUuid)
   const found = await store.findSubscriptions({ workspace_id, webhook_ids, personal_of: user_id })
   const known = new Map(found.map((one) => [one.webhook_id, one]))
   const own = found.filter((one) => one.personal && one.user_id === user_id)
   const faults: FieldError[] = ids.flatMap((id, index) => {
+    if (id === FOLLOWERS) return []
     const message = id === ME ? ownFault(user_id, own) : idFault(id, known, present)
     return message === null ? [] : [{ path: `${at}.${index}`, message }]
   })
   if (faults.length > 0) throw invalid(faults)
   const enabled = own.filter(({ status }) => status === 'enabled').map(({ webhook_id }) => webhook_id)
   return [...new Set(ids.flatMap((id) => (id === ME ? enabled : [id])))]
+}
+
+/** The same for a job, with the followers of its template as they are now. */
+export async function toldOf(
+  services: Pick<Services, 'store'>,
+  principal: Pick<Principal, 'workspace_id' | 'user_id'>,
+  {
+    notify,
+    template_id,
+    at,
+  }: { notify: readonly string[] | null | undefined; template_id: string; at: string },
+): Promise<string[] | null> {
+  const ids = await subscriptionsOf(services, principal, notify, at)
+  if (!ids?.includes(FOLLOWERS)) return ids
+  const { workspace_id } = principal
+  const following = { workspace_id, followed: [followed('template', template_id)] }
+  const followers = await services.store.findFollowers(following)
+  return [...new Set([...ids.filter((id) => id !== FOLLOWERS), ...followers])]
 }

@@ -4,6 +4,7 @@ import type { FieldError } from '@assay/model/errors'
 import { LINK_SECONDS } from '@assay/model/link'
 import { nullable, Type } from '@assay/model/schema'
 import {
+  FOLLOWS_MOST,
   isMailAddress,
   RECIPIENTS_MOST,
   SUBSCRIPTION_KINDS,
@@ -42,6 +43,13 @@ const Personal = Type.Boolean({
     'Whether it is your own: a job or a schedule that you make tells it by `notify: ["me"]`. It has one address at most (default false)',
 })
 
+const Follows = Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
+  maxItems: FOLLOWS_MOST,
+  uniqueItems: true,
+  description:
+    'What it follows: `schedule:ID`, to get each run of the schedule, or `template:ID`, to get the runs of the template that are sent to "followers"',
+})
+
 const { events, status } = WebhookChange.properties
 
 const shared = {
@@ -50,6 +58,7 @@ const shared = {
   link_expires_in: Type.Optional(LinkExpiresIn),
   include_skipped: Type.Optional(IncludeSkipped),
   personal: Type.Optional(Personal),
+  follows: Type.Optional(nullable(Follows)),
   user_id: Type.Optional(Name),
   presence_name: Type.Optional(Name),
   ...PaceInput,

@@ -214,7 +214,10 @@ test('refuses a notify that names nobody, each with what to write instead', asyn
   const off = (await made(api, { kind: 'slack', url: SLACK })).subscription_id
   await ask('PATCH', `/v1alpha/subscriptions/${off}`, { body: { status: 'disabled' } })
   const told = await faults(['ada@example.com', webhook_id, foreign, off])
-  assert.match(told[0], /^payload\.notify\.0 must be the id of a subscription or "me", not "ada@example.com"/)
+  assert.match(
+    told[0],
+    /^payload\.notify\.0 must be the id of a subscription, "me" or "followers", not "ada@example.com"/,
+  )
   assert.ok(told[1].startsWith(`payload.notify.1 names no subscription of this workspace: ${webhook_id}`))
   assert.ok(told[2].startsWith(`payload.notify.2 names no subscription of this workspace: ${foreign}`))
   assert.match(told[3], /^payload\.notify\.3 .*disabled: enable it/)
@@ -241,6 +244,37 @@ test('a schedule keeps whom its runs tell, and is changed though one of them is 
   assert.deepEqual(await notifyAfter({ notify: null }), [])
   const refused = await ask('PATCH', path, { body: { notify: [subscription_id] } })
   assert.deepEqual([refused.status, refused.json().errors[0].path], [422, 'notify.0'])
+})
+
+test('a follower gets the runs of its schedule, and of its template those sent to followers', async (t) => {
+  const api = await opened(t)
+  const { ask } = api
+  const cron = { name: 'Hello', template_id: 'hello', cron: '@daily' }
+  const { schedule_id } = (await ask('POST', '/v1alpha/schedules', { body: cron })).json()
+  const bySchedule = await made(api, { kind: 'slack', url: SLACK, follows: [`schedule:${schedule_id}`] })
+  const byTemplate = await made(api, { kind: 'slack', url: SLACK, follows: ['template:hello'] })
+  assert.deepEqual(byTemplate.follows, ['template:hello'])
+  const notified = async (notify?: unknown) => {
+    const id = (await ask('POST', '/v1alpha/jobs', { body: jobOf(notify) })).json()
+    return (await ask('GET', `/v1alpha/jobs/status?assignment_id=${id}`)).json().notify
+  }
+  assert.deepEqual(await notified(), [])
+  assert.deepEqual(await notified(['followers']), [byTemplate.subscription_id])
+  const path = `/v1alpha/schedules/${schedule_id}`
+  const run = async () => (await ask('POST', `${path}/run-now`)).json().notify.toSorted()
+  assert.deepEqual(await run(), [bySchedule.subscription_id])
+  const changed = await ask('PATCH', path, { body: { notify: ['followers'] } })
+  assert.deepEqual(changed.json().notify, ['followers'])
+  assert.deepEqual(await run(), [bySchedule.subscription_id, byTemplate.subscription_id].toSorted())
+  const fault = async (one: string) =>
+    (await post(api, { kind: 'slack', url: SLACK, follows: [one] })).json().errors[0]
+  assert.match((await fault('hello')).message, /must be "template:ID" or "schedule:ID"/)
+  assert.equal((await fault('template:nothing')).message, 'names no template of this workspace: nothing')
+  assert.equal((await fault(`schedule:${crypto.randomUUID()}`)).path, 'follows.0')
+  await ask('DELETE', path)
+  const kept = { body: { follows: bySchedule.follows, description: 'old' } }
+  const patched = await ask('PATCH', `/v1alpha/subscriptions/${bySchedule.subscription_id}`, kept)
+  assert.equal(patched.status, 200, patched.text)
 })
 
 test('only a user makes a subscription her own, with one address', async (t) => {

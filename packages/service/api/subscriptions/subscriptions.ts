@@ -23,6 +23,7 @@ import { LIMIT_DEFAULT, Name, pageOf, pageQuery } from '../http/fields.ts'
 import { type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 import { requireSubscription, SubscriptionPath } from '../webhooks/webhook-lookup.ts'
+import { followFaults } from './follows.ts'
 import {
   missingTarget,
   personalFaults,
@@ -59,7 +60,8 @@ export const createSubscription = operation({
   body: SubscriptionInput,
   replies: { 201: { description: 'The subscription', schema: SubscriptionView } },
   errors: ['conflict'],
-  async handle({ services, principal, body, id, reply }) {
+  async handle(call) {
+    const { services, principal, body, id, reply } = call
     const { kind, to, url } = body
     const personal = body.personal ?? false
     const user_id = body.user_id ?? principal.user_id
@@ -67,6 +69,7 @@ export const createSubscription = operation({
       ...missingTarget(kind, body),
       ...targetFaults(kind, body, services.targets),
       ...personalFaults({ personal, user_id, to: to ?? [] }, principal.user_id),
+      ...(await followFaults(call, body.follows)),
     ]
     if (faults.length > 0) throw invalid(faults)
     requireMailServer(services, kind)
@@ -82,6 +85,7 @@ export const createSubscription = operation({
       target: sealTarget(services.secrets, id, target),
       tells_skipped: body.include_skipped ?? false,
       personal,
+      follows: body.follows ?? null,
       url: shownTarget(kind, target),
       headers: [],
       user_id,
@@ -181,7 +185,11 @@ export const changeSubscription = operation({
     const { services, principal, body } = call
     const webhook = await requireSubscription(call)
     const kind = webhook.kind as SubscriptionKind
-    const faults = [...targetFaults(kind, body, services.targets), ...changedFaults(call, webhook)]
+    const faults = [
+      ...targetFaults(kind, body, services.targets),
+      ...changedFaults(call, webhook),
+      ...(await followFaults(call, body.follows, webhook.follows)),
+    ]
     if (faults.length > 0) throw invalid(faults)
     const { to: _to, url: _url, link_expires_in: _link, include_skipped, status, ...plain } = body
     const patch: WebhookPatch = { ...plain, ...changedTarget(services, webhook, body) }

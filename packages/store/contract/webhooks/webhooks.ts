@@ -12,7 +12,7 @@ type Kept =
   | 'updated_at'
   | keyof Health
 /** `kind` never changes. */
-type WithDefault = 'kind' | 'target' | 'tells_skipped' | 'personal'
+type WithDefault = 'kind' | 'target' | 'tells_skipped' | 'personal' | 'follows'
 
 /** Without them it is of the kind `webhook`, has no target, is not told of skipped jobs, and is not the user's own. */
 export type NewWebhook = Omit<Webhook, Kept | WithDefault> & Partial<Pick<Webhook, WithDefault>>
@@ -39,6 +39,8 @@ export interface WebhookStore {
     webhook_ids: readonly string[]
     personal_of: string
   }): Promise<Webhook[]>
+  /** The ids of the enabled subscriptions that follow one of these (`template:ID`, `schedule:ID`), each once. */
+  findFollowers(input: { workspace_id: string; followed: readonly string[] }): Promise<string[]>
   listWebhooks(
     query: PageQuery & {
       workspace_id: string

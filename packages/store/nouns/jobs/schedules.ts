@@ -14,6 +14,7 @@ import {
   type ScheduleRun,
   scheduleFailedData,
 } from '@assay/model/schedule'
+import { FOLLOWERS, followed } from '@assay/model/subscription'
 import type { TemplateSource } from '@assay/model/template'
 import { CLAIM_MS, type ClaimedSchedule, type NewSchedule } from '../../contract/jobs/schedules.ts'
 import type { Page } from '../../contract/page.ts'
@@ -23,6 +24,7 @@ import { both, statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
 import { SCHEDULES } from '../../tables/jobs/schedules.ts'
 import { by } from '../../tables/table.ts'
+import { findFollowers } from '../webhooks/webhooks.ts'
 import { createJob, queueJob } from './jobs.ts'
 
 const SCHEDULE = SCHEDULES.except('claim_at')
@@ -157,13 +159,23 @@ interface Material {
   variables: Record<string, unknown>
 }
 
+/** The subscriptions that a run tells: those in `notify`, those that follow the schedule and, where it says so, the template. */
+function* toldBy(tx: Transaction, schedule: Schedule): Routine<string[] | null> {
+  const { workspace_id, schedule_id, template_id, notify } = schedule
+  const named = (notify ?? []).filter((id) => id !== FOLLOWERS)
+  const sent = notify?.includes(FOLLOWERS) ? [followed('template', template_id)] : []
+  const all = [followed('schedule', schedule_id), ...sent]
+  const told = new Set([...named, ...(yield* findFollowers(tx, { workspace_id, followed: all }))])
+  return told.size === 0 ? null : [...told]
+}
+
 function* makeJob(
   tx: Transaction,
   schedule: Schedule,
   { template, variables }: Material,
   job: { assignment_id: string; scheduled_for: string | null },
 ): Routine<Job> {
-  const { workspace_id, user_id, presence_name, notify, priority, metadata, schedule_id } = schedule
+  const { workspace_id, user_id, presence_name, priority, metadata, schedule_id } = schedule
   const made = yield* createJob(tx, {
     ...job,
     workspace_id,
@@ -171,7 +183,7 @@ function* makeJob(
     template,
     variables,
     presence_name,
-    notify,
+    notify: yield* toldBy(tx, schedule),
     priority,
     metadata,
     schedule_id,
@@ -179,11 +191,12 @@ function* makeJob(
   return made.job_status === 'draft' ? yield* queueJob(tx, made) : made
 }
 
-function fail(tx: Transaction, schedule: Schedule): Routine<void> {
-  const { workspace_id, presence_name, notify, last_error } = schedule
-  const data = scheduleFailedData(schedule, last_error!)
+function* fail(tx: Transaction, schedule: Schedule): Routine<void> {
+  const { workspace_id, presence_name, last_error } = schedule
+  const notify = yield* toldBy(tx, schedule)
+  const data = scheduleFailedData({ ...schedule, notify }, last_error!)
   const job = { assignment_id: null, presence_name, notify, skipped: null }
-  return tx.native.writeEvents([{ workspace_id, type: 'schedule.failed', at: tx.now, data, job }])
+  yield* tx.native.writeEvents([{ workspace_id, type: 'schedule.failed', at: tx.now, data, job }])
 }
 
 export function* settleSchedule(tx: Transaction, input: Input<'settleSchedule'>): Routine<boolean> {

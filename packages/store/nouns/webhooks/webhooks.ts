@@ -20,7 +20,13 @@ import { statement } from '../../statement.ts'
 import { STEP } from '../../steps.ts'
 import type { Counts, Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
-import { WEBHOOK, WEBHOOK_EVENTS, WEBHOOKS, type WebhookEventRow } from '../../tables/webhooks/webhooks.ts'
+import {
+  WEBHOOK,
+  WEBHOOK_EVENTS,
+  WEBHOOK_FOLLOWS,
+  WEBHOOKS,
+  type WebhookEventRow,
+} from '../../tables/webhooks/webhooks.ts'
 import { refreshWebhook } from './states.ts'
 import { deleteDeliveries, makeDue } from './waiting.ts'
 
@@ -44,6 +50,12 @@ const SAVE = WEBHOOKS.upsert(SAVED, ['workspace_id', 'kind', 'created_at'])
 const WRITE_HEALTH = WEBHOOKS.update(['failing_since', 'failing_reason', 'warned_at'], by('webhook_id'))
 const DELETE = WEBHOOKS.delete(OF_ID)
 const FORGET_EVENTS = WEBHOOK_EVENTS.delete(by('webhook_id'))
+const FORGET_FOLLOWS = WEBHOOK_FOLLOWS.delete(by('webhook_id'))
+const INSERT_FOLLOW = WEBHOOK_FOLLOWS.insert(WEBHOOK_FOLLOWS.columns, 'ON CONFLICT DO NOTHING')
+const FOLLOWERS = WEBHOOK_FOLLOWS.select(
+  'WHERE workspace_id = :workspace_id AND followed = ANY (:followed) ORDER BY webhook_id',
+  ['webhook_id'],
+)
 const INSERT_EVENT = WEBHOOK_EVENTS.insert(WEBHOOK_EVENTS.columns, 'ON CONFLICT DO NOTHING')
 const TRIED = statement<TriedDelivery>(
   'SELECT delivery_id, event_id, event_type FROM deliveries WHERE delivery_id = :delivery_id',
@@ -91,6 +103,12 @@ function* save(tx: Writer, webhook: Webhook): Routine<void> {
   yield* tx.run(FORGET_EVENTS, webhook)
   const { workspace_id, presence_name, webhook_id, tells_skipped: skipped } = webhook
   const people = tellsPeople(webhook)
+  yield* tx.run(FORGET_FOLLOWS, webhook)
+  const follows = webhook.status === 'enabled' ? (webhook.follows ?? []) : []
+  yield* tx.writeAll(
+    INSERT_FOLLOW,
+    follows.map((followed) => ({ workspace_id, followed, webhook_id })),
+  )
   const types = webhook.status === 'enabled' ? subscribedEvents(webhook) : []
   yield* tx.writeAll(
     INSERT_EVENT,
@@ -107,6 +125,12 @@ function* save(tx: Writer, webhook: Webhook): Routine<void> {
   )
 }
 
+/** The ids of the enabled subscriptions that follow one of these, each once. */
+export function* findFollowers(from: Reader, input: Input<'findFollowers'>): Routine<string[]> {
+  const found = yield* from.all(FOLLOWERS, input)
+  return [...new Set(found.map(({ webhook_id }) => webhook_id))]
+}
+
 export function* createWebhook(tx: Transaction, input: NewWebhook): Routine<Webhook> {
   const other = yield* tx.find(LOCK_ANYWHERE, input)
   if (other && other.workspace_id !== input.workspace_id)
@@ -116,6 +140,7 @@ export function* createWebhook(tx: Transaction, input: NewWebhook): Routine<Webh
     target: null,
     tells_skipped: false,
     personal: false,
+    follows: null,
     ...input,
     status: 'enabled',
     disabled_reason: null,

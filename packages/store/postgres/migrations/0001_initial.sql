@@ -293,6 +293,7 @@ CREATE TABLE webhooks (
   events json,
   tells_skipped boolean NOT NULL DEFAULT false,
   personal boolean NOT NULL DEFAULT false,
+  follows json,
   description text,
   signature text NOT NULL,
   secrets json NOT NULL,
@@ -331,6 +332,15 @@ CREATE TABLE webhook_events (
   PRIMARY KEY (workspace_id, event_type, people, presence_name, webhook_id)
 );
 CREATE INDEX webhook_events_by_webhook ON webhook_events (webhook_id);
+
+-- What the enabled subscriptions follow.
+CREATE TABLE webhook_follows (
+  workspace_id text COLLATE "C" NOT NULL,
+  followed text COLLATE "C" NOT NULL,
+  webhook_id text COLLATE "C" NOT NULL REFERENCES webhooks ON DELETE CASCADE,
+  PRIMARY KEY (workspace_id, followed, webhook_id)
+);
+CREATE INDEX webhook_follows_by_webhook ON webhook_follows (webhook_id);
 
 -- A lower `seq` may be committed later than a higher one. Readers go by (xid, seq) and stop before the oldest transaction
 -- that is still under way, so that they skip nothing.

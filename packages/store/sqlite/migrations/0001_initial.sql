@@ -294,6 +294,7 @@ CREATE TABLE webhooks (
   events TEXT,
   tells_skipped INTEGER NOT NULL DEFAULT 0,
   personal INTEGER NOT NULL DEFAULT 0,
+  follows TEXT,
   description TEXT,
   signature TEXT NOT NULL,
   secrets TEXT NOT NULL,
@@ -332,6 +333,15 @@ CREATE TABLE webhook_events (
   PRIMARY KEY (workspace_id, event_type, people, presence_name, webhook_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX webhook_events_by_webhook ON webhook_events (webhook_id);
+
+-- What the enabled subscriptions follow.
+CREATE TABLE webhook_follows (
+  workspace_id TEXT NOT NULL,
+  followed TEXT NOT NULL,
+  webhook_id TEXT NOT NULL REFERENCES webhooks ON DELETE CASCADE,
+  PRIMARY KEY (workspace_id, followed, webhook_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX webhook_follows_by_webhook ON webhook_follows (webhook_id);
 
 -- `seq` is the order of the commits, for there is one writer: a reader past a number has seen all before it.
 CREATE TABLE events (

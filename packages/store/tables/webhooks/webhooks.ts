@@ -32,6 +32,7 @@ export const WEBHOOKS = new Table<WebhookRow>('webhooks', ['webhook_id'], {
   disabled_reason: 'text?',
   tells_skipped: 'boolean',
   personal: 'boolean',
+  follows: 'json?',
   failing_since: 'time?',
   failing_reason: 'text?',
   warned_at: 'time?',
@@ -71,4 +72,17 @@ export const WEBHOOK_EVENTS = new Table<WebhookEventRow>(
     webhook_id: 'text',
     skipped: 'boolean',
   },
+)
+
+/** What the enabled subscriptions follow: worked out whenever one is written. */
+export interface WebhookFollowRow {
+  workspace_id: string
+  followed: string
+  webhook_id: string
+}
+
+export const WEBHOOK_FOLLOWS = new Table<WebhookFollowRow>(
+  'webhook_follows',
+  ['workspace_id', 'followed', 'webhook_id'],
+  { workspace_id: 'text', followed: 'text', webhook_id: 'text' },
 )

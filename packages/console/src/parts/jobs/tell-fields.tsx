@@ -9,6 +9,8 @@ import { ChecksField } from '../field.tsx'
 import { ShortId } from '../show.tsx'
 
 const MOST = 200
+/** As the API writes them in `notify`. */
+const FOLLOWERS = 'followers'
 const STALE_MS = 30_000
 
 /** The newest subscriptions, and the name of each for the signed-in user. */
@@ -40,9 +42,10 @@ export function TellFields({ chosen, faults, onChange }: TellProps) {
   if (known === undefined) return null
   const shown = known.filter((one) => one.status === 'enabled' || chosen.includes(one.subscription_id))
   const ordered = [...shown.filter(isOwn), ...shown.filter((one) => !isOwn(one))]
-  const gone = chosen.filter((id) => !known.some(({ subscription_id }) => subscription_id === id))
+  const gone = chosen.filter((id) => id !== FOLLOWERS && !known.some((one) => one.subscription_id === id))
   const options = [
     ...ordered.map((one) => ({ value: one.subscription_id, label: nameOf(one) })),
+    ...(shown.length > 0 ? [{ value: FOLLOWERS, label: 'those who follow the template' }] : []),
     ...gone.map((id) => ({ value: id, label: `${id}, not in this list` })),
   ]
   const own = shown.some(isOwn)
@@ -73,6 +76,8 @@ export function Told({ notify }: { notify: readonly string[] }) {
   const { known = [], nameOf } = useSubscriptions()
   if (notify.length === 0) return <>nobody by name</>
   return notify.map((subscription_id, index) => {
+    if (subscription_id === FOLLOWERS)
+      return <span key={FOLLOWERS}>{index > 0 && ', '}those who follow the template</span>
     const one = known.find((other) => other.subscription_id === subscription_id)
     return (
       <span key={subscription_id}>

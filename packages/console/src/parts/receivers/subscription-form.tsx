@@ -19,6 +19,8 @@ export interface SubscriptionDraft {
   events: EventType[]
   include_skipped: boolean
   personal: boolean
+  /** One on each line. */
+  follows: string
   /** Seconds; empty: no link. */
   link: string
   description: string
@@ -31,6 +33,7 @@ export const FIRST_DRAFT: SubscriptionDraft = {
   events: ['job.completed', 'job.failed', 'job.canceled'],
   include_skipped: false,
   personal: false,
+  follows: '',
   link: '604800',
   description: '',
 }
@@ -45,16 +48,18 @@ export function draftOf(subscription: SubscriptionView): SubscriptionDraft {
     events,
     include_skipped,
     personal,
+    follows: subscription.follows.join('\n'),
     link: link_expires_in === null ? '' : String(link_expires_in),
     description: description ?? '',
   }
 }
 
-const readersOf = ({ to }: SubscriptionDraft): string[] =>
-  to
+const linesOf = (text: string): string[] =>
+  text
     .split(/[\n,;]/)
-    .map((reader) => reader.trim())
+    .map((line) => line.trim())
     .filter(Boolean)
+const readersOf = ({ to }: SubscriptionDraft): string[] => linesOf(to)
 
 /** An empty `url` keeps the chat's address. */
 export function inputOf(draft: SubscriptionDraft, url: string): SubscriptionInput {
@@ -67,6 +72,7 @@ export function inputOf(draft: SubscriptionDraft, url: string): SubscriptionInpu
     events,
     include_skipped,
     personal,
+    follows: linesOf(draft.follows),
     link_expires_in: link === '' ? null : Number(link),
     description: description.trim() === '' ? null : description.trim(),
   }
@@ -82,7 +88,7 @@ function readersFault(draft: SubscriptionDraft, faults: Record<string, string>):
   return each.length > 0 ? each.join('; ') : faults.to
 }
 
-const FIELDS = ['kind', 'to', 'url', 'presence_name', 'events', 'link_expires_in', 'description']
+const FIELDS = ['kind', 'to', 'url', 'presence_name', 'events', 'follows', 'link_expires_in', 'description']
 
 /** Whether every fault of a refusal has a field in this form. */
 export function areShown(faults: Record<string, string>): boolean {
@@ -173,6 +179,28 @@ export function SubscriptionFields(props: FieldsProps) {
         value={draft.presence_name}
         onChange={({ target }) => change({ ...draft, presence_name: target.value })}
       />
+      <Field
+        label="Follows"
+        hint="One a line: schedule:ID gets each run of a schedule, template:ID the runs of a template that are sent to its followers."
+        fault={
+          Object.entries(faults)
+            .filter(([path]) => /^follows(\.|$)/.test(path))
+            .map(([path, message]) => `“${linesOf(draft.follows)[Number(path.slice(8))] ?? ''}” ${message}`)
+            .join('; ') || undefined
+        }
+      >
+        {(parts) => (
+          <textarea
+            className="input"
+            {...parts}
+            rows={2}
+            spellCheck={false}
+            placeholder="template:penguins"
+            value={draft.follows}
+            onChange={({ target }) => change({ ...draft, follows: target.value })}
+          />
+        )}
+      </Field>
       <ChecksField
         legend="Events"
         options={EVENT_TYPES.map((type) => ({ value: type, label: type }))}

@@ -25,6 +25,7 @@ function Facts({ subscription }: { subscription: SubscriptionView }) {
     ['Presence name', subscription.presence_name],
     ['User', subscription.user_id],
     ['Own', subscription.personal ? 'yes: “me” of this user' : 'no'],
+    ['Follows', subscription.follows.join(', ') || 'nothing'],
     ['Events', subscription.events.join(', ') || 'none'],
     ['Skipped runs', subscription.include_skipped ? 'reported in one line' : 'not told'],
     ['Link to the page', link_expires_in === null ? 'none' : `opens for ${lifetimeWords(link_expires_in)}`],

@@ -1,0 +1,41 @@
+/** Checks what a subscription is to follow: templates and schedules that there are. */
+import { AppError, type FieldError } from '@assay/model/errors'
+import { isUuid } from '@assay/model/ids'
+import type { Call } from '../http/operation.ts'
+import { requireTemplate } from '../templates/template-lookup.ts'
+
+type Asking = Pick<Call, 'services' | 'principal'>
+
+async function hasTemplate({ services, principal }: Asking, template_id: string): Promise<boolean> {
+  try {
+    await requireTemplate(services, principal, template_id)
+    return true
+  } catch (error) {
+    // A template with faults may be mended; one that is not there is none to follow.
+    if (error instanceof AppError) return error.code !== 'not_found'
+    throw error
+  }
+}
+
+async function hasSchedule({ services, principal }: Asking, schedule_id: string): Promise<boolean> {
+  const { workspace_id } = principal
+  return isUuid(schedule_id) && (await services.store.getSchedule({ workspace_id, schedule_id })) !== null
+}
+
+/** Every fault of `follows`. What `present` holds already may be gone by now. */
+export async function followFaults(
+  asking: Asking,
+  follows: readonly string[] | null | undefined,
+  present: readonly string[] | null = null,
+): Promise<FieldError[]> {
+  const faults: FieldError[] = []
+  for (const [index, one] of (follows ?? []).entries()) {
+    if (present?.includes(one)) continue
+    const refuse = (message: string): void => void faults.push({ path: `follows.${index}`, message })
+    const [, noun, id = ''] = /^(template|schedule):(.+)$/.exec(one) ?? []
+    if (noun === undefined) refuse(`must be "template:ID" or "schedule:ID", not ${JSON.stringify(one)}`)
+    else if (!(await (noun === 'template' ? hasTemplate : hasSchedule)(asking, id)))
+      refuse(`names no ${noun} of this workspace: ${id}`)
+  }
+  return faults
+}
