@@ -40,6 +40,7 @@ const EXAMPLE_JOB = {
   template_id: 'flight-delays',
   user_id: 'ada',
   presence_name: null,
+  notify: [],
   metadata: { report: 'weekly' },
   error: null as { code: string; detail: string } | null,
   skipped: null,
@@ -88,6 +89,7 @@ export const CATALOGUE: Record<EventType, { description: string; data: Record<st
       template_id: 'flight-delays',
       user_id: 'ada',
       presence_name: null,
+      notify: [],
       metadata: { report: 'weekly' },
       scheduled_for: '2026-01-31T06:00:00.000Z',
       error: {

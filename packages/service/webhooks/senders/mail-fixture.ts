@@ -57,10 +57,13 @@ export async function startPeople(
         ),
   })
   const { store, box, node_id } = started
+  /** All its jobs are sent to all its subscriptions. */
+  const notify: string[] = []
   return {
     ...started,
     subscribe(kind, target, over = {}) {
       const webhook_id = uuidv7()
+      notify.push(webhook_id)
       const whole: Target = { to: [], url: null, link_expires_in: 3600, ...target }
       return store.createWebhook({
         webhook_id,
@@ -83,7 +86,7 @@ export async function startPeople(
       })
     },
     async finish(end) {
-      await store.queueJob(await store.createJob(jobInput()))
+      await store.queueJob(await store.createJob(jobInput({ notify })))
       const [claimed] = await store.claimJobs({ node_id, limit: 1 })
       const { assignment_id, attempt } = claimed!.job
       const lease = { assignment_id, attempt, node_id }
