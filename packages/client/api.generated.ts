@@ -635,21 +635,22 @@ export type File = {
 }
 
 export type FileDialect = {
-  encoding: {
+  encoding?: {
     is: string
     /** settled: by the bytes, or by a value that fits one reading only; likely: by what is usual */
     sure: 'declared' | 'settled' | 'likely'
   }
-  separator: {
+  separator?: {
     is: string
     /** settled: by the bytes, or by a value that fits one reading only; likely: by what is usual */
     sure: 'declared' | 'settled' | 'likely'
   }
-  quote: {
+  quote?: {
     is: string
     /** settled: by the bytes, or by a value that fits one reading only; likely: by what is usual */
     sure: 'declared' | 'settled' | 'likely'
   }
+  sheet?: FileSheet
   header: {
     is: boolean
     /** settled: by the bytes, or by a value that fits one reading only; likely: by what is usual */
@@ -663,6 +664,24 @@ export type FilePage = {
   items: File[]
   /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
   next_cursor: string | null
+}
+
+/** Of a workbook: the sheet that is read */
+export type FileSheet = {
+  /** The sheet that is read, by its name */
+  is: string
+  /** settled: by the bytes, or by a value that fits one reading only; likely: by what is usual */
+  sure: 'declared' | 'settled' | 'likely'
+  /** The other sheets that are not hidden */
+  others: string[]
+  /** The other sheets that are hidden */
+  hidden: string[]
+  /** The cells that the source declares */
+  range?: string
+  /** The rows of names under merged cells that were joined to one */
+  joined?: number
+  /** The cells that got the text of merged cells that begin above them */
+  filled?: number
 }
 
 export type Insight = {
@@ -984,7 +1003,7 @@ export type NewFile = {
     name: string
     type: string
   }[]
-  /** How a CSV or TSV is divided; null for other formats */
+  /** How a CSV or TSV is divided, or which sheet of a workbook is read; null for other formats */
   dialect: FileDialect | null
   /** The columns that are read in another way than by their plain values, or stay text for a doubt */
   readings: ColumnReading[]

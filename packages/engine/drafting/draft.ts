@@ -5,6 +5,7 @@ import { parse, stringify } from 'yaml'
 import { dialectOf } from '../metrics/print.ts'
 import { dialectProperties } from '../reading/dialect-schema.ts'
 import { templateVersion } from '../reading/partials.ts'
+import { sheetQuestion } from '../sources/sheets/sheet-words.ts'
 import { type Decision, type DraftColumn, rolesOf } from './roles.ts'
 import { type Draft, writeDraft } from './write.ts'
 
@@ -116,6 +117,7 @@ export function draftFrom(found: Findings, table: Draftable, alone = false): Dra
       question: doubt ? { column: column.name, says: doubt.says, readings: doubt.readings } : null,
     }
   })
+  const sheet = found.lineage.sources[0]?.dialect?.sheet
   const rows = profile.n
   const decisions = rolesOf(columns, rows)
   const { called, source, rowSource, sample } = table
@@ -123,6 +125,7 @@ export function draftFrom(found: Findings, table: Draftable, alone = false): Dra
     sample !== null && rows >= sample
       ? [`The first ${sample.toLocaleString('en')} rows stand for all of the table.`]
       : []
-  const given = { called, source, rowSource, assumed, alone, rows, columns, decisions }
+  const asked = sheetQuestion(sheet)
+  const given = { called, source, rowSource, assumed, alone, rows, columns, decisions, asked }
   return { ...writeDraft(given), rows, decisions }
 }

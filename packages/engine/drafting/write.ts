@@ -23,6 +23,8 @@ export interface DraftTable {
   rows: number
   columns: readonly DraftColumn[]
   decisions: readonly Decision[]
+  /** About the table as a whole, such as its sheet. */
+  asked?: Question | null
 }
 
 export interface Draft {
@@ -59,7 +61,9 @@ export function writeDraft(table: DraftTable): Draft {
   const dimensions = of('dimension').slice(0, MOST_DIMENSIONS)
   const measures = of('measure')
   const assumed = [...(table.assumed ?? []), ...assumedOf(table, dated ?? null)]
-  const questions = table.decisions.flatMap(({ question }) => question ?? [])
+  const questions = [table.asked ?? null, ...table.decisions.map(({ question }) => question)].filter(
+    (one) => one !== null,
+  )
   const notes = notesOf(assumed, questions)
   const parts = { source: table.rowSource, name, dimensions, notes }
   if (dated === undefined) {

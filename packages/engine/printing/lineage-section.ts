@@ -55,7 +55,7 @@ function sources(lineage: Lineage): string {
   const rows = lineage.sources.flatMap((source) =>
     source.files.map((file, index) => [
       index === 0 ? codeSpan(source.name) : '',
-      codeSpan(file.path),
+      `${codeSpan(file.path)}${sheetOf(source)}`,
       index === 0 && source.rows !== null ? formatCount(source.rows) : '',
       formatCount(file.bytes),
       codeSpan(file.fingerprint),
@@ -68,6 +68,12 @@ function sources(lineage: Lineage): string {
     'right',
     'left',
   ])
+}
+
+function sheetOf({ dialect }: SourceLineage): string {
+  if (!dialect?.sheet) return ''
+  const { is, range } = dialect.sheet
+  return `, sheet ${codeSpan(is)}${range === undefined ? '' : `, ${codeSpan(range)}`}`
 }
 
 /** A query over a connection, with its count of rows. */

@@ -44,6 +44,17 @@ export const dialectProperties = {
     maximum: 1000,
     description: 'Lines above the row of names',
   },
+  sheet: {
+    type: 'string',
+    minLength: 1,
+    maxLength: 200,
+    description: 'Of a workbook: the sheet by its name; default: the first that is not hidden',
+  },
+  range: {
+    type: 'string',
+    pattern: '^\\$?[A-Za-z]{1,3}\\$?[0-9]{0,7}:\\$?[A-Za-z]{1,3}\\$?[0-9]{0,7}$',
+    description: 'Of a workbook: the cells, such as B3:F20, B3:F or B:F; default: all',
+  },
   ...columnProperties,
   bad_rows: {
     type: 'string',

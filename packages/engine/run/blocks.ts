@@ -24,7 +24,7 @@ import { Extents } from './extent.ts'
 import { failAt } from './failure.ts'
 import { MetricTests } from './metric-tests.ts'
 import { blockFault, type Plan, sessionFault } from './plan.ts'
-import { badRowsDoubt, profileDoubts } from './two-readings.ts'
+import { badRowsDoubt, profileDoubts, sheetDoubt } from './two-readings.ts'
 
 export interface BlockRun {
   engine: Engine
@@ -160,7 +160,8 @@ function doubtsOfData(run: BlockRun, block: AnalysisBlock, columns: readonly Col
   const behind = [...run.sources].filter(([name]) => isBehind(run, block.of, name))
   return behind.flatMap(([name, { lineage, readings = [] }]) => {
     const left = badRowsDoubt(name, lineage.dialect?.bad_rows ?? 0)
-    return block.method === 'profile' ? [...left, ...profileDoubts(readings, columns)] : left
+    if (block.method !== 'profile') return left
+    return [...left, ...sheetDoubt(name, lineage.dialect?.sheet), ...profileDoubts(readings, columns)]
   })
 }
 

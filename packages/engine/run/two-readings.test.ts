@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { after, test } from 'node:test'
 import * as fc from 'fast-check'
+import { rowsOf, xlsx } from '../sources/sheets/book-fixture.ts'
 import { findingsOf, openTestPool, sqlTemplate, templateOf } from './test-pool.ts'
 
 const bench = await openTestPool({
@@ -10,6 +11,16 @@ const bench = await openTestPool({
     'open.csv': 'day,n,m\n01/02/2023,1,x\n03/02/2023,2,y\n',
     'settled.csv': 'day,n\n01/02/2023,1\n13/02/2023,2\n',
     'bad.csv': 'a,b\n1,2\n3,4,5\n6,7\n',
+    'book.xlsx': xlsx({
+      sheets: ['Now', 'Then'].map((name, at) => ({
+        name,
+        rows: rowsOf([
+          ['k', 'n'],
+          ['a', at],
+          ['b', at + 1],
+        ]),
+      })),
+    }),
     'open.json': '[{"day":"01-02-2023","n":1}]',
     'de.csv': 'art;preis\na;1.234\nb;5.678\n',
   },
@@ -91,6 +102,24 @@ test('a check finds the use before a run', async () => {
     const found = faults.find(({ code }) => code === 'type_ambiguous')
     assert.equal(found?.remedy, 'Write "dates: dmy" or "dates: mdy" in the source.', file)
   }
+})
+
+test('a profile tells of the sheets that were not read, and the lineage of the one that was', async () => {
+  const look = (line: string) =>
+    bench.run(
+      templateOf(
+        `---\nsources:\n  s: { file: book.xlsx${line} }\n---\n\n\`\`\`analysis a\nmethod: profile\nof: s\n\`\`\`\n\n# A\n\n{{ a.summary }}\n`,
+      ),
+    )
+  const { analyses, markdown } = findingsOf(await look(''))
+  const [caveat] = analyses.a!.caveats as { code: string; says: string }[]
+  assert.equal(caveat?.code, 'type_ambiguous')
+  assert.match(caveat.says, /the first that is not hidden is read: "Now"\. The others are "Then"\./)
+  assert.match(markdown, /`book\.xlsx`, sheet `Now`/)
+  const declared = findingsOf(await look(', sheet: Then, range: "A:B"'))
+  assert.deepEqual(declared.analyses.a!.caveats, [])
+  assert.match(declared.markdown, /sheet `Then`, `A:B`/)
+  assert.match(JSON.stringify(await look(', sheet: None')), /it has no sheet \\"None\\"/)
 })
 
 test('rows that are skipped are a caveat of each analysis of them', async () => {

@@ -2,10 +2,11 @@
  * Columns whose values can be read in two ways stay text, and nothing may be computed from them: a run that uses one stops with
  * both readings and the line that settles it. A `*` may hand them on as text, and a profile tells of them.
  */
-import type { ColumnDoubt, FoundColumn } from '@assay/model/dialect'
+import type { ColumnDoubt, FoundColumn, FoundSheet } from '@assay/model/dialect'
 import type { Doubt } from '@assay/model/insight'
 import type { AnalysisBlock, Source, Template } from '@assay/model/template'
 import type { UsedNames } from '../fence/used-names.ts'
+import { sheetSentence } from '../sources/sheets/sheet-words.ts'
 import { doubt } from '../verdicts/verdict.ts'
 
 export interface BlockUse {
@@ -97,6 +98,18 @@ export function profileDoubts(
   return found.flatMap(({ name, doubt: one }) =>
     one && has(name) ? [doubt('type_ambiguous', `"${name}": ${one.says}`)] : [],
   )
+}
+
+/** What a profile tells of the sheet of a workbook that was read because no other was named. */
+export function sheetDoubt(source: string, sheet: FoundSheet | undefined): Doubt[] {
+  return sheet?.sure === 'likely'
+    ? [
+        doubt(
+          'type_ambiguous',
+          `${sheetSentence(`The file of "${source}"`, sheet)} Write its name as "sheet".`,
+        ),
+      ]
+    : []
 }
 
 export function badRowsDoubt(source: string, n: number): Doubt[] {

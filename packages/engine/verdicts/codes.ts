@@ -180,9 +180,9 @@ export const CODES = {
   },
   type_ambiguous: {
     kind: 'caveat',
-    rule: 'The values of a column can be read in two ways, such as day or month first.',
-    threshold: 'every value fits both readings',
-    reason: 'The other reading gives other days or other amounts.',
+    rule: 'The values of a column can be read in two ways, such as day or month first; or a workbook has several sheets, and none is named.',
+    threshold: 'every value fits both readings; two sheets that are not hidden',
+    reason: 'The other reading gives other days or other amounts, and another sheet other numbers.',
   },
 } as const satisfies Record<string, CodeRule>
 

@@ -26,6 +26,9 @@ export interface Dialect extends ColumnDialect {
   skip?: number
   /** What becomes of a row that has too many or too few values: `refuse` (default) or `skip`. */
   bad_rows?: 'refuse' | 'skip'
+  /** Of a workbook: the sheet by its name, and the cells, such as B3:F20. */
+  sheet?: string
+  range?: string
   columns?: Record<string, ColumnDialect>
 }
 
@@ -34,9 +37,11 @@ export type Sureness = 'declared' | 'settled' | 'likely'
 
 /** How a file was read. */
 export interface FoundDialect {
-  encoding: { is: string; sure: Sureness }
-  separator: { is: string; sure: Sureness }
-  quote: { is: string; sure: Sureness }
+  /** A sheet of a workbook has no encoding, separator and quote. */
+  encoding?: { is: string; sure: Sureness }
+  separator?: { is: string; sure: Sureness }
+  quote?: { is: string; sure: Sureness }
+  sheet?: FoundSheet
   header: { is: boolean; sure: Sureness }
   /** Lines above the row of names. */
   skipped: number
@@ -44,6 +49,21 @@ export interface FoundDialect {
   columns: FoundColumn[]
   /** Rows that were left out, by `bad_rows: skip`. */
   bad_rows?: number
+}
+
+/** Which sheet of a workbook was read, and how. */
+export interface FoundSheet {
+  is: string
+  /** `likely`: the first of several that are not hidden. */
+  sure: Sureness
+  /** The other sheets. */
+  others: string[]
+  hidden: string[]
+  range?: string
+  /** Rows of names under merged cells that were joined to one. */
+  joined?: number
+  /** Cells that got the text of the merged cells above them. */
+  filled?: number
 }
 
 export interface FoundColumn {

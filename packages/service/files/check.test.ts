@@ -175,6 +175,25 @@ test('asks of Parquet its beginning and its end', async () => {
   assert.match((await verdict('a.parquet', 'PA'))!.message, /footer/)
 })
 
+test('asks of a workbook the marks of a zip, and tells old ones and those with a password', async () => {
+  const book = Buffer.concat([
+    Buffer.from('PK\u0003\u0004'),
+    Buffer.alloc(200_000),
+    Buffer.from('PK\u0005\u0006'),
+    Buffer.alloc(18),
+  ])
+  for (const name of ['a.xlsx', 'b.ods']) {
+    for (const sizes of [[1], [3, 70_000], [300_000]]) {
+      assert.equal(await verdict(name, book, sizes), null)
+      assert.match((await verdict(name, book.subarray(0, 150_000), sizes))!.message, /its end is missing/)
+    }
+    assert.match((await verdict(name, 'a,b\n1,2\n'))!.message, /is no \.(xlsx|ods) workbook/)
+    assert.match((await verdict(name, 'PK'))!.message, /is no \.(xlsx|ods) workbook/)
+  }
+  const old = Buffer.concat([Buffer.from([0xd0, 0xcf, 0x11, 0xe0]), Buffer.alloc(500)])
+  assert.match((await verdict('a.xlsx', old, [2]))!.message, /of the old form or has a password/)
+})
+
 test('unpacks what is packed on the way, and no more of it than is allowed', async () => {
   assert.equal(await verdict('a.csv.gz', gzipSync('a,b\n1,2\n'), [5]), null)
   assert.equal((await verdict('a.json.gz', gzipSync('[1,\n2,]'), [5]))!.line, 2)

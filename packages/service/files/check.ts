@@ -163,12 +163,56 @@ class ParquetCheck implements Check {
   }
 }
 
+const ZIP = Buffer.from('PK\u0003\u0004')
+const ZIP_END = Buffer.from('PK\u0005\u0006')
+/** How old workbooks and those with a password begin. */
+const OLD = Buffer.from([0xd0, 0xcf, 0x11, 0xe0])
+/** The end of a zip: 22 bytes and a comment of at most 64 KB. */
+const ZIP_TAIL = 22 + 65_535
+
+/** A workbook is a zip. Its parts are judged when it is read. */
+class WorkbookCheck implements Check {
+  readonly #ending: string
+  #head = Buffer.alloc(0)
+  #tail = Buffer.alloc(0)
+
+  constructor(ending: string) {
+    this.#ending = ending
+  }
+
+  push(bytes: Buffer): CheckFault | null {
+    if (this.#head.length < ZIP.length) {
+      this.#head = Buffer.concat([this.#head, bytes.subarray(0, ZIP.length - this.#head.length)])
+      if (this.#head.equals(OLD))
+        return {
+          message: `is a workbook of the old form or has a password: save it as ${this.#ending} without one`,
+        }
+      if (this.#head.length === ZIP.length && !this.#head.equals(ZIP)) return { message: this.#none() }
+    }
+    this.#tail = Buffer.from(Buffer.concat([this.#tail, bytes.subarray(-ZIP_TAIL)]).subarray(-ZIP_TAIL))
+    return null
+  }
+
+  end(): CheckFault | null {
+    if (this.#head.length < ZIP.length) return { message: this.#none() }
+    return this.#tail.includes(ZIP_END)
+      ? null
+      : { message: `is no whole ${this.#ending} workbook: its end is missing` }
+  }
+
+  #none(): string {
+    return `is no ${this.#ending} workbook`
+  }
+}
+
 const CHECKS: Record<FormatName, () => Check> = {
   csv: () => new TableCheck(null),
   tsv: () => new TableCheck('\t'),
   json: () => new Every([new TextCheck(true), new JsonCheck('json')]),
   ndjson: () => new Every([new TextCheck(true), new JsonCheck('ndjson')]),
   parquet: () => new ParquetCheck(),
+  xlsx: () => new WorkbookCheck('.xlsx'),
+  ods: () => new WorkbookCheck('.ods'),
 }
 
 /** The check of an upload as it arrives. A packed file is unpacked for it. */

@@ -8,6 +8,7 @@ import type { SourceLineage } from '@assay/model/insight'
 import { describeQuery, type Engine, execute, identifier, readTable } from '../../duckdb/duckdb.ts'
 import { engineFailure } from '../../duckdb/engine-error.ts'
 import type { Roots } from '../roots.ts'
+import type { SheetText } from '../sheets/sheet-text.ts'
 import { type Attached, SourceError } from '../source.ts'
 import { jsonDates } from '../text/json-dates.ts'
 import { isMisfit, TextTable } from '../text/text-table.ts'
@@ -50,6 +51,7 @@ export async function attachFile(
 ): Promise<Attached> {
   const format = commonFormat(files, attachment.file)
   vetTypes(attachment.columns)
+  vetMarks(attachment, format)
   const lineage = attachment.peek ? unread(files) : fingerprinted(files, format)
   // The files are hashed while DuckDB reads them; awaited below.
   lineage.catch(() => undefined)
@@ -127,10 +129,12 @@ async function makeTextTable(
   attachment: FileSource,
   { files, format }: Resolved,
 ): Promise<Made> {
-  const { name, file, columns: types, dialect, temp_folder, spill_bytes, peek } = attachment
+  const { name, file, columns: types, temp_folder, spill_bytes, peek } = attachment
+  const sheets = format.sheets ? await sheetsOf(attachment, files) : null
+  const dialect = sheets ? { ...attachment.dialect, ...SHEET_MARKS } : attachment.dialect
   const skips = dialect.bad_rows === 'skip' && !peek
-  const load = skips || isLoaded(attachment, format, files)
-  const text = await TextTable.open(engine, files, {
+  const load = skips || (sheets ? !peek : isLoaded(attachment, format, files))
+  const text = await TextTable.open(engine, sheets?.map((sheet) => sheet.file) ?? files, {
     file,
     dialect,
     types,
@@ -152,9 +156,38 @@ async function makeTextTable(
       if (!isMisfit(error) || !(await text.lookAtAll())) throw error
     }
   }
-  const found = text.found()
+  const { encoding, separator, quote, ...rest } = text.found()
+  const found: FoundDialect = sheets
+    ? { sheet: sheets[0]!.found, ...rest }
+    : { encoding, separator, quote, ...rest }
   if (rejects !== null) found.bad_rows = await countBadRows(engine, rejects)
   return { load, files: text.files, dialect: found }
+}
+
+/** How a sheet is written for the reader of tables in text. */
+const SHEET_MARKS = { encoding: 'utf-8', separator: ',', quote: '"' }
+
+async function sheetsOf(
+  { dialect, temp_folder, spill_bytes }: FileSource,
+  files: readonly SourceFile[],
+): Promise<SheetText[]> {
+  // Loaded on demand: most jobs read no workbook.
+  const { writeSheet } = await import('../sheets/sheet-text.ts')
+  const sheets: SheetText[] = []
+  for (const file of files)
+    sheets.push(await writeSheet(file, { dialect, temp_folder, most_bytes: spill_bytes }))
+  return sheets
+}
+
+/** A line of the source that says nothing of this format would be passed over in silence. */
+function vetMarks({ dialect, file }: FileSource, { sheets, name }: Format): void {
+  const wrong = (sheets ? (['encoding', 'separator', 'quote'] as const) : (['sheet', 'range'] as const)).find(
+    (key) => dialect[key] !== undefined,
+  )
+  if (wrong !== undefined)
+    throw new SourceError(
+      `${JSON.stringify(file)} cannot be read: "${wrong}" is for ${sheets ? 'tables in text' : 'workbooks'}, and the file is .${name}. Leave it out.`,
+    )
 }
 
 async function countBadRows(engine: Engine, rejects: string): Promise<number> {

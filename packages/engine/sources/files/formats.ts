@@ -10,6 +10,8 @@ export interface Format {
   call(files: Files): string
   /** A table in text, with a row of names. */
   table: boolean
+  /** A workbook, whose sheet is read as a table in text. */
+  sheets?: boolean
   /** A query for the number of rows that is cheaper than counting. */
   count?(files: Files): string
 }
@@ -49,6 +51,14 @@ function json(name: 'json' | 'ndjson', options: string): Format {
   }
 }
 
+const workbook = (name: 'xlsx' | 'ods'): Format => ({
+  name,
+  text: true,
+  table: true,
+  sheets: true,
+  call: () => '',
+})
+
 export const FORMATS: readonly Format[] = [
   tableIn('csv'),
   tableIn('tsv'),
@@ -61,6 +71,8 @@ export const FORMATS: readonly Format[] = [
     call: (files) => `read_parquet(${list(files)}${several(files)})`,
     count: (files) => `select sum(num_rows)::bigint from parquet_file_metadata(${list(files)})`,
   },
+  workbook('xlsx'),
+  workbook('ods'),
 ]
 
 export function formatOf(file: string): Format | undefined {

@@ -189,11 +189,11 @@ test('encodings and packings are found', async () => {
     [zstdCompressSync(text), 'utf-8', 'b.csv.zst'],
   ] as const) {
     const found = await read(bytes, { name })
-    assert.equal(found.dialect.encoding.is, encoding)
+    assert.equal(found.dialect.encoding!.is, encoding)
     assert.deepEqual([found.types, found.rows], [['name VARCHAR', 'n BIGINT'], [['Zoë', 1]]], encoding)
   }
   const late = Buffer.from(`name,n\n${'abc,1\n'.repeat(60_000)}Zo\u00eb,2\n`, 'latin1')
-  assert.equal((await read(late)).dialect.encoding.is, 'windows-1252')
+  assert.equal((await read(late)).dialect.encoding!.is, 'windows-1252')
   const polish = await read(Buffer.from([0x61, 0x0a, 0xb1, 0x0a]), { dialect: { encoding: 'iso-8859-2' } })
   assert.deepEqual(polish.rows, [['ą']])
   assert.match(
@@ -205,7 +205,7 @@ test('encodings and packings are found', async () => {
 test('separators, quotes, titles and missing headers are found', async () => {
   const shape = async (text: string, given: Declared = {}) => {
     const { types, rows, dialect } = await read(text, given)
-    return [dialect.separator.is, dialect.quote.is, dialect.header.is, dialect.skipped, types, rows]
+    return [dialect.separator!.is, dialect.quote!.is, dialect.header.is, dialect.skipped, types, rows]
   }
   const plain = (separator: string, quote = '"') => [
     separator,

@@ -283,7 +283,7 @@ export class TextTable {
   }
 
   /** How it is read, as far as it is known. */
-  found(): FoundDialect {
+  found(): FoundDialect & Required<Pick<FoundDialect, 'encoding' | 'separator' | 'quote'>> {
     const { encoding, shape } = this.#parts[0]!
     const { marks, sure } = shape
     return {

@@ -42,11 +42,29 @@ export const ColumnReading = Type.Object(
   { title: 'ColumnReading' },
 )
 
+const FileSheet = Type.Object(
+  {
+    is: Type.String({ description: 'The sheet that is read, by its name' }),
+    sure: Sure,
+    others: Type.Array(Type.String(), { description: 'The other sheets that are not hidden' }),
+    hidden: Type.Array(Type.String(), { description: 'The other sheets that are hidden' }),
+    range: Type.Optional(Type.String({ description: 'The cells that the source declares' })),
+    joined: Type.Optional(
+      Type.Integer({ description: 'The rows of names under merged cells that were joined to one' }),
+    ),
+    filled: Type.Optional(
+      Type.Integer({ description: 'The cells that got the text of merged cells that begin above them' }),
+    ),
+  },
+  { title: 'FileSheet', description: 'Of a workbook: the sheet that is read' },
+)
+
 export const FileDialect = Type.Object(
   {
-    encoding: Mark,
-    separator: Mark,
-    quote: Mark,
+    encoding: Type.Optional(Mark),
+    separator: Type.Optional(Mark),
+    quote: Type.Optional(Mark),
+    sheet: Type.Optional(FileSheet),
     header: Type.Object({ is: Type.Boolean(), sure: Sure }),
     skipped: Type.Integer({ minimum: 0, description: 'Lines above the row of names' }),
   },
@@ -56,7 +74,7 @@ export const FileDialect = Type.Object(
 /** What the answer of an upload tells beside the columns. */
 export const foundProperties = {
   dialect: Type.Union([FileDialect, Type.Null()], {
-    description: 'How a CSV or TSV is divided; null for other formats',
+    description: 'How a CSV or TSV is divided, or which sheet of a workbook is read; null for other formats',
   }),
   readings: Type.Array(ColumnReading, {
     description:
@@ -72,6 +90,6 @@ export interface Found {
 /** The readings tell the columns, so that the dialect need not. */
 export function foundOf(dialect: FoundDialect | undefined, readings: readonly FoundColumn[]): Found {
   if (dialect === undefined) return { dialect: null, readings: [...readings] }
-  const { encoding, separator, quote, header, skipped } = dialect
-  return { dialect: { encoding, separator, quote, header, skipped }, readings: [...readings] }
+  const { columns: _columns, bad_rows: _rows, ...told } = dialect
+  return { dialect: told, readings: [...readings] }
 }

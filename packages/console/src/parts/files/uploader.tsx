@@ -6,9 +6,10 @@ import { isGoing, type Upload, type Uploads } from '../../files/uploads.ts'
 import { size } from '../../words/durations.ts'
 import { Fault } from '../fault.tsx'
 import { Copy } from '../show.tsx'
+import { ReadingNotes } from './reading-notes.tsx'
 
 /** The formats of packages/model/file.ts. */
-const ENDINGS = '.csv,.tsv,.json,.ndjson,.jsonl,.parquet,.gz'
+const ENDINGS = '.csv,.tsv,.json,.ndjson,.jsonl,.parquet,.xlsx,.ods,.gz,.zst'
 
 function isTaken(error: unknown): boolean {
   return error instanceof ClientError && error.code === 'precondition_failed'
@@ -60,6 +61,7 @@ function UploadRow({ upload, onCancel, onReplace, onForget }: UploadRowProps) {
         <progress max={100} {...(share < 1 ? { value: percent } : {})} aria-label={`Upload of ${path}`} />
       )}
       {made && <Made file={made} />}
+      {made && <ReadingNotes file={made} />}
       {stage === 'failed' &&
         (isTaken(error) ? (
           <p className="notice">
@@ -115,7 +117,8 @@ export function Uploader({ uploads, folder }: UploaderProps) {
           }}
         />
         <div className="hint" id={`${id}h`}>
-          CSV, TSV, JSON, NDJSON (also .gz) or Parquet. Each file is checked while it arrives.
+          CSV, TSV, JSON, NDJSON (also .gz and .zst), Parquet, .xlsx or .ods. Each file is checked while it
+          arrives.
         </div>
       </fieldset>
       {shown.length > 0 && (

@@ -1,0 +1,60 @@
+/** What an upload leaves to choose: the sheet of a workbook, and columns of two readings; each choice begins a report with its line. */
+import type { NewFile } from '@assay/client'
+import { Link } from '@tanstack/react-router'
+
+interface Choice {
+  of: string
+  says: string
+  readings: { as: string; write: string }[]
+}
+
+function choicesOf({ dialect, readings }: NewFile): Choice[] {
+  const asked = readings.flatMap(({ name, doubt }) =>
+    doubt?.kind === 'two_readings'
+      ? [{ of: name, says: doubt.says, readings: lineOf(name, doubt.readings) }]
+      : [],
+  )
+  const sheet = dialect?.sheet
+  if (sheet?.sure !== 'likely') return asked
+  const sheets = [sheet.is, ...sheet.others].map((name) => ({
+    as: name,
+    write: `sheet: ${JSON.stringify(name)}`,
+  }))
+  const says = `“${sheet.is}” was read, the first of ${sheets.length}. Choose the sheet of a report:`
+  return [{ of: 'Sheets', says, readings: sheets }, ...asked]
+}
+
+/** The line below its own column, so that it says nothing of others. */
+function lineOf(name: string, readings: Choice['readings']): Choice['readings'] {
+  return readings.map(({ as, write }) => ({
+    as,
+    write: `columns: { ${JSON.stringify(name)}: { ${write} } }`,
+  }))
+}
+
+export function ReadingNotes({ file }: { file: NewFile }) {
+  const choices = choicesOf(file)
+  if (choices.length === 0) return null
+  return (
+    <ul className="small" aria-label={`Choices of ${file.path}`}>
+      {choices.map(({ of, says, readings }) => (
+        <li key={of}>
+          <strong>{of}</strong>: {says}
+          <div className="actions">
+            {readings.map(({ as, write }) => (
+              <Link
+                key={write}
+                className="button small"
+                to="/templates/new"
+                search={{ file: file.file, lines: write }}
+                aria-label={`Make a report with ${of} as ${as}`}
+              >
+                {as}
+              </Link>
+            ))}
+          </div>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,42 @@
+/** Reads XML as a stream. Names come without their prefix, since programs choose prefixes freely. */
+import { SaxesParser } from 'saxes'
+
+export interface Element {
+  name: string
+  /** By name without prefix. */
+  attributes: Record<string, string>
+}
+
+export interface Listener {
+  open?(element: Element): void
+  /** A text may come in several pieces. */
+  text?(text: string): void
+  close?(name: string): void
+}
+
+const bare = (name: string): string => name.slice(name.indexOf(':') + 1)
+
+/** Yields after each piece, so that a reader can take what the listener has heard. Throws Error where the text is no XML. */
+export async function* listen(bytes: AsyncIterable<Buffer>, listener: Listener): AsyncGenerator<void> {
+  // An entity that the document defines itself is an error here, so none can grow.
+  const parser = new SaxesParser({ position: false })
+  parser.on('opentag', ({ name, attributes }) => {
+    const own: Record<string, string> = Object.create(null)
+    for (const [key, value] of Object.entries(attributes as Record<string, string>)) own[bare(key)] = value
+    listener.open?.({ name: bare(name), attributes: own })
+  })
+  if (listener.text) parser.on('text', (text) => listener.text!(text))
+  if (listener.close) parser.on('closetag', ({ name }) => listener.close!(bare(name)))
+  const decoder = new TextDecoder('utf-8')
+  for await (const piece of bytes) {
+    parser.write(decoder.decode(piece, { stream: true }))
+    yield
+  }
+  parser.write(decoder.decode()).close()
+  yield
+}
+
+/** Reads a whole part. */
+export async function hear(bytes: AsyncIterable<Buffer>, listener: Listener): Promise<void> {
+  for await (const _ of listen(bytes, listener));
+}
