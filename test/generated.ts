@@ -15,7 +15,7 @@ import { statqaSection } from '../proofs/statqa/page.ts'
 import { backtestScores, forecastsPage } from './accuracy/backtest.ts'
 import { freshPart, freshScores } from './accuracy/m3.ts'
 import { accuracyTable } from './accuracy/table.ts'
-import { answerScript } from './answer-script.ts'
+import { answerScript, aroundStyle } from './answer-script.ts'
 import { sandboxPage } from './sandbox.ts'
 import { sentencesPage } from './sentences/page.ts'
 
@@ -128,6 +128,7 @@ export const GENERATED: Record<string, () => string | Promise<string>> = {
   'docs/forecasts.md': async () => forecastsPage(await backtestScores()) + freshPart(await freshScores()),
   'docs/sandbox.md': sandboxPage,
   'packages/engine/pages/answer.generated.ts': answerScript,
+  'packages/engine/pages/around-style.generated.ts': aroundStyle,
   'docs/templates.md': () => withPart('docs/templates.md', 'fields', fieldsSection()),
   'docs/tests.md': () => withPart('docs/tests.md', 'statqa', statqaSection()),
   'docs/template.schema.json': () => `${JSON.stringify(frontMatterSchema, null, 2)}\n`,

@@ -758,6 +758,62 @@ export type Insight = {
     by?: 'model' | 'lineage' | 'unrecorded'
   })[]
   lineage: Record<string, unknown>
+  reading: {
+    /** What forbids an answer, one sentence each */
+    blockers: string[]
+    grade: 'firm' | 'likely' | 'unclear' | 'withheld' | null
+    tiles: ({
+      /** The block, with the field, column or group, such as review.flights */
+      of: string
+      label: string
+      value: number | null
+      /** The value with its unit */
+      text: string
+      /** The time of the value in words */
+      when: string | null
+      changes: ({
+        direction: 'up' | 'down' | 'level'
+        /** In words, such as "up 5.4 points from May 2001" */
+        text: string
+        /** Whether the change is good; null where nobody says which way is */
+        good: boolean | null
+      })[]
+      /** The target in words, such as "target 20 %: 1.6 points more" */
+      target: string | null
+      /** What else belongs to the value, such as its range */
+      note: string | null
+      /** Why the value is doubtful */
+      doubt: string | null
+      course: {
+        points: ({
+          at: string
+          value: number | null
+        })[]
+        low: number | null
+        high: number | null
+      } | null
+    })[]
+    proofs: ({
+      block: string
+      /** The group, for an analysis with `by` */
+      by: string | null
+      /** The headline, as the text prints it */
+      says: string
+      grade: 'firm' | 'likely' | 'unclear' | 'withheld'
+      evidence: string
+      notes: string[]
+      method: string
+      /** The block or source that it was computed from */
+      of: string
+      n: number
+    })[]
+    html: {
+      /** The blockers, as HTML */
+      above: string
+      /** The tiles, as HTML */
+      below: string
+    }
+  } | null
   created_at: string
 }
 
@@ -1098,6 +1154,62 @@ export type Preview = {
     by?: 'model' | 'lineage' | 'unrecorded'
   })[]
   lineage: Record<string, unknown>
+  reading: {
+    /** What forbids an answer, one sentence each */
+    blockers: string[]
+    grade: 'firm' | 'likely' | 'unclear' | 'withheld' | null
+    tiles: ({
+      /** The block, with the field, column or group, such as review.flights */
+      of: string
+      label: string
+      value: number | null
+      /** The value with its unit */
+      text: string
+      /** The time of the value in words */
+      when: string | null
+      changes: ({
+        direction: 'up' | 'down' | 'level'
+        /** In words, such as "up 5.4 points from May 2001" */
+        text: string
+        /** Whether the change is good; null where nobody says which way is */
+        good: boolean | null
+      })[]
+      /** The target in words, such as "target 20 %: 1.6 points more" */
+      target: string | null
+      /** What else belongs to the value, such as its range */
+      note: string | null
+      /** Why the value is doubtful */
+      doubt: string | null
+      course: {
+        points: ({
+          at: string
+          value: number | null
+        })[]
+        low: number | null
+        high: number | null
+      } | null
+    })[]
+    proofs: ({
+      block: string
+      /** The group, for an analysis with `by` */
+      by: string | null
+      /** The headline, as the text prints it */
+      says: string
+      grade: 'firm' | 'likely' | 'unclear' | 'withheld'
+      evidence: string
+      notes: string[]
+      method: string
+      /** The block or source that it was computed from */
+      of: string
+      n: number
+    })[]
+    html: {
+      /** The blockers, as HTML */
+      above: string
+      /** The tiles, as HTML */
+      below: string
+    }
+  } | null
   created_at: string
 }
 

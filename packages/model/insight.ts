@@ -5,8 +5,9 @@
 import type { Static } from 'typebox'
 import type { FoundDialect } from './files/dialect.ts'
 import { type Mark, MarkView } from './insights/provenance.ts'
+import { type Reading, ReadingView } from './insights/reading.ts'
 import type { MetricLineage } from './metric.ts'
-import { Type } from './schema.ts'
+import { nullable, Type } from './schema.ts'
 
 /** A value of a query as JSON: integers beyond 2^53 and decimals are strings, dates are in ISO form. */
 export type Cell = null | boolean | number | string | Cell[] | { [key: string]: Cell }
@@ -176,6 +177,8 @@ export interface Insight {
   lineage: Lineage
   /** The form that the template asks for. */
   chart_form: ChartForm
+  /** Null in insights that were made before there were any. */
+  reading: Reading | null
   created_at: string
 }
 
@@ -189,7 +192,14 @@ export type InsightHead = Omit<Insight, keyof InsightData>
 /** The part of an insight that its page shows. */
 export type PageInsight = Pick<
   Insight,
-  'insight_id' | 'template_id' | 'template_version' | 'title' | 'markdown' | 'charts' | 'created_at'
+  | 'insight_id'
+  | 'template_id'
+  | 'template_version'
+  | 'title'
+  | 'markdown'
+  | 'charts'
+  | 'reading'
+  | 'created_at'
 >
 
 /** The number that an insight is about. */
@@ -271,6 +281,7 @@ export const InsightView = Type.Object(
       }),
     ),
     lineage: Type.Record(Type.String(), Type.Unknown()),
+    reading: nullable(ReadingView),
     created_at: Type.String({ format: 'date-time' }),
   },
   { title: 'Insight' },

@@ -167,7 +167,6 @@ export interface AnalysisBlock {
 
 export type Block = SqlBlock | AnalysisBlock
 
-/** The settings of the front matter, with defaults filled in. */
 /** What a column is to a reader. Sentences, tables and axes use it wherever a column has that name. */
 export interface ColumnMeaning {
   label: string | null
@@ -180,6 +179,15 @@ export interface ColumnMeaning {
   target: number | null
 }
 
+/** A figure that the page shows as a tile: an analysis, or a block's column or field, at its place in the front matter. */
+export interface TileChoice {
+  block: string
+  field: string | null
+  line: number
+  column: number
+}
+
+/** The settings of the front matter, with defaults filled in. */
 export interface TemplateSettings {
   description: string | null
   tags: string[]
@@ -192,6 +200,8 @@ export interface TemplateSettings {
   lineage: boolean
   /** By the column's name in lower case. */
   columns: Map<string, ColumnMeaning>
+  /** Null: the tiles are chosen by the outcomes. */
+  tiles: TileChoice[] | null
 }
 
 export interface Template extends TemplateSettings {

@@ -329,3 +329,28 @@ test('a condition of delivery is checked', () => {
     [[2, 'unknown_name']],
   )
 })
+
+test('tiles name what has a figure, each fault at its place with what to write instead', () => {
+  const settings = SETTINGS.replace(
+    '---\nvar',
+    '---\ntiles: [dialy.n, daily, daily.carrier, daily.delai]\nvar',
+  )
+  const found = check('{{ daily.size }} {{ vars.top }} {{ vars.by }}', { settings })
+  assert.deepEqual(
+    found
+      .filter(({ message }) => message.startsWith('tiles'))
+      .map(({ line, message, remedy }) => [line, message, remedy]),
+    [
+      [2, 'tiles: There is no block "dialy".', 'Did you mean "daily"?'],
+      [2, 'tiles: "daily" gives rows, and a tile shows one figure.', 'Name a column: daily.COLUMN.'],
+      [2, 'tiles: The column "carrier" of "daily" holds no numbers.', 'Name a numeric column.'],
+      [2, 'tiles: "daily" has no column "delai".', 'Did you mean "delay"?'],
+    ],
+  )
+  assert.deepEqual(
+    check('', { settings: settings.replace(/tiles: .*/, 'tiles: [daily.delay]') }).filter(
+      ({ severity }) => severity === 'error',
+    ),
+    [],
+  )
+})

@@ -24,6 +24,7 @@ import { type Judge, judgeExpression } from './expressions.ts'
 import { headlineFaults } from './headlines.ts'
 import { judgeText, type ProseContext } from './prose.ts'
 import { object, ofSchema, ofVariable, type Static, scalar, UNKNOWN } from './static-values.ts'
+import { tileFaults } from './tiles.ts'
 
 export type { Inspection, MethodShape, MethodTable } from './blocks.ts'
 
@@ -55,7 +56,11 @@ export function checkTemplate(template: Template, inspection: Inspection, method
   }
   judgeText(template.body, context)
   judgeFrontMatter(template, context)
-  faults.push(...headlineFaults(template), ...unusedFaults(template, used))
+  faults.push(
+    ...headlineFaults(template),
+    ...tileFaults(template, context.globals),
+    ...unusedFaults(template, used),
+  )
   return sortFaults(faults)
 }
 

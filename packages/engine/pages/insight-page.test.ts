@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import test from 'node:test'
 import { chartPlaceholder, type Insight } from '@assay/model/insight'
+import type { Reading } from '@assay/model/reading'
 import { guardSvg } from '../charts/drawing/svg-guard.ts'
 import { makeChart } from '../charts/spec.ts'
 import { insightPage } from './insight-page.ts'
@@ -15,8 +16,9 @@ const chart = makeChart('chart-1', [{ k: 'a', n: 1 }], {
   title: 'A <chart>',
 })
 
-function page(markdown: string, svgs: string[] = []): string {
+function page(markdown: string, svgs: string[] = [], reading: Partial<Reading> | null = null): string {
   const insight = {
+    reading: reading && { blockers: [], grade: null, tiles: [], proofs: [], ...reading },
     insight_id: '0198',
     template_id: 't',
     template_version: 'v',
@@ -115,7 +117,13 @@ test('a long text is cut between blocks', () => {
 })
 
 test('a page that cannot be laid out is its Markdown, of bounded length', () => {
-  const insight = { title: 'A <b>', markdown: `<i>${'*'.repeat(200_000)}`, charts: [], insight_id: '' }
+  const insight = {
+    title: 'A <b>',
+    markdown: `<i>${'*'.repeat(200_000)}`,
+    charts: [],
+    reading: null,
+    insight_id: '',
+  }
   const html = plainInsightPage({ ...insight, template_id: 't', template_version: 'v', created_at: '2024' })
   assert.match(html, /<h1>A &#60;b&#62;<\/h1>[^]*<pre tabindex="0">&#60;i&#62;\*{199997}<\/pre>/)
   assert.match(html, /<p>The last 3 characters are left out here\./)
@@ -144,4 +152,66 @@ test('only drawing gets through the guard of SVG', () => {
     ),
     '<clipPath id="chart-1-clip0"></clipPath><g clip-path="url(#chart-1-clip0)"></g>',
   )
+})
+
+const TILE = {
+  of: 'review',
+  label: 'Delay <b>',
+  value: 9,
+  text: '9 minutes',
+  when: null,
+  changes: [{ direction: 'down' as const, text: 'down 68 % from May', good: true }],
+  target: null,
+  note: null,
+  doubt: '3 of 7 days have no data.',
+  course: { points: [1, null, 3, 2].map((value, at) => ({ at: `${at}`, value })), low: 1, high: 2 },
+}
+
+test('blockers stand above the headline, tiles below it, and evidence behind its sentence', () => {
+  const proof = {
+    block: 'review',
+    by: null,
+    says: 'It fell.',
+    grade: 'likely' as const,
+    evidence: 'z = <2>',
+    notes: ['A note.'],
+    method: 'm',
+    of: 'days',
+    n: 1200,
+  }
+  const text = '# T\n\n**It fell.** Much.\n\n- It fell.\n\n## How this was computed\n\n`days`: 3 rows'
+  const html = page(text, [], { blockers: ['No <data>.'], tiles: [TILE], proofs: [proof] })
+  const places = [
+    '<h1>',
+    'No &#60;data&#62;.',
+    'class="lead"',
+    'class="proof"',
+    'class="tiles"',
+    '<li>It',
+    'computed"',
+  ]
+  const found = places.map((part) => html.indexOf(part))
+  assert.ok(!found.includes(-1), String(found))
+  assert.deepEqual(
+    found,
+    found.toSorted((a, b) => a - b),
+    'in this order',
+  )
+  assert.equal(html.split('class="proof"').length, 2, 'once')
+  assert.match(
+    html,
+    /Probably<\/span>[^]*z = &#60;2&#62;[^]*<li>A note\.<\/li>[^]*href="#computed-days"[^]*n = 1,200/,
+  )
+  assert.match(html, /<p id="computed-days"><code>days<\/code>/)
+})
+
+test('a tile tells its change in words and its doubt on its face, and draws its course with a gap', () => {
+  const html = page('# T\n\nText', [], { tiles: [TILE] })
+  assert.match(
+    html,
+    /tile doubtful[^]*Delay &#60;b&#62;[^]*9 minutes[^]*class="tile-change good"[^]*Down 68 % from May/,
+  )
+  assert.match(html, /Doubtful: 3 of 7 days have no data\./)
+  assert.match(html, /<path d="M4\.0 [\d.]+M86\.7 [\d.]+L128\.0 [\d.]+"\/>/)
+  assert.ok(!/<[^>]+\sstyle=/.test(html))
 })

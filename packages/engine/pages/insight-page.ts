@@ -9,6 +9,7 @@ import { LINEAGE_HEADING } from '../printing/lineage-section.ts'
 import { chartFigure, type Drawing } from './chart-figure.ts'
 import { escapeHtml } from './html.ts'
 import { cutLongPages } from './page-cuts.ts'
+import { type Around, placeAround } from './place-around.ts'
 import { footer, INSIGHT_PAGE_POLICY, PAGE_SCRIPT, wholePage } from './plain-page.ts'
 
 const LINK = /^(https?:|mailto:|#)/i
@@ -18,6 +19,7 @@ function createMarkdown() {
   const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false })
   markdown.validateLink = (address) => LINK.test(address.trim()) || PICTURE.test(address.trim())
   cutLongPages(markdown)
+  placeAround(markdown)
   const { rules } = markdown.renderer
   rules.image = (tokens, index, options, _env, self) => {
     const token = tokens[index]!
@@ -57,15 +59,16 @@ function cellOpen(tag: 'th' | 'td', style: string | number | null): string {
 
 let markdown: ReturnType<typeof createMarkdown> | undefined
 
-/** Markdown as HTML; `figure` renders each chart. */
+/** Markdown as HTML; `figure` renders each chart, `around` is set around the text. */
 export function insightBody(
   text: string,
   charts: readonly Chart[],
   figure: (chart: Chart, index: number) => string,
+  around: Around = { reading: null, folds: false },
 ): string {
   markdown ??= createMarkdown()
   return markdown
-    .render(text)
+    .render(text, { around })
     .replace(/(<p>)?\u2063chart:([a-z0-9_-]+)\u2063(<\/p>)?/g, (_, open, id: string, close) => {
       const index = charts.findIndex((chart) => chart.id === id)
       const drawn = index < 0 ? '' : figure(charts[index]!, index)
@@ -75,9 +78,9 @@ export function insightBody(
 
 /** `drawings`: one for each chart of the insight; a chart without one is shown as text. */
 export function insightPage(insight: PageInsight, drawings: readonly Drawing[]): string {
-  const filled = insightBody(insight.markdown, insight.charts, (chart, index) =>
-    chartFigure(chart, drawings[index]),
-  )
+  const { markdown: text, charts, reading } = insight
+  const around = { reading, folds: true }
+  const filled = insightBody(text, charts, (chart, index) => chartFigure(chart, drawings[index]), around)
   const title = escapeHtml(insight.title)
   const heading = /<h1[ >]/.test(filled) ? '' : `<h1>${title}</h1>\n`
   return wholePage(
@@ -95,6 +98,8 @@ function folded(body: string): string {
   const heading = `<h2>${LINEAGE_HEADING}</h2>`
   const start = body.lastIndexOf(heading)
   if (start < 0) return body
-  const computed = body.slice(start + heading.length)
+  const computed = body
+    .slice(start + heading.length)
+    .replace(/<p><code>([a-z_][a-z0-9_]*)<\/code>/g, '<p id="computed-$1"><code>$1</code>')
   return `${body.slice(0, start)}<details class="computed"><summary>${LINEAGE_HEADING}</summary>${computed}</details>\n`
 }

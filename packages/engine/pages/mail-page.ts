@@ -51,6 +51,18 @@ th { border-bottom: 2px solid #dfe3e6; }
 .center { text-align: center; }
 figure img { display: block; width: 100%; max-width: 720px; height: auto; border: 0; }
 figcaption, .foot { color: #5b636b; font-size: 13px; }
+.blockers { margin: 0 0 16px; padding: 10px 14px; border-left: 5px solid #b34700; background: #f4f6f7; }
+.blockers p { margin: 0 0 4px; }
+.grade { padding: 1px 9px; border: 1px solid #5b636b; border-radius: 12px; font-size: 13px; font-weight: 600; }
+.tiles { margin: 0 0 14px; padding: 0; list-style: none; }
+.tile { display: inline-block; vertical-align: top; width: 210px; margin: 0 8px 10px 0; padding: 10px 14px; border: 1px solid #dfe3e6; border-radius: 8px; font-size: 13px; line-height: 1.4; }
+.tile span, .tile b { display: block; }
+.tile-change span { display: inline; }
+.tile-label { font-weight: 600; }
+.tile-figure { font-size: 26px; line-height: 1.25; }
+.tile-when, .tile-note { color: #5b636b; }
+.tile-change.good { color: #00704f; }
+.tile-change.bad, .tile-doubt { color: #b34700; }
 .open a { display: inline-block; padding: 9px 16px; background: #0b5cad; color: #ffffff; text-decoration: none; border-radius: 5px; }
 .foot { border-top: 1px solid #dfe3e6; margin-top: 28px; padding-top: 12px; }
 `

@@ -1,13 +1,17 @@
 /** The one style sheet of an insight's page: reads well on a screen, in the dark, on paper, and needs nothing from elsewhere. */
+
 import { DARK_CHART } from '../charts/marks/look.ts'
+import { AROUND_STYLE } from './around-style.generated.ts'
 
 export const PAGE_STYLE = `
 :root {
   color-scheme: light dark;
   --text: #1c2024; --soft: #5b636b; --page: #ffffff; --line: #dfe3e6; --shade: #f4f6f7; --link: #0b5cad;
+  --good: #00704f; --bad: #b34700;
+  --ink: var(--text); --quiet: var(--soft); --paper: var(--page); --accent: var(--link);
 }
 @media (prefers-color-scheme: dark) {
-  :root { --text: #e6e8ea; --soft: #9aa4ad; --page: #14171a; --line: #31373d; --shade: #1d2226; --link: #7db7f5; }
+  :root { --text: #e6e8ea; --soft: #9aa4ad; --page: #14171a; --line: #31373d; --shade: #1d2226; --link: #7db7f5; --good: #3fc89b; --bad: #f5935a; }
   :root { ${DARK_CHART} }
 }
 * { box-sizing: border-box; }
@@ -57,6 +61,7 @@ figure.chart { --chart-page: var(--page); }
 .chart-tip span { color: var(--soft); }
 @container (max-width: 520px) { .drawing.wide:has(+ .narrow) { display: none; } .drawing.narrow { display: block; } }
 figcaption { color: var(--soft); font-size: 0.84rem; margin-top: 0.4em; }
+${AROUND_STYLE}
 footer { color: var(--soft); font-size: 0.84rem; border-top: 1px solid var(--line); margin-top: 3rem; padding-top: 1rem; }
 @media print {
   :root { --text: #000000; --soft: #444444; --page: #ffffff; --line: #bbbbbb; --shade: #f6f6f6; --link: #000000; }
@@ -66,6 +71,8 @@ footer { color: var(--soft); font-size: 0.84rem; border-top: 1px solid var(--lin
   h1, h2, h3 { break-after: avoid; }
   figure, tr { break-inside: avoid; }
   pre { white-space: pre-wrap; }
+  .tile, .blockers { break-inside: avoid; }
+  details.proof:not([open]) .proof-word { display: none; }
   thead { display: table-header-group; }
 }
 `

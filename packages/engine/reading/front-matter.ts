@@ -9,6 +9,7 @@ import {
   type Limits,
   type Source,
   type TemplateSettings,
+  type TileChoice,
 } from '@assay/model/template'
 import { makeFault, type Position } from '../language/fault.ts'
 import { RESERVED } from '../language/fences.ts'
@@ -55,6 +56,7 @@ export function readFrontMatter(text: string | null): { settings: FrontMatter | 
         : { expression: given.deliver_if as string, line: yaml.position(['deliver_if']).line },
     lineage: given.lineage !== 'none',
     columns: readMeanings((given.columns ?? {}) as Record<string, Mapping>, yaml, faults),
+    tiles: readTiles(given.tiles as string[] | undefined, yaml),
   }
   return { settings, faults }
 }
@@ -86,6 +88,14 @@ function readMeanings(
     meanings.set(name.toLowerCase(), { label, unit, fmt, good, target })
   }
   return meanings
+}
+
+function readTiles(given: string[] | undefined, yaml: YamlReading): TileChoice[] | null {
+  if (given === undefined) return null
+  return given.map((text, index) => {
+    const [block = '', field] = text.split('.')
+    return { block, field: field ?? null, ...yaml.position(['tiles', index]) }
+  })
 }
 
 function readSources(given: Record<string, Mapping>, yaml: YamlReading, faults: Fault[]): Source[] {

@@ -4,6 +4,7 @@
  */
 import { CONNECTION_NAME } from '@assay/model/connection'
 import { CHART_FORMS } from '@assay/model/insight'
+import { MOST_TILES } from '@assay/model/reading'
 import { TEMPLATE_ID, VARIABLE_TYPES } from '@assay/model/template'
 import { columnsSchema, dialectProperties } from './dialect-schema.ts'
 
@@ -125,6 +126,17 @@ export const frontMatterSchema = {
       maxProperties: 500,
       additionalProperties: meaning,
       description: 'What columns are to a reader, by name: sentences, tables and axes use it',
+    },
+    tiles: {
+      type: 'array',
+      maxItems: MOST_TILES,
+      uniqueItems: true,
+      items: {
+        type: 'string',
+        pattern: '^[a-z_][a-z0-9_]{0,62}(\\.[^.]+)?$',
+        description: 'An analysis, or block.field: a column of a block or a number of an outcome',
+      },
+      description: 'The figures at the top of the page; default: those of the analyses',
     },
     charts: { type: 'string', enum: [...CHART_FORMS], description: 'The form of charts in the Markdown' },
     deliver_if: text('A Liquid condition; where it is false no webhook is notified'),

@@ -1,5 +1,6 @@
 /** Run by determinism.test.ts in processes of their own: everything that a template can print, to standard output. */
 import type { Chart } from '@assay/model/insight'
+import type { Reading } from '@assay/model/reading'
 import { fillCharts } from '../charts/charts.ts'
 import { drawChart } from '../charts/drawing/draw.ts'
 import { insightPage } from '../pages/insight-page.ts'
@@ -31,7 +32,7 @@ of: daily
 {% chart odd.points, type: "point", x: "value", y: "value" %}
 `
 
-function charts(): { markdown: string; list: Chart[] } {
+function charts(): { markdown: string; list: Chart[]; reading: Reading } {
   const template = parsed(source)
   const run = { started_at: '2024-03-10T02:30:00.000Z', time_zone: template.time_zone }
   const period = resolvePeriod('last_30_days', run)
@@ -50,10 +51,10 @@ function charts(): { markdown: string; list: Chart[] } {
     ] as never),
     lineage: { ...lineageOf(template), variables: { period } },
   })
-  return { markdown: `${result.title}\n${result.markdown}`, list: result.charts }
+  return { markdown: `${result.title}\n${result.markdown}`, list: result.charts, reading: result.reading }
 }
 
-const { markdown, list } = charts()
+const { markdown, list, reading } = charts()
 if (process.argv[2] === 'draw') {
   for (const chart of list) process.stdout.write(`${await drawChart(chart.spec)}\n`)
 } else {
@@ -67,6 +68,7 @@ if (process.argv[2] === 'draw') {
     title: 'T',
     markdown,
     charts: list,
+    reading,
     created_at: 'c',
   }
   process.stdout.write(insightPage(insight, []))

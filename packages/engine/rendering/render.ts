@@ -6,6 +6,7 @@
 
 import type { Chart, Fact, Lineage, Outcome, Table } from '@assay/model/insight'
 import { type Edit, type Mark, movedMarks } from '@assay/model/provenance'
+import type { Reading } from '@assay/model/reading'
 import type { Template } from '@assay/model/template'
 import { Reader } from '../language/expressions.ts'
 import { makeFault, OffsetFault, type Position, TemplateFault } from '../language/fault.ts'
@@ -17,6 +18,7 @@ import { lineageSection } from '../printing/lineage-section.ts'
 import { withMetricNotice } from '../printing/metric-section.ts'
 import type { Narration } from '../printing/narrative.ts'
 import { printText } from '../printing/print.ts'
+import { readingOf } from '../tiles/reading.ts'
 import { newIn, visibleSchema } from '../values/news.ts'
 import { outcomeObject, tableRows } from '../values/rows.ts'
 import { Markdown, Rounded, type Row } from '../values/value.ts'
@@ -44,6 +46,8 @@ export interface RenderResult {
   facts: Fact[]
   /** The questions to a language model; `narrationPlaceholder(id)` stands in the Markdown for each. */
   narrations: Narration[]
+  /** What the page shows around the text. */
+  reading: Reading
   /** False if `deliver_if` does not hold. */
   delivers: boolean
 }
@@ -67,6 +71,7 @@ export function renderTemplate(template: Template, context: RenderContext): Rend
     title: renderTitle(template, globals),
     ...withSection(prose, section),
     ...collected,
+    reading: readingOf({ template, blocks: context.blocks, facts: collected.facts }, prose.text),
     delivers: delivers(template, interpreter),
   }
 }

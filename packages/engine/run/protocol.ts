@@ -8,6 +8,7 @@ import type { FoundColumn, FoundDialect } from '@assay/model/dialect'
 import type { JobErrorCode } from '@assay/model/errors'
 import type { Chart, Column, Findings, Outcome, PageInsight } from '@assay/model/insight'
 import type { Progress } from '@assay/model/job'
+import type { Reading } from '@assay/model/reading'
 import type { Fault, Limits, TemplateSource, Variable } from '@assay/model/template'
 import type { MetricHead, MetricText } from '../metrics/reader.ts'
 import type { Drawing } from '../pages/chart-figure.ts'
@@ -84,7 +85,13 @@ export type RenderTask = { kind: 'render' } & (
       /** One per chart; a chart without one is shown as text. */
       drawings: Drawing[]
     }
-  | { form: 'mail'; markdown: string; charts: Chart[]; cids: Record<string, string> }
+  | {
+      form: 'mail'
+      markdown: string
+      charts: Chart[]
+      reading: Reading | null
+      cids: Record<string, string>
+    }
 )
 
 /** Tests a connection: connects, asks for the server's version and disconnects. */

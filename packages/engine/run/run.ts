@@ -197,7 +197,7 @@ async function rendered(
   const blocks = new Map<string, Table | Outcome>()
   for (const { name } of template.blocks) blocks.set(name, results.tables[name] ?? results.analyses[name]!)
   const run = { started_at: task.started_at, time_zone: template.time_zone }
-  const { title, markdown, provenance, charts, facts, narrations, delivers } = renderTemplate(template, {
+  const { title, markdown, provenance, charts, facts, narrations, reading, delivers } = renderTemplate(template, {
     vars,
     run,
     blocks,
@@ -219,6 +219,7 @@ async function rendered(
     facts,
     lineage,
     chart_form: template.charts,
+    reading,
     skipped: delivers ? null : 'condition',
     card: cardOf(template, { title, markdown: whole.markdown, facts, analyses: results.analyses, vars }),
   }

@@ -239,6 +239,7 @@ export const FINDINGS: Findings = {
     host: 'test',
   },
   chart_form: 'mermaid',
+  reading: null,
   skipped: null,
 }
 

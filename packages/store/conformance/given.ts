@@ -125,6 +125,7 @@ export function findings(over: Partial<Findings> = {}): Findings {
       host: 'host',
     },
     chart_form: 'image',
+    reading: null,
     skipped: null,
     ...over,
   }

@@ -47,6 +47,8 @@ type Options = Omit<Asked, 'aggregate'> & { aggregate: 'sum' | 'mean' | 'ratio' 
 const METHOD = 'complete periods; the change against earlier changes'
 /** A change below this share of the value before is level. */
 const LEVEL = 0.005
+/** The periods that `course` holds: two months of days, or five years of months. */
+const MOST_IN_COURSE = 60
 
 export const compare: Method = {
   name: 'compare',
@@ -66,6 +68,7 @@ export const compare: Method = {
     current_period: text,
     previous_period: text,
     against: rowsWith({ what: text, period: text, value: number, relative: number, says: text }),
+    course: rowsWith({ period: text, value: number }),
     diagnosis: diagnosisField,
   },
   async run(table, options, context) {
@@ -109,6 +112,7 @@ export const compare: Method = {
       current_period: current.label,
       previous_period: previous.label,
       against: againstOthers(given, measure, pair, periods, context),
+      course: courseOf(periods),
       diagnosis,
     }
   },
@@ -127,6 +131,7 @@ const NOTHING = {
   current_period: null,
   previous_period: null,
   against: [],
+  course: [],
 }
 
 /** Values of a metric are put together as the metric says: of a ratio by its parts, of what cannot be added by their mean. */
@@ -164,6 +169,13 @@ function againstOthers(
       ? [row('target', null, target.value, `The target for a ${target.per}`)]
       : []),
   ]
+}
+
+/** The last unbroken run of complete periods, the latest last. */
+function courseOf({ complete }: Periods): { period: string; value: number | null }[] {
+  return neighbours(complete)
+    .slice(-MOST_IN_COURSE)
+    .map(({ label, value }) => ({ period: label, value: finite(value) }))
 }
 
 interface Pair {

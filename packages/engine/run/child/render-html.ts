@@ -11,5 +11,6 @@ export const RENDER_MS = 10_000
 
 export function renderTask(task: RenderTask): string {
   if (task.form === 'page') return insightPage(task.insight, task.drawings)
-  return insightBody(task.markdown, task.charts, mailFigures(new Map(Object.entries(task.cids))))
+  const { markdown, charts, reading, cids } = task
+  return insightBody(markdown, charts, mailFigures(new Map(Object.entries(cids))), { reading, folds: false })
 }

@@ -43,8 +43,9 @@ export function createPageRenderings(
     drawn: Drawing[],
     workspace_id: string,
   ): Promise<string | null> {
-    const { insight_id, template_id, template_version, title, markdown, charts, created_at } = insight
-    const shown = { insight_id, template_id, template_version, title, markdown, charts, created_at }
+    const { insight_id, template_id, template_version, title, markdown, charts, reading, created_at } =
+      insight
+    const shown = { insight_id, template_id, template_version, title, markdown, charts, reading, created_at }
     const [over, tooLong] = [new AbortController(), new AbortController()]
     void clock.sleep(WAIT_MS, over.signal).then(() => tooLong.abort())
     try {

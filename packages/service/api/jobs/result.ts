@@ -4,6 +4,7 @@
  */
 
 import { fillCharts, fillMarked } from '@assay/engine/charts/charts'
+import { readingView } from '@assay/engine/pages/around'
 import { chartFigure, type Drawing } from '@assay/engine/pages/chart-figure'
 import { AppError, notFound } from '@assay/model/errors'
 import {
@@ -91,7 +92,8 @@ function insightJson(
     figure: chartFigure(chart, drawings[index]),
   }))
   const { tables, analyses, facts, lineage } = data
-  const text = JSON.stringify({ ...ids, ...view, ...filled, charts })
+  const reading = head.reading && readingView(head.reading)
+  const text = JSON.stringify({ ...ids, ...view, ...filled, charts, reading })
   return `${text.slice(0, -1)},"tables":${tables},"analyses":${analyses},"facts":${facts},"lineage":${lineage}}`
 }
 

@@ -115,11 +115,11 @@ async function contentOf(
   if (insight === null) return { text: { body: '', cut: false }, pictures: [] }
   const { workspace_id, delivery_id } = sending
   const { markdown, cut } = mailMarkdown(message)
-  const { charts } = insight
+  const { charts, reading } = insight
   const pictures = await picturesOf(options, sending, insight)
   const cids = Object.fromEntries(pictures.map(({ chart_id, cid }) => [chart_id, cid]))
   try {
-    const task: RenderTask = { kind: 'render', form: 'mail', markdown, charts, cids }
+    const task: RenderTask = { kind: 'render', form: 'mail', markdown, charts, reading, cids }
     return { text: { body: await options.render(task, { workspace_id }), cut }, pictures }
   } catch (error) {
     options.log.warn({ err: error, delivery_id }, 'the text of a mail could not be rendered')

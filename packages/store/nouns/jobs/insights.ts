@@ -7,7 +7,15 @@ import type { Input } from '../../store.ts'
 import { INSIGHTS } from '../../tables/jobs/jobs.ts'
 import { by } from '../../tables/table.ts'
 
-const HEAD = ['template_id', 'template_version', 'title', 'markdown', 'charts', 'chart_form'] as const
+const HEAD = [
+  'template_id',
+  'template_version',
+  'title',
+  'markdown',
+  'charts',
+  'chart_form',
+  'reading',
+] as const
 const DATA = ['tables', 'analyses', 'facts', 'provenance', 'lineage'] as const
 
 /** As texts of JSON, so that no driver parses them. */

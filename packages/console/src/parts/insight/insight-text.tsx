@@ -9,7 +9,9 @@ import rehypeSanitize, { defaultSchema } from 'rehype-sanitize'
 import remarkGfm from 'remark-gfm'
 import type { Insight } from '../../insights.ts'
 import { Code } from '../text/code.tsx'
+import { AroundPart, withAround } from './around.tsx'
 import { ChartFigure } from './chart.tsx'
+import { textIn } from './hast-text.ts'
 import { InsightContext, useInsightContext } from './insight-context.ts'
 import { SortedTable } from './sorted-table.tsx'
 
@@ -24,11 +26,6 @@ const SCHEMA = {
 
 function keepAddress(address: string): string {
   return CHART.test(address) || PICTURE.test(address) ? address : defaultUrlTransform(address)
-}
-
-function textIn(node: ElementContent | Root): string {
-  if (node.type === 'text') return node.value
-  return 'children' in node ? node.children.map((child) => textIn(child as ElementContent)).join('') : ''
 }
 
 function propertyText(node: Element, name: string): string {
@@ -114,7 +111,7 @@ function Picture({ src: address = '', alt = '' }: ComponentProps<'img'> & ExtraP
 function Paragraph({ node, children }: ComponentProps<'p'> & ExtraProps) {
   const only = node?.children.length === 1 ? node.children[0] : undefined
   const chart = only?.type === 'element' && CHART.test(propertyText(only, 'src'))
-  return chart ? <>{children}</> : <p>{children}</p>
+  return chart ? <>{children}</> : <p className={propertyText(node!, 'className')}>{children}</p>
 }
 
 function Fenced({ node, children }: ComponentProps<'pre'> & ExtraProps) {
@@ -138,6 +135,7 @@ const COMPONENTS: Components = {
   pre: Fenced,
   a: Anchor,
   table: SortedTable,
+  aside: AroundPart,
 }
 
 export const InsightText = memo(function InsightText({ insight }: { insight: Insight }) {
@@ -148,6 +146,7 @@ export const InsightText = memo(function InsightText({ insight }: { insight: Ins
         rehypePlugins={[
           [rehypeSanitize, SCHEMA],
           withoutFrame,
+          withAround(insight),
           withNumbers,
           withAnchors(`part-${insight.insight_id.slice(-6)}`),
         ]}

@@ -1,0 +1,75 @@
+/** Sets blockers, tiles and evidence at their places in the text, before its blocks are rendered. */
+import type { Reading } from '@assay/model/reading'
+import type MarkdownIt from 'markdown-it'
+import { escapeMarkdown } from '../printing/escape.ts'
+import { LINEAGE_HEADING } from '../printing/lineage-section.ts'
+import { blockersHtml, gradeMark, proofHtml, tilesHtml } from './around.ts'
+
+/** Given to the parser with a text. `folds`: false for a mail, whose clients fold nothing. */
+export interface Around {
+  reading: Reading | null
+  folds: boolean
+}
+
+type Parser = InstanceType<typeof MarkdownIt>
+type State = Parameters<Parameters<Parser['core']['ruler']['push']>[1]>[0]
+type Token = State['tokens'][number]
+
+export function placeAround(markdown: Parser): void {
+  markdown.core.ruler.after('block', 'around', (state) => {
+    const { reading, folds } = (state.env as { around: Around }).around
+    if (!reading) return
+    const html = (content: string): Token => Object.assign(new state.Token('html_block', '', 0), { content })
+    const tokens = folds ? withProofs(state, reading, html) : state.tokens
+    const { above, below, lead } = placesIn(tokens)
+    if (lead) lead.attrSet('class', 'lead')
+    const grade = folds || reading.grade === null || !lead ? '' : `<p>${gradeMark(reading.grade)}</p>\n`
+    const [first, second] = [blockersHtml(reading), `${grade}${tilesHtml(reading, { drawn: folds })}`]
+    state.tokens = [
+      ...tokens.slice(0, above),
+      ...(first === '' ? [] : [html(first)]),
+      ...tokens.slice(above, below),
+      ...(second === '' ? [] : [html(second)]),
+      ...tokens.slice(below),
+    ]
+  })
+}
+
+/** Each sentence once, behind the paragraph that prints it. */
+function withProofs({ tokens, src }: State, { proofs }: Reading, html: (content: string) => Token): Token[] {
+  const left = new Map(proofs.map((proof) => [escapeMarkdown(proof.says), proof]))
+  const linked = src.includes(`## ${LINEAGE_HEADING}`)
+  const placed: Token[] = []
+  let waiting: Token[] = []
+  for (const [index, token] of tokens.entries()) {
+    placed.push(token)
+    if (token.type === 'inline' && tokens[index - 1]?.type === 'paragraph_open') {
+      for (const [says, proof] of left) {
+        if (!token.content.includes(says)) continue
+        left.delete(says)
+        waiting.push(html(proofHtml(proof, linked)))
+      }
+    } else if (token.type === 'paragraph_close' && waiting.length > 0) {
+      placed.push(...waiting)
+      waiting = []
+    }
+  }
+  return placed
+}
+
+/** Below the title; below the headline, which is the paragraph that follows it with its evidence. */
+function placesIn(tokens: readonly Token[]): { above: number; below: number; lead: Token | null } {
+  const above = tokens[0]?.type === 'heading_open' && tokens[0].tag === 'h1' ? 3 : 0
+  let at = above
+  // What failed of a metric is quoted there.
+  if (tokens[at]?.type === 'blockquote_open') {
+    while (tokens[at] && tokens[at]!.type !== 'blockquote_close') at += 1
+    at += 1
+  }
+  const lead = tokens[at]
+  if (lead?.type !== 'paragraph_open' || tokens[at + 1]!.content.startsWith('\u2063'))
+    return { above, below: at, lead: null }
+  let below = at + 3
+  while (tokens[below]?.type === 'html_block') below += 1
+  return { above, below, lead }
+}

@@ -1,0 +1,52 @@
+/** What the page of an insight shows around its text: blockers, the grade of the headline, tiles, and the evidence of its sentences. */
+import type { Grade, Outcome } from '@assay/model/insight'
+import type { Proof, Reading } from '@assay/model/reading'
+import { escapeMarkdown } from '../printing/escape.ts'
+import { textOf } from './of-outcome.ts'
+import { type Computed, tilesOf } from './tiles.ts'
+
+/** As many sentences of a page are followed by their evidence. */
+const MOST_PROOFS = 100
+
+/** `body` is the Markdown of the text, without the lineage. */
+export function readingOf(computed: Computed, body: string): Reading {
+  const outcomes = [...computed.blocks].filter((entry): entry is [string, Outcome] => 'summary' in entry[1])
+  const proofs = outcomes
+    .flatMap(([block, outcome]) => proofsOf(block, outcome, computed))
+    .filter(({ says }) => body.includes(escapeMarkdown(says)))
+  return {
+    blockers: [...new Set(outcomes.flatMap(([, { blockers }]) => blockers.map(({ says }) => says)))],
+    grade: gradeOfHeadline(body, proofs),
+    tiles: tilesOf(computed),
+    proofs: proofs.slice(0, MOST_PROOFS),
+  }
+}
+
+function proofsOf(block: string, outcome: Outcome, { template }: Computed): Proof[] {
+  const own = template.blocks.find(({ name }) => name === block)
+  const of = own?.kind === 'analysis' ? own.of : ''
+  const groups = Array.isArray(outcome.groups) ? (outcome.groups as (Outcome & { by?: unknown })[]) : []
+  return [
+    outcome,
+    ...groups.filter(({ headline, by }) => typeof headline === 'string' && by !== undefined),
+  ].map(({ by, headline, grade, evidence, notes, method, n }: Outcome & { by?: unknown }) => ({
+    block,
+    by: by === undefined ? null : textOf(by),
+    says: headline,
+    grade,
+    evidence,
+    notes,
+    method,
+    of,
+    n,
+  }))
+}
+
+/** The grade of the analysis whose sentence is the first paragraph. */
+function gradeOfHeadline(body: string, proofs: readonly Proof[]): Grade | null {
+  const first = body.split(/\n{2,}/).find((part) => !/^(?:#|>|\s*$)/.test(part)) ?? ''
+  const before = body.slice(0, body.indexOf(first))
+  // Below a second heading it is the first of several findings.
+  if (/^##/m.test(before)) return null
+  return proofs.find(({ says }) => first.includes(escapeMarkdown(says)))?.grade ?? null
+}
