@@ -1,5 +1,6 @@
 /** Charts answer wherever the pointer is on them, and to the keyboard, in the console and on the page of a link. */
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { openPage } from './browser.ts'
@@ -40,6 +41,18 @@ async function byKeyboard(page: Page): Promise<string[]> {
   return read
 }
 
+/** By keyboard, under the policy of the page. */
+async function sortsAndSaves(page: Page): Promise<void> {
+  const head = page.locator('table:visible th').last()
+  await head.locator('button').press('Enter')
+  assert.equal(await head.getAttribute('aria-sort'), 'descending')
+  const saved = page.waitForEvent('download')
+  await page.locator('.table-tools:visible button').last().press('Enter')
+  const text = await readFile(await (await saved).path(), 'utf8')
+  const names = await page.locator('table:visible').last().locator('th').allTextContents()
+  assert.equal(text.split('\r\n')[0], `\ufeff${names.join(',')}`)
+}
+
 test('a chart answers at 60 of 60 places and to the arrow keys, on the page of a link and in the console, wide and on a phone', async () => {
   const { service, browser, watched } = stood
   const { insight_id } = await runJob(service.url, 'monthly-forecast')
@@ -51,7 +64,8 @@ test('a chart answers at 60 of 60 places and to the arrow keys, on the page of a
     const [first, second, last, before] = await byKeyboard(page)
     assert.ok(first !== second && last !== before)
     assert.match(last!, /^Dec-04\nExpected, 95% interval\n1\d,\d{3} a day \(1\d,\d{3} to 1\d,\d{3}\)$/)
-    await assertAccessible(page, 'a page whose charts answer')
+    await sortsAndSaves(page)
+    await assertAccessible(page, 'a page whose charts and tables answer')
     const heights = await page
       .locator('figure.chart .drawing:visible text')
       .evaluateAll((texts) => texts.map((text) => text.getBoundingClientRect().height))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { compareTexts, csvOf } from '../../packages/console/src/answer-tables.ts'
 import type { Insight } from '../../packages/console/src/insights.ts'
 import { shownNumber, traceNumber } from '../../packages/console/src/trace.ts'
 import { figureText, linePoints, movedOf } from '../../packages/console/src/words/change.ts'
@@ -70,4 +71,23 @@ test('prints a unit once, and lays the points of a line into its box', () => {
     [0, 2],
     [10, 2],
   ])
+})
+
+test('saves CSV that a spreadsheet reads and cannot run: formulas get an apostrophe, numbers stay', () => {
+  assert.equal(
+    csvOf([
+      ['Name', 'a "b"'],
+      ['=1+1', '-5.2%'],
+      ['@x,y', '+1,204'],
+      ['-1+A1', 'two\nlines'],
+    ]),
+    `\ufeffName,"a ""b"""\r\n'=1+1,-5.2%\r\n"'@x,y","+1,204"\r\n'-1+A1,"two\nlines"\r\n`,
+  )
+})
+
+test('sorts shown numbers by value, texts by letters, and puts empty cells last', () => {
+  const sorted = (texts: string[], descending: boolean) =>
+    texts.toSorted((a, b) => compareTexts(a, b, descending))
+  assert.deepEqual(sorted(['1,204', '−3', '', '27.5%'], true), ['1,204', '27.5%', '−3', ''])
+  assert.deepEqual(sorted(['b', '', 'A'], false), ['A', 'b', ''])
 })

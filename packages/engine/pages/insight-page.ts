@@ -12,6 +12,7 @@ import { cutLongPages } from './page-cuts.ts'
 import { type Around, placeAround } from './place-around.ts'
 import { footer, INSIGHT_PAGE_POLICY, PAGE_SCRIPT, wholePage } from './plain-page.ts'
 
+const TABLE_OPEN = '<div class="table" tabindex="0">'
 const LINK = /^(https?:|mailto:|#)/i
 const PICTURE = /^data:image\/(png|gif|jpeg|webp);base64,[A-Za-z0-9+/=]+$/i
 
@@ -36,7 +37,7 @@ function createMarkdown() {
     token.attrSet('rel', 'noreferrer noopener nofollow')
     return self.renderToken(tokens, index, options)
   }
-  rules.table_open = () => '<div class="table" tabindex="0"><table>\n'
+  rules.table_open = () => `${TABLE_OPEN}<table>\n`
   rules.table_close = () => '</table></div>\n'
   // Content wider than the page scrolls, also by keyboard.
   const [fence, indented] = [rules.fence!, rules.code_block!]
@@ -89,7 +90,7 @@ export function insightPage(insight: PageInsight, drawings: readonly Drawing[]):
 ${heading}${folded(filled)}</main>
 ${footer(insight)}`,
     INSIGHT_PAGE_POLICY,
-    insight.charts.length > 0 ? PAGE_SCRIPT : '',
+    insight.charts.length > 0 || filled.includes(TABLE_OPEN) ? PAGE_SCRIPT : '',
   )
 }
 

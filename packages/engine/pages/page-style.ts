@@ -39,6 +39,14 @@ img { max-width: 100%; height: auto; }
 table { border-collapse: collapse; min-width: 50%; font-size: 0.92rem; }
 th, td { padding: 0.38em 0.9em 0.38em 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 th { border-bottom: 2px solid var(--line); font-weight: 600; }
+.sort { all: unset; cursor: pointer; }
+.sort:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
+.sort:hover { text-decoration: underline; }
+[aria-sort="ascending"] .sort::after { content: " ↑"; }
+[aria-sort="descending"] .sort::after { content: " ↓"; }
+.table-tools { display: flex; flex-wrap: wrap; gap: 0.6rem; align-items: center; justify-content: flex-end; margin: -0.7em 0 1.3em; font-size: 0.8rem; color: var(--soft); }
+.table-tools input { font: inherit; color: inherit; background: var(--page); border: 1px solid var(--line); border-radius: 5px; padding: 0.25em 0.6em; min-width: 0; width: 11rem; }
+.table-tools button { font: inherit; color: var(--link); background: none; border: 0; padding: 0.25em 0; cursor: pointer; }
 .right { text-align: right; }
 .center { text-align: center; }
 details.computed { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
@@ -72,6 +80,7 @@ footer { color: var(--soft); font-size: 0.84rem; border-top: 1px solid var(--lin
   figure, tr { break-inside: avoid; }
   pre { white-space: pre-wrap; }
   .tile, .blockers { break-inside: avoid; }
+  .table-tools { display: none; }
   details.proof:not([open]) .proof-word { display: none; }
   thead { display: table-header-group; }
 }

@@ -2,6 +2,8 @@
 
 import type { Cell, Column, Table } from '@assay/model/insight'
 import { useState } from 'react'
+import { csvOf } from '../../answer-tables.ts'
+import { save } from '../../drafts/save.ts'
 import { PORTION, ShowMore } from '../lists/show-more.tsx'
 import { compareCells, type Order, SortButton, turned } from './sorting.tsx'
 
@@ -10,6 +12,17 @@ const NUMERIC: readonly Column['type'][] = ['integer', 'number', 'decimal']
 function shownCell(cell: Cell): string {
   if (cell === null) return ''
   return typeof cell === 'object' ? JSON.stringify(cell) : String(cell)
+}
+
+/** All rows that are kept, in the order shown. */
+export function SaveRows({ heads, rows }: { heads: string[]; rows: string[][] }) {
+  const saveAll = (): void =>
+    save(new Blob([csvOf([heads, ...rows])], { type: 'text/csv;charset=utf-8' }), 'table.csv')
+  return (
+    <button type="button" className="button quiet save-rows" onClick={saveAll}>
+      Save as CSV
+    </button>
+  )
 }
 
 export function Rows({ table, label }: { table: Table; label: string }) {
@@ -50,6 +63,7 @@ export function Rows({ table, label }: { table: Table; label: string }) {
           </tbody>
         </table>
       </div>
+      <SaveRows heads={columns.map(({ name }) => name)} rows={sorted.map((row) => row.map(shownCell))} />
       <ShowMore
         most={most}
         rows={rows.length}

@@ -12,6 +12,7 @@ import type { ExtraProps } from 'react-markdown'
 import { blockOfTable } from '../../insights.ts'
 import { BlockLink } from './block-link.tsx'
 import { useInsightContext } from './insight-context.ts'
+import { SaveRows } from './rows.tsx'
 import { compareCells, type Order, SortButton, turned } from './sorting.tsx'
 
 type Part = ReactElement<{ children?: ReactNode }>
@@ -40,9 +41,13 @@ function cellsOf(node: Element | undefined): string[][] {
     .map((row) => elements(row, 'td').map(textOf))
 }
 
+/** A table of fewer rows is read at a glance. */
+const FILTERED_FROM = 6
+
 export function SortedTable({ node, children }: ComponentProps<'table'> & ExtraProps) {
   const insight = useInsightContext()
   const [order, setOrder] = useState<Order | null>(null)
+  const [wanted, setWanted] = useState('')
   const headings = elements(node, 'th').map(textOf)
   const cells = cellsOf(node)
   const [head, body] = partsOf(children)
@@ -52,6 +57,8 @@ export function SortedTable({ node, children }: ComponentProps<'table'> & ExtraP
   const shown = order
     ? indexes.toSorted((a, b) => compareCells(cells[a]?.[order.column], cells[b]?.[order.column], order))
     : indexes
+  const words = wanted.trim().toLowerCase()
+  const kept = shown.filter((index) => cells[index]!.join(' ').toLowerCase().includes(words))
   const block = insight ? blockOfTable(insight, headings) : null
   return (
     <figure className="table">
@@ -71,9 +78,20 @@ export function SortedTable({ node, children }: ComponentProps<'table'> & ExtraP
               ))}
             </tr>
           </thead>
-          <tbody>{shown.map((index) => rows[index])}</tbody>
+          <tbody>{kept.map((index) => rows[index])}</tbody>
         </table>
       </div>
+      {rows.length >= FILTERED_FROM && (
+        <input
+          type="search"
+          className="input filter-rows"
+          aria-label="Filter rows"
+          placeholder="Filter rows"
+          value={wanted}
+          onChange={({ target }) => setWanted(target.value)}
+        />
+      )}
+      <SaveRows heads={headings} rows={kept.map((index) => cells[index]!)} />
       {insight && block !== null && (
         <figcaption>
           <BlockLink insight_id={insight.insight_id} block={block} />

@@ -2,6 +2,7 @@
 
 import type { Cell } from '@assay/model/insight'
 import type { ReactNode } from 'react'
+import { compareTexts } from '../../answer-tables.ts'
 import { textOf } from '../../values.ts'
 
 export interface Order {
@@ -9,20 +10,8 @@ export interface Order {
   descending: boolean
 }
 
-/** The number that a cell shows ("−1,204.5%" is -1204.5); NaN if it shows none. */
-function numberOf(text: string): number {
-  const plain = text.replaceAll(/[,\s%$€£+]/g, '').replace(/^[−–]/, '-')
-  return plain === '' ? Number.NaN : Number(plain)
-}
-
-const collator = new Intl.Collator('en', { numeric: true })
-
 export function compareCells(a: Cell | undefined, b: Cell | undefined, { descending }: Order): number {
-  const [left, right] = [a, b].map((cell) => textOf(cell))
-  if (left === '' || right === '') return (left === '' ? 1 : 0) - (right === '' ? 1 : 0)
-  const difference = numberOf(left!) - numberOf(right!)
-  const order = Number.isNaN(difference) ? collator.compare(left!, right!) : difference
-  return descending ? -order : order
+  return compareTexts(textOf(a), textOf(b), descending)
 }
 
 /** The next order after a click on a heading: descending, ascending, descending. */

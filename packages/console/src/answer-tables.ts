@@ -1,0 +1,103 @@
+/**
+ * Tables that answer: a click on a heading sorts, a field filters, a button saves the rows that are shown as CSV. The shared page runs
+ * the same text (`packages/engine/pages/answer.generated.ts`), so this file imports nothing. Without it a table is read as it stands.
+ */
+
+/** A table of fewer rows is read at a glance. */
+const FILTERED_FROM = 6
+
+/** Makes every table of a page answer. */
+export function answerTables(root: ParentNode): void {
+  for (const place of root.querySelectorAll<HTMLElement>('div.table')) {
+    const table = place.querySelector('table')
+    const body = table?.tBodies[0]
+    if (!table || !body || body.rows.length < 2) continue
+    sortByHeadings(table, body)
+    place.after(toolsOf(table, body))
+  }
+}
+
+function sortByHeadings(table: HTMLTableElement, body: HTMLTableSectionElement): void {
+  const heads = [...(table.tHead?.rows[0]?.cells ?? [])]
+  for (const [column, head] of heads.entries()) {
+    const button = document.createElement('button')
+    button.type = 'button'
+    button.className = 'sort'
+    button.append(...head.childNodes)
+    head.append(button)
+    head.setAttribute('aria-sort', 'none')
+    button.addEventListener('click', () => {
+      const descending = head.getAttribute('aria-sort') !== 'descending'
+      for (const other of heads) other.setAttribute('aria-sort', 'none')
+      head.setAttribute('aria-sort', descending ? 'descending' : 'ascending')
+      const textOf = (row: HTMLTableRowElement): string => row.cells[column]?.textContent?.trim() ?? ''
+      body.append(...[...body.rows].toSorted((a, b) => compareTexts(textOf(a), textOf(b), descending)))
+    })
+  }
+}
+
+/** Numbers by value whatever their separators and units, other texts by letters, empty ones last. */
+export function compareTexts(left: string, right: string, descending: boolean): number {
+  if (left === '' || right === '') return (left === '' ? 1 : 0) - (right === '' ? 1 : 0)
+  const difference = shownNumber(left) - shownNumber(right)
+  const order = Number.isNaN(difference) ? left.localeCompare(right, 'en', { numeric: true }) : difference
+  return descending ? -order : order
+}
+
+/** "−1,204.5%" is -1204.5; NaN for what is not a number. */
+function shownNumber(text: string): number {
+  const plain = text.replaceAll(/[,\s%$€£¥+]/g, '').replace(/^[−–]/, '-')
+  return plain === '' ? Number.NaN : Number(plain)
+}
+
+function toolsOf(table: HTMLTableElement, body: HTMLTableSectionElement): HTMLElement {
+  const tools = document.createElement('div')
+  tools.className = 'table-tools'
+  if (body.rows.length >= FILTERED_FROM) tools.append(...filterOf(body))
+  const save = document.createElement('button')
+  save.type = 'button'
+  save.textContent = 'Save as CSV'
+  save.addEventListener('click', () => {
+    const rows = [...(table.tHead?.rows ?? []), ...[...body.rows].filter((row) => !row.hidden)]
+    saveCsv(rows.map((row) => [...row.cells].map((cell) => cell.textContent?.trim() ?? '')))
+  })
+  tools.append(save)
+  return tools
+}
+
+function filterOf(body: HTMLTableSectionElement): HTMLElement[] {
+  const field = document.createElement('input')
+  field.type = 'search'
+  field.placeholder = 'Filter rows'
+  field.setAttribute('aria-label', 'Filter rows')
+  const count = document.createElement('span')
+  count.setAttribute('role', 'status')
+  field.addEventListener('input', () => {
+    const wanted = field.value.trim().toLowerCase()
+    const rows = [...body.rows]
+    for (const row of rows) row.hidden = !(row.textContent ?? '').toLowerCase().includes(wanted)
+    const shown = rows.filter((row) => !row.hidden).length
+    count.textContent = wanted === '' ? '' : `${shown} of ${rows.length} rows`
+  })
+  return [field, count]
+}
+
+/**
+ * CSV after RFC 4180. A spreadsheet would run a cell that begins with =, +, - or @ as a formula (OWASP, "CSV Injection"), so such a
+ * text gets an apostrophe before it; numbers stay numbers. Excel knows UTF-8 by the mark at the start.
+ */
+export function csvOf(rows: readonly (readonly string[])[]): string {
+  const cell = (text: string): string => {
+    const safe = /^[=+\-@\t\r]/.test(text) && !/^[+-]?\d[\d.,]*\s?%?$/.test(text) ? `'${text}` : text
+    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+  }
+  return `\ufeff${rows.map((row) => `${row.map(cell).join(',')}\r\n`).join('')}`
+}
+
+function saveCsv(rows: readonly (readonly string[])[]): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(new Blob([csvOf(rows)], { type: 'text/csv;charset=utf-8' }))
+  link.download = 'table.csv'
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
+}
