@@ -197,13 +197,16 @@ async function rendered(
   const blocks = new Map<string, Table | Outcome>()
   for (const { name } of template.blocks) blocks.set(name, results.tables[name] ?? results.analyses[name]!)
   const run = { started_at: task.started_at, time_zone: template.time_zone }
-  const { title, markdown, provenance, charts, facts, narrations, reading, delivers } = renderTemplate(template, {
-    vars,
-    run,
-    blocks,
-    lineage,
-    delivered: task.delivered ?? null,
-  })
+  const { title, markdown, provenance, charts, facts, narrations, reading, delivers } = renderTemplate(
+    template,
+    {
+      vars,
+      run,
+      blocks,
+      lineage,
+      delivered: task.delivered ?? null,
+    },
+  )
   const answers = await narrate(narrations, signal)
   const written = answers.flatMap(({ lineage: one }) => one ?? [])
   if (written.length > 0) lineage.narratives = written
