@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compareTexts, csvOf } from '../../packages/console/src/answer-tables.ts'
+import { compareTexts, csvOf } from '../../packages/console/src/answers/tables.ts'
 import type { Insight } from '../../packages/console/src/insights.ts'
 import { shownNumber, traceNumber } from '../../packages/console/src/trace.ts'
 import { figureText, linePoints, movedOf } from '../../packages/console/src/words/change.ts'

@@ -2,7 +2,7 @@
 
 import type { Cell, Column, Table } from '@assay/model/insight'
 import { useState } from 'react'
-import { csvOf } from '../../answer-tables.ts'
+import { csvOf } from '../../answers/tables.ts'
 import { save } from '../../drafts/save.ts'
 import { PORTION, ShowMore } from '../lists/show-more.tsx'
 import { compareCells, type Order, SortButton, turned } from './sorting.tsx'

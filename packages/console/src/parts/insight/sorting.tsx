@@ -2,7 +2,7 @@
 
 import type { Cell } from '@assay/model/insight'
 import type { ReactNode } from 'react'
-import { compareTexts } from '../../answer-tables.ts'
+import { compareTexts } from '../../answers/tables.ts'
 import { textOf } from '../../values.ts'
 
 export interface Order {
