@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bareAddress, clientAddress, parseProxies } from './proxies.ts'
+import { bareAddress, clientAddress, networkOf, parseProxies } from './proxies.ts'
 
 test('reads an address with or without a port or brackets, and nothing else', () => {
   assert.equal(bareAddress('203.0.113.9'), '203.0.113.9')
@@ -45,4 +45,12 @@ test('takes the farthest hop that is an address, so that ports and junk make no 
   assert.equal(clientAddress(['10.0.0.1', '<script>']), '10.0.0.1')
   assert.equal(clientAddress(['10.0.0.1', '<script>', '203.0.113.9']), '10.0.0.1')
   assert.equal(clientAddress(['10.0.0.1']), '10.0.0.1')
+})
+
+test('counts an address of IPv6 with the 64 bits that its owner has, and IPv4 by itself', () => {
+  assert.equal(networkOf('203.0.113.9'), '203.0.113.9')
+  assert.equal(networkOf('::ffff:203.0.113.9'), '203.0.113.9')
+  assert.equal(networkOf('2001:db8:1:2:3:4:5:6'), networkOf('2001:db8:1:2:ffff::1'))
+  assert.notEqual(networkOf('2001:db8:1:2::1'), networkOf('2001:db8:1:3::1'))
+  assert.equal(networkOf('unknown'), 'unknown')
 })

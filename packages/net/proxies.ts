@@ -57,3 +57,10 @@ export function clientAddress(hops: readonly string[]): string {
   }
   return client
 }
+
+/** Whom an address belongs to: itself, or the first 64 bits of IPv6, which one customer has whole (RFC 6177). */
+export function networkOf(address: string): string {
+  const bare = bareAddress(address)
+  if (bare === null || isIP(bare) === 4) return bare ?? address
+  return `${ipaddr.IPv6.networkAddressFromCIDR(`${bare}/64`).toString()}/64`
+}

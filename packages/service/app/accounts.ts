@@ -12,7 +12,7 @@ const SETTING_TOKEN = 'ASSAY_TOKEN'
 
 export async function ensureAdmin(store: Store): Promise<void> {
   const admin = { user_id: ADMIN_USER, username: ADMIN_USER, workspace_id: DEFAULT_WORKSPACE }
-  if (await store.findUser(ADMIN_USER)) return
+  if (await store.findUser(admin)) return
   await store.createUser({ ...admin, scopes: ['admin'], password_hash: null }).catch((error: unknown) => {
     if (!(error instanceof AppError && error.code === 'name_taken')) throw error
   })

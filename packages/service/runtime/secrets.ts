@@ -2,16 +2,7 @@
  * Seals secrets for the store by AES-256-GCM with the first key of the list. A sealed text is bound to its use (`context`) and
  * holds the id of its key, so that keys can be rotated: "v1.KEYID.IV.CIPHERTEXT+TAG" in base64url.
  */
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHash,
-  hkdfSync,
-  randomBytes,
-  scrypt,
-  timingSafeEqual,
-} from 'node:crypto'
-import { promisify } from 'node:util'
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
 
 export class SecretError extends Error {}
 
@@ -78,39 +69,4 @@ export function newToken(): string {
 /** The secret of a link: 256 random bits in characters that an address may hold. */
 export function newLinkSecret(): string {
   return randomBytes(32).toString('base64url')
-}
-
-const scryptAsync = promisify<
-  string,
-  Buffer,
-  number,
-  { N: number; r: number; p: number; maxmem: number },
-  Buffer
->(scrypt)
-const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 2 ** 20 }
-let last: Promise<unknown> = Promise.resolve()
-
-/** Derives keys one at a time: each takes a thread of libuv's pool for a tenth of a second, and commits need one, too. */
-function derive(password: string, salt: Buffer, cost: typeof COST): Promise<Buffer> {
-  const derived = last.then(() => scryptAsync(password.normalize('NFC'), salt, 32, cost))
-  last = derived.catch(() => undefined)
-  return derived
-}
-
-/** Hashes a password as "scrypt$N$r$p$SALT$HASH" (OWASP's second choice of parameters, 32 MiB). */
-export async function hashPassword(password: string): Promise<string> {
-  const salt = randomBytes(16)
-  const hash = await derive(password, salt, COST)
-  return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64url'), hash.toString('base64url')].join('$')
-}
-
-/** Verifies a password. Pass null as `stored` for a user that does not exist: it takes the same time. */
-export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
-  const [, N, r, p, salt, hash] = (
-    stored ?? `scrypt$${COST.N}$${COST.r}$${COST.p}$AAAAAAAAAAAAAAAAAAAAAA$`
-  ).split('$')
-  const cost = { N: Number(N), r: Number(r), p: Number(p), maxmem: COST.maxmem }
-  const found = await derive(password, Buffer.from(salt ?? '', 'base64url'), cost)
-  const wanted = Buffer.from(hash ?? '', 'base64url')
-  return wanted.length === found.length && timingSafeEqual(found, wanted) && stored !== null
 }

@@ -107,7 +107,7 @@ export const accountTests: ConformanceTests = {
     assert.equal(await store.deleteWorkspace(workspace_id), true)
     assert.equal(await store.deleteWorkspace(workspace_id), false)
     assert.equal(await store.getWorkspace(workspace_id), null)
-    assert.equal(await store.findUser('bob'), null)
+    assert.equal(await store.findUser({ workspace_id, username: 'bob' }), null)
     await otherWorkspace(store)
     assert.equal(await store.getJob(job), null)
     assert.equal(await store.getInsight({ workspace_id, insight_id: job.insight_id! }), null)
@@ -122,14 +122,17 @@ export const accountTests: ConformanceTests = {
     await refuses(addWebhook(store, { workspace_id: 'gone' }), 'not_found')
   },
 
-  'finds users by their name, unique in the whole service': async ({ store }) => {
+  'finds users by their name, unique in their workspace': async ({ store }) => {
     const ada = await store.createUser(userInput('ada'))
-    assert.deepEqual(await store.findUser('ada'), { ...ada, password_hash: 'scrypt$1' })
+    assert.deepEqual(await store.findUser(ada), { ...ada, password_hash: 'scrypt$1' })
     assert.deepEqual(ada.scopes, ['viewer', 'admin'])
-    assert.equal(await store.findUser('Ada'), null)
+    assert.equal(await store.findUser({ ...ada, username: 'Ada' }), null)
+    await refuses(store.createUser(userInput('ada')), 'name_taken')
     const workspace_id = await otherWorkspace(store)
-    await refuses(store.createUser({ ...userInput('ada'), workspace_id }), 'name_taken')
-    await store.createUser({ ...userInput('bob'), workspace_id })
+    assert.equal(await store.findUser({ workspace_id, username: 'ada' }), null)
+    const namesake = await store.createUser({ ...userInput('ada'), workspace_id })
+    assert.equal((await store.findUser(namesake))?.user_id, namesake.user_id)
+    assert.equal((await store.findUser(ada))?.user_id, ada.user_id)
     const { items } = await store.listUsers({ workspace_id: WORKSPACE, limit: 10 })
     assert.deepEqual(items, [ada])
   },

@@ -126,7 +126,7 @@ export const erasureTests: ConformanceTests = {
       const late = refuses(store.createJob(jobInput({ workspace_id })), 'not_found')
       const [principal, user, { items }] = await Promise.all([
         store.findToken('hash-of-team'),
-        store.findUser('bob'),
+        store.findUser({ workspace_id, username: 'bob' }),
         store.listWorkspaces({ limit: 10 }),
       ])
       assert.deepEqual([principal, user, items.length], [null, null, 1])
@@ -149,7 +149,7 @@ export const erasureTests: ConformanceTests = {
     await cut
     assert.equal(await again.getWorkspace(workspace_id), null)
     assert.equal(await again.findToken('hash-of-team'), null)
-    assert.equal(await again.findUser('bob'), null)
+    assert.equal(await again.findUser({ workspace_id, username: 'bob' }), null)
     assert.deepEqual(
       (await again.listWorkspaces({ limit: 10 })).items.map((one) => one.workspace_id),
       [WORKSPACE],

@@ -389,7 +389,7 @@ CREATE TABLE users (
   password_hash text,
   scopes json NOT NULL,
   created_at timestamp(3) with time zone NOT NULL,
-  UNIQUE (username),
+  UNIQUE (workspace_id, username),
   PRIMARY KEY (workspace_id, user_id),
   FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
 );

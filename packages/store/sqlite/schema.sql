@@ -364,11 +364,12 @@ CREATE INDEX tokens_by_time ON tokens (workspace_id, created_at, token_id);
 CREATE TABLE users (
   user_id TEXT NOT NULL,
   workspace_id TEXT NOT NULL REFERENCES workspaces,
-  username TEXT NOT NULL UNIQUE,
+  username TEXT NOT NULL,
   password_hash TEXT,
   scopes TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  PRIMARY KEY (workspace_id, user_id)
+  PRIMARY KEY (workspace_id, user_id),
+  UNIQUE (workspace_id, username)
 ) STRICT;
 
 CREATE INDEX users_by_time ON users (workspace_id, created_at, user_id);

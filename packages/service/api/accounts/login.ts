@@ -1,6 +1,5 @@
 /**
- * OAuth 2's password flow. Failed attempts are limited by name and by address, on all nodes together. An unknown user takes as
- * long as a wrong password and gets the same answer.
+ * OAuth 2's password flow. An unknown user takes as long as a wrong password and gets the same answer.
  */
 
 import { iso } from '@assay/model/clock'
@@ -8,32 +7,25 @@ import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
 import { Type } from '@assay/model/schema'
 import { DEFAULT_WORKSPACE, includesScope, type Principal, SCOPES, type Scope } from '@assay/model/token'
-import type { Bucket } from '@assay/store/contract/allowances'
 import type { Store } from '@assay/store/store'
-import { hashToken, newToken, verifyPassword } from '../../runtime/secrets.ts'
-import { rateHeaders } from '../http/auth.ts'
+import { verifyPassword } from '../../runtime/passwords.ts'
+import { hashToken, newToken } from '../../runtime/secrets.ts'
 import { addressOf } from '../http/client-address.ts'
 import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
+import { bucketsOf, countGuess, deviceCookie, deviceOf } from './guesses.ts'
 
 const SESSION_SECONDS = 12 * 3600
 
-/** The limits of failed attempts: 60 and then one a second from an address, 10 and then two a minute for a name. */
-function bucketsOf(address: string, username: string): Bucket[] {
-  return [
-    { key: `login from ${address}`, burst: 60, per_second: 1 },
-    // The name is hashed, because people sometimes type their password there.
-    { key: `login as ${hashToken(username)}`, burst: 10, per_second: 1 / 30 },
-  ]
-}
-
-async function attempt(store: Store, buckets: Bucket[]): Promise<void> {
-  const allowance = await store.takeAllowances(buckets)
-  if (!allowance.allowed)
-    throw new AppError('rate_limited', `Too many failed logins: wait ${allowance.reset} seconds.`, {
-      retryAfter: allowance.reset,
-      headers: rateHeaders(allowance),
-    })
+/**
+ * The user of a name as it is typed: `name@workspace`, or a user of the default workspace. A name may hold an @ itself, so
+ * what follows the last one counts only if the workspace has that user.
+ */
+async function userOf(store: Store, typed: string) {
+  const at = typed.lastIndexOf('@')
+  const workspace_id = typed.slice(at + 1)
+  const found = at > 0 ? await store.findUser({ workspace_id, username: typed.slice(0, at) }) : null
+  return found ?? store.findUser({ workspace_id: DEFAULT_WORKSPACE, username: typed })
 }
 
 /** The requested scopes, or all scopes of the user. Throws a 422 for an unknown scope and `forbidden` for one not held. */
@@ -52,12 +44,12 @@ export const login = operation({
   name: 'login',
   tag: 'Authentication',
   summary: 'Log in with a password',
-  description: `A token for ${SESSION_SECONDS / 3600} hours, with the scopes of the user or those asked for. At most ten failed attempts at once for a name.`,
+  description: `A token for ${SESSION_SECONDS / 3600} hours, with the scopes of the user or those asked for. The username is \`name@workspace\`, or a name of the default workspace. After ten wrong passwords each further one takes 30 seconds, later ten minutes. A device that has logged in before counts by itself.`,
   scope: null,
   idempotent: false,
   bodyType: 'application/x-www-form-urlencoded',
   body: Type.Object({
-    username: Type.String({ minLength: 1, maxLength: 255 }),
+    username: Type.String({ minLength: 1, maxLength: 320 }),
     password: Type.String({ minLength: 1, maxLength: 1024 }),
     scope: Type.Optional(Type.String({ maxLength: 255, description: 'Divided by spaces' })),
     grant_type: Type.Optional(Type.Literal('password')),
@@ -79,20 +71,24 @@ export const login = operation({
     },
   },
   errors: ['unauthorized', 'forbidden', 'rate_limited'],
-  async handle({ services, body, request }) {
-    const { store, clock } = services
+  async handle({ services, body, request, reply }) {
+    const { store, clock, secrets } = services
     const { username, password } = body
     const address = addressOf(request)
-    const buckets = bucketsOf(address, username)
-    await attempt(store, buckets)
-    const user = await store.findUser(username)
+    const user = await userOf(store, username)
+    const device = user && deviceOf(secrets, request.headers.cookie, user.user_id)
+    const buckets = bucketsOf(address, username, device)
+    await countGuess(store, buckets)
     const record = {
       action: 'session.begin',
       fields: [],
       address,
       request_id: request.id,
     } as const
-    if (!(await verifyPassword(password, user?.password_hash ?? null)) || !user) {
+    if (
+      !(await verifyPassword(password, user?.password_hash ?? null, device === null ? 'any' : 'known')) ||
+      !user
+    ) {
       // The record holds no name, because a password may have been typed there.
       const nobody = { workspace_id: DEFAULT_WORKSPACE, user_id: null, token_id: null, object_id: null }
       services.audit.note({ ...record, ...nobody, fields: [], action: 'session.refuse' })
@@ -101,6 +97,8 @@ export const login = operation({
       })
     }
     await store.returnAllowances(buckets)
+    if (device === null)
+      void reply.header('set-cookie', deviceCookie(secrets, user.user_id, request.protocol === 'https'))
     const scopes = grantedScopes(body.scope, user.scopes)
     const secret = newToken()
     const { workspace_id, user_id } = user

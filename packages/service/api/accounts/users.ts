@@ -3,9 +3,10 @@
 import { AppError, notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
 import { User } from '@assay/model/token'
-import { hashPassword } from '../../runtime/secrets.ts'
+import { hashPassword, passwordFault } from '../../runtime/passwords.ts'
 import { LIMIT_DEFAULT, Name, pageOf, pageQuery } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
+import { invalid } from '../http/validate.ts'
 import { administered, OfWorkspace, Scopes } from './administration.ts'
 
 export const listUsers = operation({
@@ -41,12 +42,16 @@ export const createUser = operation({
     const { store } = services
     const workspace_id = await administered(services, principal, body.workspace_id)
     const { username, password, scopes } = body
+    const fault = password === undefined ? null : passwordFault(password, username)
+    if (fault !== null) throw invalid([{ path: 'password', message: fault }])
     const password_hash = password === undefined ? null : await hashPassword(password)
     const input = { user_id: id, workspace_id, username, scopes, password_hash }
     const user = await store.createUser(input).catch(async (error: unknown) => {
       // A repeat after a crash finds the user that it made itself.
       const made =
-        error instanceof AppError && error.code === 'name_taken' ? await store.findUser(username) : null
+        error instanceof AppError && error.code === 'name_taken'
+          ? await store.findUser({ workspace_id, username })
+          : null
       if (made?.user_id !== id) throw error
       const { password_hash: _, ...rest } = made
       return rest

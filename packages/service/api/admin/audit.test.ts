@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hashPassword } from '../../runtime/secrets.ts'
+import { hashPassword } from '../../runtime/passwords.ts'
 import { ROUTES } from '../routes.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 

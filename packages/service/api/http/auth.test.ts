@@ -4,7 +4,8 @@ import { FakeClock } from '@assay/model/clock'
 import { uuidv7 } from '@assay/model/ids'
 import type { Principal } from '@assay/model/token'
 import { parseProxies } from '@assay/net/proxies'
-import { hashPassword, hashToken } from '../../runtime/secrets.ts'
+import { hashPassword } from '../../runtime/passwords.ts'
+import { hashToken } from '../../runtime/secrets.ts'
 import { openTestServer, TEST_CAPS } from '../test-server.ts'
 import { createRequestLimits, createTokenCache } from './auth.ts'
 
@@ -165,11 +166,12 @@ async function withUser(t: Parameters<typeof openTestServer>[0], clock = new Fak
     scopes: ['analyst'],
     password_hash: await hashPassword('correct horse'),
   })
-  const login = (fields: Record<string, string>) =>
+  const login = (fields: Record<string, string>, headers: Record<string, string> = {}) =>
     opened.ask('POST', '/v1alpha/auth/login', {
       token: null,
       body: new URLSearchParams(fields).toString(),
       type: FORM,
+      headers,
     })
   return { ...opened, login, clock }
 }
@@ -241,6 +243,74 @@ test('answers a wrong password and an unknown user alike, and limits both', asyn
   assert.equal(limited.headers['retry-after'], '30')
   clock.advance(30_000)
   assert.equal((await login({ username: 'ada', password: 'correct horse' })).status, 200)
+})
+
+test('who guesses a password does not lock out a device that has logged in before', async (t) => {
+  const { login, clock, store } = await withUser(t)
+  const right = { username: 'ada', password: 'correct horse' }
+  const wrong = { ...right, password: 'wrong' }
+  const first = await login(right)
+  const set = String(first.headers['set-cookie'])
+  assert.match(
+    set,
+    /^assay_device=v1\.[^;]+; Path=\/v1alpha\/auth; Max-Age=31536000; HttpOnly; SameSite=Strict$/,
+  )
+  const cookie = set.split(';')[0]!
+  for (let count = 0; count < 11; count += 1) await login(wrong)
+  assert.equal((await login(right)).status, 429)
+  const known = await login(right, { cookie: `theme=dark; ${cookie}` })
+  assert.deepEqual([known.status, known.headers['set-cookie']], [200, undefined])
+  // A device counts by itself, and its own guesses are limited.
+  for (let count = 0; count < 10; count += 1) assert.equal((await login(wrong, { cookie })).status, 401)
+  assert.equal((await login(right, { cookie })).headers['retry-after'], '30')
+  // Neither a forged device nor that of another user is known.
+  clock.advance(3_600_000)
+  await store.createUser({
+    user_id: uuidv7(),
+    workspace_id: 'default',
+    username: 'bob',
+    scopes: ['viewer'],
+    password_hash: await hashPassword('battery staple'),
+  })
+  for (let count = 0; count < 11; count += 1) await login({ ...wrong, username: 'bob' })
+  const bob = { username: 'bob', password: 'battery staple' }
+  for (const given of [cookie, `${cookie.slice(0, -4)}AAAA`, 'assay_device=x'])
+    assert.equal((await login(bob, { cookie: given })).status, 429, given)
+})
+
+test('wrong passwords make longer and longer waits', async (t) => {
+  const { login, clock } = await withUser(t)
+  const waits: number[] = []
+  for (let count = 0; count < 36; count += 1) {
+    const answer = await login({ username: 'ada', password: 'wrong' })
+    if (answer.status !== 429) continue
+    const wait = Number(answer.headers['retry-after'])
+    waits.push(wait)
+    clock.advance(wait * 1000)
+  }
+  assert.deepEqual([waits[0], Math.max(...waits) > 300], [30, true], String(waits))
+})
+
+test('logs in by name@workspace, and by the name alone in the default workspace', async (t) => {
+  const { login, ask, store } = await withUser(t)
+  await store.createWorkspace({ workspace_id: 'acme', name: 'Acme', data_folder: null })
+  const add = (workspace_id: string, username: string, password: string) =>
+    ask('POST', '/v1alpha/users', { body: { workspace_id, username, password, scopes: ['viewer'] } })
+  assert.equal((await add('acme', 'ada', 'another horse entirely')).status, 201)
+  assert.equal((await add('acme', 'eve@example.com', 'a third horse entirely')).status, 201)
+  assert.equal((await add('default', 'eve@acme.org', 'a fourth horse entirely')).status, 201)
+  const workspaceOf = async (username: string, password: string) => {
+    const { access_token } = (await login({ username, password })).json()
+    return (await ask('GET', '/v1alpha/auth/me', { token: access_token })).json().workspace_id
+  }
+  assert.equal(await workspaceOf('ada', 'correct horse'), 'default')
+  assert.equal(await workspaceOf('ada@acme', 'another horse entirely'), 'acme')
+  assert.equal(await workspaceOf('eve@example.com@acme', 'a third horse entirely'), 'acme')
+  assert.equal(await workspaceOf('eve@acme.org', 'a fourth horse entirely'), 'default')
+  assert.equal((await login({ username: 'ada@acme', password: 'correct horse' })).status, 401)
+  assert.equal((await login({ username: 'ada@nowhere', password: 'correct horse' })).status, 401)
+  const weak = await add('default', 'kim', 'password123')
+  assert.deepEqual([weak.status, weak.json().errors[0].path], [422, 'password'])
 })
 
 test('takes a form and nothing else to log in', async (t) => {

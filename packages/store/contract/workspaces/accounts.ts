@@ -13,9 +13,12 @@ export interface AccountStore {
   listWorkspaces(query: PageQuery): Promise<Page<Workspace>>
   /** With all that is in it, unseen from the first step; `conflict` for the default one and for one with unfinished jobs. False: not there. */
   deleteWorkspace(workspace_id: string): Promise<boolean>
-  /** `name_taken` where the username exists (usernames are unique in the whole service: login names no workspace). */
+  /** `name_taken` where the workspace has a user of this name. */
   createUser(input: Omit<User, 'created_at'> & { password_hash: string | null }): Promise<User>
-  findUser(username: string): Promise<(User & { password_hash: string | null }) | null>
+  findUser(input: {
+    workspace_id: string
+    username: string
+  }): Promise<(User & { password_hash: string | null }) | null>
   listUsers(query: PageQuery & { workspace_id: string }): Promise<Page<User>>
   /** With its tokens. False: not there. */
   deleteUser(input: { workspace_id: string; user_id: string }): Promise<boolean>

@@ -35,7 +35,8 @@ const WORKSPACE_LIST = listOf(WORKSPACES, {
 const USER = USERS.except('password_hash')
 const INSERT_USER = USERS.insert(USERS.columns, 'ON CONFLICT DO NOTHING')
 const FIND_USER = USERS.select(
-  'JOIN workspaces USING (workspace_id) WHERE username = :username AND deleted_at IS NULL',
+  `JOIN workspaces USING (workspace_id)
+   WHERE workspace_id = :workspace_id AND username = :username AND deleted_at IS NULL`,
 )
 const DELETE_USER = USERS.delete(by('workspace_id', 'user_id'))
 const USER_LIST = listOf(USERS, { columns: USER, id: 'user_id', indexed: [['workspace_id']] })
@@ -103,8 +104,8 @@ export function* createUser(tx: Writer, input: Input<'createUser'>): Routine<Use
   return user
 }
 
-export function* findUser(from: Reader, username: string): Routine<UserRow | null> {
-  return (yield* from.find(FIND_USER, { username })) ?? null
+export function* findUser(from: Reader, input: Input<'findUser'>): Routine<UserRow | null> {
+  return (yield* from.find(FIND_USER, input)) ?? null
 }
 
 export function listUsers(from: Reader, query: Input<'listUsers'>): Routine<Page<User>> {

@@ -62,11 +62,12 @@ CREATE INDEX workspaces_deleted ON workspaces (deleted_at) WHERE deleted_at IS N
 CREATE TABLE users (
   user_id text COLLATE "C" NOT NULL,
   workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
-  username text COLLATE "C" NOT NULL UNIQUE,
+  username text COLLATE "C" NOT NULL,
   password_hash text,
   scopes json NOT NULL,
   created_at timestamptz(3) NOT NULL,
-  PRIMARY KEY (workspace_id, user_id)
+  PRIMARY KEY (workspace_id, user_id),
+  UNIQUE (workspace_id, username)
 );
 CREATE INDEX users_by_time ON users (workspace_id, created_at, user_id);
 

@@ -1,0 +1,70 @@
+/**
+ * Limits of wrong passwords. They count by network and by name, on all nodes together, and waits grow. A device that has
+ * logged in as a user before counts by itself: who guesses the password from elsewhere does not lock its owner out
+ * (OWASP, "Slow Down Online Guessing Attacks with Device Cookies").
+ */
+import { randomBytes } from 'node:crypto'
+import { AppError } from '@assay/model/errors'
+import { networkOf } from '@assay/net/proxies'
+import type { Bucket } from '@assay/store/contract/allowances'
+import type { Store } from '@assay/store/store'
+import { hashToken, type SecretBox, SecretError } from '../../runtime/secrets.ts'
+import { rateHeaders } from '../http/auth.ts'
+
+const COOKIE = 'assay_device'
+const DEVICE_SECONDS = 365 * 86_400
+const CONTEXT = 'device'
+
+const FROM_A_NETWORK = { burst: 60, per_second: 1 }
+/** Of a name from one network, or from a known device: ten, then one in 30 seconds; after 20 one in ten minutes. */
+const OF_ONE = [
+  { burst: 10, per_second: 1 / 30 },
+  { burst: 20, per_second: 1 / 600 },
+]
+/** Of a name from all devices that are not known. */
+const OF_ALL = { burst: 100, per_second: 1 / 60 }
+
+/** The device of a request, if it has logged in as this user before. */
+export function deviceOf(secrets: SecretBox, cookies: string | undefined, user_id: string): string | null {
+  const sealed = new RegExp(`(?:^|;\\s*)${COOKIE}=([\\w.-]{1,400})`).exec(cookies ?? '')?.[1]
+  if (sealed === undefined) return null
+  try {
+    const [device, user] = secrets.open(sealed, CONTEXT).split(' ')
+    return user === user_id ? device! : null
+  } catch (error) {
+    // A cookie of another service on this host, or one that was sealed with a key that is gone.
+    if (error instanceof SecretError) return null
+    throw error
+  }
+}
+
+/** The cookie that makes the device of this answer known. Only the login reads it. */
+export function deviceCookie(secrets: SecretBox, user_id: string, secure: boolean): string {
+  const sealed = secrets.seal(`${randomBytes(16).toString('hex')} ${user_id}`, CONTEXT)
+  const rest = `Path=/v1alpha/auth; Max-Age=${DEVICE_SECONDS}; HttpOnly; SameSite=Strict`
+  return `${COOKIE}=${sealed}; ${rest}${secure ? '; Secure' : ''}`
+}
+
+/** Names are hashed, because people sometimes type their password there. */
+export function bucketsOf(address: string, username: string, device: string | null): Bucket[] {
+  const network = networkOf(address)
+  const name = hashToken(username)
+  const ofOne = (who: string): Bucket[] =>
+    OF_ONE.map((rate) => ({ key: `login as ${who}, ${rate.burst}`, ...rate }))
+  if (device !== null) return ofOne(`device ${device}`)
+  return [
+    { key: `login from ${network}`, ...FROM_A_NETWORK },
+    ...ofOne(`${name} from ${network}`),
+    { key: `login as ${name}`, ...OF_ALL },
+  ]
+}
+
+/** Throws `rate_limited` if a limit is reached. */
+export async function countGuess(store: Store, buckets: Bucket[]): Promise<void> {
+  const allowance = await store.takeAllowances(buckets)
+  if (!allowance.allowed)
+    throw new AppError('rate_limited', `Too many failed logins: wait ${allowance.reset} seconds.`, {
+      retryAfter: allowance.reset,
+      headers: rateHeaders(allowance),
+    })
+}

@@ -1,0 +1,85 @@
+/** Passwords: hashes by scrypt, and which passwords are refused. */
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { promisify } from 'node:util'
+import { AppError } from '@assay/model/errors'
+import { COMMON } from './common-passwords.ts'
+
+const scryptAsync = promisify<
+  string,
+  Buffer,
+  number,
+  { N: number; r: number; p: number; maxmem: number },
+  Buffer
+>(scrypt)
+const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 2 ** 20 }
+/** Keys that may wait in a lane: about two seconds of work. */
+const WAITING_MOST = 20
+const RETRY_SECONDS = 3
+
+/** Logins of devices that are known, and passwords that admins set, wait apart from all others: strangers cannot hold them up. */
+export type Lane = 'known' | 'any'
+
+interface Queue {
+  last: Promise<unknown>
+  waiting: number
+}
+
+const lanes: Record<Lane, Queue> = {
+  known: { last: Promise.resolve(), waiting: 0 },
+  any: { last: Promise.resolve(), waiting: 0 },
+}
+
+/** Derives the keys of a lane one at a time: each takes a thread of libuv's pool for a tenth of a second, and commits need one, too. */
+async function derive(password: string, salt: Buffer, cost: typeof COST, lane: Lane): Promise<Buffer> {
+  const queue = lanes[lane]
+  if (queue.waiting >= WAITING_MOST)
+    throw new AppError('rate_limited', `Too many logins at once: wait ${RETRY_SECONDS} seconds.`, {
+      retryAfter: RETRY_SECONDS,
+    })
+  queue.waiting += 1
+  const derived = queue.last.then(() => scryptAsync(password.normalize('NFC'), salt, 32, cost))
+  queue.last = derived.catch(() => undefined)
+  try {
+    return await derived
+  } finally {
+    queue.waiting -= 1
+  }
+}
+
+/** Hashes a password as "scrypt$N$r$p$SALT$HASH" (OWASP's second choice of parameters, 32 MiB). */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(16)
+  const hash = await derive(password, salt, COST, 'known')
+  return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64url'), hash.toString('base64url')].join('$')
+}
+
+/**
+ * Verifies a password. Pass null as `stored` for a user that does not exist: it takes the same time. `rate_limited` if too many
+ * wait in the lane.
+ */
+export async function verifyPassword(
+  password: string,
+  stored: string | null,
+  lane: Lane = 'any',
+): Promise<boolean> {
+  const [, N, r, p, salt, hash] = (
+    stored ?? `scrypt$${COST.N}$${COST.r}$${COST.p}$AAAAAAAAAAAAAAAAAAAAAA$`
+  ).split('$')
+  const cost = { N: Number(N), r: Number(r), p: Number(p), maxmem: COST.maxmem }
+  const found = await derive(password, Buffer.from(salt ?? '', 'base64url'), cost, lane)
+  const wanted = Buffer.from(hash ?? '', 'base64url')
+  return wanted.length === found.length && timingSafeEqual(found, wanted) && stored !== null
+}
+
+/** What is wrong with a password that a user chooses; null: nothing. */
+export function passwordFault(password: string, username: string): string | null {
+  const plain = password.toLowerCase()
+  // "password1!" is guessed as soon as "password".
+  const word = plain.replace(/[\d\W_]+$/u, '')
+  if (COMMON.has(plain) || COMMON.has(word) || /^(.{1,4})\1+$/u.test(plain))
+    return 'is one of the first that are guessed: choose a longer one, of several words'
+  const name = username.toLowerCase()
+  if (name.length >= 4 && plain.includes(name) && plain.length < name.length + 8)
+    return 'is hardly more than the name of the user: choose another one'
+  return null
+}
