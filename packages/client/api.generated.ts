@@ -457,7 +457,7 @@ export type CreateTokenRequest = {
   name: string
   /** viewer reads, analyst also runs jobs and webhooks, admin also administers */
   scopes: ('viewer' | 'analyst' | 'admin')[]
-  /** The owner (default: the user of the request) */
+  /** Your own id. Left out, the token is one of the service account `service:NAME` */
   user_id?: string | undefined
   /** RFC 3339, from 1970 to 9999 */
   expires_at?: string | null | undefined
@@ -1548,11 +1548,14 @@ export type TestedAttempt = {
 export type Token = {
   token_id: string
   workspace_id: string
+  /** The user, or `service:NAME` of a service account */
   user_id: string
   name: string
   scopes: ('viewer' | 'analyst' | 'admin')[]
   expires_at: string | null
   created_at: string
+  /** The last request with it, to about a minute */
+  last_used_at: string | null
 }
 
 export type TokenPage = {
@@ -1564,11 +1567,14 @@ export type TokenPage = {
 export type TokenWithSecret = {
   token_id: string
   workspace_id: string
+  /** The user, or `service:NAME` of a service account */
   user_id: string
   name: string
   scopes: ('viewer' | 'analyst' | 'admin')[]
   expires_at: string | null
   created_at: string
+  /** The last request with it, to about a minute */
+  last_used_at: string | null
   token: string
 }
 

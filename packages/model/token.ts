@@ -66,15 +66,25 @@ export const Token = Type.Object(
   {
     token_id: Type.String({ format: 'uuid' }),
     workspace_id: Type.String(),
-    user_id: Type.String(),
+    user_id: Type.String({ description: 'The user, or `service:NAME` of a service account' }),
     name: Type.String({ minLength: 1, maxLength: 255 }),
     scopes: Type.Array(Type.Enum([...SCOPES])),
     expires_at: nullable(Type.String({ format: 'date-time' })),
     created_at: Type.String({ format: 'date-time' }),
+    last_used_at: nullable(
+      Type.String({ format: 'date-time', description: 'The last request with it, to about a minute' }),
+    ),
   },
   { title: 'Token' },
 )
 export type Token = Static<typeof Token>
+
+const USER_ID_MOST = 255
+
+/** The user id of a token that belongs to no person. Tokens of one name are one account. */
+export function serviceAccount(name: string): string {
+  return `service:${name}`.slice(0, USER_ID_MOST)
+}
 
 /** The caller of a request, from its valid token. */
 export interface Principal {

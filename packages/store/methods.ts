@@ -102,6 +102,7 @@ const WRITES = {
   createLink: links.createLink,
   deleteLink: links.deleteLink,
   countOpenings: links.countOpenings,
+  noteTokenUses: accounts.noteTokenUses,
   writeAudit: audit.writeAudit,
   pruneAudit: audit.pruneAudit,
   createWebhook: webhooks.createWebhook,

@@ -40,7 +40,7 @@ export function createServices(
     catalog,
     templates: createTemplateReader(pool),
     metricReader: createMetricReader(pool),
-    tokens: createTokenCache(store, clock),
+    tokens: createTokenCache(store, clock, log),
     audit: createAuditTrail(store, given),
     changes: createChanges(store, clock),
     sample: sampleFiles(),

@@ -83,6 +83,7 @@ export async function createApi(given: ApiDependencies): Promise<Api> {
       services.changes.close()
       await closeConnections(app)
       await services.linkViews.close()
+      await services.tokens.close()
       await services.audit.flush()
     },
   }

@@ -170,6 +170,23 @@ export const accountTests: ConformanceTests = {
     assert.equal(await store.findToken('hash-2'), null)
   },
 
+  'keeps the last use of a token, which only rises': async ({ store, now }) => {
+    const token = await addToken(store, 'hash-1')
+    const other = await addToken(store, 'hash-2')
+    assert.equal(token.last_used_at, null)
+    const used = async () =>
+      (await store.listTokens({ workspace_id: WORKSPACE, limit: 10 })).items.map((one) => one.last_used_at)
+    const { token_id } = token
+    await store.noteTokenUses([{ token_id, at: at(now() + SECOND) }])
+    await store.noteTokenUses([
+      { token_id, at: at(now()) },
+      { token_id: uuidv7(), at: at(now()) },
+    ])
+    assert.deepEqual((await used()).toSorted(), [at(now() + SECOND), null])
+    await store.noteTokenUses([{ token_id: other.token_id, at: at(now()) }])
+    assert.deepEqual((await used()).toSorted(), [at(now()), at(now() + SECOND)])
+  },
+
   'replaces a token that is made again under its id': async ({ store }) => {
     const token = await addToken(store, 'hash-1')
     await store.createToken({ ...token, token_hash: 'hash-2' })

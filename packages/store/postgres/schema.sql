@@ -373,6 +373,7 @@ CREATE TABLE tokens (
   scopes json NOT NULL,
   expires_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone NOT NULL,
+  last_used_at timestamp(3) with time zone,
   UNIQUE (token_hash),
   PRIMARY KEY (token_id),
   FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)

@@ -4,7 +4,7 @@ import { SCOPES, type Scope } from '@assay/model/token'
 import { allPages, clientCommand, eachCommand, listCommand, showCommand } from '../../client-command.ts'
 import type { Call } from '../../command.ts'
 import { EXIT, ExitError } from '../../exit.ts'
-import { choicesOption, durationOption, JSON_OPTION, text, texts, WORKSPACE } from '../../options.ts'
+import { choicesOption, durationOption, flag, JSON_OPTION, text, texts, WORKSPACE } from '../../options.ts'
 import { out, printJson, say } from '../../print.ts'
 import { readSecret } from '../../secret-input.ts'
 
@@ -65,24 +65,32 @@ export const ACCOUNTS = [
         scope: SCOPE,
         expires: text('DURATION', 'How long it is valid, e.g. 30d (default: until deleted)'),
         workspace: WORKSPACE,
-        user: text('ID', 'The user it belongs to (default: the user of the request)'),
+        own: flag('It belongs to your own user; without it, to the service account "service:NAME"'),
       },
     },
-    (client, call) =>
+    async (client, call) =>
       client.tokens.create({
         name: call.operands[0] ?? 'command line',
         scopes: scopesOf(call, 'admin'),
         expires_at: expiry(call),
-        user_id: call.text('user'),
+        ...(call.on('own') ? { user_id: (await client.me()).user_id } : {}),
         ...workspaceOf(call),
       }),
     ({ token }) => `${token}\n`,
   ),
   listCommand(
     { name: 'token list', summary: 'List the tokens of the workspace', options: { workspace: WORKSPACE } },
-    ['TOKEN', 'NAME', 'SCOPES', 'USER', 'EXPIRES', 'CREATED'],
+    ['TOKEN', 'NAME', 'SCOPES', 'USER', 'EXPIRES', 'LAST USED', 'CREATED'],
     listTokens,
-    (one) => [one.token_id, one.name, one.scopes.join(','), one.user_id, one.expires_at, one.created_at],
+    (one) => [
+      one.token_id,
+      one.name,
+      one.scopes.join(','),
+      one.user_id,
+      one.expires_at,
+      one.last_used_at,
+      one.created_at,
+    ],
   ),
   eachCommand(
     {

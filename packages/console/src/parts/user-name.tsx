@@ -17,5 +17,7 @@ export function UserName({ user_id }: { user_id: string }) {
   const known = [...(users.data?.items ?? []), ...(me ? [me] : [])]
   const name = known.find((user) => user.user_id === user_id)?.username
   if (name) return <span title={user_id}>{name}</span>
+  const [, service] = /^service:(.+)$/.exec(user_id) ?? []
+  if (service !== undefined) return <>{service} (service account)</>
   return user_id.length > 30 ? <ShortId id={user_id} /> : <>{user_id}</>
 }

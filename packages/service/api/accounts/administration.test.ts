@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { FakeClock, iso } from '@assay/model/clock'
+import { eventually } from '../../../../test/service.ts'
 import { describeConfig, resolveConfig } from '../../config/config.ts'
 import { openTestServer } from '../test-server.ts'
 
@@ -9,7 +11,7 @@ test('shows a new token once, and takes it until it is revoked', async (t) => {
   assert.equal(made.status, 201)
   const { token, token_id, ...view } = made.json()
   assert.equal(made.headers.location, `/v1alpha/tokens/${token_id}`)
-  assert.equal(view.user_id, 'ada')
+  assert.deepEqual([view.user_id, view.last_used_at], ['service:nightly', null])
   assert.equal(view.expires_at, null)
   const listed = await ask('GET', '/v1alpha/tokens')
   assert.equal(listed.json().items[0].token_id, token_id)
@@ -18,6 +20,33 @@ test('shows a new token once, and takes it until it is revoked', async (t) => {
   assert.equal((await ask('DELETE', `/v1alpha/tokens/"${token_id}"`)).status, 204)
   assert.equal((await ask('GET', '/v1alpha/jobs', { token })).status, 401)
   assert.equal((await ask('DELETE', `/v1alpha/tokens/${token_id}`)).status, 404)
+})
+
+test('a token is one of its maker or of a service account, never of another person', async (t) => {
+  const clock = new FakeClock()
+  const { ask, store } = await openTestServer(t, { clock })
+  await store.createWorkspace({ workspace_id: 'second', name: 'Second', data_folder: null })
+  const make = (over: Record<string, unknown>) =>
+    ask('POST', '/v1alpha/tokens', { body: { name: 'nightly', scopes: ['viewer'], ...over } })
+  assert.equal((await make({ user_id: 'ada' })).json().user_id, 'ada')
+  const other = await make({ user_id: 'bob' })
+  assert.equal(other.status, 403)
+  assert.match(other.json().detail, /\(user_id ada\) or to a service account: leave user_id out/)
+  assert.equal(
+    (await make({ user_id: 'ada', workspace_id: 'second' })).status,
+    403,
+    'no user of that workspace',
+  )
+  const service = (await make({ workspace_id: 'second' })).json()
+  assert.deepEqual([service.user_id, service.workspace_id], ['service:nightly', 'second'])
+  const me = (await ask('GET', '/v1alpha/auth/me', { token: service.token })).json()
+  assert.deepEqual([me.user_id, me.username], ['service:nightly', null])
+  const lastUse = async () =>
+    (await store.listTokens({ workspace_id: 'second', limit: 1 })).items[0]!.last_used_at
+  assert.equal(await lastUse(), null)
+  const used = iso(clock.now())
+  clock.advance(60_000)
+  await eventually(async () => (await lastUse()) === used, 'the use is noted')
 })
 
 test('refuses tokens that make no sense', async (t) => {
@@ -165,7 +194,7 @@ test('tells whose token it is and what it may do', async (t) => {
   const { version, ...me } = (await ask('GET', '/v1alpha/auth/me', { token })).json()
   assert.deepEqual(me, {
     token_id,
-    user_id: 'ada',
+    user_id: 'service:reader',
     username: null,
     workspace_id: 'default',
     scopes: ['viewer'],

@@ -1,9 +1,9 @@
 /** Operations on tokens. A token is shown once; the store keeps only its hash. */
 
 import { iso } from '@assay/model/clock'
-import { notFound } from '@assay/model/errors'
+import { AppError, notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
-import { Token } from '@assay/model/token'
+import { serviceAccount, Token } from '@assay/model/token'
 import { hashToken, newToken } from '../../runtime/secrets.ts'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
@@ -37,7 +37,7 @@ export const createToken = operation({
       Type.String({
         minLength: 1,
         maxLength: 255,
-        description: 'The owner (default: the user of the request)',
+        description: 'Your own id. Left out, the token is one of the service account `service:NAME`',
       }),
     ),
     expires_at: Type.Optional(Type.Union([Time, Type.Null()])),
@@ -49,10 +49,16 @@ export const createToken = operation({
       schema: Type.Object({ ...Token.properties, token: Type.String() }, { title: 'TokenWithSecret' }),
     },
   },
-  errors: ['not_found'],
+  errors: ['not_found', 'forbidden'],
   async handle({ services, principal, body, id, request, reply }) {
     const { store, clock } = services
     const workspace_id = await administered(services, principal, body.workspace_id)
+    const own = body.user_id === principal.user_id && workspace_id === principal.workspace_id
+    if (body.user_id !== undefined && !own)
+      throw new AppError(
+        'forbidden',
+        `A token belongs to you (user_id ${principal.user_id}) or to a service account: leave user_id out for one.`,
+      )
     const expires_at = body.expires_at ?? null
     if (expires_at !== null && expires_at <= iso(clock.now()))
       throw invalid([{ path: 'expires_at', message: 'must lie in the future' }])
@@ -62,7 +68,7 @@ export const createToken = operation({
     const token = await store.createToken({
       token_id: id,
       workspace_id,
-      user_id: body.user_id ?? principal.user_id,
+      user_id: body.user_id ?? serviceAccount(body.name),
       name: body.name,
       scopes: body.scopes,
       expires_at,

@@ -4,6 +4,7 @@ import { FakeClock } from '@assay/model/clock'
 import { uuidv7 } from '@assay/model/ids'
 import type { Principal } from '@assay/model/token'
 import { parseProxies } from '@assay/net/proxies'
+import { silentLog } from '../../runtime/log.ts'
 import { hashPassword } from '../../runtime/passwords.ts'
 import { hashToken } from '../../runtime/secrets.ts'
 import { openTestServer, TEST_CAPS } from '../test-server.ts'
@@ -88,6 +89,8 @@ const PRINCIPAL = {
   rate_limit: null,
 }
 
+const noteTokenUses = async (): Promise<void> => undefined
+
 test('does not keep a token that was revoked while it was being looked up', async () => {
   const principal = PRINCIPAL
   let answer: (found: typeof principal) => void = () => undefined
@@ -96,7 +99,7 @@ test('does not keep a token that was revoked while it was being looked up', asyn
     lookups += 1
     return new Promise((resolve) => (answer = resolve))
   }
-  const cache = createTokenCache({ findToken }, new FakeClock())
+  const cache = createTokenCache({ findToken, noteTokenUses }, new FakeClock(), silentLog)
   const looking = cache.find('a')
   cache.forget()
   answer(principal)
@@ -115,7 +118,7 @@ test('keeps a found token for two seconds', async () => {
     lookups += 1
     return principal
   }
-  const cache = createTokenCache({ findToken }, clock)
+  const cache = createTokenCache({ findToken, noteTokenUses }, clock, silentLog)
   for (let count = 0; count < 2; count += 1) assert.equal(await cache.find('a'), principal)
   clock.advance(2000)
   await cache.find('a')

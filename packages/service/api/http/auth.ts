@@ -3,7 +3,7 @@
  * revokes may work for that long; one that this process revokes stops at once.
  */
 
-import type { Clock } from '@assay/model/clock'
+import { type Clock, iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 import { includesScope, type Principal, type Scope } from '@assay/model/token'
 import type { Allowance } from '@assay/store/contract/allowances'
@@ -11,6 +11,8 @@ import type { Store } from '@assay/store/store'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import type { Config } from '../../config/config.ts'
+import { createGatherer } from '../../runtime/gatherer.ts'
+import type { Logger } from '../../runtime/log.ts'
 import { hashToken } from '../../runtime/secrets.ts'
 import { createRateLimiter, type Rate } from './rate-limiter.ts'
 
@@ -23,14 +25,28 @@ declare module 'fastify' {
   }
 }
 
+/** The last use of a token is written about once a minute. */
+const USES_MS = 60_000
+
 export interface TokenCache {
   /** Null: there is no such token. */
   find(token: string): Promise<Principal | null>
   /** Clears the cache. Call it after tokens, users or workspaces change. */
   forget(): void
+  /** Writes the uses that are noted. */
+  close(): Promise<void>
 }
 
-export function createTokenCache(store: Pick<Store, 'findToken'>, clock: Clock): TokenCache {
+export function createTokenCache(
+  store: Pick<Store, 'findToken' | 'noteTokenUses'>,
+  clock: Clock,
+  log: Logger,
+): TokenCache {
+  const uses = createGatherer<{ token_id: string; at: string }>(clock, USES_MS, (noted) =>
+    store
+      .noteTokenUses(noted)
+      .catch((error: unknown) => log.warn({ err: error }, 'uses of tokens could not be noted')),
+  )
   const kept = new LRUCache<string, Principal>({
     max: MOST_KEPT,
     ttl: KEPT_MS,
@@ -46,6 +62,10 @@ export function createTokenCache(store: Pick<Store, 'findToken'>, clock: Clock):
       if (known) return known
       const asked = generation
       const principal = await store.findToken(hashToken(token))
+      if (principal) {
+        const { token_id } = principal
+        uses.note(token_id, () => ({ token_id, at: iso(clock.now()) }))
+      }
       // A lookup that began before a revocation must not bring the revoked token back.
       if (principal && asked === generation) kept.set(token, principal)
       return principal
@@ -54,6 +74,7 @@ export function createTokenCache(store: Pick<Store, 'findToken'>, clock: Clock):
       generation += 1
       kept.clear()
     },
+    close: () => uses.close(),
   }
 }
 

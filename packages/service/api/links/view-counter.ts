@@ -1,6 +1,7 @@
-/** Counts how often links are opened, with one write a second. A killed process loses the counts of its last second. */
+/** Counts how often links are opened, with one write a second. */
 import { type Clock, iso } from '@assay/model/clock'
 import type { Store } from '@assay/store/store'
+import { createGatherer } from '../../runtime/gatherer.ts'
 import type { Logger } from '../../runtime/log.ts'
 
 const WRITE_MS = 1000
@@ -16,34 +17,19 @@ export function createViewCounter(
   clock: Clock,
   log: Logger,
 ): ViewCounter {
-  const stopping = new AbortController()
-  let noted = new Map<string, { link_id: string; count: number; at: string }>()
-  let writing: Promise<void> | null = null
-
-  async function write(): Promise<void> {
-    const openings = [...noted.values()]
-    noted = new Map()
-    if (openings.length === 0) return
-    await store
-      .countOpenings(openings)
-      .catch((error: unknown) => log.warn({ err: error }, 'openings of links could not be counted'))
-  }
-  async function writeLater(): Promise<void> {
-    await clock.sleep(WRITE_MS, stopping.signal)
-    writing = null
-    await write()
-  }
-
+  const openings = createGatherer<{ link_id: string; count: number; at: string }>(clock, WRITE_MS, (noted) =>
+    store
+      .countOpenings(noted)
+      .catch((error: unknown) => log.warn({ err: error }, 'openings of links could not be counted')),
+  )
   return {
     note(link_id) {
-      const { count } = noted.get(link_id) ?? { count: 0 }
-      noted.set(link_id, { link_id, count: count + 1, at: iso(clock.now()) })
-      writing ??= writeLater()
+      openings.note(link_id, (before) => ({
+        link_id,
+        count: (before?.count ?? 0) + 1,
+        at: iso(clock.now()),
+      }))
     },
-    async close() {
-      stopping.abort()
-      await writing
-      await write()
-    },
+    close: () => openings.close(),
   }
 }

@@ -22,9 +22,11 @@ export interface AccountStore {
   listUsers(query: PageQuery & { workspace_id: string }): Promise<Page<User>>
   /** With its tokens. False: not there. */
   deleteUser(input: { workspace_id: string; user_id: string }): Promise<boolean>
-  createToken(input: Omit<Token, 'created_at'> & { token_hash: string }): Promise<Token>
+  createToken(input: Omit<Token, 'created_at' | 'last_used_at'> & { token_hash: string }): Promise<Token>
   /** The hot path of every request: null where there is none or it has expired. */
   findToken(token_hash: string): Promise<Principal | null>
+  /** `last_used_at` of each, if it is later than what stands there. */
+  noteTokenUses(uses: { token_id: string; at: string }[]): Promise<void>
   listTokens(query: PageQuery & { workspace_id: string }): Promise<Page<Token>>
   deleteToken(input: { workspace_id: string; token_id: string }): Promise<boolean>
 }

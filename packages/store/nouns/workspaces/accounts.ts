@@ -52,6 +52,10 @@ const FIND_TOKEN = TOKENS.sql<Principal>(
   `SELECT token_id, workspace_id, user_id, scopes, rate_limit FROM tokens JOIN workspaces USING (workspace_id)
    WHERE token_hash = :token_hash AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > :now)`,
 )
+const NOTE_USE = TOKENS.sql(
+  `UPDATE tokens SET last_used_at = :at
+   WHERE token_id = :token_id AND (last_used_at IS NULL OR last_used_at < :at)`,
+)
 const DELETE_TOKEN = TOKENS.delete(by('workspace_id', 'token_id'))
 const DELETE_TOKENS = TOKENS.delete(by('workspace_id', 'user_id'))
 const TOKEN_LIST = listOf(TOKENS, { columns: TOKEN, id: 'token_id', indexed: [['workspace_id']] })
@@ -119,7 +123,7 @@ export function* deleteUser(tx: Writer, input: Input<'deleteUser'>): Routine<boo
 
 export function* createToken(tx: Writer, input: Input<'createToken'>): Routine<Token> {
   const { token_hash, ...rest } = input
-  const token: Token = { ...rest, created_at: tx.now }
+  const token: Token = { ...rest, created_at: tx.now, last_used_at: null }
   if ((yield* tx.run(INSERT_TOKEN, { ...token, token_hash })) === 0)
     throw new AppError('name_taken', `There is already a token ${input.token_id}.`)
   return token
@@ -127,6 +131,11 @@ export function* createToken(tx: Writer, input: Input<'createToken'>): Routine<T
 
 export function* findToken(from: Reader, token_hash: string): Routine<Principal | null> {
   return (yield* from.find(FIND_TOKEN, { token_hash })) ?? null
+}
+
+/** In the order of the ids, so that nodes that write at once do not wait for each other in a circle. */
+export function* noteTokenUses(tx: Writer, uses: Input<'noteTokenUses'>): Routine<void> {
+  for (const use of uses.toSorted((a, b) => (a.token_id < b.token_id ? -1 : 1))) yield* tx.run(NOTE_USE, use)
 }
 
 export function listTokens(from: Reader, query: Input<'listTokens'>): Routine<Page<Token>> {

@@ -79,7 +79,8 @@ CREATE TABLE tokens (
   name text NOT NULL,
   scopes json NOT NULL,
   expires_at timestamptz(3),
-  created_at timestamptz(3) NOT NULL
+  created_at timestamptz(3) NOT NULL,
+  last_used_at timestamptz(3)
 );
 CREATE INDEX tokens_by_time ON tokens (workspace_id, created_at, token_id);
 CREATE INDEX tokens_by_expiry ON tokens (expires_at) WHERE expires_at IS NOT NULL;

@@ -77,7 +77,8 @@ CREATE TABLE tokens (
   name TEXT NOT NULL,
   scopes TEXT NOT NULL,
   expires_at TEXT,
-  created_at TEXT NOT NULL
+  created_at TEXT NOT NULL,
+  last_used_at TEXT
 ) STRICT;
 CREATE INDEX tokens_by_time ON tokens (workspace_id, created_at, token_id);
 CREATE INDEX tokens_by_expiry ON tokens (expires_at) WHERE expires_at IS NOT NULL;

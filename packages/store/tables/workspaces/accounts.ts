@@ -46,4 +46,5 @@ export const TOKENS = new Table<TokenRow>('tokens', ['token_id'], {
   scopes: 'json',
   expires_at: 'time?',
   created_at: 'time',
+  last_used_at: 'time?',
 })

@@ -95,7 +95,7 @@ export function TokensPage() {
       <NewToken />
       <Paged query={query} empty={<Empty title="No token">Create one above.</Empty>}>
         {(tokens) => (
-          <ListTable columns={['Name', 'Scopes', 'User', 'Made', 'Ends', 'Action']}>
+          <ListTable columns={['Name', 'Scopes', 'User', 'Made', 'Last used', 'Ends', 'Action']}>
             {tokens.map((token) => (
               <tr key={token.token_id}>
                 <td>{token.name}</td>
@@ -106,6 +106,7 @@ export function TokensPage() {
                 <td>
                   <Time at={token.created_at} />
                 </td>
+                <td>{token.last_used_at === null ? 'never' : <Time at={token.last_used_at} />}</td>
                 <td>{token.expires_at === null ? 'never' : <Time at={token.expires_at} />}</td>
                 <td>
                   <Revoke token={token} />

@@ -1,0 +1,43 @@
+/** Gathers values by key and writes them together after a while. A killed process loses what it has gathered since. */
+import type { Clock } from '@assay/model/clock'
+
+export interface Gatherer<Value> {
+  /** Keeps the value under the key. `join` makes it of the one that is kept already, if there is one. */
+  note(key: string, join: (before: Value | undefined) => Value): void
+  /** Writes what is left. */
+  close(): Promise<void>
+}
+
+/** `write` answers errors itself. */
+export function createGatherer<Value>(
+  clock: Clock,
+  every_ms: number,
+  write: (values: Value[]) => Promise<void>,
+): Gatherer<Value> {
+  const stopping = new AbortController()
+  let noted = new Map<string, Value>()
+  let writing: Promise<void> | null = null
+
+  async function writeNow(): Promise<void> {
+    const values = [...noted.values()]
+    noted = new Map()
+    if (values.length > 0) await write(values)
+  }
+  async function writeLater(): Promise<void> {
+    await clock.sleep(every_ms, stopping.signal)
+    writing = null
+    await writeNow()
+  }
+
+  return {
+    note(key, join) {
+      noted.set(key, join(noted.get(key)))
+      writing ??= writeLater()
+    },
+    async close() {
+      stopping.abort()
+      await writing
+      await writeNow()
+    },
+  }
+}
