@@ -12,7 +12,7 @@ test('verifies a password against its hash only', async () => {
   assert.equal(await verifyPassword('', stored.replace(/\$[^$]*$/, '$')), false, 'a hash that was cut off')
 })
 
-test('strangers who wait fill their own lane only, and are told when to come again', async () => {
+test('strangers fill their own queue only, and are told when to try again', async () => {
   const stored = await hashPassword('correct horse')
   const strangers = Array.from({ length: 30 }, () => verifyPassword('wrong', stored).catch((error) => error))
   assert.equal(await verifyPassword('correct horse', stored, 'known'), true)

@@ -12,26 +12,26 @@ const scryptAsync = promisify<
   Buffer
 >(scrypt)
 const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 2 ** 20 }
-/** Keys that may wait in a lane: about two seconds of work. */
+/** Keys that may wait in a queue: about two seconds of work. */
 const WAITING_MOST = 20
 const RETRY_SECONDS = 3
 
 /** Logins of devices that are known, and passwords that admins set, wait apart from all others: strangers cannot hold them up. */
-export type Lane = 'known' | 'any'
+export type Asker = 'known' | 'any'
 
 interface Queue {
   last: Promise<unknown>
   waiting: number
 }
 
-const lanes: Record<Lane, Queue> = {
+const queues: Record<Asker, Queue> = {
   known: { last: Promise.resolve(), waiting: 0 },
   any: { last: Promise.resolve(), waiting: 0 },
 }
 
-/** Derives the keys of a lane one at a time: each takes a thread of libuv's pool for a tenth of a second, and commits need one, too. */
-async function derive(password: string, salt: Buffer, cost: typeof COST, lane: Lane): Promise<Buffer> {
-  const queue = lanes[lane]
+/** Derives the keys of a queue one at a time: each takes a thread of libuv's pool for a tenth of a second, and commits need one, too. */
+async function derive(password: string, salt: Buffer, cost: typeof COST, asker: Asker): Promise<Buffer> {
+  const queue = queues[asker]
   if (queue.waiting >= WAITING_MOST)
     throw new AppError('rate_limited', `Too many logins at once: wait ${RETRY_SECONDS} seconds.`, {
       retryAfter: RETRY_SECONDS,
@@ -55,18 +55,18 @@ export async function hashPassword(password: string): Promise<string> {
 
 /**
  * Verifies a password. Pass null as `stored` for a user that does not exist: it takes the same time. `rate_limited` if too many
- * wait in the lane.
+ * wait already.
  */
 export async function verifyPassword(
   password: string,
   stored: string | null,
-  lane: Lane = 'any',
+  asker: Asker = 'any',
 ): Promise<boolean> {
   const [, N, r, p, salt, hash] = (
     stored ?? `scrypt$${COST.N}$${COST.r}$${COST.p}$AAAAAAAAAAAAAAAAAAAAAA$`
   ).split('$')
   const cost = { N: Number(N), r: Number(r), p: Number(p), maxmem: COST.maxmem }
-  const found = await derive(password, Buffer.from(salt ?? '', 'base64url'), cost, lane)
+  const found = await derive(password, Buffer.from(salt ?? '', 'base64url'), cost, asker)
   const wanted = Buffer.from(hash ?? '', 'base64url')
   return wanted.length === found.length && timingSafeEqual(found, wanted) && stored !== null
 }
