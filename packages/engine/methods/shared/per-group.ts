@@ -204,8 +204,11 @@ function doubtsOf(label: string, groups: readonly Group[], tests: number, left: 
     const code = withheld[0]!.blockers[0]?.code === 'constant' ? 'constant' : 'too_few'
     const names = withheld.slice(0, 3).map((group) => quoted(group.by))
     const more = withheld.length > 3 ? ` and ${withheld.length - 3} more` : ''
-    const why = withheld.length === 1 ? ` ${withheld[0]!.headline}` : ''
-    found.push(doubt(code, `For ${names.join(', ')}${more} no answer can be given.${why}`))
+    const text =
+      withheld.length === 1
+        ? `Of ${names[0]}: ${withheld[0]!.headline}`
+        : `For ${names.join(', ')}${more} this question has no answer.`
+    found.push(doubt(code, text))
   }
   if (tests > 1)
     found.push(
