@@ -151,6 +151,7 @@ test('target and events are drawn and said; an event without a place is refused'
 
 test('small multiples are drawn by panel in text', () => {
   assert.match(inText(panels), /even:\n[▁-█]{5}\nodd:\n[▁-█]{5}\n/)
+  assert.match(inText(panels), /even: 5 values, lowest .*; odd: 5 values, lowest /)
 })
 
 const ALL = { waterfall, intervals, forecast, heatmap, funnel, marked, panels }

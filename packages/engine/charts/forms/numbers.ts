@@ -67,7 +67,6 @@ function sentence(chart: Chart, points: Point[]): string {
   if (chart.type === 'histogram') return histogramNumbers(points)
   const own = OWN_SENTENCES[chart.type]
   if (own) return own(chart, points)
-  const series = seriesOf(points)
   const few = (chart.type === 'bar' || chart.type === 'pie') && points.length <= MOST_LISTED
   if (few) {
     return points
@@ -77,10 +76,21 @@ function sentence(chart: Chart, points: Point[]): string {
       })
       .join('; ')
   }
+  const series = panelsOf(points)
   const more = series.length - MOST_SERIES
   const shown = series.slice(0, MOST_SERIES).map((one) => rangeNumbers(chart, one))
   return [...shown, ...(more > 0 ? [`${more} more series`] : [])].join('; ')
 }
+
+/** The series of each panel of small multiples, named after both. */
+function panelsOf(points: Point[]): Series[] {
+  const panels = Map.groupBy(points, ({ by }) => by)
+  return [...panels].flatMap(([by, own]) =>
+    seriesOf(own).map((one) => (by === undefined ? one : { ...one, name: nameIn(by, one.name) })),
+  )
+}
+
+const nameIn = (by: string, name: string): string => (name === '' ? by : `${by}, ${name}`)
 
 /** By the format of the column, else so that it can be read back as a number. */
 export function numberText(chart: Chart, value: number | null): string {
