@@ -1,7 +1,7 @@
 /** The command line from end to end: real processes, a real service. */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
@@ -360,6 +360,159 @@ test('runs, checks and starts templates without a service', async () => {
   assert.match(json.charts[0]!.svg, /^<svg/)
   assert.equal((await run(['run', 'weekly-report.md', '--var', 'top=many'], { env })).code, 2)
   assert.throws(() => statSync(env.ASSAY_HOME), 'and makes no home')
+})
+
+const SALES = `---
+sources: { sales: { file: sales.csv } }
+---
+\`\`\`sql rows
+select shop, amount from sales order by shop
+\`\`\`
+# {{ rows | sum: "amount" }} in {{ rows.size }} shops
+
+Ada sold {{ rows[0].amount }}, Bo {{ rows[1].amount }}; most is {{ rows | max: "amount" }}.
+{% if rows[1].amount > 25 %}Bo is ahead of 25.{% else %}Bo is behind 25.{% endif %}
+
+{% table rows %}
+`
+
+interface Verified {
+  holds: boolean
+  values: { total: number; hold: number; changed: number; unchecked: number; added: number }
+  changed: { was: string; is: string; line: number; from: object[] }[]
+  words: { was: string; is: string }[]
+  sources: { name: string; state: string; files: { path: string }[] }[] | null
+  failed: { code: string } | null
+}
+
+test('verify names exactly the values that depend on a changed cell', async () => {
+  const data = path.join(folder, 'shops')
+  mkdirSync(data)
+  const rows = (bo: number): void =>
+    writeFileSync(path.join(data, 'sales.csv'), `shop,amount\nAda,10\nBo,${bo}\nCy,30\n`)
+  writeFileSync(path.join(folder, 'sales.md'), SALES)
+  rows(20)
+  const insight = path.join(folder, 'sales.json')
+  writeFileSync(insight, await ok(['run', 'sales.md', '--data', data, '--format', 'json']))
+  const args = ['verify', insight, '--data', data, '--template', 'sales.md']
+  assert.match(await ok(args), /: 11 of 11 values hold, and so do the words around them\.\n$/)
+
+  rows(26)
+  const { code, out } = await run([...args, '--json'])
+  const found = JSON.parse(out) as Verified
+  assert.equal(code, 1)
+  assert.deepEqual(found.values, { total: 11, hold: 8, changed: 3, unchecked: 0, added: 0 })
+  assert.deepEqual(
+    found.changed.map(({ was, is, line, from }) => [was, is, line, from]),
+    [
+      ['60', '66', 1, [{ block: 'rows', column: 'amount', rows: [0, 2], count: 3 }]],
+      ['20', '26', 3, [{ block: 'rows', row: 1, column: 'amount' }]],
+      ['20', '26', 9, [{ block: 'rows', row: 1, column: 'amount' }]],
+    ],
+  )
+  assert.match(
+    found.words.map(({ was, is }) => `${was} / ${is}`).join(),
+    /^.*behind 25\. \/ .*ahead of 25\.$/,
+  )
+  assert.deepEqual(
+    found.sources!.map(({ name, state, files }) => [name, state, files.map((file) => file.path)]),
+    [['sales', 'changed', ['sales.csv']]],
+  )
+  const text = await run(args)
+  assert.match(text.out, /^9 +20 +26 +rows\[1\]\.amount$/m)
+  assert.match(text.out, /The source "sales" has changed\./)
+
+  rmSync(path.join(data, 'sales.csv'))
+  const gone = JSON.parse((await run([...args, '--json'])).out) as Verified
+  assert.deepEqual(
+    [gone.failed!.code, gone.values.unchecked, gone.values.hold, gone.sources],
+    ['source_unavailable', 11, 0, null],
+  )
+  const said = await run(args)
+  assert.equal(said.code, 1)
+  assert.match(said.out, /0 of 11 values hold; 11 cannot be checked\.\nsource_unavailable: .*sales\.csv/)
+})
+
+test('verify finds that an insight of a service holds whole, and what was changed in its file', async () => {
+  const variables = ['--var', 'period=last_7_days', '--var', 'origin=ORD']
+  const json = await ok(['jobs', 'run', 'flight-delays', ...variables, '--wait', '--format', 'json'])
+  const insight = path.join(folder, 'flights.json')
+  writeFileSync(insight, json)
+  const whole = JSON.parse(await ok(['verify', insight, '--json'])) as Verified
+  assert.ok(whole.holds && whole.values.total > 30, JSON.stringify(whole.values))
+
+  const { markdown } = JSON.parse(json) as { markdown: string }
+  const share = /\d+\.\d%/.exec(markdown)![0]
+  const other = share.startsWith('9') ? share.replace('9', '8') : share.replace(/\d/, '9')
+  writeFileSync(
+    insight,
+    JSON.stringify({ ...(JSON.parse(json) as object), markdown: markdown.replace(share, other) }),
+  )
+  const changed = await run(['verify', insight, '--json'])
+  const forged = JSON.parse(changed.out) as Verified
+  assert.equal(changed.code, 1)
+  assert.deepEqual([forged.values.changed, forged.sources![0]!.state], [1, 'same'])
+  assert.ok(forged.changed[0]!.was.includes(other) && forged.changed[0]!.is.includes(share))
+})
+
+test('verify takes no path from an insight, and says what to do with a file that it cannot use', async () => {
+  const lineage = { assay_version: '0', started_at: '2026-01-01T00:00:00Z', variables: {}, sources: [] }
+  const template = path.join(folder, 'counted.md')
+  writeFileSync(template, TEMPLATE)
+  const whole = {
+    template_id: template,
+    template_version: '0',
+    markdown: 'It is 4.',
+    provenance: [],
+    lineage,
+  }
+  const { provenance: _, ...old } = whole
+  const marks = [{ start: 7, end: 99, from: [] }]
+  const file = path.join(folder, 'odd.json')
+  const given = ['--template', template]
+  for (const [content, args, code, says] of [
+    ['# Report', [], 4, /is not JSON: .* Give the JSON of an insight: "assay jobs result/],
+    ['{"title":"x"}', [], 4, /is not an insight: template_id is required/],
+    [
+      JSON.stringify(whole).replace('"variables":{}', `"variables":{"n":${'['.repeat(99)}${']'.repeat(99)}}`),
+      [],
+      4,
+      /lineage\.variables\.n.* is nested deeper than 64 levels/,
+    ],
+    [JSON.stringify(old), [], 4, /does not say where its numbers come from.*Run the template again/],
+    [JSON.stringify({ ...whole, provenance: marks }), [], 4, /was changed: the positions/],
+    [
+      JSON.stringify(whole),
+      [],
+      3,
+      /is neither in ASSAY_TEMPLATES nor a shipped one: give its file by --template/,
+    ],
+    [
+      JSON.stringify(whole),
+      given,
+      4,
+      /is of version 0 of its template, and counted\.md is version .* --any-version/,
+    ],
+    [
+      JSON.stringify({ ...whole, lineage: { ...lineage, variables: { n: 'many' } } }),
+      [...given, '--any-version'],
+      4,
+      /variables of the insight do not fit the template:\n {2}n must be a whole number/,
+    ],
+    [
+      JSON.stringify(whole),
+      [...given, '--any-version'],
+      1,
+      /^The insight is of version 0, the template is version/m,
+    ],
+  ] as const) {
+    writeFileSync(file, content)
+    const ended = await run(['verify', file, ...args])
+    assert.equal(ended.code, code, ended.err)
+    assert.match(code === 1 ? ended.out : ended.err, says)
+  }
+  assert.equal((await run(['verify', 'nowhere.json'])).code, 3)
+  assert.equal((await run(['verify'])).code, 2)
 })
 
 test('watches a template and runs it again at each save', async () => {

@@ -36,11 +36,13 @@ import { MCP } from './commands/service/mcp.ts'
 import { MIGRATE } from './commands/service/migrate.ts'
 import { MOVE } from './commands/service/move.ts'
 import { SERVE } from './commands/service/serve.ts'
+import { VERIFY } from './commands/verify/verify.ts'
 
 export const COMMANDS: readonly Command[] = [
   SERVE,
   DEMO,
   RUN,
+  VERIFY,
   BRIEF,
   CHECK,
   TEST,

@@ -6,11 +6,11 @@ import { ConfigError } from '@assay/service/config/config'
 
 export const EXIT = {
   ok: 0,
-  /** The job failed or was canceled, faults were found, a delivery did not arrive. */
+  /** The job failed or was canceled, faults were found, a number does not hold, a delivery did not arrive. */
   failed: 1,
   usage: 2,
   notFound: 3,
-  /** The service refused what was asked: a conflict or a value that does not fit. */
+  /** What was asked is refused: a conflict, or a value or file that does not fit. */
   refused: 4,
   unavailable: 69,
   internal: 70,

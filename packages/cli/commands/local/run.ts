@@ -8,49 +8,18 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Parsed } from '@assay/engine/reading/parse'
 import type { Pool } from '@assay/engine/run/pool'
 import { systemClock } from '@assay/model/clock'
 import { CHART_FORMS, type ChartForm, type Findings } from '@assay/model/insight'
-import type { TemplateSource } from '@assay/model/template'
 import { type Config, resolveConfig } from '@assay/service/config/config'
 import type { Call, Command } from '../../command.ts'
 import { EXIT, ExitError, UsageError } from '../../exit.ts'
 import { choiceOption, flag, pairsOption, text, texts } from '../../options.ts'
-import { out, progressLine, say } from '../../print.ts'
-import { faultLine } from './check.ts'
+import { out, say } from '../../print.ts'
+import { type Found, fileOf, findingsOf, load, runHere } from './run-here.ts'
 
 const FORMATS = ['markdown', 'json', 'html'] as const
 type Format = (typeof FORMATS)[number]
-
-interface Found {
-  file: string
-  source: TemplateSource
-  parsed: Parsed
-}
-
-/** A file, or the id of a template in ASSAY_TEMPLATES or among the shipped ones. */
-async function fileOf(given: string, config: Config): Promise<string> {
-  if (existsSync(given)) return given
-  const { createCatalog } = await import('@assay/engine/reading/catalog')
-  const { templatesFolder } = await import('@assay/engine/reading/samples')
-  const entry = createCatalog({ shipped: templatesFolder, folders: config.templates }).get(given)
-  if (entry) return entry.file
-  throw new ExitError(
-    EXIT.notFound,
-    `${given} is neither a file nor the id of a template: "assay templates list" and the folder templates/ show them.`,
-  )
-}
-
-async function load(given: string, config: Config): Promise<Found> {
-  const file = await fileOf(given, config)
-  const { readTemplate } = await import('../../local-template.ts')
-  const { source, parsed } = await readTemplate(file, config.templates)
-  for (const fault of parsed.faults) say(faultLine(file, fault))
-  const broken = parsed.faults.some(({ severity }) => severity === 'error')
-  if (broken || !parsed.template) throw new ExitError(EXIT.failed, `${file} has faults.`)
-  return { file, source, parsed }
-}
 
 async function variablesOf({ parsed }: Found, call: Call): Promise<Record<string, unknown>> {
   const { convertVariables } = await import('@assay/engine/values/variables')
@@ -63,38 +32,11 @@ async function variablesOf({ parsed }: Found, call: Call): Promise<Record<string
 }
 
 async function analyse(found: Found, call: Call, config: Config, pool: Pool): Promise<Findings> {
-  const { localConnections, localRoots } = await import('../../local-template.ts')
   const variables = await variablesOf(found, call)
-  const connections = await localConnections(config, call.environment, found.source)
-  const line = progressLine()
-  line.show('executing', { percent: 0, step: 0, steps: 0, label: '' })
-  const task = {
-    kind: 'run' as const,
-    template: found.source,
-    variables,
-    started_at: new Date(systemClock.now()).toISOString(),
-    roots: await localRoots(config),
-  }
-  const result = await pool.run(task, {
-    workspace_id: 'command line',
-    signal: call.signal,
-    connections,
-    onProgress: (progress) => line.show('executing', progress),
-  })
-  if (result.status === 'done') line.show('completed', { percent: 100, step: 0, steps: 0, label: '' })
-  line.end()
-  switch (result.status) {
-    case 'done':
-      if (result.findings.skipped)
-        say('deliver_if is false: a service would complete the job and notify nobody.')
-      return result.findings
-    case 'failed':
-      throw new ExitError(EXIT.failed, `${result.error.code}: ${result.error.detail}`)
-    case 'crashed':
-      throw new ExitError(EXIT.failed, `The analysis process ended: ${result.detail}`)
-    case 'stopped':
-      throw new ExitError(EXIT.interrupted, 'Interrupted.')
-  }
+  const started_at = new Date(systemClock.now()).toISOString()
+  const findings = findingsOf(await runHere(found, { variables, started_at }, { call, config, pool }))
+  if (findings.skipped) say('deliver_if is false: a service would complete the job and notify nobody.')
+  return findings
 }
 
 async function render(
@@ -190,7 +132,7 @@ export const RUN: Command = {
       : null
     let opened = false
     const once = async (pool: Pool): Promise<void> => {
-      const findings = await analyse(await load(given!, config), call, config, pool)
+      const findings = await analyse(await load(await fileOf(given!, config), config), call, config, pool)
       const text = await render(findings, page ? 'html' : format, form, pool)
       if (page === null) return out(text)
       await writeFile(page, call.on('watch') ? text.replace('<head>', `<head>${REFRESH}`) : text)

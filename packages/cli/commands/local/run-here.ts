@@ -1,0 +1,88 @@
+/** A template of this machine: found, read, and run in the sandbox of the service without a service. */
+import { existsSync } from 'node:fs'
+import type { Parsed } from '@assay/engine/reading/parse'
+import type { Pool } from '@assay/engine/run/pool'
+import type { RunResult } from '@assay/engine/run/protocol'
+import type { Findings } from '@assay/model/insight'
+import type { TemplateSource } from '@assay/model/template'
+import type { Config } from '@assay/service/config/config'
+import type { Call } from '../../command.ts'
+import { EXIT, ExitError } from '../../exit.ts'
+import { progressLine, say } from '../../print.ts'
+import { faultLine } from './check.ts'
+
+export interface Found {
+  file: string
+  source: TemplateSource
+  parsed: Parsed
+}
+
+/** The file of a template in ASSAY_TEMPLATES, or of a shipped one; null where there is none of that id. */
+export async function cataloguedFile(template_id: string, config: Config): Promise<string | null> {
+  const { createCatalog } = await import('@assay/engine/reading/catalog')
+  const { templatesFolder } = await import('@assay/engine/reading/samples')
+  return createCatalog({ shipped: templatesFolder, folders: config.templates }).get(template_id)?.file ?? null
+}
+
+/** A file, or the id of a template in ASSAY_TEMPLATES or among the shipped ones. Throws ExitError. */
+export async function fileOf(given: string, config: Config): Promise<string> {
+  if (existsSync(given)) return given
+  const file = await cataloguedFile(given, config)
+  if (file !== null) return file
+  throw new ExitError(
+    EXIT.notFound,
+    `${given} is neither a file nor the id of a template: "assay templates list" and the folder templates/ show them.`,
+  )
+}
+
+/** Says the faults of the file. Throws ExitError where it cannot be run. */
+export async function load(file: string, config: Config): Promise<Found> {
+  const { readTemplate } = await import('../../local-template.ts')
+  const { source, parsed } = await readTemplate(file, config.templates)
+  for (const fault of parsed.faults) say(faultLine(file, fault))
+  const broken = parsed.faults.some(({ severity }) => severity === 'error')
+  if (broken || !parsed.template) throw new ExitError(EXIT.failed, `${file} has faults.`)
+  return { file, source, parsed }
+}
+
+/** With the progress on stderr. `variables`: converted; `started_at`: RFC 3339, from which periods are counted. */
+export async function runHere(
+  found: Found,
+  { variables, started_at }: { variables: Record<string, unknown>; started_at: string },
+  { call, config, pool }: { call: Call; config: Config; pool: Pool },
+): Promise<RunResult> {
+  const { localConnections, localRoots } = await import('../../local-template.ts')
+  const connections = await localConnections(config, call.environment, found.source)
+  const line = progressLine()
+  line.show('executing', { percent: 0, step: 0, steps: 0, label: '' })
+  const task = {
+    kind: 'run' as const,
+    template: found.source,
+    variables,
+    started_at,
+    roots: await localRoots(config),
+  }
+  const result = await pool.run(task, {
+    workspace_id: 'command line',
+    signal: call.signal,
+    connections,
+    onProgress: (progress) => line.show('executing', progress),
+  })
+  if (result.status === 'done') line.show('completed', { percent: 100, step: 0, steps: 0, label: '' })
+  line.end()
+  return result
+}
+
+/** Throws ExitError where the run did not end well. */
+export function findingsOf(result: RunResult): Findings {
+  switch (result.status) {
+    case 'done':
+      return result.findings
+    case 'failed':
+      throw new ExitError(EXIT.failed, `${result.error.code}: ${result.error.detail}`)
+    case 'crashed':
+      throw new ExitError(EXIT.failed, `The analysis process ended: ${result.detail}`)
+    case 'stopped':
+      throw new ExitError(EXIT.interrupted, 'Interrupted.')
+  }
+}
