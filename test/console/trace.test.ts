@@ -1,38 +1,174 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { runTemplate } from '@assay/engine'
+import { createCatalog } from '@assay/engine/reading/catalog'
+import { templatesFolder } from '@assay/engine/reading/samples'
+import type { Mark } from '@assay/model/provenance'
+import type { Root, RootContent } from 'hast'
+import Markdown from 'react-markdown'
+import rehypeSanitize from 'rehype-sanitize'
+import remarkGfm from 'remark-gfm'
 import { compareTexts, csvOf } from '../../packages/console/src/answers/tables.ts'
 import type { Insight } from '../../packages/console/src/insights.ts'
-import { shownNumber, traceNumber } from '../../packages/console/src/trace.ts'
+import { textIn } from '../../packages/console/src/parts/insight/hast-text.ts'
+import { spotOf, withNumbers } from '../../packages/console/src/parts/insight/numbers.ts'
+import { type Spot, traceSpot } from '../../packages/console/src/trace.ts'
 import { figureText, linePoints, movedOf } from '../../packages/console/src/words/change.ts'
+import { formatValue } from '../../packages/engine/printing/format.ts'
 
-const column = (name: string) => ({ name, type: 'number' as const, database_type: 'DOUBLE' })
-const INSIGHT = {
-  facts: [{ name: 'late_share', value: 0.22254, text: '22.3%' }],
-  analyses: { spread: { mean: 9.0391, points: [{ value: -3.934 }] } },
-  lineage: { sources: [{ name: 'flights', files: [], rows: 3_000_000, format: 'parquet' }] },
-  tables: {
-    daily: { columns: [column('n'), column('delay')], rows: [[16_503, 26.94]], total: 30 },
-    big: { columns: [column('id')], rows: [['9007199254740993']], total: 1 },
-  },
-} as unknown as Insight
+/** The numbers of an insight as the page makes them clickable: text and place, in the order of the page. */
+function numbersOf(insight: Insight): { text: string; spot: Spot }[] {
+  const found: { text: string; spot: Spot }[] = []
+  const collect = () => (tree: Root) => visit(tree)
+  const visit = (node: Root | RootContent): void => {
+    if (node.type === 'element' && node.properties.dataSpot) {
+      const dataset = { spot: String(node.properties.dataSpot) }
+      found.push({ text: textIn(node), spot: spotOf({ dataset } as unknown as HTMLElement) })
+    } else if ('children' in node) node.children.forEach(visit)
+  }
+  const rehypePlugins = [rehypeSanitize, withNumbers(insight), collect]
+  Markdown({ children: insight.markdown, remarkPlugins: [remarkGfm], rehypePlugins })
+  return found
+}
 
-const found = (text: string) => traceNumber(text, INSIGHT)?.map(({ block, where }) => `${block}: ${where}`)
+/** What the page says of the first number that shows these signs. */
+function answerTo(insight: Insight, text: string) {
+  const number = numbersOf(insight).find((one) => one.text === text)
+  assert.ok(number, `${text} is no number of the text`)
+  return traceSpot(insight, number.spot)
+}
 
-test('reads numbers as a text shows them', () => {
-  assert.deepEqual(shownNumber('−1,204.50%'), { value: -1204.5, decimals: 2, percent: true })
-  assert.equal(shownNumber('2001-06-15'), null)
-  assert.equal(traceNumber('late', INSIGHT), null)
+const cell = (block: string, where: string, value: string) => [{ block, where, value }]
+const insightOf = (markdown: string, rest: Partial<Insight>) =>
+  ({ markdown, tables: {}, analyses: {}, lineage: { variables: {} }, ...rest }) as Insight
+
+test('each number of a shipped report leads to its cell or field, and a number of the template to none', async () => {
+  const entry = createCatalog({ shipped: templatesFolder, folders: [] })
+    .list()
+    .find(({ template }) => template.template_id === 'flight-delays')!
+  const { source, partials } = entry.source
+  const made = await runTemplate(source, { partials, charts: 'none' })
+  const insight = made.insight as unknown as Insight
+  const { tables } = insight
+  const [share] = answerTo(insight, '22.3%')
+  const late = JSON.stringify(tables.totals!.rows[0]![2])
+  assert.deepEqual(share, {
+    says: null,
+    sources: cell('totals', 'late_share, row 1', late),
+    more: 0,
+    through: ['fmt: "pct1"'],
+    fact: 'late_share',
+  })
+  assert.ok(Math.abs(Number(late) - 0.223) < 0.0005)
+  const [constant] = answerTo(insight, '15')
+  assert.match(constant!.says!, /^It is written in the template/)
+  assert.deepEqual(constant!.sources, [])
+
+  const cells = numbersOf(insight).filter(({ spot }) => spot.line !== undefined)
+  assert.equal(
+    cells.length,
+    5 * 4 + 5 * 4,
+    'two tables of five rows, each with four columns that have digits',
+  )
+  for (const { text, spot } of cells) {
+    const [{ sources, through } = assert.fail(text)] = traceSpot(insight, spot)
+    const code = /"(.*)"/.exec(through[0] ?? '')?.[1]
+    const value = sources[0]!.value!
+    assert.equal(code ? formatValue(Number(value), code) : value.slice(0, 10), text)
+  }
+  for (const { text, spot } of numbersOf(insight))
+    if (spot.line === undefined) assert.equal(insight.markdown.slice(spot.start, spot.end), text)
 })
 
-test('finds the cells, facts, outcomes and sources that show a number when rounded like it', () => {
-  assert.deepEqual(found('22.3%'), ['late_share: '])
-  assert.deepEqual(found('9.0'), ['spread: mean'])
-  assert.deepEqual(found('3.93'), ['spread: points.0.value'])
-  assert.deepEqual(found('16,503'), ['daily: n, row 1'])
-  assert.deepEqual(found('26.9'), ['daily: delay, row 1'])
-  assert.deepEqual(found('3,000,000'), ['flights: rows'])
-  assert.deepEqual(found('30'), ['daily: number of rows'])
-  assert.deepEqual(found('26.8'), [], 'what no cell shows is not guessed')
+test('a number is found behind escapes, entities and the margins of quotes and lists, and not in links or code', () => {
+  const markdown = [
+    '# Tom &amp; Co\\* of 2024\n',
+    '> late \\[x\\] &lt;b  \n> &eacute; 12.5% &amp;amp; &nosuch; 7\n',
+    '- a\n  & b 3,141 **4** `5` [6](https://a.test)',
+  ].join('\n')
+  const numbers = numbersOf(insightOf(markdown, { provenance: [] }))
+  assert.deepEqual(
+    numbers.map(({ text }) => text),
+    ['2024', '12.5%', '7', '3,141', '4'],
+  )
+  for (const { text, spot } of numbers) assert.equal(markdown.slice(spot.start, spot.end), text)
+})
+
+test('a cell keeps its row where the table shows other rows than the first, and a list has rows of its own', () => {
+  const markdown = '| n | v |\n|---|---|\n| 30 | x |\n| 40 | 9 |\n| 10 | |\n\n4.50 of 3'
+  const at = (text: string) => markdown.lastIndexOf(text)
+  const insight = insightOf(markdown, {
+    tables: {
+      q: {
+        columns: ['n', 'v'].map((name) => ({ name, type: 'integer', database_type: 'INTEGER' })),
+        rows: [
+          [10, null],
+          [20, 8],
+          [30, null],
+          [40, 9],
+        ],
+        total: 60,
+      },
+    },
+    analyses: { odd: { points: [{ value: 1 }, { value: 4.496 }] } } as unknown as Insight['analyses'],
+    provenance: [
+      {
+        start: 0,
+        end: at('\n\n'),
+        from: [{ block: 'q' }],
+        table: {
+          columns: [
+            { name: 'n', fmt: null },
+            { name: 'v', fmt: 'num0' },
+          ],
+          rows: [
+            [2, 3],
+            [0, 0],
+          ],
+        },
+      },
+      {
+        start: at('4.5'),
+        end: at('4.5') + 4,
+        from: [{ block: 'odd', field: 'points', row: 1, column: 'value' }],
+      },
+      { start: at('3'), end: at('3') + 1, from: [{ block: 'q', column: 'n', rows: [0, 3], count: 3 }] },
+    ],
+  })
+  const sources = numbersOf(insight).flatMap(({ spot }) =>
+    traceSpot(insight, spot).flatMap((one) => one.sources),
+  )
+  assert.deepEqual(sources, [
+    ...cell('q', 'n, row 3', '30'),
+    ...cell('q', 'n, row 4', '40'),
+    ...cell('q', 'v, row 4', '9'),
+    ...cell('q', 'n, row 1', '10'),
+    ...cell('odd', 'value, row 2 of points', '4.496'),
+    { block: 'q', where: 'n, 3 of rows 1 to 4', value: null },
+  ])
+})
+
+test('variables, counts and fields are named, and text without a place says why', () => {
+  const says = (mark: Partial<Mark> | null) => {
+    const provenance = mark ? [{ start: 0, end: 1, from: [], ...mark }] : undefined
+    const period = { label: 'May', start: '2024-05-01' }
+    const [found] = answerTo(
+      insightOf('5', {
+        provenance,
+        tables: { q: { columns: [], rows: [], total: 5 } },
+        lineage: { variables: { top: 5, period } } as unknown as Insight['lineage'],
+      }),
+      '5',
+    )
+    return found!.says ?? found!.sources.map(({ where, value }) => `${where}: ${value}`).join()
+  }
+  assert.equal(says({ from: [{ variable: 'top' }] }), 'the variable top: 5')
+  assert.equal(says({ from: [{ variable: 'period' }] }), 'the variable period: May')
+  assert.equal(says({ from: [{ block: 'q', field: 'size' }] }), 'the count of rows: 5')
+  assert.match(says({ by: 'model' }), /language model/)
+  assert.match(says({ by: 'unrecorded' }), /more values than are recorded/)
+  assert.match(says({ start: 1, end: 2 }), /written in the template/)
+  assert.match(says(null), /before places were recorded/)
 })
 
 const measured = (text: string, ...values: number[]) => ({

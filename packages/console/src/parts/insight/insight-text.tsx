@@ -2,7 +2,7 @@
  * The Markdown of an insight. HTML in it stays text; the rest is sanitised; links lead to the web or into the page;
  * pictures of other hosts become links, because loading one would reveal the reader; `chart:` pictures are charts.
  */
-import type { Element, ElementContent, Root } from 'hast'
+import type { Element, Root } from 'hast'
 import { type ComponentProps, memo } from 'react'
 import Markdown, { type Components, defaultUrlTransform, type ExtraProps } from 'react-markdown'
 import rehypeSanitize, { defaultSchema } from 'rehype-sanitize'
@@ -13,6 +13,7 @@ import { AroundPart, withAround } from './around.tsx'
 import { ChartFigure } from './chart.tsx'
 import { textIn } from './hast-text.ts'
 import { InsightContext, useInsightContext } from './insight-context.ts'
+import { withNumbers } from './numbers.ts'
 import { SortedTable } from './sorted-table.tsx'
 
 const PICTURE = /^data:image\/(png|gif|jpeg|webp);base64,[A-Za-z0-9+/=]+$/i
@@ -62,36 +63,6 @@ function withAnchors(prefix: string) {
         node.properties.id = `${prefix}-${count}-${words.slice(0, 6).join('-')}`
       }
     }
-}
-
-const NUMBERS = /(?<![\w.,-])[+\-−]?\d[\d,]*(?:\.\d+)?%?(?![\w-]|[.,]\d)/g
-/** Elements whose numbers are not traced. */
-const APART = new Set(['table', 'code', 'pre', 'a'])
-
-function splitNumbers(text: string): ElementContent[] {
-  const parts: ElementContent[] = []
-  let from = 0
-  for (const { 0: number, index } of text.matchAll(NUMBERS)) {
-    if (index > from) parts.push({ type: 'text', value: text.slice(from, index) })
-    const children: ElementContent[] = [{ type: 'text', value: number }]
-    parts.push({ type: 'element', tagName: 'span', properties: { className: ['number'] }, children })
-    from = index + number.length
-  }
-  if (from < text.length) parts.push({ type: 'text', value: text.slice(from) })
-  return parts
-}
-
-/** Makes numbers in running text clickable; the click shows where the number comes from. */
-function withNumbers() {
-  const mark = (node: Element): void => {
-    node.children = node.children.flatMap((child) => {
-      if (child.type === 'element' && !APART.has(child.tagName)) mark(child)
-      return child.type === 'text' ? splitNumbers(child.value) : [child]
-    })
-  }
-  return (tree: Root): void => {
-    for (const node of tree.children) if (node.type === 'element' && !APART.has(node.tagName)) mark(node)
-  }
 }
 
 function Picture({ src: address = '', alt = '' }: ComponentProps<'img'> & ExtraProps) {
@@ -147,7 +118,7 @@ export const InsightText = memo(function InsightText({ insight }: { insight: Ins
           [rehypeSanitize, SCHEMA],
           withoutFrame,
           withAround(insight),
-          withNumbers,
+          withNumbers(insight),
           withAnchors(`part-${insight.insight_id.slice(-6)}`),
         ]}
         components={COMPONENTS}

@@ -5,7 +5,7 @@ import { type Insight, useInsight } from '../../insights.ts'
 import { Loaded } from '../page.tsx'
 import { InsightText } from './insight-text.tsx'
 import { LineageSection } from './lineage.tsx'
-import { clickedNumber, Trace } from './tracing.tsx'
+import { type Asked, askedBy, askedIn, NOTHING, Trace } from './tracing.tsx'
 
 interface Heading {
   id: string
@@ -42,11 +42,11 @@ function Contents({ headings }: { headings: Heading[] }) {
 /** `head` is shown above the text; it is the title as a heading. */
 export function InsightArticle({ insight, head }: { insight: Insight; head: ReactNode }) {
   const { article, headings } = useContents(insight)
-  const [number, setNumber] = useState('')
+  const [asked, setAsked] = useState<Asked>(NOTHING)
   const trace = (event: MouseEvent): void => {
-    const clicked = clickedNumber(event)
+    const clicked = askedBy(event)
     if (clicked === null) return
-    setNumber(clicked)
+    setAsked(clicked)
     article.current?.querySelector('.trace')?.scrollIntoView({ block: 'center' })
   }
   return (
@@ -56,7 +56,11 @@ export function InsightArticle({ insight, head }: { insight: Insight; head: Reac
         {head}
         <InsightText insight={insight} />
         <LineageSection insight={insight}>
-          <Trace insight={insight} number={number} onChange={setNumber} />
+          <Trace
+            insight={insight}
+            asked={asked}
+            onChange={(number) => setAsked(askedIn(article.current, number))}
+          />
         </LineageSection>
       </article>
     </div>

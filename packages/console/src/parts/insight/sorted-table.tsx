@@ -9,7 +9,6 @@ import {
   useState,
 } from 'react'
 import type { ExtraProps } from 'react-markdown'
-import { blockOfTable } from '../../insights.ts'
 import { BlockLink } from './block-link.tsx'
 import { useInsightContext } from './insight-context.ts'
 import { SaveRows } from './rows.tsx'
@@ -59,7 +58,7 @@ export function SortedTable({ node, children }: ComponentProps<'table'> & ExtraP
     : indexes
   const words = wanted.trim().toLowerCase()
   const kept = shown.filter((index) => cells[index]!.join(' ').toLowerCase().includes(words))
-  const block = insight ? blockOfTable(insight, headings) : null
+  const block = node?.properties.dataBlock
   return (
     <figure className="table">
       <div className="scroll" role="group" aria-label={`Table: ${headings.join(', ')}`} tabIndex={0}>
@@ -92,7 +91,7 @@ export function SortedTable({ node, children }: ComponentProps<'table'> & ExtraP
         />
       )}
       <SaveRows heads={headings} rows={kept.map((index) => cells[index]!)} />
-      {insight && block !== null && (
+      {insight && typeof block === 'string' && (
         <figcaption>
           <BlockLink insight_id={insight.insight_id} block={block} />
         </figcaption>

@@ -1,30 +1,48 @@
 /** Shows where a number of the text comes from: click it, or enter it into the field by keyboard. */
 import type { MouseEvent } from 'react'
 import type { Insight } from '../../insights.ts'
-import { MOST_PLACES, type Place, traceNumber } from '../../trace.ts'
+import { type Source, type Spot, type Traced, traceSpot } from '../../trace.ts'
 import { TextField } from '../field.tsx'
 import { BlockLink } from './block-link.tsx'
+import { spotOf } from './numbers.ts'
 
-/** The number that was clicked; null for anything else. */
-export function clickedNumber({ target }: MouseEvent): string | null {
-  return target instanceof HTMLElement && target.className === 'number' ? target.textContent : null
+/** A number, and where the text shows it. */
+export interface Asked {
+  number: string
+  spots: Spot[]
 }
 
-function PlaceItem({ insight, place }: { insight: Insight; place: Place }) {
-  const { block, kind, where, value } = place
+export const NOTHING: Asked = { number: '', spots: [] }
+const MOST_ANSWERS = 6
+
+const shownIn = (element: HTMLElement): string => (element.textContent ?? '').trim()
+
+/** The number that was clicked; null for anything else. */
+export function askedBy({ target }: MouseEvent): Asked | null {
+  const clicked = target instanceof HTMLElement ? target.closest<HTMLElement>('.number') : null
+  return clicked && { number: shownIn(clicked), spots: [spotOf(clicked)] }
+}
+
+/** Every place of the text that shows these signs. */
+export function askedIn(article: HTMLElement | null, number: string): Asked {
+  const all = [...(article?.querySelectorAll<HTMLElement>('.number') ?? [])]
+  return { number, spots: all.filter((one) => shownIn(one) === number.trim()).map(spotOf) }
+}
+
+function SourceItem({ insight, source }: { insight: Insight; source: Source }) {
+  const { block, where, value } = source
   return (
     <li>
-      <code>{value}</code> {where !== '' && `is ${where}`}{' '}
-      {kind === 'fact' ? (
+      {value !== null && (
         <>
-          is the fact <code>{block}</code>
+          <code>{value}</code>{' '}
         </>
-      ) : kind === 'source' ? (
+      )}
+      {value !== null && where !== '' && 'is '}
+      {where}
+      {block !== null && (
         <>
-          of the source <code>{block}</code>
-        </>
-      ) : (
-        <>
+          {' '}
           in <code>{block}</code>: <BlockLink insight_id={insight.insight_id} block={block} />
         </>
       )}
@@ -32,46 +50,74 @@ function PlaceItem({ insight, place }: { insight: Insight; place: Place }) {
   )
 }
 
-interface TraceProps {
-  insight: Insight
-  number: string
-  onChange(number: string): void
-}
-
-function Places({ insight, number }: Omit<TraceProps, 'onChange'>) {
-  const places = number.trim() === '' ? null : traceNumber(number, insight)
-  if (places === null) return number.trim() === '' ? null : <p>This is not a number of the text.</p>
-  if (places.length === 0)
-    return <p>No single cell holds this number: the text computes it from several. Open the blocks below.</p>
+function Answer({ insight, traced }: { insight: Insight; traced: Traced }) {
+  const { says, sources, more, through, fact } = traced
   return (
     <>
-      <p>
-        {places.length === 1
-          ? 'One place holds this number:'
-          : 'Places that hold this number, the likeliest first:'}
-      </p>
-      <ul>
-        {places.map((place) => (
-          <PlaceItem key={`${place.kind}${place.block}${place.where}`} insight={insight} place={place} />
-        ))}
-      </ul>
-      {places.length === MOST_PLACES && <p className="small">There may be more.</p>}
+      {says !== null && <p>{says}</p>}
+      {sources.length > 0 && (
+        <ul>
+          {sources.map((source) => (
+            <SourceItem key={`${source.block} ${source.where}`} insight={insight} source={source} />
+          ))}
+          {more > 0 && <li>{more.toLocaleString('en')} more</li>}
+        </ul>
+      )}
+      {through.length > 0 && (
+        <p className="small">
+          Then{' '}
+          {through.map((step, index) => (
+            // The same filter may come twice.
+            <span key={`${index}-${step}`}>
+              {index > 0 && ', '}
+              <code>{step}</code>
+            </span>
+          ))}
+        </p>
+      )}
+      {fact !== null && (
+        <p className="small">
+          Recorded as the fact <code>{fact}</code>.
+        </p>
+      )}
     </>
   )
 }
 
-export function Trace({ insight, number, onChange }: TraceProps) {
+function Answers({ insight, asked }: { insight: Insight; asked: Asked }) {
+  if (asked.number.trim() === '') return null
+  if (asked.spots.length === 0) return <p>The text does not show this number.</p>
+  const all = asked.spots.flatMap((spot) => traceSpot(insight, spot))
+  const answers = [...new Map(all.map((traced) => [JSON.stringify(traced), traced]))]
+  return (
+    <>
+      {answers.length > 1 && <p>It comes from {answers.length} places:</p>}
+      {answers.slice(0, MOST_ANSWERS).map(([key, traced]) => (
+        <Answer key={key} insight={insight} traced={traced} />
+      ))}
+      {answers.length > MOST_ANSWERS && <p className="small">Click one in the text to see it alone.</p>}
+    </>
+  )
+}
+
+interface TraceProps {
+  insight: Insight
+  asked: Asked
+  onChange(number: string): void
+}
+
+export function Trace({ insight, asked, onChange }: TraceProps) {
   return (
     <div className="trace">
       <TextField
         label="Where does a number come from?"
         hint="Click a number in the text, or type it as the text shows it."
         placeholder="22.3%"
-        value={number}
+        value={asked.number}
         onChange={({ target }) => onChange(target.value)}
       />
       <div role="status">
-        <Places insight={insight} number={number} />
+        <Answers insight={insight} asked={asked} />
       </div>
     </div>
   )
