@@ -287,7 +287,8 @@ test('profile asks few queries of a wide table, and says how many columns it rea
     },
   }
   const { columns } = await outcomeOf(METHODS.profile!, counted, {})
-  assert.ok(asked <= 320 / 8, `${asked} queries`)
+  // One for the rows, and of each of the two types one for the ranges and one for the most frequent values.
+  assert.equal(asked, 5)
   const [first, , third] = columns as { name: string; distinct: number; top: object[] }[]
   assert.deepEqual([first!.name, first!.distinct, first!.top[0]], ['c0', 2, { value: 0, n: 30 }])
   assert.deepEqual([third!.name, third!.distinct, third!.top[0]], ['c2', 4, { value: 't0', n: 15 }])
@@ -307,6 +308,56 @@ test('profile asks few queries of a wide table, and says how many columns it rea
   const outcome = await outcomeOf(METHODS.profile!, wider, {})
   assert.equal((outcome.columns as object[]).length, 5_000)
   assert.match(outcome.summary, /^3 rows in 5,500 columns, of which the first 5,000 columns are profiled/)
+})
+
+test('the text of the queries of a profile grows as its columns do, and a wide table needs few of them', async () => {
+  const cost = async (columns: number): Promise<{ queries: number; characters: number }> => {
+    const wide = await relation(
+      `select ${Array.from({ length: columns }, (_, index) => `k + ${index} as c${1_000_000 + index}`).join(', ')} from range(7) r(k)`,
+    )
+    const asked: string[] = []
+    const query: typeof wide.query = (sql, values) => {
+      asked.push(sql)
+      return wide.query(sql, values)
+    }
+    const { columns: profiled } = await outcomeOf(METHODS.profile!, { ...wide, query }, {})
+    const last = (profiled as { min: number; mean: number; max: number; distinct: number }[]).at(-1)!
+    assert.deepEqual(
+      [last.min, last.mean, last.max, last.distinct],
+      [columns - 1, columns + 2, columns + 5, 7],
+    )
+    return { queries: asked.length, characters: asked.join('').length }
+  }
+  const [narrow, wide] = [await cost(300), await cost(3_000)]
+  assert.deepEqual([narrow.queries, wide.queries], [3, 7])
+  assert.ok(wide.characters < 10 * narrow.characters, `${narrow.characters}, then ${wide.characters}`)
+})
+
+test('a profile of a short table and of a long one gives the same numbers', async () => {
+  const one = (n: number): string =>
+    `select case when k % 7 = 0 then null else (k % 50) / 8.0::double end as x, k % 3 as g, 't' || (k % 4) as t,
+       date '2024-01-01' + (k % 50)::int as d, k % 2 = 0 as b, [k % 2] as l, case when k % 50 = 0 then 'nan'::double else k % 5 end as v
+     from range(${n}) r(k)`
+  const [short, long] = [await relation(one(10_000)), await relation(one(10_500))]
+  const fields = async (table: typeof short) =>
+    (
+      (await outcomeOf(METHODS.profile!, table, {})).columns as {
+        min: unknown
+        max: unknown
+        distinct: number
+        flags: string[]
+      }[]
+    ).map(({ min, max, distinct, flags }) => ({ min, max, distinct, flags }))
+  assert.deepEqual(await fields(short), await fields(long))
+  const empty = (await outcomeOf(METHODS.profile!, await relation(`${one(10_000)} where k < 0`), {})).columns
+  assert.deepEqual(
+    (empty as { nulls: number; distinct: number; min: null }[]).map(({ nulls, distinct, min }) => [
+      nulls,
+      distinct,
+      min,
+    ]),
+    Array.from({ length: 7 }, () => [0, 0, null]),
+  )
 })
 
 test('describe tells a median and quartiles to four digits, however wide the data spread', async () => {

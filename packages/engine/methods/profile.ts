@@ -51,7 +51,7 @@ export const profile: Method = {
     const [counted] = await table.query(`select count(*) as n from ${table.relation}`)
     const n = counted!.n as number
     const read = table.columns.slice(0, MOST_COLUMNS)
-    const ranges = await rangesOf(table, read)
+    const ranges = await rangesOf(table, read, n)
     const tops = await topsOf(table, read, n)
     const columns = read.map((column, index) => profileOf(column, n, ranges[index]!, tops[index]!))
     const told = verdict({

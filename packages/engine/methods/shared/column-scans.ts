@@ -1,7 +1,8 @@
 /**
- * Exact counts of many columns. Each query costs the width of the table beside its own columns, so that many share one; DuckDB
- * plans queries of more columns than these slower than several of them. The most frequent values of a short table are counted in one list
- * of several columns of a type; those of a long one beside a copy of a batch of columns, where that has at most `BATCH_CELLS` cells.
+ * Exact counts of many columns. Each query costs the width of the table beside its own columns, so that many share one. Of a short
+ * table the columns of a type are one list, whose values are counted by their place in it: DuckDB plans one expression, however many
+ * columns there are. Of a long one a list would be longer than the columns: they are counted side by side, and the most frequent
+ * values beside a copy of a batch of columns, where that has at most `BATCH_CELLS` cells.
  */
 import type { Cell, Column } from '@assay/model/insight'
 import { cellSql, isNumeric, isTemporal } from './columns.ts'
@@ -22,73 +23,116 @@ export interface Top {
   top: { value: Cell; n: number }[]
 }
 
+/** DuckDB plans queries of more columns side by side slower than several of them. */
 const RANGE_BATCH = 16
 const TOP_BATCH = 32
 /** Of a table of at most so many rows, planning a query costs more than counting: the columns of a type are counted as one list. */
 const LISTED_ROWS = 10_000
-const LIST_BATCH = 128
+const LIST_BATCH = 1_024
 /** The values that one query may hold beside the table. */
 const BATCH_CELLS = 2_000_000
 
-export async function rangesOf(table: Relation, columns: readonly Column[]): Promise<Range[]> {
-  const found: Range[] = []
-  for (let from = 0; from < columns.length; from += RANGE_BATCH) {
-    const batch = columns.slice(from, from + RANGE_BATCH)
-    const parts = batch.flatMap((column, index) =>
-      Object.entries(rangeSql(column)).map(([name, sql]) => `${sql} as ${name}${index}`),
-    )
-    const [row] = await table.query(`select ${parts.join(', ')} from ${table.relation}`)
-    const part = (name: keyof Range, index: number): Cell => row![`${name}${index}`] ?? null
-    const count = (name: keyof Range, index: number): number => Number(part(name, index))
-    for (const index of batch.keys()) {
-      const mean = part('mean', index)
-      found.push({
-        nulls: count('nulls', index),
-        min: part('min', index),
-        max: part('max', index),
-        mean: typeof mean === 'number' && Number.isFinite(mean) ? mean : null,
-        zeros: count('zeros', index),
-        not_finite: count('not_finite', index),
-      })
-    }
-  }
-  return found
+/** `n`: the rows of the table. */
+export async function rangesOf(table: Relation, columns: readonly Column[], n: number): Promise<Range[]> {
+  const listed = n <= LISTED_ROWS
+  const size = listed ? listSize(n) : RANGE_BATCH
+  const groups = listed ? byType(columns) : [columns]
+  return inBatches(columns, groups, size, async (batch) =>
+    listed
+      ? rangesIn(await table.query(listedRangesSql(table, batch)), batch.length)
+      : besideIn(await table.query(besideSql(table, batch)), batch.length),
+  )
 }
 
-function rangeSql(column: Column): Record<keyof Range, string> {
-  const name = quote(column.name)
+/** `n`: the rows of the table. */
+export async function topsOf(table: Relation, columns: readonly Column[], n: number): Promise<Top[]> {
+  const listed = n <= LISTED_ROWS
+  const size = listed ? listSize(n) : Math.min(TOP_BATCH, cellsSize(n))
+  const groups = listed ? byType(columns) : [...Map.groupBy(columns, cellType).values()]
+  return inBatches(columns, groups, size, async (batch) => {
+    const sql = listed ? listedSql(table, batch) : copiedSql(table, batch)
+    return topsIn(await table.query(sql), batch.length)
+  })
+}
+
+const cellsSize = (n: number): number => Math.max(1, Math.floor(BATCH_CELLS / Math.max(1, n)))
+const listSize = (n: number): number => Math.min(LIST_BATCH, cellsSize(n))
+
+/** Only values of exactly one type can stand in a list as they are. */
+const byType = (columns: readonly Column[]): (readonly Column[])[] => [
+  ...Map.groupBy(columns, ({ database_type }) => database_type).values(),
+]
+
+/** What `read` finds for each column of the groups, in the order of `columns`. */
+async function inBatches<T>(
+  columns: readonly Column[],
+  groups: readonly (readonly Column[])[],
+  size: number,
+  read: (batch: readonly Column[]) => Promise<T[]>,
+): Promise<T[]> {
+  const found = new Map<Column, T>()
+  for (const group of groups)
+    for (let from = 0; from < group.length; from += size) {
+      const batch = group.slice(from, from + size)
+      for (const [index, one] of (await read(batch)).entries()) found.set(batch[index]!, one)
+    }
+  return columns.map((column) => found.get(column)!)
+}
+
+type Row = Record<string, Cell>
+
+function rangeOf(row: Row | undefined, suffix: string): Range {
+  const part = (name: keyof Range): Cell => row?.[`${name}${suffix}`] ?? null
+  const mean = part('mean')
+  return {
+    nulls: Number(part('nulls')),
+    min: part('min'),
+    max: part('max'),
+    mean: typeof mean === 'number' && Number.isFinite(mean) ? mean : null,
+    zeros: Number(part('zeros')),
+    not_finite: Number(part('not_finite')),
+  }
+}
+
+/** The ranges of columns in one row. */
+function besideSql(table: Relation, batch: readonly Column[]): string {
+  const parts = batch.flatMap((column, index) =>
+    Object.entries(rangeSql(column, quote(column.name))).map(([name, sql]) => `${sql} as ${name}${index}`),
+  )
+  return `select ${parts.join(', ')} from ${table.relation}`
+}
+
+const besideIn = ([row]: readonly Row[], columns: number): Range[] =>
+  Array.from({ length: columns }, (_, index) => rangeOf(row, String(index)))
+
+/** The ranges of columns of one type, a row for each. */
+function listedRangesSql(table: Relation, batch: readonly Column[]): string {
+  const parts = Object.entries(rangeSql(batch[0]!, 'v')).map(([name, sql]) => `${sql} as ${name}`)
+  return `select place, ${parts.join(', ')} from (${listSql(table, batch)}) group by place`
+}
+
+/** A table without rows has no values to list. */
+function rangesIn(rows: readonly Row[], columns: number): Range[] {
+  const byPlace = new Map(rows.map((row) => [Number(row.place), row]))
+  return Array.from({ length: columns }, (_, place) => rangeOf(byPlace.get(place), ''))
+}
+
+/** `value`: an expression of the column's type. */
+function rangeSql(column: Column, value: string): Record<keyof Range, string> {
   const numeric = isNumeric(column)
   const ordered = numeric || isTemporal(column) || column.type === 'text' || column.type === 'boolean'
-  const doubles = `cast(${name} as double)`
-  const cell = cellSql(column)
+  const doubles = `cast(${value} as double)`
+  const cell = cellSql(column, value)
   // DuckDB sorts NaN above every number, so the range is taken over the finite values.
   const finite = numeric ? ` filter (isfinite(${doubles}))` : ''
   return {
-    nulls: `count(*) - count(${name})`,
+    nulls: `count(*) - count(${value})`,
     min: ordered ? `min(${cell})${finite}` : 'null',
     max: ordered ? `max(${cell})${finite}` : 'null',
     mean: numeric ? `favg(${doubles})${finite}` : 'null',
     zeros: numeric ? `count(*) filter (${doubles} = 0)` : '0',
     not_finite: numeric ? `count(*) filter (not isfinite(${doubles}))` : '0',
   }
-}
-
-/** `n`: the rows of the table. */
-export async function topsOf(table: Relation, columns: readonly Column[], n: number): Promise<Top[]> {
-  const found = new Map<Column, Top>()
-  const listed = n <= LISTED_ROWS
-  const most = listed ? LIST_BATCH : TOP_BATCH
-  const size = Math.min(most, Math.max(1, Math.floor(BATCH_CELLS / Math.max(1, n))))
-  const groups = Map.groupBy(columns, listed ? ({ database_type }) => database_type : cellType)
-  for (const group of groups.values()) {
-    for (let from = 0; from < group.length; from += size) {
-      const batch = group.slice(from, from + size)
-      const sql = listed ? listedSql(table, batch) : copiedSql(table, batch)
-      const tops = topsIn(await table.query(sql), batch.length)
-      for (const [index, top] of tops.entries()) found.set(batch[index]!, top)
-    }
-  }
-  return columns.map((column) => found.get(column)!)
 }
 
 /** Values of one type stay what they are where they are listed below each other. */
@@ -98,12 +142,16 @@ function cellType(column: Column): string {
 
 /** The values of columns of one type below each other, counted at once. */
 function listedSql(table: Relation, batch: readonly Column[]): string {
-  const list = batch.map((column) => quote(column.name)).join(', ')
-  const listed = `select unnest([${list}]) as v, unnest(range(${batch.length})) as place from ${table.relation}`
-  const counts = `select place, v, count(*) as n from (${listed}) where v is not null group by all`
+  const counts = `select place, v, count(*) as n from (${listSql(table, batch)}) where v is not null group by all`
   const ranks = `row_number() over (partition by place order by n desc, v) as rank, count(*) over (partition by place) as distinct_values`
   return `select place, ${cellSql(batch[0]!, 'v')} as value, n, rank, distinct_values from (select *, ${ranks} from (${counts}))
     where rank <= 5 order by place, rank`
+}
+
+/** The values `v` of columns of one type, each with its place among them. */
+function listSql(table: Relation, batch: readonly Column[]): string {
+  const list = batch.map((column) => quote(column.name)).join(', ')
+  return `select unnest([${list}]) as v, unnest(range(${batch.length})) as place from ${table.relation}`
 }
 
 /** The columns are read once; a single one is not kept beside the table. */

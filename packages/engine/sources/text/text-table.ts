@@ -121,10 +121,15 @@ export class TextTable {
     const most = this.#source.load ? SAMPLE_LOADED : SAMPLE_ROWS
     const rows = Math.min(most, Math.max(SAMPLE_LEAST, Math.floor(SAMPLE_CELLS / names.length)))
     const tallies = names.map((name) => new Tally(this.#declaredFor(name)))
-    const found = await readTable(this.#engine, `select * from (${this.#text()}) limit ${rows}`, {}, rows)
+    const found = await readTable(
+      this.#engine,
+      `select * from (${this.#text()}) limit ${rows + 1}`,
+      {},
+      rows + 1,
+    )
     for (const row of found.rows)
       for (const [index, value] of row.entries()) if (value !== null) tallies[index]!.note(value as string)
-    this.#covered = found.total < rows
+    this.#covered = found.total <= rows
     this.#columns = names.map((name, index) => {
       const tally = tallies[index]!
       return { name, tally, decision: { kind: 'text', doubt: null } }
