@@ -1,7 +1,9 @@
-/** Published answers of experiments beside ours: always-valid intervals, sample sizes and splits. */
+/** Published answers of experiments beside ours: always-valid intervals, sample sizes (also by the method `plan`) and splits. */
 import { type Effect, type Level, liftOf } from '../../packages/engine/methods/experiment/effects.ts'
 import { unitsNeeded, unitsNeededOfRates } from '../../packages/engine/methods/experiment/planner.ts'
 import { anytimeReach } from '../../packages/engine/methods/experiment/sequential.ts'
+import { plan } from '../../packages/engine/methods/planning/plan.ts'
+import { outcomeOf, relation } from '../../packages/engine/methods/relation-fixture.ts'
 import { splitOf } from '../../packages/engine/methods/shared/split.ts'
 import { studentUpperQuantile } from '../../packages/engine/numeric/distributions.ts'
 import { type Figure, figures } from './figure.ts'
@@ -35,7 +37,66 @@ function fieller(reach: number): [number, number] {
   return [1 + low, 1 + high]
 }
 
-export function experimentFigures(): Figure[] {
+/** Two units of this mean and standard deviation. */
+const twoUnits = (mean: number, sd: number): string =>
+  `select i as u, ${mean} + (2 * i - 1) * ${sd} / sqrt(2) as v from range(2) r(i)`
+const shareOf = (successes: number, n: number): string =>
+  `select i as u, (i < ${successes})::int as v from range(${n}) r(i)`
+
+/** The method `plan` over tables that have the mean, the spread or the share of the published case. */
+async function planFigures(): Promise<Figure[]> {
+  const chow = 'Chow, Shao and Wang, chapter 3.2; R package TrialSize'
+  const kohavi =
+    'Kohavi, Longbotham, Sommerfield and Henne, Data Mining and Knowledge Discovery 18 (2009), section 3.1, with 16 in place of 15.7'
+  const cases: [
+    title: string,
+    source: string,
+    published: number,
+    least: number,
+    sql: string,
+    options: object,
+  ][] = [
+    [
+      'a difference of means',
+      `${chow}, ?TwoSampleMean.Equality: n = 63`,
+      63,
+      15,
+      twoUnits(1, 0.1),
+      { minimum_effect: 0.05 },
+    ],
+    [
+      'a loss that is excluded',
+      `${chow}, ?TwoSampleMean.NIS: n = 50`,
+      50,
+      15,
+      twoUnits(1, 0.1),
+      { margin: 0.05, confidence: 0.9 },
+    ],
+    [
+      'rates of 50 % and 75 %',
+      'R, ?power.prop.test: p1 = .50, p2 = .75, power = .90 gives 76.7',
+      77,
+      15,
+      shareOf(10, 20),
+      { minimum_effect: 0.25, power: 0.9 },
+    ],
+    ['5 % of revenue of 3.75 with a spread of 30', kohavi, 409_600, 1.5, twoUnits(3.75, 30), { lift: 0.05 }],
+    ['5 % of a conversion of 5 %', kohavi, 121_600, 1.5, shareOf(5, 100), { lift: 0.05 }],
+  ]
+  const found: Figure[] = []
+  for (const [title, source, published, least, sql, options] of cases) {
+    const outcome = await outcomeOf(plan, await relation(sql), { unit: 'u', value: 'v', ...options })
+    found.push(
+      ...figures(
+        { of: 'plan', case: title, source, least },
+        { 'n in each group': [published, outcome.per_group] },
+      ),
+    )
+  }
+  return found
+}
+
+export async function experimentFigures(): Promise<Figure[]> {
   const source = 'GrowthBook gbstats, tests/frequentist/test_tests.py, TestSequentialTTest'
   const always = (
     name: string,
@@ -53,7 +114,7 @@ export function experimentFigures(): Figure[] {
   const [low, high] = fieller(studentUpperQuantile(0.05, 10))
   // A one-sided 5 % is a two-sided 10 %.
   const loss = { effect: 0.05, variance: 0.01, arms: 1, alpha: 0.1, power: 0.8, looks: 'fixed' as const }
-  const plan = { base: 0.5, effect: 0.25, arms: 1, alpha: 0.05, power: 0.9, looks: 'fixed' as const }
+  const rates = { base: 0.5, effect: 0.25, arms: 1, alpha: 0.05, power: 0.9, looks: 'fixed' as const }
   return [
     ...always(
       'means',
@@ -78,7 +139,7 @@ export function experimentFigures(): Figure[] {
         source: 'R, ?power.prop.test: p1 = .50, p2 = .75, power = .90',
         least: 3,
       },
-      { 'n in each group': [76.7, unitsNeededOfRates(plan) / 2] },
+      { 'n in each group': [76.7, unitsNeededOfRates(rates) / 2] },
     ),
     ...figures(
       {
@@ -89,6 +150,7 @@ export function experimentFigures(): Figure[] {
       },
       { 'n in each group': [50, Math.ceil(unitsNeeded(loss) / 2)] },
     ),
+    ...(await planFigures()),
     ...figures(
       {
         of: 'experiment',

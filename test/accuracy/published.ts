@@ -25,7 +25,7 @@ export async function publishedFigures(): Promise<Figure[]> {
     ...(await groups()),
     ...(await extremes()),
     ...smoothing(),
-    ...experimentFigures(),
+    ...(await experimentFigures()),
   ]
 }
 

@@ -260,6 +260,103 @@ const experiment: Situation[] = [
   },
 ]
 
+const CUSTOMERS = `i as customer_id, date '2025-03-01' + (i // 100)::int as day`
+const planned = { unit: 'customer_id', time: 'day' }
+const plan: Situation[] = [
+  ...each(({ name, scale, columns }) => [
+    {
+      is: 'a change of 5 %',
+      method: 'plan',
+      options: { ...planned, value: name, lift: 0.05 },
+      columns,
+      sql: rows(`${CUSTOMERS}, ${scale} * (1 + 2 * ${NOISE}) as ${name}`, 2800),
+    },
+  ]),
+  {
+    is: 'a rise of a share',
+    method: 'plan',
+    options: { ...planned, success: 'bought', minimum_effect: 0.02 },
+    sql: rows(`${CUSTOMERS}, ${NOISE} > 0.38 as bought`, 2800),
+  },
+  {
+    is: 'a fall, in three groups',
+    method: 'plan',
+    options: { ...planned, value: 'delay', minimum_effect: -2, arms: 2 },
+    columns: { delay: { unit: 'minutes' } },
+    sql: rows(`${CUSTOMERS}, 40 * (1 + ${NOISE}) as delay`, 2800),
+  },
+  {
+    is: 'a loss to exclude',
+    method: 'plan',
+    options: { ...planned, success: 'bought', margin: 0.02 },
+    sql: rows(`${CUSTOMERS}, ${NOISE} > 0.38 as bought`, 2800),
+  },
+  {
+    is: 'a ratio of sums, without days',
+    method: 'plan',
+    options: {
+      unit: 'customer_id',
+      numerator: 'revenue',
+      denominator: 'visits',
+      lift: 0.1,
+      looks: 'sequential',
+    },
+    sql: rows(`${CUSTOMERS}, 20 * (1 + ${NOISE}) as revenue, 1 + i % 3 as visits`, 2800),
+  },
+  {
+    is: 'a change too small for a year',
+    method: 'plan',
+    options: { ...planned, value: 'orders', aggregate: 'sum', lift: 0.004 },
+    sql: rows(`${CUSTOMERS}, 1 + i % 5 as orders`, 2800),
+  },
+  {
+    is: 'traffic that falls',
+    method: 'plan',
+    options: { ...planned, value: 'orders', lift: 0.05 },
+    sql: rows(
+      `i as customer_id, date '2025-03-01' + if(i < 1820, i // 130, 14 + (i - 1820) // 70)::int as day, 1 + i % 5 as orders`,
+      2800,
+    ),
+  },
+  {
+    is: 'four days of the past',
+    method: 'plan',
+    options: { ...planned, value: 'orders', lift: 0.05 },
+    sql: rows(`${CUSTOMERS}, 1 + i % 5 as orders`, 400),
+  },
+  {
+    is: 'a few heavy customers, and an answer within days',
+    method: 'plan',
+    options: { ...planned, value: 'revenue', lift: 0.5 },
+    sql: rows(`${CUSTOMERS}, if(i % 60 = 0, 60, 10 + ${NOISE}) as revenue`, 2800),
+  },
+  {
+    is: 'ten customers',
+    method: 'plan',
+    options: { ...planned, value: 'orders', lift: 0.2 },
+    sql: rows(`${CUSTOMERS}, 1 + i % 5 as orders`, 10),
+  },
+  {
+    is: 'one customer',
+    method: 'plan',
+    options: { ...planned, value: 'orders', lift: 0.2 },
+    sql: rows(`${CUSTOMERS}, 1 + i % 5 as orders`, 1),
+  },
+  {
+    is: 'one value throughout',
+    method: 'plan',
+    options: { ...planned, value: 'orders', lift: 0.2 },
+    sql: rows(`${CUSTOMERS}, 5 as orders`),
+  },
+  {
+    is: 'a share of a loss',
+    method: 'plan',
+    options: { ...planned, value: 'profit', lift: 0.2 },
+    columns: { profit: { unit: 'EUR' } },
+    sql: rows(`${CUSTOMERS}, ${NOISE} - 3 as profit`),
+  },
+]
+
 const SHOPS = `['Kiel', 'Ulm', 'Jena'][1 + s] as shop`
 const shops = (value: string, n = 60): string =>
   `select date '2020-01-01' + interval (i) month as t, ${SHOPS}, cast(${value} as double) as orders from range(${n}) r(i), range(3) q(s)`
@@ -329,4 +426,4 @@ const metrics: Situation[] = [
   metric: { yaml: `${METRIC}tests: ${tests}\n`, csv: `${['paid_at,amount,order_id', ...of].join('\n')}\n` },
 }))
 
-export const changes: Situation[] = [...forecast, ...drivers, ...experiment, ...groups, ...metrics]
+export const changes: Situation[] = [...forecast, ...drivers, ...experiment, ...plan, ...groups, ...metrics]

@@ -18,6 +18,7 @@ import { forecast } from './over-time/forecast.ts'
 import { seasonality } from './over-time/seasonality.ts'
 import { trend } from './over-time/trend.ts'
 import { pareto } from './pareto.ts'
+import { plan } from './planning/plan.ts'
 import { profile } from './profile.ts'
 import { regression } from './regression.ts'
 import type { Method } from './shared/method.ts'
@@ -34,6 +35,7 @@ const LIST: readonly Method[] = [
   drivers,
   abTest,
   experiment,
+  plan,
   cohorts,
   funnel,
   forecast,

@@ -12,7 +12,7 @@ const close = (a: unknown, b: number, scale = 1) =>
 
 test('the catalog has the methods by their names', () => {
   const names =
-    'describe profile compare trend changepoints seasonality anomalies drivers ab_test experiment cohorts funnel forecast correlation regression anova compare_groups association normality outliers pareto'
+    'describe profile compare trend changepoints seasonality anomalies drivers ab_test experiment plan cohorts funnel forecast correlation regression anova compare_groups association normality outliers pareto'
   assert.deepEqual(Object.keys(METHODS), names.split(' '))
   for (const [name, method] of Object.entries(METHODS)) {
     assert.equal(method.name, name)

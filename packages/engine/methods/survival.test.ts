@@ -64,6 +64,12 @@ const asked: Record<string, Record<string, unknown>[]> = {
       ],
     },
   ],
+  plan: [
+    { unit: 'i', time: 't', value: 'v', lift: 0.05 },
+    { unit: 'i', time: 't', value: 'v', aggregate: 'sum', minimum_effect: -1, covariate: 'w', arms: 2 },
+    { unit: 'i', time: 'v', success: 's', minimum_effect: 0.02, looks: 'sequential' },
+    { unit: 'g', numerator: 'v', denominator: 'w', margin: 0.1, winsorise: 0.9 },
+  ],
   cohorts: [{ id: 'i', time: 't' }],
   funnel: [{ id: 'i', time: 't', event: 'e', steps: ['a', 'b', 'a'] }],
   forecast: [

@@ -174,9 +174,27 @@ export const CODES = {
   },
   no_base: {
     kind: 'caveat',
-    rule: 'The value before is near zero, below zero or of the other sign.',
+    rule: 'The value before is near zero, below zero or of the other sign; or a planned change leads beyond what the value can be.',
     threshold: 'a hundredth of the largest value',
     reason: 'A percentage of almost nothing, or of a loss, means nothing.',
+  },
+  out_of_reach: {
+    kind: 'caveat',
+    rule: 'An experiment would take longer than a year at the present traffic.',
+    threshold: '365 days',
+    reason: 'In so long a time the product, the people and the traffic change: nobody waits for that answer.',
+  },
+  traffic_falls: {
+    kind: 'caveat',
+    rule: 'The later half of the past weeks brings fewer new units than the half before.',
+    threshold: 'a fifth fewer, and 2.58 standard errors of the counts',
+    reason: 'People who come back are not new. A plan by the average day ends too early.',
+  },
+  week_uncovered: {
+    kind: 'caveat',
+    rule: 'The past that a plan reads, or the experiment that it plans, is shorter than a week.',
+    threshold: '7 days',
+    reason: 'A Monday brings other people than a Sunday.',
   },
   type_ambiguous: {
     kind: 'caveat',

@@ -32,18 +32,58 @@ export function unitsNeeded({ effect, variance, arms, alpha, power, looks, tuned
   return settle(needed, { looks, once, alpha: alpha / arms, groups, tuned })
 }
 
+interface PlanOfRates extends Omit<Plan, 'variance'> {
+  /** The rate in the control. */
+  base: number
+}
+
 /** The same for rates: `base` in the control, `base + effect` in the arm. */
-export function unitsNeededOfRates(plan: Omit<Plan, 'variance'> & { base: number }): number {
-  const { base, effect, arms, alpha, power, looks, tuned } = plan
+export function unitsNeededOfRates(plan: PlanOfRates): number {
+  const { arms, alpha, looks, tuned } = plan
   const groups = arms + 1
+  const once = normalUpperQuantile(alpha / arms / 2)
+  return settle((reach) => ofRates(plan, reach), { looks, once, alpha: alpha / arms, groups, tuned })
+}
+
+function ofRates({ base, effect, arms, power }: Omit<PlanOfRates, 'alpha' | 'looks'>, reach: number): number {
   const other = base + effect
   const middle = (base + other) / 2
   const under = Math.sqrt(2 * middle * (1 - middle))
   const beside = Math.sqrt(base * (1 - base) + other * (1 - other))
-  const needed = (reach: number): number =>
-    (groups * (reach * under + normalQuantile(power) * beside) ** 2) / effect ** 2
-  const once = normalUpperQuantile(alpha / arms / 2)
-  return settle(needed, { looks, once, alpha: alpha / arms, groups, tuned })
+  return ((arms + 1) * (reach * under + normalQuantile(power) * beside) ** 2) / effect ** 2
+}
+
+/** What a test plans with: `base` where the units are 0 or 1 and a difference is to be found, else null. */
+export interface Level {
+  base: number | null
+  variance: number
+}
+
+/** Units over all arms, by the formula for rates where `base` is known; not rounded. */
+export function unitsPlanned({ base, ...plan }: Plan & Level): number {
+  return base === null ? unitsNeeded(plan) : unitsNeededOfRates({ ...plan, base })
+}
+
+/**
+ * The smallest difference that so many units over all arms find, above 0; null where no difference is large enough. For rates it
+ * is found by halving, since the units fall as the difference grows.
+ */
+export function effectFound(units: number, plan: Omit<Plan, 'effect'> & Level): number | null {
+  const { base, variance, arms, alpha, power, looks, tuned } = plan
+  const groups = arms + 1
+  if (!(units >= 2 * groups)) return null
+  const each = alpha / arms
+  const reach =
+    looks === 'fixed' ? normalUpperQuantile(each / 2) : anytimeReach((2 * units) / groups, each, tuned)
+  if (base === null) return (reach + normalQuantile(power)) * Math.sqrt((groups * 2 * variance) / units)
+  let [low, high] = [0, 1 - base]
+  if (ofRates({ base, effect: high, arms, power }, reach) > units) return null
+  for (let step = 0; step < 60; step++) {
+    const effect = (low + high) / 2
+    if (ofRates({ base, effect, arms, power }, reach) > units) low = effect
+    else high = effect
+  }
+  return high
 }
 
 interface Settling {

@@ -37,14 +37,15 @@ export interface Units {
 
 interface Asked {
   unit: string
-  arm: string
+  /** Without it all units are one arm. */
+  arm?: string
   time?: string
   metrics: readonly Metric[]
 }
 
 export async function unitsOf(table: Relation, asked: Asked): Promise<Units> {
   const unit = groupSql(table, 'unit', asked.unit)
-  const arm = groupSql(table, 'arm', asked.arm)
+  const arm = asked.arm === undefined ? `cast('all' as varchar)` : groupSql(table, 'arm', asked.arm)
   const time = asked.time === undefined ? null : timeColumn(table, asked.time)
   // A number counts days.
   const moment = time && `cast(${quote(time.name)} as ${isTemporal(time) ? 'date' : 'double'})`
