@@ -28,17 +28,19 @@ export interface Seen {
   days: number | null
 }
 
-const METRIC = 'metric:'
-const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
+/** The difference and the rules of the plan, as options of the method `plan`. */
+export type Rules = Record<string, string | number>
 
-/** Throws UsageError or ExitError with a sentence for each column that is missing. */
-export async function seenFrom(call: Call): Promise<Seen> {
+const METRIC = 'metric:'
+
+/** Asks the method `plan`. Throws UsageError or ExitError with a sentence for each column that is missing. */
+export async function seenFrom(call: Call, rules: Rules): Promise<Seen> {
   const { config } = resolveConfig(call.environment, call.settings)
   const from = call.text('from')!
   const { silentLog } = await import('@assay/service/runtime/log')
   const { withPool } = await import('../../local-pool.ts')
   return withPool(config, silentLog, async (pool) => {
-    const read = { call, config, pool }
+    const read = { call, config, pool, rules }
     return from.startsWith(METRIC) ? seenInMetric(from.slice(METRIC.length), read) : seenInTable(from, read)
   })
 }
@@ -47,16 +49,14 @@ interface Read {
   call: Call
   config: Config
   pool: Pool
+  rules: Rules
 }
 
-/** SQL of a relation with `a` and `day` for each unit, and for a ratio `b`, the denominator. */
-interface PerUnit {
+/** What the method is asked, and of what. */
+interface Asked {
   /** The fences and front matter before it. */
   head: string
-  sql: string
-  ratio: boolean
-  /** Whether `day`, a number of days, is known. */
-  dated: boolean
+  options: Record<string, string>
   partials: Record<string, string>
 }
 
@@ -73,21 +73,21 @@ async function seenInTable(from: string, read: Read): Promise<Seen> {
   const within = { ...config, data: table.data }
   const named = await columnsIn(from, head, { ...read, config: within })
   const { unit, value, time } = named
-  const number = `cast(${quote(value.name)} as double)`
-  const finite = `case when isfinite(${number}) then ${number} end`
   const sum = choiceOption(call, 'aggregate', ['mean', 'sum'] as const) === 'sum'
-  const sql = `select ${quote(unit.name)} as unit, ${sum ? 'fsum' : 'favg'}(${finite}) as a, ${time === null ? 'null::double' : `min(${dayOf(time)})`} as day
-from data where ${quote(unit.name)} is not null group by ${quote(unit.name)}`
-  const per = { head, sql, ratio: false, dated: time !== null, partials: {} }
-  return { from, measure: value.name, unit: unit.name, ...(await measure(per, { ...read, config: within })) }
-}
-
-/** A number counts days, as the option `time` of `experiment` has it. */
-function dayOf({ name, type }: Column): string {
-  const dated = type === 'date' || type === 'timestamp'
-  return dated
-    ? `case when isfinite(${quote(name)}) then date_diff('day', date '1970-01-01', cast(${quote(name)} as date))::double end`
-    : `cast(${quote(name)} as double)`
+  const options = {
+    of: 'data',
+    unit: unit.name,
+    [value.type === 'boolean' ? 'success' : 'value']: value.name,
+    ...(sum && { aggregate: 'sum' }),
+    ...(time && { time: time.name }),
+  }
+  const asked = { head, options, partials: {} }
+  return {
+    from,
+    measure: value.name,
+    unit: unit.name,
+    ...(await measure(asked, { ...read, config: within })),
+  }
 }
 
 const NUMBERS = ['integer', 'number', 'decimal']
@@ -169,13 +169,17 @@ async function seenInMetric(name: string, read: Read): Promise<Seen> {
       EXIT.refused,
       `The metric "${name}" cannot be added up for each unit: a sum, a count, an average or a ratio of sums can.`,
     )
-  const dated = ['hour', 'day'].includes(metric.time.grain)
-  const parts = ratio ? 'fsum("numerator") as a, fsum("denominator") as b' : 'fsum("value") as a'
-  const sql = `select ${quote(unit)} as unit, ${parts}, min(date_diff('day', date '1970-01-01', cast("time" as date)))::double as day
-from series where ${quote(unit)} is not null group by ${quote(unit)}`
   const head = `\`\`\`metric series\nmetric: ${name}\nby: [${JSON.stringify(unit)}]\n\`\`\`\n`
-  const per = { head, sql, ratio, dated, partials: { [metricPartial(name)]: text } }
-  return { from: `${METRIC}${name}`, measure: metric.label, unit, ...(await measure(per, read)) }
+  const options = {
+    of: 'series',
+    unit,
+    ...(ratio
+      ? { numerator: 'numerator', denominator: 'denominator' }
+      : { value: 'value', aggregate: 'sum' }),
+    ...(['hour', 'day'].includes(metric.time.grain) && { time: 'time' }),
+  }
+  const asked = { head, options, partials: { [metricPartial(name)]: text } }
+  return { from: `${METRIC}${name}`, measure: metric.label, unit, ...(await measure(asked, read)) }
 }
 
 async function templateOf(source: string, partials: Record<string, string>): Promise<TemplateSource> {
@@ -183,47 +187,21 @@ async function templateOf(source: string, partials: Record<string, string>): Pro
   return { template_id: 'plan', version: templateVersion(source, partials), source, partials }
 }
 
-/** A ratio's units are those of its linear part, whose mean is the ratio (Deng, Knoblich and Lu, KDD 2018). */
-const LINEAR = `select r + (a - r * b) / mean_b as value, day
-from per_unit, (select fsum(a) / fsum(b) as r, favg(b) as mean_b from per_unit where a is not null and b is not null)`
-
-function templateText({ head, sql, ratio, dated }: PerUnit): string {
-  const values = dated ? '[value, day, other]' : '[value, other]'
+function templateText({ head, options }: Asked, rules: Rules): string {
   return `${head}
-\`\`\`sql per_unit
-${sql}
-\`\`\`
-
-\`\`\`sql seen
-select value, case when value is not null then day end as day,
-  (abs(value) > 1e-9 and abs(value - 1) > 1e-9)::int as other
-from (${ratio ? LINEAR : 'select a as value, day from per_unit'})
-\`\`\`
-
-\`\`\`analysis spread
-method: describe
-of: seen
-values: ${values}
+\`\`\`analysis planned
+${JSON.stringify({ method: 'plan', ...options, ...rules })}
 \`\`\`
 
 # Plan
 
-{{ spread.summary }}
+{{ planned.summary }}
 `
 }
 
-interface Described {
-  n: number
-  nulls: number
-  mean: number | null
-  sd: number | null
-  max: number | null
-  range: number | null
-}
-
-async function measure(per: PerUnit, { call, config, pool }: Read) {
+async function measure(asked: Asked, { call, config, pool, rules }: Read) {
   const { localConnections, localRoots } = await import('../../local-template.ts')
-  const template = await templateOf(templateText(per), per.partials)
+  const template = await templateOf(templateText(asked, rules), asked.partials)
   const task = {
     kind: 'run' as const,
     template,
@@ -238,23 +216,23 @@ async function measure(per: PerUnit, { call, config, pool }: Read) {
       EXIT.failed,
       `No plan: ${result.status === 'failed' ? result.error.detail : 'the analysis process ended'}`,
     )
-  return readSpread(result.findings.analyses.spread!)
+  return readPlan(result.findings.analyses.planned!)
 }
 
-function readSpread(outcome: Outcome): Pick<Seen, 'units' | 'left' | 'value' | 'sd' | 'rate' | 'days'> {
-  const failed = outcome.blockers.find(({ code }) => code === 'test_failed' || code === 'data_stale')
+/** What the method reads of the past. */
+interface Past {
+  n: number
+  level: number | null
+  sd: number | null
+  rate: boolean
+  traffic: { days: number | null }
+  without: number
+}
+
+function readPlan(outcome: Outcome): Pick<Seen, 'units' | 'left' | 'value' | 'sd' | 'rate' | 'days'> {
+  const [failed] = outcome.blockers
   if (failed) throw new ExitError(EXIT.failed, `No plan: ${failed.says}`)
-  const { value, day, other } = outcome.columns as Record<string, Described>
-  if (value!.n < 2 || value!.sd === null || value!.mean === null)
-    throw new ExitError(EXIT.failed, `No plan: there are ${value!.n} units with a value, and two are needed.`)
-  if (value!.sd === 0)
-    throw new ExitError(EXIT.failed, `No plan: every unit has the value ${value!.mean}, so nothing varies.`)
-  return {
-    units: value!.n,
-    left: value!.nulls,
-    value: value!.mean,
-    sd: value!.sd,
-    rate: other!.max === 0,
-    days: day === undefined || day.range === null ? null : Math.floor(day.range) + 1,
-  }
+  const { n, level, sd, rate, traffic, without } = outcome as unknown as Past
+  if (level === null || sd === null) throw new ExitError(EXIT.failed, `No plan: ${outcome.headline}`)
+  return { units: n, left: without, value: level, sd, rate, days: traffic.days }
 }

@@ -3,7 +3,7 @@ import type { Call, Command } from '../../command.ts'
 import { EXIT, UsageError } from '../../exit.ts'
 import { numberOption, text } from '../../options.ts'
 import { out, say } from '../../print.ts'
-import type { Seen } from './plan-from.ts'
+import type { Rules as Asked, Seen } from './plan-from.ts'
 
 function numberOf(call: Call, name: string): number | null {
   const given = call.text(name)
@@ -92,7 +92,21 @@ function givenLevel(call: Call): Level {
   return { rate: rate !== null, value: rate, sd, perDay: null }
 }
 
-async function levelOf(call: Call): Promise<Level> {
+/** The same as options of the method `plan`. */
+function optionsOf({ arms, alpha, power, looks, tuned }: Rules, { effect, lift, margin }: Difference): Asked {
+  return {
+    ...(effect !== null && { minimum_effect: effect }),
+    ...(lift !== null && { lift }),
+    ...(margin !== null && { margin }),
+    ...(tuned !== undefined && { tuned_for: tuned }),
+    arms,
+    confidence: 1 - alpha,
+    power,
+    looks,
+  }
+}
+
+async function levelOf(call: Call, asked: Asked): Promise<Level> {
   const given = numberOf(call, 'per-day')
   if (given !== null && given <= 0) throw new UsageError('--per-day must be above 0.')
   if (call.text('from') === undefined) return { ...givenLevel(call), perDay: given }
@@ -100,7 +114,7 @@ async function levelOf(call: Call): Promise<Level> {
   if (twice !== undefined)
     throw new UsageError(`--from reads the level and the spread: leave out --${twice}.`)
   const { seenFrom } = await import('./plan-from.ts')
-  const seen = await seenFrom(call)
+  const seen = await seenFrom(call, asked)
   const daily = seen.days === null ? null : seen.units / seen.days
   tell(seen, daily)
   if (daily === null && given === null)
@@ -177,14 +191,12 @@ export const PLAN: Command = {
   async run(call) {
     const rules = rulesOf(call)
     const difference = differenceOf(call)
-    const level = await levelOf(call)
+    const level = await levelOf(call, optionsOf(rules, difference))
     const plan = { ...rules, effect: effectOf(difference, level) }
-    const { unitsNeeded, unitsNeededOfRates } = await import('@assay/engine/methods/experiment/planner')
+    const { unitsPlanned } = await import('@assay/engine/methods/experiment/planner')
     const variance = level.rate ? level.value! * (1 - level.value!) : level.sd! ** 2
-    const needed =
-      level.rate && difference.margin === null
-        ? unitsNeededOfRates({ ...plan, base: level.value! })
-        : unitsNeeded({ ...plan, variance })
+    const base = level.rate && difference.margin === null ? level.value : null
+    const needed = unitsPlanned({ ...plan, base, variance })
     const groups = rules.arms + 1
     const each = Math.ceil(needed / groups)
     out(`${whole(each)} units in each of ${groups} groups, ${whole(each * groups)} in all.\n`)
