@@ -245,8 +245,9 @@ test('erasing says where nobody is known by the id, and is no fault where a user
   assert.match(unknown.err, /No data of the user "nobody" exists.*assay user list/)
   const user_id = (await ok(['user', 'create', 'eve'], { input: 'correct horse\n' })).trim()
   assert.equal(await ok(['user', 'erase', user_id]), '0 jobs and 0 events were erased.\n')
-  await ok(['token', 'create', 'of a program', '--user', 'program-7'])
-  assert.deepEqual(JSON.parse(await ok(['user', 'erase', 'program-7', '--json'])), { jobs: 0, events: 0 })
+  await ok(['token', 'create', 'program-7'])
+  const account = ['user', 'erase', 'service:program-7', '--json']
+  assert.deepEqual(JSON.parse(await ok(account)), { jobs: 0, events: 0 })
   assert.equal((await run(['user', 'erase', 'nobody', '--json'])).code, 3)
 })
 
