@@ -55,6 +55,13 @@ test('a share is planned by its own formula, and told in points', async () => {
   }
   assert.equal(found.per_group, Math.ceil(unitsPlanned({ ...base, effect: 0.05 }) / 2))
   assert.match(found.headline, /^To find a rise of 5 points in bought, which is 12\.5 % now, the test needs/)
+  // A unit of several rows, some of them successes, has a share of its own.
+  const mixed = await ask(
+    { success: 'odd', minimum_effect: 0.05 },
+    `select *, i % 2 = 1 as odd from (${ROWS})`,
+  )
+  assert.equal(mixed.rate, false)
+  assert.match(mixed.headline, /^To find a change of 5 points in odd, which is 27\.8 % now, /)
   const margin = await ask({ success: 'bought', margin: 0.05, arms: 2, looks: 'sequential' })
   assert.match(
     margin.headline,

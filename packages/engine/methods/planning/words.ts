@@ -59,7 +59,8 @@ export function measureOfPlan(meanings: Meanings, asked: PlanOptions, rate: bool
   const { success, value = success, aggregate, numerator, denominator, unit } = asked
   const ratio = value === undefined
   const measure = measureOf(meanings, value ?? numerator!)
-  const shown = rate && measure.fmt === null && measure.unit === null ? { ...measure, fmt: 'pct1' } : measure
+  const share = rate || (success !== undefined && aggregate !== 'sum')
+  const shown = share && measure.fmt === null && measure.unit === null ? { ...measure, fmt: 'pct1' } : measure
   const below = ratio ? singular(measureOf(meanings, denominator!).label) : nounsOf(unit).one
   const per = ratio || aggregate === 'sum' ? ` per ${below}` : ''
   return { ...shown, label: `${measure.label}${per}`, ratio }
