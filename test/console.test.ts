@@ -162,7 +162,7 @@ test('shows an insight to read: contents, charts, sorted tables, the SQL and row
   await page.locator('.lead .number').first().click()
   await answer.getByText('late_share, row 1 in totals').waitFor()
   await answer.getByRole('link', { name: 'SQL and rows of totals' }).click()
-  await page.getByRole('group', { name: 'Rows of totals' }).waitFor()
+  await page.getByRole('group', { name: 'Rows of totals' }).locator('tr[aria-current]').first().waitFor()
   await table.locator('tbody td .number').first().click()
   await answer.getByText(/day, row \d+ in worst_days/).waitFor()
   await page.getByLabel('Where does a number come from?').fill('15')

@@ -38,7 +38,9 @@ function answerTo(insight: Insight, text: string) {
   return traceSpot(insight, number.spot)
 }
 
-const cell = (block: string, where: string, value: string) => [{ block, where, value }]
+const cell = (block: string, where: string, value: string, row: number | null = 0) => [
+  { block, where, row, value },
+]
 const insightOf = (markdown: string, rest: Partial<Insight>) =>
   ({ markdown, tables: {}, analyses: {}, lineage: { variables: {} }, ...rest }) as Insight
 
@@ -139,12 +141,12 @@ test('a cell keeps its row where the table shows other rows than the first, and 
     traceSpot(insight, spot).flatMap((one) => one.sources),
   )
   assert.deepEqual(sources, [
-    ...cell('q', 'n, row 3', '30'),
-    ...cell('q', 'n, row 4', '40'),
-    ...cell('q', 'v, row 4', '9'),
+    ...cell('q', 'n, row 3', '30', 2),
+    ...cell('q', 'n, row 4', '40', 3),
+    ...cell('q', 'v, row 4', '9', 3),
     ...cell('q', 'n, row 1', '10'),
-    ...cell('odd', 'value, row 2 of points', '4.496'),
-    { block: 'q', where: 'n, 3 of rows 1 to 4', value: null },
+    ...cell('odd', 'value, row 2 of points', '4.496', null),
+    { block: 'q', where: 'n, 3 of rows 1 to 4', row: null, value: null },
   ])
 })
 

@@ -21,6 +21,8 @@ export interface Source {
   block: string | null
   /** The place in words: "late_share, row 4". */
   where: string
+  /** The row of a table, from 0. */
+  row: number | null
   /** Unrounded; null for several cells and for rows that were not kept. */
   value: string | null
 }
@@ -98,6 +100,7 @@ function sourceOf(insight: Marked, origin: Origin): Source {
   return {
     block: origin.block ?? null,
     where: whereText(origin),
+    row: origin.field === undefined ? (origin.row ?? null) : null,
     value: value === undefined || value === null ? null : textOf(value),
   }
 }

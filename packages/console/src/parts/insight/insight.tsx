@@ -5,7 +5,7 @@ import { type Insight, useInsight } from '../../insights.ts'
 import { Loaded } from '../page.tsx'
 import { InsightText } from './insight-text.tsx'
 import { LineageSection } from './lineage.tsx'
-import { type Asked, askedBy, askedIn, NOTHING, Trace } from './tracing.tsx'
+import { type Asked, askedBy, askedIn, NOTHING, rowsBehind, Trace } from './tracing.tsx'
 
 interface Heading {
   id: string
@@ -55,7 +55,7 @@ export function InsightArticle({ insight, head }: { insight: Insight; head: Reac
       <article className="insight" ref={article} onClick={trace}>
         {head}
         <InsightText insight={insight} />
-        <LineageSection insight={insight}>
+        <LineageSection insight={insight} asked={rowsBehind(insight, asked)}>
           <Trace
             insight={insight}
             asked={asked}

@@ -74,7 +74,13 @@ function Sources({ sources }: { sources: SourceLineage[] }) {
   )
 }
 
-function BlockDetails({ insight, block }: { insight: Insight; block: BlockLineage }) {
+interface BlockProps {
+  insight: Insight
+  block: BlockLineage
+  asked: number | undefined
+}
+
+function BlockDetails({ insight, block, asked }: BlockProps) {
   const [opened, setOpened] = useState(false)
   const table = insight.tables[block.name]
   const outcome = insight.analyses[block.name]
@@ -94,7 +100,7 @@ function BlockDetails({ insight, block }: { insight: Insight; block: BlockLineag
       {opened && (
         <>
           {block.sql !== null && <Code text={block.sql.trim()} language="sql" />}
-          {table && <Rows table={table} label={`Rows of ${block.name}`} />}
+          {table && <Rows table={table} label={`Rows of ${block.name}`} asked={asked} />}
           {outcome && <Code text={JSON.stringify(outcome, null, 2)} />}
         </>
       )}
@@ -102,8 +108,15 @@ function BlockDetails({ insight, block }: { insight: Insight; block: BlockLineag
   )
 }
 
-/** `children` are shown below the heading. */
-export function LineageSection({ insight, children }: { insight: Insight; children?: ReactNode }) {
+interface LineageProps {
+  insight: Insight
+  /** Rows to mark, by block. */
+  asked?: ReadonlyMap<string, number>
+  /** Shown below the heading. */
+  children?: ReactNode
+}
+
+export function LineageSection({ insight, asked, children }: LineageProps) {
   const { lineage, facts, insight_id } = insight
   const variables = Object.entries(lineage.variables)
   return (
@@ -144,7 +157,7 @@ export function LineageSection({ insight, children }: { insight: Insight; childr
       <h3>Blocks</h3>
       <p className="small">In the order of the template. Open one for its SQL and its rows.</p>
       {lineage.blocks.map((block) => (
-        <BlockDetails key={block.name} insight={insight} block={block} />
+        <BlockDetails key={block.name} insight={insight} block={block} asked={asked?.get(block.name)} />
       ))}
     </section>
   )

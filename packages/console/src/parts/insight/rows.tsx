@@ -9,6 +9,9 @@ import { compareCells, type Order, SortButton, turned } from './sorting.tsx'
 
 const NUMERIC: readonly Column['type'][] = ['integer', 'number', 'decimal']
 
+/** A marked row that stands further down is not brought into view. */
+const MOST_FOR_MARK = 1000
+
 function shownCell(cell: Cell): string {
   if (cell === null) return ''
   return typeof cell === 'object' ? JSON.stringify(cell) : String(cell)
@@ -25,11 +28,21 @@ export function SaveRows({ heads, rows }: { heads: string[]; rows: string[][] })
   )
 }
 
-export function Rows({ table, label }: { table: Table; label: string }) {
+interface RowsProps {
+  table: Table
+  label: string
+  /** The index of a row to mark. */
+  asked?: number | undefined
+}
+
+export function Rows({ table, label, asked }: RowsProps) {
   const [order, setOrder] = useState<Order | null>(null)
-  const [most, setMost] = useState(PORTION)
+  const [chosen, setMost] = useState(PORTION)
   const { columns, rows, total } = table
   const sorted = order ? rows.toSorted((a, b) => compareCells(a[order.column], b[order.column], order)) : rows
+  const marked = asked === undefined ? undefined : rows[asked]
+  const place = marked === undefined ? -1 : sorted.indexOf(marked)
+  const most = place < MOST_FOR_MARK ? Math.max(chosen, place + 1) : chosen
   const alignOf = (column: number) => (NUMERIC.includes(columns[column]!.type) ? 'right' : undefined)
   return (
     <figure className="table">
@@ -52,7 +65,7 @@ export function Rows({ table, label }: { table: Table; label: string }) {
           <tbody>
             {sorted.slice(0, most).map((row, index) => (
               // Rows of a result have no id, so the index is part of the key.
-              <tr key={`${index}-${shownCell(row[0] ?? null)}`}>
+              <tr key={`${index}-${shownCell(row[0] ?? null)}`} aria-current={row === marked || undefined}>
                 {row.map((cell, column) => (
                   <td key={columns[column]!.name} className={alignOf(column)}>
                     {shownCell(cell)}

@@ -29,6 +29,12 @@ export function askedIn(article: HTMLElement | null, number: string): Asked {
   return { number, spots: all.filter((one) => shownIn(one) === number.trim()).map(spotOf) }
 }
 
+/** The row of each block from which the only place asked for comes. */
+export function rowsBehind(insight: Insight, { spots }: Asked): ReadonlyMap<string, number> {
+  const sources = spots.length === 1 ? traceSpot(insight, spots[0]!).flatMap((one) => one.sources) : []
+  return new Map(sources.flatMap(({ block, row }) => (block === null || row === null ? [] : [[block, row]])))
+}
+
 function SourceItem({ insight, source }: { insight: Insight; source: Source }) {
   const { block, where, value } = source
   return (
@@ -91,7 +97,7 @@ function Answers({ insight, asked }: { insight: Insight; asked: Asked }) {
   const answers = [...new Map(all.map((traced) => [JSON.stringify(traced), traced]))]
   return (
     <>
-      {answers.length > 1 && <p>It comes from {answers.length} places:</p>}
+      {answers.length > 1 && <p>The text shows it more than once:</p>}
       {answers.slice(0, MOST_ANSWERS).map(([key, traced]) => (
         <Answer key={key} insight={insight} traced={traced} />
       ))}
