@@ -95,9 +95,9 @@ suite('assay move', { skip: missing ?? false }, () => {
       templates: await client.templates.list(),
       users: await all((cursor) => client.users.list(page(cursor))),
       // Each home's command line has a token of its own.
-      tokens: (await all((cursor) => client.tokens.list(page(cursor)))).filter(
-        ({ name }) => !name.startsWith('command line'),
-      ),
+      tokens: (await all((cursor) => client.tokens.list(page(cursor))))
+        .filter(({ name }) => !name.startsWith('command line'))
+        .map(({ last_used_at: _, ...token }) => token),
       workspaces: await all((cursor) => client.workspaces.list(page(cursor))),
       schedules: await all((cursor) => client.schedules.list(page(cursor))),
       links: await Promise.all(insights.map((id) => client.links.list(id))),

@@ -112,7 +112,7 @@ test('tells the fault of a file that is larger than what a connection holds, whi
   here.assertSilent([refusal(422)])
 })
 
-test('shows how far an upload is, goes on while another page is looked at, and is canceled without a trace', async () => {
+test('shows how far an upload is, goes on while another page is looked at, and is canceled without a trace', async (t) => {
   const { port } = new URL(here.service.url)
   // What lies between passes on a first part of what the browser sends, and then waits.
   const held: Socket[] = []
@@ -131,6 +131,11 @@ test('shows how far an upload is, goes on while another page is looked at, and i
   await once(proxy.listen(0, '127.0.0.1'), 'listening')
   const address = `http://127.0.0.1:${(proxy.address() as { port: number }).port}`
   const { page, context } = await openPage(here.browser, address)
+  t.after(async () => {
+    await context.close()
+    for (const socket of held) socket.destroy()
+    proxy.close()
+  })
   await signIn(page, TOKEN)
   await page.goto('/files')
   await settle(page)
@@ -140,14 +145,11 @@ test('shows how far an upload is, goes on while another page is looked at, and i
   const going = page.getByRole('progressbar', { name: 'Upload of slow.csv' })
   await page.getByText(/^([1-9]|[1-9]\d) % of 44 MB$/).waitFor()
   await link(page, 'Assay').click()
-  await page.waitForURL(/templates/)
+  await page.waitForURL(/insights/)
   await page.goBack()
   await going.waitFor()
   await button(page, 'Cancel slow.csv').click()
   await page.getByText('canceled: nothing is stored').waitFor()
-  await context.close()
-  for (const socket of held) socket.destroy()
-  proxy.close()
   const { items } = await apiOf(here.service.url).files.list({ prefix: 'slow' })
   assert.deepEqual(items, [])
 })

@@ -180,14 +180,15 @@ export const accountTests: ConformanceTests = {
         (one) => one.last_used_at ?? 'never',
       )
     const { token_id } = token
-    await store.noteTokenUses([{ token_id, at: at(now() + SECOND) }])
+    const [early, late] = [at(now()), at(now() + SECOND)]
+    await store.noteTokenUses([{ token_id, at: late }])
     await store.noteTokenUses([
-      { token_id, at: at(now()) },
-      { token_id: uuidv7(), at: at(now()) },
+      { token_id, at: early },
+      { token_id: uuidv7(), at: early },
     ])
-    assert.deepEqual(sorted(await used()), [at(now() + SECOND), 'never'])
-    await store.noteTokenUses([{ token_id: other.token_id, at: at(now()) }])
-    assert.deepEqual(sorted(await used()), [at(now()), at(now() + SECOND)])
+    assert.deepEqual(sorted(await used()), [late, 'never'])
+    await store.noteTokenUses([{ token_id: other.token_id, at: early }])
+    assert.deepEqual(sorted(await used()), [early, late])
   },
 
   'replaces a token that is made again under its id': async ({ store }) => {

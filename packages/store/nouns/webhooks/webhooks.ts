@@ -53,7 +53,7 @@ const FORGET_EVENTS = WEBHOOK_EVENTS.delete(by('webhook_id'))
 const FORGET_FOLLOWS = WEBHOOK_FOLLOWS.delete(by('webhook_id'))
 const INSERT_FOLLOW = WEBHOOK_FOLLOWS.insert(WEBHOOK_FOLLOWS.columns, 'ON CONFLICT DO NOTHING')
 const FOLLOWERS = WEBHOOK_FOLLOWS.select(
-  'WHERE workspace_id = :workspace_id AND followed = ANY (:followed) ORDER BY webhook_id',
+  'WHERE workspace_id = :workspace_id AND followed = ANY (:followed)',
   ['webhook_id'],
 )
 const INSERT_EVENT = WEBHOOK_EVENTS.insert(WEBHOOK_EVENTS.columns, 'ON CONFLICT DO NOTHING')
@@ -128,7 +128,7 @@ function* save(tx: Writer, webhook: Webhook): Routine<void> {
 /** The ids of the enabled subscriptions that follow one of these, each once. */
 export function* findFollowers(from: Reader, input: Input<'findFollowers'>): Routine<string[]> {
   const found = yield* from.all(FOLLOWERS, input)
-  return [...new Set(found.map(({ webhook_id }) => webhook_id))]
+  return [...new Set(found.map(({ webhook_id }) => webhook_id))].toSorted()
 }
 
 export function* createWebhook(tx: Transaction, input: NewWebhook): Routine<Webhook> {
