@@ -97,7 +97,7 @@ suite('assay move', { skip: missing ?? false }, () => {
       // Each home's command line has a token of its own.
       tokens: (await all((cursor) => client.tokens.list(page(cursor))))
         .filter(({ name }) => !name.startsWith('command line'))
-        .map(({ last_used_at: _, ...token }) => token),
+        .map((token) => ({ ...token, last_used_at: null })),
       workspaces: await all((cursor) => client.workspaces.list(page(cursor))),
       schedules: await all((cursor) => client.schedules.list(page(cursor))),
       links: await Promise.all(insights.map((id) => client.links.list(id))),

@@ -16,6 +16,8 @@ import { invalid } from '../http/validate.ts'
 import { bucketsOf, countGuess, deviceCookie, deviceOf } from './guesses.ts'
 
 const SESSION_SECONDS = 12 * 3600
+/** All fields at their longest, with each character as %XX, and room. Anyone may send one. */
+const FORM_BYTES = 16 * 1024
 
 /**
  * The user of a name as it is typed: `name@workspace`, or a user of the default workspace. A name may hold an @ itself, so
@@ -48,6 +50,7 @@ export const login = operation({
   scope: null,
   idempotent: false,
   bodyType: 'application/x-www-form-urlencoded',
+  bodyBytes: FORM_BYTES,
   body: Type.Object({
     username: Type.String({ minLength: 1, maxLength: 320 }),
     password: Type.String({ minLength: 1, maxLength: 1024 }),
