@@ -83,6 +83,7 @@ const CASES = (of: Ids): Record<string, Case> => ({
   cancelJob: hidden({ body: assignment(of) }),
   deleteJob: hidden(),
   listInsights: own(),
+  earlierInsights: hidden(),
   createLink: hidden({ body: {} }),
   listLinks: hidden(),
   deleteLink: hidden(),

@@ -583,6 +583,18 @@ export type Draft = {
   }[]
 }
 
+export type EarlierInsights = {
+  items: ({
+    /** How far back it lies: the period before, the same period computed before, a day, a week, a month, a year */
+    steps: ('before' | 'again' | 'day' | 'week' | 'month' | 'year')[]
+    insight_id: string
+    title: string
+    /** The period that it reports on, in words */
+    period: string | null
+    created_at: string
+  })[]
+}
+
 export type Erased = {
   jobs: number
   events: number
@@ -1965,6 +1977,13 @@ export interface Operations {
     body: undefined
     result: InsightCardPage
   }
+  /** Find the earlier runs to compare an insight with */
+  earlierInsights: {
+    path: [insight_id: string]
+    query: {}
+    body: undefined
+    result: EarlierInsights
+  }
   /** Make a link to the page of an insight */
   createLink: {
     path: [insight_id: string]
@@ -2587,6 +2606,7 @@ export const OPERATIONS = {
   cancelJob: { method: 'POST', path: '/jobs/cancel', body: 'application/json', keyed: true },
   deleteJob: { method: 'DELETE', path: '/jobs/{assignment_id}' },
   listInsights: { method: 'GET', path: '/insights' },
+  earlierInsights: { method: 'GET', path: '/insights/{insight_id}/earlier' },
   createLink: { method: 'POST', path: '/insights/{insight_id}/links', body: 'application/json', keyed: true },
   listLinks: { method: 'GET', path: '/insights/{insight_id}/links' },
   deleteLink: { method: 'DELETE', path: '/insights/{insight_id}/links/{link_id}' },

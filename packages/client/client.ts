@@ -174,7 +174,11 @@ export function createClient(options: ClientOptions) {
     },
     jobs: jobCalls(send, call),
     /** Cards of insights, newest first; `jobs.result` and its neighbours read one whole. */
-    insights: { list: call('listInsights') },
+    insights: {
+      list: call('listInsights'),
+      /** What the insight may be compared with. */
+      earlier: call('earlierInsights'),
+    },
     links: { create: call('createLink'), list: call('listLinks'), delete: call('deleteLink') },
     schedules: {
       create: call('createSchedule'),

@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { NewAuditRecord } from '@assay/model/audit'
 import * as counts from './nouns/jobs/counts.ts'
+import { earlierInsights } from './nouns/jobs/earlier-insights.ts'
 import * as cards from './nouns/jobs/insight-cards.ts'
 import * as insights from './nouns/jobs/insights.ts'
 import type { Settle } from './nouns/jobs/job-move.ts'
@@ -52,6 +53,7 @@ const READS = {
   countBatch: counts.countBatch,
   listInsights: cards.listInsights,
   insightTitles: cards.insightTitles,
+  earlierInsights,
   getInsight: insights.getInsight,
   getInsightHead: insights.getInsightHead,
   getInsightData: insights.getInsightData,

@@ -318,6 +318,10 @@ class Client:
         """Cards of all, newest first, page by page. filters: q, template_id, series, tag, grade, created_after, created_before."""
         return self._pages("/insights", filters)
 
+    def earlier(self, insight_id):
+        """The earlier runs to compare it with, each with its `steps` back: before, again, day, week, month, year."""
+        return self._json("GET", f"/insights/{_segment(insight_id)}/earlier")["items"]
+
     def markdown(self, insight_id, charts=None):
         """charts: mermaid, image, text or none."""
         query = {"insight_id": insight_id, "charts": charts}

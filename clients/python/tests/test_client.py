@@ -38,6 +38,8 @@ class Jobs(unittest.TestCase):
         self.assertIn(job["assignment_id"], [one["assignment_id"] for one in self.assay.jobs(template_id="nile-flow")])
         card = next(iter(self.assay.insights(q="nile", template_id="nile-flow")))
         self.assertEqual((card["insight_id"], card["title"]), (job["insight_id"], result["title"]))
+        later = self.assay.run("nile-flow")["insight_id"]
+        self.assertEqual([one["insight_id"] for one in self.assay.earlier(later) if "before" in one["steps"]], [job["insight_id"]])
 
     def test_the_same_key_makes_no_second_job(self):
         key = f"python-{time.time_ns()}"

@@ -73,6 +73,7 @@ export const ROUTES: readonly Route[] = [
   on('DELETE /v1alpha/jobs/{assignment_id}', jobs.deleteJob),
 
   on('GET /v1alpha/insights', insights.listInsights),
+  on('GET /v1alpha/insights/{insight_id}/earlier', insights.earlierInsights),
   on('POST /v1alpha/insights/{insight_id}/links', links.createLink),
   on('GET /v1alpha/insights/{insight_id}/links', links.listLinks),
   on('DELETE /v1alpha/insights/{insight_id}/links/{link_id}', links.deleteLink),

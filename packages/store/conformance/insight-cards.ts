@@ -7,8 +7,10 @@ import type { NewJob, Store } from '../store.ts'
 import {
   at,
   type ConformanceTests,
+  DAY,
   execute,
   findings,
+  HOUR,
   otherWorkspace,
   queueNew,
   register,
@@ -122,6 +124,59 @@ export const insightCardTests: ConformanceTests = {
       items.find((one) => one.insight_id === insight_id)?.history.map(({ value }) => value)
     assert.deepEqual(values(again), [1, 2, 3])
     assert.deepEqual(values(late), [1, 4])
+  },
+
+  'finds the runs to compare with by their periods: the nearest of each step, each once, of the same series':
+    async ({ store }) => {
+      await register(store)
+      const run = (start: string, series = 'of ORD') =>
+        made(store, card({ series, period: { start, label: start } }))
+      const year = await run('2000-06-19')
+      await run('2000-06-29')
+      const month = await run('2001-05-21')
+      await run('2001-06-11')
+      const week = await run('2001-06-11')
+      await run('2001-06-17', 'of another airport')
+      const again = await run('2001-06-18')
+      const own = await run('2001-06-18')
+      await run('2001-06-18')
+      await run('2001-06-19')
+      const earlier = async (insight_id: string, workspace_id = WORKSPACE) =>
+        (await store.earlierInsights({ workspace_id, insight_id }))?.map((one) => [one.insight_id, one.steps])
+      assert.deepEqual(await earlier(own), [
+        [week, ['before', 'week']],
+        [again, ['again']],
+        [month, ['month']],
+        [year, ['year']],
+      ])
+      assert.deepEqual(await earlier(year), [])
+      const [first] = (await store.earlierInsights({ workspace_id: WORKSPACE, insight_id: own }))!
+      const { items } = await store.listInsights({ workspace_id: WORKSPACE, limit: 20 })
+      const { title, period, created_at } = items.find(({ insight_id }) => insight_id === week)!
+      assert.deepEqual(first, { insight_id: week, title, period, created_at, steps: ['before', 'week'] })
+      assert.equal(await earlier(own, await otherWorkspace(store)), undefined)
+      assert.equal(await earlier(uuidv7()), undefined)
+    },
+
+  'finds the runs to compare with by their times where reports have no period': async ({ store, elapse }) => {
+    await register(store)
+    const run = () => made(store, card({ period: null }))
+    const week = await run()
+    await elapse(6 * DAY)
+    const day = await run()
+    await elapse(DAY - 6 * HOUR)
+    const before = await run()
+    await elapse(6 * HOUR)
+    const own = await run()
+    const found = await store.earlierInsights({ workspace_id: WORKSPACE, insight_id: own })
+    assert.deepEqual(
+      found?.map(({ insight_id, steps }) => [insight_id, steps]),
+      [
+        [before, ['before']],
+        [day, ['day']],
+        [week, ['week']],
+      ],
+    )
   },
 
   'tells the titles of insights, and lists jobs by how they ended': async ({ store }) => {

@@ -150,6 +150,8 @@ CREATE TABLE insight_cards (
   FOREIGN KEY (insight_id) REFERENCES insights(insight_id) ON DELETE CASCADE
 );
 
+CREATE INDEX insight_cards_by_period ON insight_cards USING btree (workspace_id, series, period_start, created_at, insight_id) WHERE (period_start IS NOT NULL);
+
 CREATE INDEX insight_cards_by_series ON insight_cards USING btree (workspace_id, series, created_at, insight_id);
 
 CREATE INDEX insight_cards_by_template ON insight_cards USING btree (workspace_id, template_id, created_at, insight_id);

@@ -142,6 +142,9 @@ CREATE TABLE insight_cards (
   created_at TEXT NOT NULL
 ) STRICT;
 
+CREATE INDEX insight_cards_by_period ON insight_cards (workspace_id, series, period_start, created_at, insight_id)
+  WHERE period_start IS NOT NULL;
+
 CREATE INDEX insight_cards_by_series ON insight_cards (workspace_id, series, created_at, insight_id);
 
 CREATE INDEX insight_cards_by_template ON insight_cards (workspace_id, template_id, created_at, insight_id);

@@ -1,9 +1,11 @@
-/** The list of insights: their cards, which are written with each insight. result.ts reads one whole. */
+/** The list of insights, and the runs before one, by the cards that are written with each. result.ts reads one whole. */
 
+import { EarlierInsight } from '@assay/model/earlier-insight'
+import { notFound } from '@assay/model/errors'
 import { GRADES } from '@assay/model/insight'
 import { InsightCard, SEARCH_WORDS_MOST } from '@assay/model/insight-card'
 import { Type } from '@assay/model/schema'
-import { LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
+import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
 
 export const listInsights = operation({
@@ -38,5 +40,28 @@ export const listInsights = operation({
   async handle({ services, principal, query }) {
     const { workspace_id } = principal
     return services.store.listInsights({ limit: LIMIT_DEFAULT, ...query, workspace_id })
+  },
+})
+
+export const earlierInsights = operation({
+  name: 'earlierInsights',
+  tag: 'Insights',
+  summary: 'Find the earlier runs to compare an insight with',
+  description:
+    'Runs of the same template with the same variables but the period: of the period before, of the same period, and a day, a week, a month and a year before (the nearest). What does not exist is left out.',
+  scope: 'viewer',
+  params: Type.Object({ insight_id: Id }),
+  replies: {
+    200: {
+      description: 'The runs, each once',
+      schema: Type.Object({ items: Type.Array(EarlierInsight) }, { title: 'EarlierInsights' }),
+    },
+  },
+  errors: ['not_found'],
+  async handle({ services, principal, params: { insight_id } }) {
+    const { workspace_id } = principal
+    const items = await services.store.earlierInsights({ workspace_id, insight_id })
+    if (items === null) throw notFound('insight', insight_id)
+    return { items }
   },
 })

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Pool } from '@assay/engine/run/pool'
 import { FakeClock, systemClock } from '@assay/model/clock'
+import { EarlierInsight } from '@assay/model/earlier-insight'
+import { uuidv7 } from '@assay/model/ids'
 import type { Chart } from '@assay/model/insight'
 import { chartPlaceholder, InsightView } from '@assay/model/insight'
 import { InsightCard } from '@assay/model/insight-card'
@@ -247,4 +249,24 @@ test('lists insights by their cards, and says which filter is wrong', async (t) 
     const answer = await list(query!)
     assert.deepEqual([answer.status, answer.json().errors[0].path], [422, path], query)
   }
+})
+
+test('offers the earlier runs of an insight to compare with, and knows no other insight', async (t) => {
+  const api = await openTestServer(t)
+  const run = async (start: string): Promise<string> => {
+    const body = { payload: { type: 'template', template_id: 'hello' } }
+    const assignment_id = (await api.ask('POST', '/v1alpha/jobs', { body })).json()
+    await api.ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
+    const period = { start, label: `the week of ${start}` }
+    const card = { headline: null, grade: null, figure: null, period, tags: [], series: 's', search: '' }
+    return api.complete(assignment_id, { card })
+  }
+  const first = await run('2001-06-11')
+  const own = await run('2001-06-18')
+  const answer = await api.ask('GET', `/v1alpha/insights/${own}/earlier`)
+  const [one, ...others] = answer.json().items
+  assert.deepEqual([answer.status, one.insight_id, one.steps, others], [200, first, ['before', 'week'], []])
+  assert.equal(one.period, 'the week of 2001-06-11')
+  assert.deepEqual(validator(EarlierInsight)(one, '').faults, [])
+  assert.equal((await api.ask('GET', `/v1alpha/insights/${uuidv7()}/earlier`)).status, 404)
 })

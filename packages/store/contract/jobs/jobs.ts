@@ -1,4 +1,5 @@
 /** What the store promises of jobs and their insights. */
+import type { EarlierInsight } from '@assay/model/earlier-insight'
 import type { Findings, Grade, Insight, InsightData, InsightHead } from '@assay/model/insight'
 import type { InsightCard } from '@assay/model/insight-card'
 import type { Ending, Job, JobError, JobStatus } from '@assay/model/job'
@@ -104,6 +105,12 @@ export interface JobStore {
     workspace_id: string
     insight_ids: string[]
   }): Promise<{ insight_id: string; title: string }[]>
+  /**
+   * What the insight may be compared with: of its series, the run of the period before, the same period before, and those nearest to a
+   * day, a week, a month and a year before, by the first day of the period or, without periods, by the time of the run. Each once.
+   * Null where there is no such insight.
+   */
+  earlierInsights(input: { workspace_id: string; insight_id: string }): Promise<EarlierInsight[] | null>
   getInsight(input: { workspace_id: string; insight_id: string }): Promise<Insight | null>
   /** The insight without its data: what its page and its Markdown need. */
   getInsightHead(input: { workspace_id: string; insight_id: string }): Promise<InsightHead | null>

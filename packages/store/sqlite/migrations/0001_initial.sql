@@ -265,6 +265,8 @@ CREATE TABLE insight_cards (
 CREATE INDEX insight_cards_by_time ON insight_cards (workspace_id, created_at, insight_id);
 CREATE INDEX insight_cards_by_template ON insight_cards (workspace_id, template_id, created_at, insight_id);
 CREATE INDEX insight_cards_by_series ON insight_cards (workspace_id, series, created_at, insight_id);
+CREATE INDEX insight_cards_by_period ON insight_cards (workspace_id, series, period_start, created_at, insight_id)
+  WHERE period_start IS NOT NULL;
 
 -- Links to the page of an insight.
 CREATE TABLE links (
