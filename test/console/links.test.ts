@@ -1,6 +1,7 @@
 /** A link as its maker sees it at the insight, and as its reader opens it: in a browser without a token. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Locator } from 'playwright-core'
 import { openPage } from './browser.ts'
 import { stand } from './stand.ts'
 import { apiOf, assertAccessible, button, runJob } from './steps.ts'
@@ -76,6 +77,41 @@ test('a viewer sees the links of an insight, and no button that would be refused
   await button(page, 'Share').click()
   await page.getByText('for the press').waitFor()
   assert.deepEqual(await page.getByRole('dialog').getByRole('button').allInnerTexts(), ['Close'])
+  assert.deepEqual(complaints, [])
+  await context.close()
+})
+
+test('a reader compares an insight with last week in two clicks, and is offered only runs that exist', async () => {
+  const { service } = stood
+  const run = (period: string, origin: string) =>
+    runJob(service.url, 'flight-delays', { period, origin }).then(({ insight_id }) => insight_id!)
+  const before = await run('2001-06-11..2001-06-17', 'ORD')
+  await run('2001-06-11..2001-06-17', 'SFO')
+  const own = await run('2001-06-18..2001-06-24', 'ORD')
+  const { page, context, complaints } = await stood.openAs('viewer')
+  let clicks = 0
+  const click = async (place: Locator): Promise<void> => {
+    clicks += 1
+    await place.click()
+  }
+  await page.goto(`/insights/${own}`)
+  await click(button(page, 'Compare'))
+  const offered = page.getByRole('menuitem')
+  await offered.first().waitFor()
+  assert.equal(await offered.count(), 1, 'one earlier run of these variables')
+  assert.match(await offered.innerText(), /^A week before\n.*11 to 17 June 2001 · made /)
+  await click(offered)
+  await page.getByRole('heading', { name: 'What changed', level: 1 }).waitFor()
+  assert.equal(clicks, 2)
+  assert.equal(new URL(page.url()).search, `?beside=${before}`)
+  const late = page.locator('.differences tbody tr', { hasText: /share of late flights/i }).first()
+  assert.match((await late.locator('td').allInnerTexts()).at(-1)!, /^(?:up|down) [\d.]+ points?$/)
+  await page.getByRole('heading', { name: 'Findings', level: 2 }).waitFor()
+  assert.equal(await page.locator('article.insight').count(), 2)
+  await assertAccessible(page, 'two runs beside each other')
+  await page.goto(`/insights/${before}`)
+  await button(page, 'Compare').click()
+  await page.getByText('There is no earlier run with the same variables.').waitFor()
   assert.deepEqual(complaints, [])
   await context.close()
 })

@@ -13,7 +13,13 @@ import type { Insight } from '../../packages/console/src/insights.ts'
 import { textIn } from '../../packages/console/src/parts/insight/hast-text.ts'
 import { spotOf, withNumbers } from '../../packages/console/src/parts/insight/numbers.ts'
 import { type Spot, traceSpot } from '../../packages/console/src/trace.ts'
-import { figureText, linePoints, movedOf } from '../../packages/console/src/words/change.ts'
+import { changeInWords, figureText, linePoints, movedOf } from '../../packages/console/src/words/change.ts'
+import {
+  figureDifferences,
+  findingDifferences,
+  unequalPeriods,
+  variableDifferences,
+} from '../../packages/console/src/words/differences.ts'
 import { formatValue } from '../../packages/engine/printing/format.ts'
 
 /** The numbers of an insight as the page makes them clickable: text and place, in the order of the page. */
@@ -195,6 +201,125 @@ test('says how a figure moved: shares in points, others in per cent, and nothing
   assert.equal(words('3', 3), undefined)
   assert.equal(movedOf(measured('2', 1, 2))?.since, '2026-01-01')
   assert.equal(movedOf(measured('3', 1, 2, 3))?.since, 'week 1')
+})
+
+test('says the change of a figure in its own unit', () => {
+  assert.equal(changeInWords('27.3%', 0.273, 0.236), 'up 3.7 points')
+  assert.equal(changeInWords('16.2 minutes', 16.2, 18.1), 'down 1.9 minutes (10.5 %)')
+  assert.equal(changeInWords('$1,234', 1234.4, 1000), 'up $234 (23.4 %)')
+  assert.equal(changeInWords('−3 °C', -3, 2), 'down 5 °C')
+  assert.equal(changeInWords('1.2 million', 1_200_000, 1_000_000), 'up 20 %')
+  assert.equal(changeInWords('12 flights', 12, 0), 'up 12 flights')
+  assert.equal(changeInWords('12 flights', 12, 12), 'the same')
+  assert.equal(changeInWords('1,001', 1001, 1000), 'about the same')
+})
+
+const period = (start: string, end: string) => ({ start, end, label: start })
+const outcome = (headline: string, grade: string, more = {}) => ({ headline, grade, ...more })
+
+const THIS_WEEK = {
+  reading: {
+    tiles: [
+      { of: 'totals.late_share', label: 'Late flights', text: '27.3%', value: 0.273 },
+      { of: 'totals.flights', label: 'Flights', text: '812', value: 812 },
+    ],
+    proofs: [
+      { block: 'review', by: 'ORD' },
+      { block: 'review', by: 'SFO' },
+      { block: 'spread', by: null },
+    ],
+  },
+  facts: [
+    { name: 'late_share', value: 0.273, text: '27.3%' },
+    { name: 'worst_day', value: 'Friday', text: 'Friday' },
+  ],
+  analyses: {
+    review: outcome('All.', 'firm', {
+      groups: [
+        outcome('Delays at ORD rose.', 'firm', { by: 'ORD', direction: 'increasing' }),
+        outcome('Delays at SFO rose.', 'likely', { by: 'SFO', relative: 0.2 }),
+      ],
+    }),
+    spread: outcome('Most are early.', 'firm'),
+    quiet: outcome('Said by nobody.', 'unclear'),
+  },
+  lineage: {
+    template_version: 'v-2',
+    variables: { origin: 'ORD', period: period('2001-06-18', '2001-06-25') },
+  },
+} as unknown as Insight
+const LAST_WEEK = {
+  reading: {
+    tiles: [{ of: 'totals.late_share', label: 'Late flights', text: '23.6%', value: 0.236 }],
+    proofs: [{ block: 'review', by: 'ORD' }],
+  },
+  facts: [
+    { name: 'worst_day', value: 'Monday', text: 'Monday' },
+    { name: 'record', value: 3, text: '3' },
+  ],
+  analyses: {
+    review: outcome('All.', 'firm', {
+      groups: [
+        outcome('Delays at ORD fell.', 'likely', { by: 'ORD', direction: 'decreasing' }),
+        outcome('Whether delays at SFO changed cannot be told.', 'unclear', { by: 'SFO', relative: -0.1 }),
+      ],
+    }),
+    quiet: outcome('Said by nobody.', 'firm'),
+  },
+  lineage: {
+    template_version: 'v-2',
+    variables: { origin: 'ORD', period: period('2001-06-11', '2001-06-18') },
+  },
+} as unknown as Insight
+
+test('tells every figure of two runs, what is new and what is gone', () => {
+  const told = figureDifferences(THIS_WEEK, LAST_WEEK)
+  assert.deepEqual(
+    told.map(({ label, now, before, change }) => [label, now, before, change]),
+    [
+      ['Late flights', '27.3%', '23.6%', 'up 3.7 points'],
+      ['Flights', '812', null, 'new'],
+      ['worst day', 'Friday', 'Monday', 'changed'],
+      ['record', null, '3', 'gone'],
+    ],
+  )
+})
+
+test('tells which findings turned or became surer, also one that only one run prints, and none that nobody prints', () => {
+  const told = (one: Insight, other: Insight) =>
+    findingDifferences(one, other).map(({ key, change }) => [key, change])
+  assert.deepEqual(told(THIS_WEEK, LAST_WEEK), [
+    ['review, ORD', 'Turned: up now, down before.'],
+    ['review, SFO', 'Surer: probable now, cannot tell before.'],
+    ['spread', 'New.'],
+  ])
+  assert.deepEqual(told(LAST_WEEK, THIS_WEEK), [
+    ['review, ORD', 'Turned: down now, up before.'],
+    ['review, SFO', 'Less sure: cannot tell now, probable before.'],
+    ['spread', 'Gone.'],
+  ])
+  assert.deepEqual(
+    told(THIS_WEEK, THIS_WEEK).map(([, change]) => change),
+    [null, null, null],
+  )
+})
+
+test('tells variables that differ, but not the period, and warns of periods of unequal length', () => {
+  const month = period('2001-05-01', '2001-06-01')
+  const other = {
+    ...LAST_WEEK,
+    lineage: { template_version: 'v-1', variables: { origin: null, period: month } },
+  } as unknown as Insight
+  assert.deepEqual(variableDifferences(THIS_WEEK, LAST_WEEK), [])
+  assert.deepEqual(variableDifferences(THIS_WEEK, other), [
+    { name: 'origin', now: 'ORD', before: 'not given' },
+    { name: 'version of the template', now: 'v-2', before: 'v-1' },
+  ])
+  assert.equal(unequalPeriods(THIS_WEEK, LAST_WEEK), null)
+  assert.equal(
+    unequalPeriods(THIS_WEEK, other),
+    'This run covers 7 days, the other 31: their totals cannot be compared.',
+  )
 })
 
 test('prints a unit once, and lays the points of a line into its box', () => {

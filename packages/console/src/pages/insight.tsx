@@ -1,42 +1,13 @@
 /** The page of an insight, alone or beside an earlier one of the same template. */
-import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { api } from '../api.ts'
+import { Link, useParams, useSearch } from '@tanstack/react-router'
 import { type Insight, useInsight } from '../insights.ts'
-import { Differences } from '../parts/insight/differences.tsx'
+import { Compare } from '../parts/comparison/compare.tsx'
+import { Differences } from '../parts/comparison/differences.tsx'
 import { Download } from '../parts/insight/download.tsx'
 import { InsightArticle } from '../parts/insight/insight.tsx'
 import { Share } from '../parts/insight/share.tsx'
 import { Loaded, useTitle } from '../parts/page.tsx'
 import { Copy, Time } from '../parts/show.tsx'
-
-function Earlier({ insight, beside }: { insight: Insight; beside: string | undefined }) {
-  const { template_id, insight_id } = insight
-  const navigate = useNavigate({ from: '/insights/$insight_id' })
-  const runs = useQuery({
-    queryKey: ['jobs', 'completed', template_id],
-    queryFn: () => api().jobs.list({ template_id, job_status: 'completed', limit: 50 }),
-  })
-  const others = (runs.data?.items ?? []).filter((job) => job.insight_id !== insight_id)
-  if (others.length === 0) return null
-  return (
-    <label className="beside-choice">
-      Beside{' '}
-      <select
-        className="input"
-        value={beside ?? ''}
-        onChange={({ target }) => void navigate({ search: { beside: target.value || undefined } })}
-      >
-        <option value="">no other run</option>
-        {others.map((job) => (
-          <option key={job.insight_id} value={job.insight_id!}>
-            the run of {job.created_at.slice(0, 16).replace('T', ' ')} UTC
-          </option>
-        ))}
-      </select>
-    </label>
-  )
-}
 
 function Head({ insight, level }: { insight: Insight; level: 1 | 2 }) {
   const Title = `h${level}` as const
@@ -60,8 +31,8 @@ function Head({ insight, level }: { insight: Insight; level: 1 | 2 }) {
 function Tools({ insight, beside }: { insight: Insight; beside: string | undefined }) {
   return (
     <div className="tools">
-      <Earlier insight={insight} beside={beside} />
       <div className="actions">
+        <Compare insight_id={insight.insight_id} beside={beside} />
         <Copy label="Copy the address" text={`${location.origin}/insights/${insight.insight_id}`} />
         <Share insight_id={insight.insight_id} />
         <Download insight={insight} />
@@ -104,10 +75,7 @@ export function InsightPage() {
             {beside === undefined ? (
               <InsightArticle insight={insight} head={<Head insight={insight} level={1} />} />
             ) : (
-              <>
-                <h1>Two runs of {insight.template_id}</h1>
-                <Both insight={insight} beside={beside} />
-              </>
+              <Both insight={insight} beside={beside} />
             )}
           </>
         )}

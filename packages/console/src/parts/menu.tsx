@@ -25,12 +25,19 @@ export function Menu({
   )
 }
 
-export function MenuItem({ onSelect, children }: { onSelect(): void; children: ReactNode }) {
+/** `more`: a second line. */
+export function MenuItem(props: { onSelect(): void; more?: string; children: ReactNode }) {
+  const { onSelect, more, children } = props
   return (
-    <DropdownMenu.Item className="menu-item" onSelect={onSelect}>
+    <DropdownMenu.Item className={more === undefined ? 'menu-item' : 'menu-item tall'} onSelect={onSelect}>
       {children}
+      {more !== undefined && <span className="menu-more">{more}</span>}
     </DropdownMenu.Item>
   )
+}
+
+export function MenuNote({ children }: { children: ReactNode }) {
+  return <DropdownMenu.Label className="menu-note">{children}</DropdownMenu.Label>
 }
 
 export function MenuChoice<Value extends string>(props: {

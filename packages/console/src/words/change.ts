@@ -33,22 +33,50 @@ export function movedOf({ figure, history }: Measured): Moved | null {
   const own = history.at(-1)
   if (!figure || !before || !own) return null
   const since = before.period ?? before.created_at.slice(0, 10)
-  const change = own.value - before.value
-  const scale = percentOf(figure.text, own.value)
+  return { ...moveOf(figure.text, own.value, before.value), since }
+}
+
+type Move = Omit<Moved, 'since'>
+const STILL: Move = { direction: 'level', words: 'level' }
+
+function moveOf(text: string, now: number, before: number): Move {
+  const change = now - before
+  const scale = percentOf(text, now)
   const direction = change > 0 ? 'up' : 'down'
   if (scale !== null) {
     const points = Math.abs(change) * scale
-    if (points < 0.05) return { direction: 'level', words: 'level', since }
+    if (points < 0.05) return STILL
     const shown = rounded(points)
-    return { direction, words: `${direction} ${shown} ${shown === '1' ? 'point' : 'points'}`, since }
+    return { direction, words: `${direction} ${shown} ${shown === '1' ? 'point' : 'points'}` }
   }
-  if (before.value === 0)
-    return change === 0
-      ? { direction: 'level', words: 'level', since }
-      : { direction, words: `${direction} from 0`, since }
-  const share = Math.abs(change / before.value)
-  if (share < LEVEL) return { direction: 'level', words: 'level', since }
-  return { direction, words: `${direction} ${rounded(100 * share)} %`, since }
+  if (before === 0) return change === 0 ? STILL : { direction, words: `${direction} from 0` }
+  const share = Math.abs(change / before)
+  if (share < LEVEL) return STILL
+  return { direction, words: `${direction} ${rounded(100 * share)} %` }
+}
+
+/** The change as the text prints its value: 1.9 beside "16.2 minutes" is "1.9 minutes". Null where it prints another number. */
+function printedLike(text: string, value: number, change: number): string | null {
+  const shown = /[-−]?([\d,]*\.?\d+)/u.exec(text)
+  if (!shown) return null
+  const number = shown[1]!.replaceAll(',', '')
+  const decimals = number.split('.')[1]?.length ?? 0
+  if (Math.abs(Number(number) - Math.abs(value)) > 0.5001 * 10 ** -decimals) return null
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals }
+  const printed = change.toLocaleString('en', digits)
+  if (Number(printed.replaceAll(',', '')) === 0) return null
+  return text.replace(shown[0], printed)
+}
+
+/** How a figure that is printed so moved: a share in points, others in their unit and in per cent of the value before. */
+export function changeInWords(text: string, now: number, before: number): string {
+  const { direction, words } = moveOf(text, now, before)
+  if (direction === 'level') return now === before ? 'the same' : 'about the same'
+  const amount = percentOf(text, now) === null ? printedLike(text, now, Math.abs(now - before)) : null
+  if (amount === null) return words
+  // A share of a loss, or of one that became a gain, says nothing.
+  const share = before > 0 && now >= 0 ? ` (${words.slice(direction.length + 1)})` : ''
+  return `${direction} ${amount}${share}`
 }
 
 /** The figure as a reader reads it: with its unit, unless it is printed with one. */
