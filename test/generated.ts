@@ -8,6 +8,7 @@ import { frontMatterSchema } from '@assay/engine/reading/schema'
 import { ERRORS, JOB_ERRORS } from '@assay/model/errors'
 import { flagOf, SETTINGS, type SettingName } from '@assay/service/config/config'
 import { clientTypes } from '../packages/client/generate.ts'
+import { pollutedSection } from '../packages/engine/sources/text/polluted-results-fixture.ts'
 import { CODE_NAMES, CODES } from '../packages/engine/verdicts/codes.ts'
 import { openapiText } from '../packages/service/api/openapi.ts'
 import { sqliteSchema } from '../packages/store/sqlite/schema.ts'
@@ -124,6 +125,7 @@ export const GENERATED: Record<string, () => string | Promise<string>> = {
   'docs/verdicts.md': verdictsPage,
   'docs/sentences.md': sentencesPage,
   'docs/data.md': dataPage,
+  'docs/files.md': async () => withPart('docs/files.md', 'pollution', await pollutedSection()),
   'docs/accuracy.md': accuracyTable,
   'docs/forecasts.md': async () => forecastsPage(await backtestScores()) + freshPart(await freshScores()),
   'docs/sandbox.md': sandboxPage,

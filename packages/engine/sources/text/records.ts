@@ -20,15 +20,23 @@ export interface Records {
   records: TextRecord[]
   /** A quote was opened and not closed, or text follows a closing quote. */
   broken: boolean
+  /** The number of records before the first that is broken; null: none is. */
+  sound: number | null
 }
 
+export const RECORDS_MOST = 1_000
+
 /** `whole`: the text is the whole file, else its last record is left out, since it may be cut. */
-export function recordsOf(text: string, marks: Marks, whole: boolean, most = 1_000): Records {
+export function recordsOf(text: string, marks: Marks, whole: boolean, most = RECORDS_MOST): Records {
   const reader = new RecordReader(text, marks)
   const records: TextRecord[] = []
-  while (!reader.ended && records.length < most) records.push(reader.next())
+  let sound: number | null = null
+  while (!reader.ended && records.length < most) {
+    records.push(reader.next())
+    if (reader.broken) sound ??= records.length - 1
+  }
   if (reader.ended && !whole && !reader.closed) records.pop()
-  return { records, broken: reader.broken && (whole || !reader.open) }
+  return { records, broken: reader.broken && (whole || !reader.open), sound }
 }
 
 class RecordReader {

@@ -4,9 +4,9 @@
  * Burg, Nazabal and Sutton, "Wrangling messy CSV files by detecting row and type patterns", 2019, made simple).
  */
 import type { Dialect, Sureness } from '@assay/model/dialect'
-import { SourceError } from '../source.ts'
-import { isBlank, type Marks, recordsOf, type TextRecord } from './records.ts'
-import { MISSING_MARKS, readingOf } from './values.ts'
+import { brief, refuseNamesElsewhere, refuseWiderRows, unreadable } from './misplaced.ts'
+import { isBlank, type Marks, RECORDS_MOST, recordsOf, type TextRecord } from './records.ts'
+import { kindOf, MISSING_MARKS, readingOf } from './values.ts'
 
 export interface Shape {
   marks: Marks
@@ -16,11 +16,16 @@ export interface Shape {
   above: number
   /** Lines above the row of names, or above the first row. */
   skipped: number
+  /** Whether all rows were looked at. */
+  whole: boolean
   sure: { separator: Sureness; quote: Sureness; header: Sureness }
 }
 
 const USUAL = [',', ';', '\t', '|']
 const SELDOM = ['~', '^', '§', '¦', '\u001f', '\u0001']
+/** They stand within values, too, so they count only where they divide every row into the same number of values. */
+const WITHIN_VALUES = [' ', ':', '#', '=']
+const WITHIN_LEAST = 3
 /** Lines above the names that are passed over without a word of the template. */
 const TITLES_MOST = 20
 const JUDGED = 200
@@ -34,12 +39,20 @@ export interface Head {
 /** `tabs`: the name of the file says that tabs separate. Throws SourceError where the shape cannot be told. */
 export function shapeOf(head: Head, declared: Dialect, tabs: boolean, shown: string): Shape {
   const chosen = marksOf(head, declared, tabs)
-  const { records } = recordsOf(head.text, chosen.marks, head.whole)
+  const { records, sound } = recordsOf(head.text, chosen.marks, head.whole)
   if (records.every(isBlank)) throw unreadable(shown, 'it is empty, and its first row must name the columns.')
   const from = firstRow(records, declared, shown)
   const first = records[from]!
+  // Such a row would be divided in another way by the engine, which passes over it.
+  if (sound !== null && sound <= from)
+    throw unreadable(
+      shown,
+      `line ${records[sound]!.line}: a quote is not closed, or text follows a closing one: ${brief(records[sound]!.values[0]!)}. Correct it, or write the "quote" of the source.`,
+    )
   const rows = records.slice(from + 1).filter((record) => !isBlank(record))
   const header = headerOf(first, rows, declared, shown)
+  refuseNamesElsewhere({ records, from, header }, declared, shown)
+  refuseWiderRows(rows, first.values.length, declared, shown)
   const names = header.is ? namesOf(first.values) : first.values.map((_, index) => `column${index}`)
   return {
     marks: chosen.marks,
@@ -47,12 +60,9 @@ export function shapeOf(head: Head, declared: Dialect, tabs: boolean, shown: str
     header: header.is,
     above: from + (header.is ? 1 : 0),
     skipped: first.line - 1,
+    whole: head.whole && records.length < RECORDS_MOST,
     sure: { separator: chosen.separator, quote: chosen.quote, header: header.sure },
   }
-}
-
-export function unreadable(shown: string, reason: string): SourceError {
-  return new SourceError(`${JSON.stringify(shown)} cannot be read: ${reason}`)
 }
 
 interface Chosen {
@@ -65,19 +75,23 @@ function marksOf(head: Head, declared: Dialect, tabs: boolean): Chosen {
   const quote = quoteOf(head, declared)
   const asked = declared.separator
   const found = asked ?? (tabs ? '\t' : null)
-  const candidates = found === null ? [USUAL, SELDOM] : [[found]]
+  const before =
+    quote.is === '' ? [] : USUAL.map((one) => `${one} `).filter((one) => head.text.includes(one + quote.is))
+  const candidates = found === null ? [[...before, ...USUAL], SELDOM, WITHIN_VALUES] : [[found]]
+  const plain = { separator: found ?? ',', quote: quote.is, escape: quote.is }
+  let chosen: Scored = { marks: plain, score: 0, broken: true }
+  let sure: Sureness = 'likely'
   for (const separators of candidates) {
-    const scored = separators
+    const [best, second] = separators
       .map((separator) => scoreOf(head, { separator, quote: quote.is, escape: quote.is }, separators))
       .toSorted((a, b) => b.score - a.score)
-    const [best, second] = scored
-    if (best!.score === 0) continue
-    const sure =
-      asked !== undefined ? 'declared' : (second?.score ?? 0) > best!.score / 2 ? 'likely' : 'settled'
-    return { marks: best!.marks, separator: sure, quote: quote.sure }
+    if (best!.score === 0 || (chosen.score > 0 && best!.broken)) continue
+    chosen = best!
+    sure = (second?.score ?? 0) > best!.score / 2 ? 'likely' : 'settled'
+    // A separator that breaks quotes asunder is taken only where no other fits better.
+    if (!chosen.broken) break
   }
-  const marks = { separator: found ?? ',', quote: quote.is, escape: quote.is }
-  return { marks, separator: asked === undefined ? 'likely' : 'declared', quote: quote.sure }
+  return { marks: chosen.marks, separator: asked === undefined ? sure : 'declared', quote: quote.sure }
 }
 
 /** Apostrophes quote only where values between them hold a separator, or most values stand between them. */
@@ -95,11 +109,13 @@ function quoteOf({ text }: Head, declared: Dialect): { is: string; sure: Surenes
 interface Scored {
   marks: Marks
   score: number
+  /** A quote is not closed, or text follows a closing one. */
+  broken: boolean
 }
 
 function scoreOf(head: Head, given: Marks, others: readonly string[]): Scored {
   const marks = escapedBy(head, given)
-  const { records } = recordsOf(head.text, marks, head.whole, JUDGED)
+  const { records, broken } = recordsOf(head.text, marks, head.whole, JUDGED)
   const rows = records.filter((record) => !isBlank(record))
   const widths = new Map<number, number>()
   for (const { values } of rows) widths.set(values.length, (widths.get(values.length) ?? 0) + 1)
@@ -107,12 +123,18 @@ function scoreOf(head: Head, given: Marks, others: readonly string[]): Scored {
   for (const [one, n] of widths) if (n > times || (n === times && one > width)) [width, times] = [one, n]
   if (width === 1) {
     // One even column beside rows that are divided: the header may be wider than rows that are broken.
-    return { marks, score: 0 }
+    return { marks, score: 0, broken }
   }
   const even = times / rows.length
+  if (
+    WITHIN_VALUES.includes(marks.separator) &&
+    others.length > 1 &&
+    (even < 1 || width < WITHIN_LEAST || broken)
+  )
+    return { marks, score: 0, broken }
   const values = rows.filter((row) => row.values.length === width).flatMap((row) => row.values)
   const known = values.filter((value) => means(value.trim(), marks, others)).length
-  return { marks, score: even * even * (known / values.length) * (1 - 1 / width) }
+  return { marks, score: even * even * (known / values.length) * (1 - 1 / width), broken }
 }
 
 /** A backslash stands before quotes where doubled quotes leave the text broken and it does not. */
@@ -185,15 +207,6 @@ function headerOf(
   const counted = numbers.length > 1 && numbers.every((one, at) => at === 0 || one === numbers[at - 1]! + 1)
   if (alike.length > 0 && !years && !counted) return { is: false, sure: 'likely' }
   return { is: true, sure: alike.length > 0 || rows.length === 0 ? 'likely' : 'settled' }
-}
-
-type Kind = 'text' | 'number' | 'date' | 'time' | 'empty'
-
-function kindOf(value: string): Kind {
-  const text = value.trim()
-  if (text === '' || MISSING_MARKS.includes(text)) return 'empty'
-  const { kind } = readingOf(text)
-  return kind === 'boolean' ? 'text' : kind
 }
 
 /** Names without blanks around them; an empty one is `columnN`, and a repeated one gets a number. */

@@ -9,6 +9,7 @@ import { openEngine, readTable } from '../../duckdb/duckdb.ts'
 import { attachFile } from '../files/file.ts'
 import { resolveFiles } from '../files/files.ts'
 import { SourceError } from '../source.ts'
+import { pollutedResults } from './polluted-results-fixture.ts'
 
 const home = await mkdtemp(path.join(tmpdir(), 'assay-text-'))
 after(() => rm(home, { recursive: true, force: true }))
@@ -260,6 +261,42 @@ test('a bad row is told with its line and text, or left out and counted', async 
     /line 3, column "a": "x" is no INTEGER/,
   )
   assert.match(await refusal('a\n1\n', { columns: { b: 'integer' } }), /names "b", which it does not have/)
+})
+
+test('an empty value too many moves no other value, however far below it stands', async () => {
+  const rows = Array.from({ length: 3_000 }, (_, row) => `r${row},${row},\n`).join('')
+  assert.match(
+    await refusal('id,n,note\na,1,\nb,,2,\n'),
+    /line 3 has 4 values where 3 are expected, and the last is empty: "b \|  \| 2 \| "\. Correct it\./,
+  )
+  assert.match(
+    await refusal(`id,n,note\n${rows}late,,7,\n`),
+    /1 of its 3001 rows have 4 values where 3 are expected, and the last is empty; one begins with "late"/,
+  )
+  assert.equal((await read(`id,n,note\n${rows}`)).total, 3_000)
+  assert.match(await refusal(`id,n\n${rows}`), /each row has 3 values, of which the last is empty/)
+  const { types, total } = await read(`id,n\n${rows}`, { dialect: { header: true } })
+  assert.deepEqual([types, total], [['id VARCHAR', 'n BIGINT'], 3_000])
+})
+
+test('names in other rows than the first are refused, unless the template says that they are values', async () => {
+  const units = 'day,price,weight\n,euro,kg\n2024-01-01,1.5,2\n2024-01-02,2.5,3\n'
+  assert.match(
+    await refusal(units),
+    /line 2 holds texts above numbers or dates, .* Write "skip: 1" in the source/,
+  )
+  assert.deepEqual((await read(units, { dialect: { header: true } })).total, 3)
+  assert.match(await refusal('a,b\n1,2\na,b\n3,4\n'), /line 3 repeats the names of the columns/)
+  // One text among numbers is a value, and a text column keeps its texts.
+  assert.equal((await read('town,size\nUlm,many\nBonn,1\nKiel,2\n')).total, 3)
+})
+
+test('no file of the published kinds of pollution is read wrongly', async () => {
+  const results = await pollutedResults([0, 1, 6, 12])
+  for (const { kind, wrong } of results) assert.deepEqual(wrong, [], kind)
+  const right = results.filter((one) => one.right === one.files).map(({ kind }) => kind)
+  assert.equal(right.length, 29)
+  assert.ok(right.includes('separated by blanks') && right.includes('lines end with CR'))
 })
 
 test('files of several shapes are read together by the names of their columns', async () => {

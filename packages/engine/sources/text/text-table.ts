@@ -15,6 +15,7 @@ import { SourceError } from '../source.ts'
 import { columnSql, isText, MISFIT } from './column-sql.ts'
 import { decoderOf, encodingOf, type FoundEncoding, headOf, WINDOWS, writeAsUtf8 } from './encoding.ts'
 import { KEYS_MOST, keysSql } from './keys.ts'
+import { refuseWiderCounts } from './misplaced.ts'
 import { type Shape, shapeOf } from './shape.ts'
 import { type Decision, type Evidence, Tally } from './tally.ts'
 
@@ -77,6 +78,7 @@ export class TextTable {
     const table = new TextTable(engine, source, parts)
     table.#vetColumns()
     await table.#sampled()
+    await table.#vetWidths()
     return table
   }
 
@@ -103,6 +105,35 @@ export class TextTable {
       if (!(await this.recode(error))) throw error
       await this.#sample()
     }
+  }
+
+  /** Of a text that the look at its beginning did not cover: counts the rows with an empty value too many. */
+  async #vetWidths(): Promise<void> {
+    if (this.#bytes() > CHECKED_BYTES) return
+    for (const part of this.#parts.filter(({ shape }) => !shape.whole)) {
+      const width = part.shape.names.length
+      try {
+        const { rows } = await readTable(this.#engine, this.#widthsSql(part), {}, 1)
+        const [all, wider, begins] = rows[0]!
+        const counts = { all: Number(all), wider: Number(wider), begins: begins as string }
+        refuseWiderCounts(counts, width, this.#source.dialect, this.#source.file)
+      } catch (error) {
+        if (error instanceof SourceError) throw error
+        // What else is wrong with the text is told when it is loaded.
+        if (await this.recode(error)) return this.#vetWidths()
+      }
+    }
+  }
+
+  /** A value that is there but empty is no null here, so that it is told from one that is not there. */
+  #widthsSql(part: Part): string {
+    const { separator, quote, escape } = part.shape.marks
+    const width = part.shape.names.length
+    const columns = Array.from({ length: width + 1 }, (_, index) => `c${index}: 'VARCHAR'`).join(', ')
+    const marks = `delim = ${literal(separator)}, quote = ${literal(quote)}, escape = ${literal(escape)}, comment = ''`
+    return `select count(*), count(*) filter (c${width} = ''), min(c0) filter (c${width} = '')
+      from read_csv(${literal(part.file.real)}, auto_detect = false, header = false, skip = ${part.shape.above}, ${marks},
+        max_line_size = ${LINE_BYTES}, null_padding = true, parallel = false, nullstr = '\u0001\u0002', columns = {${columns}})`
   }
 
   /** Whether the error was one of the encoding, and the files are now read in another. */

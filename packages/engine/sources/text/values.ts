@@ -186,3 +186,13 @@ export const MISSING_MARKS: readonly string[] = [
   '#NAME?',
   '<NA>',
 ]
+
+export type Kind = 'text' | 'number' | 'date' | 'time' | 'empty'
+
+/** What a value is among others, with blanks around it or not. */
+export function kindOf(value: string): Kind {
+  const text = value.trim()
+  if (text === '' || MISSING_MARKS.includes(text)) return 'empty'
+  const { kind } = readingOf(text)
+  return kind === 'boolean' ? 'text' : kind
+}

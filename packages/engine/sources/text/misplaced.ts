@@ -1,0 +1,138 @@
+/**
+ * Refuses a table in text whose values or names would be read in silence where they do not belong: several rows of names, those of a
+ * second table below, a first row that is divided by another mark, and rows with one value more than there are columns, of which the
+ * engine passes over the last where it is empty, so that all before it would move.
+ */
+import type { Dialect } from '@assay/model/dialect'
+import { SourceError } from '../source.ts'
+import { isBlank, type TextRecord } from './records.ts'
+import { kindOf } from './values.ts'
+
+export function unreadable(shown: string, reason: string): SourceError {
+  return new SourceError(`${JSON.stringify(shown)} cannot be read: ${reason}`)
+}
+
+export const brief = (text: string): string =>
+  JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text)
+
+/** Throws SourceError. A declared row of names says that each row may end with a separator. */
+export function refuseWiderRows(
+  rows: readonly TextRecord[],
+  width: number,
+  declared: Dialect,
+  shown: string,
+): void {
+  const wider = rows.filter(({ values }) => values.length === width + 1 && values.at(-1) === '')
+  const [first] = wider
+  if (!first) return
+  if (wider.length < rows.length) {
+    const text = brief(first.values.join(' | '))
+    throw unreadable(
+      shown,
+      `line ${first.line} has ${width + 1} values where ${width} are expected, and the last is empty: ${text}. Correct it.`,
+    )
+  }
+  if (declared.header === undefined) throw unreadable(shown, eachRowWider(width))
+}
+
+/** The same of a text whose rows were counted. `begins`: the first value of one that is wider. */
+export function refuseWiderCounts(
+  { all, wider, begins }: { all: number; wider: number; begins: string },
+  width: number,
+  declared: Dialect,
+  shown: string,
+): void {
+  if (wider === 0) return
+  if (wider < all)
+    throw unreadable(
+      shown,
+      `${wider} of its ${all} rows have ${width + 1} values where ${width} are expected, and the last is empty; one begins with ${brief(begins)}. Correct them.`,
+    )
+  if (declared.header === undefined) throw unreadable(shown, eachRowWider(width))
+}
+
+const eachRowWider = (width: number): string =>
+  `each row has ${width + 1} values, of which the last is empty, and ${width} ${width === 1 ? 'column is' : 'columns are'} named. Write "header: true" in the source if the names belong to the first ${width}, else correct the row of names.`
+
+interface Found {
+  records: readonly TextRecord[]
+  /** The index of the record that names the columns, or of the first row. */
+  from: number
+  header: { is: boolean }
+}
+
+/** Columns of numbers, dates or times, at the least, by which a row of names is told from a row of data. */
+const TYPED_LEAST = 2
+/** The rows beside it that tell what a column holds. */
+const BESIDE = 50
+
+/** Throws SourceError. `header: true` says that the first row alone names the columns, and `false` that none does. */
+export function refuseNamesElsewhere(
+  { records, from, header }: Found,
+  declared: Dialect,
+  shown: string,
+): void {
+  if (declared.header !== undefined) return
+  const first = records[from]!
+  if (!header.is) {
+    const above = records.slice(0, from).findLast((record) => !isBlank(record))
+    if (above && declared.skip === undefined && isDivided(above, first.values.length))
+      throw unreadable(
+        shown,
+        `line ${above.line} seems to name the columns, with another separator than the lines below. Correct it, or write "header: false" in the source if it is a title.`,
+      )
+    return
+  }
+  const rows = records.slice(from + 1)
+  const filled = rows.filter((record) => !isBlank(record))
+  const missing = new Set(declared.missing)
+  const [second, ...others] = filled
+  if (second && looksLikeNames(second, others, missing))
+    throw unreadable(
+      shown,
+      `line ${second.line} holds texts above numbers or dates, like a second row of names. Write "skip: ${second.line - 1}" in the source to take the names from it, or "header: true" if it is a row of the table.`,
+    )
+  for (const [index, record] of rows.entries()) {
+    // A row of another width is told when it is loaded.
+    if (isBlank(record) || record.values.length !== first.values.length) continue
+    const repeats =
+      record.values.length > 1 &&
+      record.values.every((value, at) => value.trim() === first.values[at]?.trim())
+    const below = index > 0 && isBlank(rows[index - 1]!) && filled[0] !== record
+    const above = below ? filled.slice(0, Math.min(BESIDE, filled.indexOf(record))) : []
+    if (repeats || (below && looksLikeNames(record, above, missing)))
+      throw unreadable(
+        shown,
+        `line ${record.line} ${repeats ? 'repeats the names of the columns' : 'holds texts below numbers or dates, like the names of a second table'}. Give each table a file of its own, or write "header: true" in the source if it is a row of the table.`,
+      )
+  }
+}
+
+/** A row without any number, date or time where other rows hold nothing else. */
+function looksLikeNames(
+  { values }: TextRecord,
+  others: readonly TextRecord[],
+  missing: ReadonlySet<string>,
+): boolean {
+  const kinds = values.map((value) => (missing.has(value.trim()) ? 'empty' : kindOf(value)))
+  if (kinds.some((kind) => kind !== 'text' && kind !== 'empty')) return false
+  const typed = kinds.flatMap((kind, at) => {
+    const below = others
+      .slice(0, BESIDE)
+      .map((one) => kindOf(one.values[at] ?? ''))
+      .filter((one) => one !== 'empty')
+    const [only] = below
+    return only !== undefined && only !== 'text' && below.length > 1 && below.every((one) => one === only)
+      ? [kind]
+      : []
+  })
+  return typed.filter((kind) => kind === 'text').length >= TYPED_LEAST
+}
+
+/** Whether another mark divides a line of one text into as many values as there are columns. */
+function isDivided({ values }: TextRecord, width: number): boolean {
+  const [text = '', ...rest] = values.filter((value) => value.trim() !== '')
+  return (
+    rest.length === 0 && [' ', ',', ';', '\t', '|'].some((mark) => text.trim().split(mark).length === width)
+  )
+}

@@ -1,0 +1,114 @@
+/** For tests and the table in docs/files.md: reads each polluted file as the source of a template does, and judges what comes out. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { type Engine, openEngine, readTable } from '../../duckdb/duckdb.ts'
+import { attachFile } from '../files/file.ts'
+import { resolveFiles } from '../files/files.ts'
+import { SourceError } from '../source.ts'
+import { type Polluted, pollutedFiles, type Right } from './polluted-fixture.ts'
+
+export interface KindResult {
+  corpus: Polluted['corpus']
+  kind: string
+  files: number
+  right: number
+  /** The first reason for which a file is refused; empty: none is. */
+  reason: string
+  refused: number
+  /** What came out where it is neither right nor refused. */
+  wrong: { text: string; names: string[]; rows: unknown[][] }[]
+}
+
+/** Reads the files of all kinds; of kinds that change one line those in which one of `lines` is changed. */
+export async function pollutedResults(lines?: readonly number[]): Promise<KindResult[]> {
+  const home = await mkdtemp(path.join(tmpdir(), 'assay-polluted-'))
+  const engine = await openEngine()
+  try {
+    const results: KindResult[] = []
+    for (const polluted of pollutedFiles(lines)) results.push(await judged(engine, home, polluted))
+    return results
+  } finally {
+    engine.close()
+    await rm(home, { recursive: true, force: true })
+  }
+}
+
+async function judged(engine: Engine, home: string, { corpus, kind, files }: Polluted): Promise<KindResult> {
+  const result: KindResult = {
+    corpus,
+    kind,
+    files: files.length,
+    right: 0,
+    reason: '',
+    refused: 0,
+    wrong: [],
+  }
+  for (const { text, right } of files) {
+    const found = await read(engine, home, text)
+    if (typeof found === 'string') {
+      result.refused += 1
+      result.reason ||= found
+    } else if (right && isDeepStrictEqual(found, right)) result.right += 1
+    else result.wrong.push({ text, ...found })
+  }
+  return result
+}
+
+/** The table, or the reason for which it is refused. */
+async function read(engine: Engine, home: string, text: string): Promise<Right | string> {
+  const roots = { data: home, sample: {} }
+  await writeFile(path.join(home, 'table.csv'), text)
+  try {
+    const files = await resolveFiles('table.csv', roots)
+    const given = {
+      name: 's',
+      line: 1,
+      file: 'table.csv',
+      columns: {},
+      dialect: {},
+      roots,
+      readers: 2,
+      peek: false,
+    }
+    const { columns } = await attachFile(
+      engine,
+      { ...given, temp_folder: path.join(home, 'temp'), spill_bytes: 1e8 },
+      files,
+    )
+    const { rows } = await readTable(engine, 'select * from s', {}, 1_000)
+    return { names: columns.map(({ name }) => name), rows: rows as Right['rows'] }
+  } catch (error) {
+    if (error instanceof SourceError) return error.message
+    throw error
+  }
+}
+
+/** A reason as a cell of a table, without the name of the file. */
+function cell(reason: string): string {
+  const text = reason.replace(/^"table\.csv" cannot be read: /, '').replaceAll('`', "'")
+  return text === '' ? '' : `\`${text.replaceAll('|', '\\|').replaceAll('\n', ' ')}\``
+}
+
+/** The part of docs/files.md that tells of them. */
+export async function pollutedSection(): Promise<string> {
+  const results = await pollutedResults()
+  const sum = (of: (result: KindResult) => number): number => results.reduce((all, one) => all + of(one), 0)
+  const rows = results.map(
+    ({ corpus, kind, files, right, refused, wrong, reason }) =>
+      `| ${corpus} | ${kind} | ${files} | ${right} | ${refused} | ${wrong.length} | ${cell(reason)} |`,
+  )
+  const counted = [
+    `Of ${sum(({ files }) => files)} files **${sum(({ right }) => right)} are read rightly**`,
+    `${sum(({ refused }) => refused)} are refused with the reason`,
+    `and ${sum(({ wrong }) => wrong.length)} are read wrongly.`,
+  ]
+  return [
+    counted.join(', '),
+    '',
+    '| list | kind | files | read rightly | refused | read wrongly | the first reason |',
+    '|---|---|--:|--:|--:|--:|---|',
+    ...rows,
+  ].join('\n')
+}
