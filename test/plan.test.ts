@@ -64,6 +64,7 @@ test('a share of the table gives the units that R gives, and the days at the tra
     'visits.csv: bought is 50% over 2,000 units (user), 100 a day in 20 days.\n' +
       '77 units in each of 2 groups, 154 in all.\n2 days at 100 units a day.\n',
   )
+  assert.match(err, /let the test run for a whole week/)
 })
 
 test('a plan to exclude a loss takes the spread of the share as it is', () => {

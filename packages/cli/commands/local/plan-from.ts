@@ -26,6 +26,8 @@ export interface Seen {
   rate: boolean
   /** Days from the first to the last first row of a unit; null where no days are known. */
   days: number | null
+  /** What a careful reader of the plan must know. */
+  caveats: string[]
 }
 
 /** The difference and the rules of the plan, as options of the method `plan`. */
@@ -229,10 +231,12 @@ interface Past {
   without: number
 }
 
-function readPlan(outcome: Outcome): Pick<Seen, 'units' | 'left' | 'value' | 'sd' | 'rate' | 'days'> {
+function readPlan(outcome: Outcome): Omit<Seen, 'from' | 'measure' | 'unit'> {
   const [failed] = outcome.blockers
   if (failed) throw new ExitError(EXIT.failed, `No plan: ${failed.says}`)
   const { n, level, sd, rate, traffic, without } = outcome as unknown as Past
   if (level === null || sd === null) throw new ExitError(EXIT.failed, `No plan: ${outcome.headline}`)
-  return { units: n, left: without, value: level, sd, rate, days: traffic.days }
+  // The units without a value are counted beside the level.
+  const caveats = outcome.caveats.filter(({ code }) => code !== 'rows_left_out').map(({ says }) => says)
+  return { units: n, left: without, value: level, sd, rate, days: traffic.days, caveats }
 }

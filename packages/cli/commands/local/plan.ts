@@ -119,6 +119,8 @@ async function levelOf(call: Call, asked: Asked): Promise<Level> {
   tell(seen, daily)
   if (daily === null && given === null)
     say('Days are not known: name the column of the day with --time, or give --per-day.')
+  // With --per-day the days are not those of the table.
+  if (given === null) for (const caveat of seen.caveats) say(caveat)
   return { rate: seen.rate, value: seen.value, sd: seen.sd, perDay: given ?? daily }
 }
 
