@@ -96,6 +96,9 @@ async function fillSubscriptions(api: Api): Promise<void> {
 interface Picture {
   address: string
   height: number
+  /** 1280 unless given. */
+  width?: number
+  dark?: boolean
   /** Steps on the page before the picture is taken. */
   act?(page: Page): Promise<unknown>
 }
@@ -137,21 +140,32 @@ async function main(wanted: readonly string[]): Promise<void> {
   const api = apiOf(service.url)
   await fillSubscriptions(api)
   const { insight_id } = await runJob(service.url, 'flight-delays', { origin: 'ORD' })
+  for (const month of ['2001-02', '2001-03', '2001-04', '2001-05'])
+    await runJob(service.url, 'flight-delays', { origin: 'ORD', period: month })
+  await runJob(service.url, 'co2-trend', {})
+  await runJob(service.url, 'penguins', {})
   await api.links.create(insight_id!, { label: 'for the board', expires_in: 30 * 86_400 })
   await fillFiles(api)
   await fillConnections(api)
   await fillSchedules(api)
+  const insight = `/insights/${insight_id}`
   const pictures: Record<string, Picture> = {
+    insights: { address: '/insights', height: 900 },
+    insight: { address: insight, height: 900 },
+    'insight-dark': { address: insight, height: 900, dark: true },
+    phone: { address: insight, height: 780, width: 390 },
+    templates: { address: '/templates', height: 900 },
     schedules: { address: '/schedules', height: 460 },
     files: { address: '/files', height: 860 },
-    links: { address: `/insights/${insight_id}`, height: 760, act: share },
+    links: { address: insight, height: 760, act: share },
     subscriptions: { address: '/subscriptions', height: 340 },
     connections: { address: '/system/connections', height: 590 },
     audit: { address: '/system/audit', height: 700 },
   }
-  for (const [name, { address, height, act }] of Object.entries(pictures)) {
+  for (const [name, { address, height, width = 1280, dark, act }] of Object.entries(pictures)) {
     if (wanted.length > 0 && !wanted.includes(name)) continue
-    const { page, context } = await openPage(browser, service.url, { width: 1280, height })
+    const { page, context } = await openPage(browser, service.url, { width, height })
+    if (dark) await page.emulateMedia({ colorScheme: 'dark' })
     await signIn(page, TOKEN)
     await page.goto(address)
     await settle(page)
