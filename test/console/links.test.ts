@@ -96,7 +96,7 @@ test('a reader compares an insight with last week in two clicks, and is offered 
   }
   await page.goto(`/insights/${own}`)
   await click(button(page, 'Compare'))
-  const offered = page.getByRole('menuitem')
+  const offered = page.getByRole('menuitem', { name: / before/ })
   await offered.first().waitFor()
   assert.equal(await offered.count(), 1, 'one earlier run of these variables')
   assert.match(await offered.innerText(), /^A week before\n.*11 to 17 June 2001 · made /)

@@ -175,7 +175,8 @@ test('is not held up by a body with very many faults', async (t) => {
   assert.deepEqual([more.status, more.json().code], [413, 'payload_too_large'])
   const form = many.map(([name]) => `${name}=1`).join('&')
   const type = 'application/x-www-form-urlencoded'
-  assert.equal((await ask('POST', '/v1alpha/auth/login', { token: null, body: form, type })).status, 422)
+  const login = (body: string) => ask('POST', '/v1alpha/auth/login', { token: null, body, type })
+  assert.deepEqual([(await login(form)).status, (await login(form.slice(0, 15_000))).status], [413, 422])
   assert.ok(process.cpuUsage().user - begun < 10_000_000, 'microseconds of this process')
 })
 

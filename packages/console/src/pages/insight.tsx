@@ -32,7 +32,7 @@ function Tools({ insight, beside }: { insight: Insight; beside: string | undefin
   return (
     <div className="tools">
       <div className="actions">
-        <Compare insight_id={insight.insight_id} beside={beside} />
+        <Compare insight={insight} beside={beside} />
         <Copy label="Copy the address" text={`${location.origin}/insights/${insight.insight_id}`} />
         <Share insight_id={insight.insight_id} />
         <Download insight={insight} />

@@ -1,8 +1,12 @@
-/** The earlier runs that an insight can be compared with: those that exist, each by how far back it lies. */
+/**
+ * The runs that an insight can be compared with: earlier ones by how far back they lie, and the newest of the same report with
+ * other variables.
+ */
 import type { EarlierInsight, StepBack } from '@assay/model/earlier-insight'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { api } from '../../api.ts'
+import type { Insight } from '../../insights.ts'
 import { Menu, MenuItem, MenuNote } from '../menu.tsx'
 
 const STEP_WORDS: Record<StepBack, string> = {
@@ -14,6 +18,10 @@ const STEP_WORDS: Record<StepBack, string> = {
   year: 'A year before',
 }
 
+/** The newest runs of a report among which those with other variables are looked for, and the most that are offered. */
+const LOOKED_AT = 20
+const MOST_OTHERS = 3
+
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
 /** The step that tells most: of the run before that is a week before, the week. */
@@ -22,17 +30,28 @@ function wordsOf({ steps }: EarlierInsight): string {
 }
 
 /** The title with its period, and when it was computed. */
-function moreOf({ title, period, created_at }: EarlierInsight): string {
+function moreOf({
+  title,
+  period,
+  created_at,
+}: Pick<EarlierInsight, 'title' | 'period' | 'created_at'>): string {
   const named = period === null || title.includes(period) ? title : `${title}, ${period}`
   return `${named} · made ${day.format(new Date(created_at))}`
 }
 
-export function Compare({ insight_id, beside }: { insight_id: string; beside: string | undefined }) {
+export function Compare({ insight, beside }: { insight: Insight; beside: string | undefined }) {
+  const { insight_id, template_id } = insight
   const navigate = useNavigate({ from: '/insights/$insight_id' })
   const runs = useQuery({
     queryKey: ['earlier', insight_id],
     queryFn: () => api().insights.earlier(insight_id),
   }).data?.items
+  const newest = useQuery({
+    queryKey: ['insights', 'beside', insight_id],
+    queryFn: () => api().insights.list({ template_id, limit: LOOKED_AT }),
+  }).data?.items
+  const own = newest?.find((run) => run.insight_id === insight_id)
+  const others = newest?.filter(({ series }) => own !== undefined && series !== own.series) ?? []
   const show = (other: string | undefined): void => void navigate({ search: { beside: other } })
   return (
     <Menu label="Compare">
@@ -40,6 +59,11 @@ export function Compare({ insight_id, beside }: { insight_id: string; beside: st
       {runs?.map((run) => (
         <MenuItem key={run.insight_id} more={moreOf(run)} onSelect={() => show(run.insight_id)}>
           {wordsOf(run)}
+        </MenuItem>
+      ))}
+      {others.slice(0, MOST_OTHERS).map((run) => (
+        <MenuItem key={run.insight_id} more={moreOf(run)} onSelect={() => show(run.insight_id)}>
+          With other variables
         </MenuItem>
       ))}
       {beside !== undefined && <MenuItem onSelect={() => show(undefined)}>Show this run alone</MenuItem>}
