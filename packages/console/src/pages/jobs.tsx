@@ -127,7 +127,7 @@ export function JobsPage() {
       >
         {(jobs) => (
           <>
-            {ending === 'failed' && analyst && <RetryFailed key={jobs[0]!.assignment_id} jobs={jobs} />}
+            {ending === 'failed' && analyst && <RetryFailed jobs={jobs} />}
             <JobTable jobs={jobs} caption="The list refreshes by itself." />
           </>
         )}

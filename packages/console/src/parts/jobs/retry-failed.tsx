@@ -1,6 +1,7 @@
 /** Runs the failed jobs of a list again, each as a new job with the same variables. */
 import type { JobView } from '@assay/model/job'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { api } from '../../api.ts'
 import { Fault } from '../fault.tsx'
 
@@ -17,28 +18,28 @@ async function again({ assignment_id, template_id, template_vars, presence_name,
 
 export function RetryFailed({ jobs }: { jobs: readonly JobView[] }) {
   const cache = useQueryClient()
+  const [done, setDone] = useState<ReadonlySet<string>>(new Set())
+  const left = jobs.filter(({ assignment_id }) => !done.has(assignment_id))
   const retry = useMutation({
     mutationFn: async () => {
-      const waiting = [...jobs]
+      const waiting = [...left]
       const worker = async (): Promise<void> => {
         for (let job = waiting.shift(); job; job = waiting.shift()) await again(job)
       }
       await Promise.all(Array.from({ length: TOGETHER }, worker))
-      return jobs.length
+      setDone(new Set([...done, ...left.map(({ assignment_id }) => assignment_id)]))
+      return left.length
     },
     onSettled: () => cache.invalidateQueries({ queryKey: ['jobs'] }),
   })
-  const words = jobs.length === 1 ? 'Run it again' : `Run these ${jobs.length} again`
+  const words = left.length === 1 ? 'Run it again' : `Run these ${left.length} again`
   return (
     <div className="actions">
-      <button
-        type="button"
-        className="button"
-        disabled={retry.isPending || retry.isSuccess}
-        onClick={() => retry.mutate()}
-      >
-        {words}
-      </button>
+      {left.length > 0 && (
+        <button type="button" className="button" disabled={retry.isPending} onClick={() => retry.mutate()}>
+          {words}
+        </button>
+      )}
       {retry.data !== undefined && (
         <span role="status">
           {retry.data === 1 ? 'A new job was' : `${retry.data} new jobs were`} made and run.
