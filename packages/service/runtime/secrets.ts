@@ -6,6 +6,8 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
 
 export class SecretError extends Error {}
 
+const TAG_BYTES = 16
+
 export class SecretBox {
   readonly #keys = new Map<string, Buffer>()
   readonly #first: string
@@ -41,11 +43,15 @@ export class SecretBox {
     if (!key)
       throw new SecretError(`A secret was sealed with key ${id}, which ASSAY_SECRET_KEY does not hold.`)
     const bytes = Buffer.from(body, 'base64url')
-    const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(iv, 'base64url'))
-    decipher.setAAD(Buffer.from(context))
-    decipher.setAuthTag(bytes.subarray(-16))
     try {
-      return Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()]).toString('utf8')
+      const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(iv, 'base64url'), {
+        authTagLength: TAG_BYTES,
+      })
+      decipher.setAAD(Buffer.from(context))
+      decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
+      return Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()]).toString(
+        'utf8',
+      )
     } catch (error) {
       throw new SecretError(`A sealed text was changed or belongs elsewhere (${context}).`, { cause: error })
     }

@@ -5,6 +5,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { AppError } from '@assay/model/errors'
+import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { networkOf } from '@assay/net/proxies'
 import type { Bucket } from '@assay/store/contract/allowances'
 import type { Store } from '@assay/store/store'
@@ -14,6 +15,7 @@ import { rateHeaders } from '../http/auth.ts'
 const COOKIE = 'assay_device'
 const DEVICE_SECONDS = 365 * 86_400
 const CONTEXT = 'device'
+const OF_DEFAULT = `@${DEFAULT_WORKSPACE}`
 
 const FROM_A_NETWORK = { burst: 60, per_second: 1 }
 /** Of a name from one network, or from a known device: ten, then one in 30 seconds; after 20 one in ten minutes. */
@@ -48,7 +50,8 @@ export function deviceCookie(secrets: SecretBox, user_id: string, secure: boolea
 /** Names are hashed, because people sometimes type their password there. */
 export function bucketsOf(address: string, username: string, device: string | null): Bucket[] {
   const network = networkOf(address)
-  const name = hashToken(username)
+  // A user of the default workspace has two spellings, which count together.
+  const name = hashToken(username.endsWith(OF_DEFAULT) ? username.slice(0, -OF_DEFAULT.length) : username)
   const ofOne = (who: string): Bucket[] =>
     OF_ONE.map((rate) => ({ key: `login as ${who}, ${rate.burst}`, ...rate }))
   if (device !== null) return ofOne(`device ${device}`)
