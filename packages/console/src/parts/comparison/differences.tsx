@@ -8,34 +8,20 @@ import {
   unequalPeriods,
   variableDifferences,
 } from '../../words/differences.ts'
+import { PlainTable } from '../plain-table.tsx'
 import { Time } from '../show.tsx'
 
 function Cells({ heads, label, rows }: { heads: string[]; label: string; rows: (string | null)[][] }) {
   return (
-    <figure className="table">
-      <div className="scroll" role="group" aria-label={label} tabIndex={0}>
-        <table>
-          <thead>
-            <tr>
-              {heads.map((head) => (
-                <th scope="col" key={head}>
-                  {head}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(([key, ...cells]) => (
-              <tr key={key}>
-                {cells.map((cell, nth) => (
-                  <td key={heads[nth]}>{cell ?? '–'}</td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </figure>
+    <PlainTable label={label} heads={heads}>
+      {rows.map(([key, ...cells]) => (
+        <tr key={key}>
+          {cells.map((cell, nth) => (
+            <td key={heads[nth]}>{cell ?? '–'}</td>
+          ))}
+        </tr>
+      ))}
+    </PlainTable>
   )
 }
 

@@ -5,6 +5,7 @@ import { type ReactNode, useState } from 'react'
 import { blockAnchor, type Insight } from '../../insights.ts'
 import { textOf } from '../../values.ts'
 import { duration } from '../../words/durations.ts'
+import { PlainTable } from '../plain-table.tsx'
 import { Time } from '../show.tsx'
 import { Code } from '../text/code.tsx'
 import { Rows } from './rows.tsx'
@@ -16,30 +17,9 @@ function valueText(value: unknown): string {
   return typeof label === 'string' ? label : textOf(value) || 'not given'
 }
 
-function Plain({ label, heads, children }: { label: string; heads: string[]; children: ReactNode }) {
-  return (
-    <figure className="table">
-      <div className="scroll" role="group" aria-label={label} tabIndex={0}>
-        <table>
-          <thead>
-            <tr>
-              {heads.map((head) => (
-                <th scope="col" key={head}>
-                  {head}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>{children}</tbody>
-        </table>
-      </div>
-    </figure>
-  )
-}
-
 function Sources({ sources }: { sources: SourceLineage[] }) {
   return (
-    <Plain label="Sources" heads={['Source', 'File', 'Rows', 'Bytes', 'Fingerprint']}>
+    <PlainTable label="Sources" heads={['Source', 'File', 'Rows', 'Bytes', 'Fingerprint']}>
       {sources.flatMap(({ name, files, rows, remote }) => [
         ...(remote
           ? [
@@ -70,7 +50,7 @@ function Sources({ sources }: { sources: SourceLineage[] }) {
           </tr>
         )),
       ])}
-    </Plain>
+    </PlainTable>
   )
 }
 
@@ -129,7 +109,7 @@ export function LineageSection({ insight, asked, children }: LineageProps) {
       </p>
       {children}
       {variables.length > 0 && (
-        <Plain label="Variables" heads={['Variable', 'Value']}>
+        <PlainTable label="Variables" heads={['Variable', 'Value']}>
           {variables.map(([name, value]) => (
             <tr key={name}>
               <td>
@@ -138,10 +118,10 @@ export function LineageSection({ insight, asked, children }: LineageProps) {
               <td>{valueText(value)}</td>
             </tr>
           ))}
-        </Plain>
+        </PlainTable>
       )}
       {facts.length > 0 && (
-        <Plain label="Facts" heads={['Fact', 'As shown', 'Exact value']}>
+        <PlainTable label="Facts" heads={['Fact', 'As shown', 'Exact value']}>
           {facts.map(({ name, text, value }) => (
             <tr key={name}>
               <td>
@@ -151,7 +131,7 @@ export function LineageSection({ insight, asked, children }: LineageProps) {
               <td>{textOf(value)}</td>
             </tr>
           ))}
-        </Plain>
+        </PlainTable>
       )}
       <Sources sources={lineage.sources} />
       <h3>Blocks</h3>

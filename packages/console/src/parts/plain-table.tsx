@@ -1,0 +1,31 @@
+/** A small table of text. It scrolls by itself where it is too wide. */
+import type { ReactNode } from 'react'
+
+export function PlainTable({
+  label,
+  heads,
+  children,
+}: {
+  label: string
+  heads: string[]
+  children: ReactNode
+}) {
+  return (
+    <figure className="table">
+      <div className="scroll" role="group" aria-label={label} tabIndex={0}>
+        <table>
+          <thead>
+            <tr>
+              {heads.map((head) => (
+                <th scope="col" key={head}>
+                  {head}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>{children}</tbody>
+        </table>
+      </div>
+    </figure>
+  )
+}
