@@ -44,9 +44,17 @@ async function onPostgres(form: Form): Promise<Figure | Missing> {
   }
 }
 
+/** Fewer than a workspace may hold as drafts. */
+const JOBS_AT_ONCE = 5000
+
 /** Events are jobs that are canceled: each is one `job.canceled`. */
 async function makeEvents(service: Running, count: number): Promise<void> {
   await putTrivial(service)
+  for (let made = 0; made < count; made += JOBS_AT_ONCE)
+    await makeSome(service, Math.min(JOBS_AT_ONCE, count - made))
+}
+
+async function makeSome(service: Running, count: number): Promise<void> {
   const asks: { path: string; body: string }[] = []
   const options = {
     url: service.url,
