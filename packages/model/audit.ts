@@ -32,6 +32,7 @@ export const AUDIT_ACTIONS = {
   'connection.change': 'name',
   'connection.delete': 'name',
   'connection.test': 'name',
+  'agent.call': 'name',
   'file.put': 'path',
   'file.read': 'path',
   'file.delete': 'path',

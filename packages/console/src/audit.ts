@@ -28,6 +28,7 @@ export const ACTION_WORDS: Record<AuditAction, string> = {
   'connection.change': 'changed a connection',
   'connection.delete': 'deleted a connection',
   'connection.test': 'tried a connection',
+  'agent.call': 'called as an agent the tool',
   'file.put': 'uploaded a file',
   'file.read': 'read a file',
   'file.delete': 'deleted a file',

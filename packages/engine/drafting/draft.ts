@@ -85,10 +85,11 @@ export function connectedTable(name: string): { connection: string; table: strin
   return connection === undefined || table === undefined ? null : { connection, table }
 }
 
-/** The template that looks at the table. */
-export function lookingAt({ looked }: Draftable): TemplateSource {
+/** The template that looks at the table. `rows`: its block `rows` has so many first ones. */
+export function lookingAt({ looked }: Draftable, rows = 0): TemplateSource {
   const front = stringify({ sources: { data: looked }, lineage: 'none' }, { lineWidth: 0 })
-  const source = `---\n${front}---\n\n\`\`\`analysis columns\nmethod: profile\nof: data\n\`\`\`\n\n# Columns\n\n{{ columns.summary }}\n`
+  const first = rows > 0 ? `\n\`\`\`sql rows\nselect * from data limit ${rows}\n\`\`\`\n` : ''
+  const source = `---\n${front}---\n${first}\n\`\`\`analysis columns\nmethod: profile\nof: data\n\`\`\`\n\n# Columns\n\n{{ columns.summary }}\n`
   return { template_id: 'draft', version: templateVersion(source, {}), source, partials: {} }
 }
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { Ajv } from 'ajv'
 import { parse as parseYaml } from 'yaml'
 import { METHODS } from '../catalog.ts'
-import { analysisSchema } from './schema.ts'
+import { analysisSchema, QUESTIONS } from './schema.ts'
 
 const accepts = new Ajv({ strict: false, allErrors: true }).compile(
   JSON.parse(JSON.stringify(analysisSchema)),
@@ -37,4 +37,8 @@ test("the editors' schema refuses what a run would: an unknown method, an unknow
   ])
     assert.ok(!accepts(wrong), JSON.stringify(wrong))
   assert.equal(value, 'n')
+})
+
+test('each method tells the question that it answers', () => {
+  assert.deepEqual(Object.keys(QUESTIONS).toSorted(), Object.keys(METHODS).toSorted())
 })

@@ -3,6 +3,32 @@ import type { TSchema } from 'typebox'
 import { METHODS, OWN } from '../catalog.ts'
 import { COMMON, type FieldSchema, type Fields } from './fields.ts'
 
+/** The question that each method answers, for lists of methods. A test holds the names to the catalog. */
+export const QUESTIONS: Record<string, string> = {
+  describe: 'How are these numbers spread?',
+  profile: 'What is in this table?',
+  compare: 'Is the last day, week or month unusual beside those before?',
+  trend: 'Does it rise or fall over time?',
+  changepoints: 'When did its level change?',
+  seasonality: 'Does it repeat by the week, the month or the year?',
+  anomalies: 'Which values stand out over time? With a list as by: where, and why?',
+  drivers: 'What moved the number from one period to the next?',
+  ab_test: 'Do two groups of units differ in one measure?',
+  experiment: 'Did a randomised test work, in all its metrics?',
+  plan: 'How many units and days must a test have?',
+  cohorts: 'Do those who came once come back?',
+  funnel: 'Between which steps do they drop out?',
+  forecast: 'What comes next, and between which bounds?',
+  correlation: 'Do these columns of numbers go together?',
+  regression: 'How does one number depend on others?',
+  anova: 'Do the means of several groups differ?',
+  compare_groups: 'Do groups differ in level, spread or distribution, by the test that fits?',
+  association: 'Do two columns go together, whatever their types?',
+  normality: 'Do the values follow a normal or another distribution?',
+  outliers: 'Which values stand far apart from the others?',
+  pareto: 'How few make up how much of the sum?',
+}
+
 const OF = {
   type: 'string',
   description: 'The source, SQL block or analysis whose rows it works on',
@@ -31,7 +57,7 @@ function branch(name: string, options: TSchema, fields: Fields) {
   )
   return {
     title: name,
-    description: `Gives ${Object.keys(COMMON).join(', ')}, ${fieldList(fields)}`,
+    description: `${QUESTIONS[name]} Gives ${Object.keys(COMMON).join(', ')}, ${fieldList(fields)}`,
     type: 'object',
     additionalProperties: false,
     required: ['method', 'of', ...asked],
@@ -49,6 +75,32 @@ export const analysisSchema = {
     of: OF,
   },
   oneOf: Object.values(METHODS).map(({ name, options }) => branch(name, options, OWN[name]!.fields)),
+}
+
+/** A method, as a writer of templates needs it. */
+export interface MethodEntry {
+  name: string
+  question: string
+  /** The options that it does not run without. */
+  required: string[]
+  /** The JSON Schema of its options. */
+  options: object
+  /** What its outcome has beside the fields of every outcome. */
+  fields: string
+}
+
+/** All methods, and the fields that every outcome has. */
+export function methodList(): { common: string[]; methods: MethodEntry[] } {
+  return {
+    common: Object.keys(COMMON),
+    methods: analysisSchema.oneOf.map(({ title, required, properties: { method: _method, ...options } }) => ({
+      name: title,
+      question: QUESTIONS[title]!,
+      required,
+      options,
+      fields: fieldList(OWN[title]!.fields),
+    })),
+  }
 }
 
 /** "a, b, points (time, value of each)": the fields of an outcome; `mark` may set names as code. */

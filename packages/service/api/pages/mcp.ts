@@ -8,11 +8,18 @@ import { AppError } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
 import type { McpHttpHandler } from '@modelcontextprotocol/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { operation } from '../http/operation.ts'
+import { type Call, operation } from '../http/operation.ts'
 import { hasMany } from '../http/validate.ts'
 
 /** The library of the protocol takes 5 microseconds of the thread that answers every request for each value. */
 const PARTS_MOST = 10_000
+/** Bytes of an answer that a tool reads: a larger one would hold the thread for too long. */
+const READ_MOST = 5_000_000
+
+function payloadOf(body: unknown): string | Buffer | undefined {
+  if (typeof body === 'string') return body
+  return body instanceof Uint8Array ? Buffer.from(body) : undefined
+}
 
 /** A client whose requests go to the server that `request` came to, as if its sender had made them. */
 function clientOf(request: FastifyRequest): Client {
@@ -24,20 +31,29 @@ function clientOf(request: FastifyRequest): Client {
     retries: 0,
     fetch: async (input, init = {}) => {
       const { pathname, search, host } = new URL(input instanceof Request ? input.url : input)
+      const payload = payloadOf(init.body)
       const answer = await server.inject({
         method: (init.method ?? 'GET') as 'GET',
         url: `${pathname}${search}`,
         headers: { host, ...Object.fromEntries(new Headers(init.headers)) },
         remoteAddress: ip,
-        ...(typeof init.body === 'string' ? { payload: init.body } : {}),
+        ...(payload === undefined ? {} : { payload }),
       })
-      const body = answer.statusCode === 204 || answer.statusCode === 304 ? null : answer.body
-      return new Response(body, {
-        status: answer.statusCode,
-        headers: answer.headers as Record<string, string>,
-      })
+      const { statusCode: status, rawPayload } = answer
+      if (rawPayload.length > READ_MOST) return tooLarge()
+      const body = status === 204 || status === 304 ? null : new Uint8Array(rawPayload)
+      return new Response(body, { status, headers: answer.headers as Record<string, string> })
     },
   })
+}
+
+/** What a tool gets in place of an answer of too many bytes. */
+function tooLarge(): Response {
+  const detail = `The answer has more than ${READ_MOST / 1_000_000} MB: let the template add rows up, or show fewer of them.`
+  return Response.json(
+    { title: 'Too large', status: 413, code: 'payload_too_large', detail },
+    { status: 413 },
+  )
 }
 
 async function handlerFor(request: FastifyRequest): Promise<McpHttpHandler> {
@@ -53,9 +69,37 @@ async function answerWith(response: Response, reply: FastifyReply): Promise<Fast
   return reply.send(Readable.fromWeb(response.body))
 }
 
+/** A page of another site that a browser shows may not speak here, whatever name leads to this address (DNS rebinding). */
+async function vetOrigin({ services, request }: Call): Promise<void> {
+  const { origin } = request.headers
+  if (origin === undefined) return
+  const { localhostAllowedOrigins, validateOriginHeader } = await import('@modelcontextprotocol/server')
+  const { publicUrl } = services.config
+  const own = publicUrl === null ? [] : [new URL(publicUrl).hostname]
+  if (validateOriginHeader(origin, [...localhostAllowedOrigins(), ...own]).ok) return
+  throw new AppError(
+    'forbidden',
+    'Pages of this origin may not speak with agents here: ASSAY_PUBLIC_URL names the one that may.',
+  )
+}
+
+const NAME_MOST = 128
+const MESSAGES_MOST = 20
+
+/** Records each call of a tool, by the tool's name. What it does is recorded by its own requests, too. */
+function noteCalls(call: Call): void {
+  const { audit } = call.services
+  for (const message of [call.body].flat()) {
+    const { method, params } = (message ?? {}) as { method?: unknown; params?: { name?: unknown } }
+    if (method !== 'tools/call' || typeof params?.name !== 'string') continue
+    const record = audit.record('agent.call', { ...call, body: null, query: null })
+    audit.note({ ...record, object_id: params.name.slice(0, NAME_MOST) })
+  }
+}
+
 export const mcp = operation({
   name: 'mcp',
-  // The requests that a tool makes are recorded by their own operations.
+  // Noted by hand for each tool that is called.
   audit: null,
   summary: 'Speak with agents (Model Context Protocol)',
   tag: 'Service',
@@ -66,12 +110,15 @@ export const mcp = operation({
   streams: true,
   hidden: true,
   errors: ['payload_too_large'],
-  async handle({ body, request, reply, signal }) {
-    if (hasMany(body, PARTS_MOST))
+  async handle(call) {
+    const { body, request, reply, signal } = call
+    await vetOrigin(call)
+    if (hasMany(body, PARTS_MOST) || (Array.isArray(body) && body.length > MESSAGES_MOST))
       throw new AppError(
         'payload_too_large',
-        `A call of an agent has at most ${PARTS_MOST} values and keys: divide it.`,
+        `A call of an agent has at most ${PARTS_MOST} values and keys in at most ${MESSAGES_MOST} messages: divide it.`,
       )
+    noteCalls(call)
     const handler = await handlerFor(request)
     const asked = new Request(`http://assay${request.url}`, {
       method: 'POST',
