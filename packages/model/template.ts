@@ -103,6 +103,8 @@ export interface SourceQuery {
   textFor?: (kind: string) => string
   /** The zone in which the database cuts days; the template's unless given. */
   zone?: string
+  /** A metric's series: a query of the one column that is cut into days, in the dialect of the connection's kind. */
+  timeFor?: (kind: string) => string
 }
 
 /** A source: files of the data folder or a connection, or the rows of a query over a connection. */

@@ -75,6 +75,11 @@ function tableOf(metric: Metric, dialect: Dialect): string {
     .join('.')
 }
 
+/** The column that is cut into steps, as a query over a connection that nobody runs: it tells the type. */
+export function remoteTime(metric: Metric, dialect: Dialect): string {
+  return `select ${dialect.identifier(metric.time.column)} from ${tableOf(metric, dialect)}`
+}
+
 /** The series of a metric over a connection, in the dialect of its database. */
 export function remoteSql(metric: Metric, wanted: Wanted, dialect: Dialect): string {
   const pieces = piecesOf(metric, wanted, dialect, dialect.identifier(metric.time.column))

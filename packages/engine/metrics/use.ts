@@ -21,6 +21,7 @@ import {
   receivedTests,
   remoteSql,
   remoteTests,
+  remoteTime,
   type Wanted,
 } from './metric-sql.ts'
 import { metricNames, metricPartial } from './names.ts'
@@ -299,7 +300,9 @@ function overConnection(fence: Fence, metric: Metric, wanted: Wanted): Expanded 
     ...position,
   })
   const series = `series of ${fence.name} ${metric.metric}`
-  const sources = [sourceOf(series, (kind) => remoteSql(metric, wanted, dialectOf(kind)))]
+  const added = sourceOf(series, (kind) => remoteSql(metric, wanted, dialectOf(kind)))
+  const timeFor = (kind: string): string => remoteTime(metric, dialectOf(kind))
+  const sources: Source[] = [{ ...added, query: { ...added.query!, timeFor } }]
   if (metric.tests.length === 0)
     return { sources, sql: receivedSql(metric, series, wanted), tests: null, relation: null }
   const tests = `tests of ${metric.metric}`

@@ -108,9 +108,14 @@ export async function metricsKeepTheirZone(server: Adding, bench: TestPool): Pro
     '2026-12-31T23:00:00Z',
   ]
   await server.execute('drop table if exists sold_at')
-  await server.execute('create table sold_at (paid_at timestamptz, amount integer, country text)')
-  for (const [at, moment] of moments.entries())
-    await server.execute(`insert into sold_at values ('${moment}', ${2 ** at}, 'DE')`)
+  const mysql = server.kind === 'mysql'
+  const type = mysql ? 'timestamp null' : 'timestamptz'
+  await server.execute(`create table sold_at (paid_at ${type}, amount integer, country varchar(9))`)
+  for (const [at, moment] of moments.entries()) {
+    // MySQL reads a text in the zone of the session, which is UTC.
+    const written = mysql ? moment.replace('T', ' ').replace('Z', '') : moment
+    await server.execute(`insert into sold_at values ('${written}', ${2 ** at}, 'DE')`)
+  }
   const lines = moments.map((moment, at) => `${moment},${2 ** at},DE`)
   writeFileSync(path.join(bench.data, 'sold_at.csv'), `paid_at,amount,country\n${lines.join('\n')}\n`)
   for (const zone of ['Europe/Berlin', 'Asia/Kolkata'])

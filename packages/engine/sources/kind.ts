@@ -67,6 +67,8 @@ export interface ProbeOptions {
 
 export interface OpenOptions extends ProbeOptions {
   query: BoundQuery
+  /** Of a query that cuts moments into days of `time_zone`: a query of the column that is cut, which tells its type. */
+  cut: string | null
   /** For this job alone; not created yet. */
   temp_folder: string
   /** Only the columns are needed: the query is not run. */

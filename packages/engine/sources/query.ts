@@ -47,21 +47,19 @@ async function readQuery(
   const [fault] = queryFaults(source, template, kind.dialect.syntax)
   if (fault) throw new TemplateFault(fault)
   const written = source.query!
-  const query = bindQuery(
-    written.textFor?.(connection.kind) ?? written.text,
-    template.variables,
-    vars,
-    kind.dialect,
-  )
+  const bound = (text: string) => bindQuery(text, template.variables, vars, kind.dialect)
+  const query = bound(written.textFor?.(connection.kind) ?? written.text)
   const timeout_ms = connection.limits.timeout_seconds * 1000
   const timeout = AbortSignal.timeout(timeout_ms)
   const either = AbortSignal.any([signal, timeout])
   const time_zone = written.zone ?? template.time_zone
+  const cut = written.timeFor ? bound(written.timeFor(connection.kind)).sql : null
   try {
     const reader = await kind.open({
       connection,
       query,
       time_zone,
+      cut,
       roots,
       timeout_ms,
       signal: either,

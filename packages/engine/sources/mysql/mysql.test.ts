@@ -4,7 +4,15 @@ import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import mysql from 'mysql2'
 import { missingMysql, mysqlUrl } from '../../../../test/mariadb.ts'
 import { findingsOf, openTestPool, type TestPool } from '../../run/test-pool.ts'
-import { accessOf, kindConformance, queryTemplate, type Server, type TypeCase } from '../conformance.ts'
+import {
+  accessOf,
+  addingOf,
+  kindConformance,
+  queryTemplate,
+  type Server,
+  type TypeCase,
+} from '../conformance.ts'
+import { metricsKeepTheirZone } from '../conformance-metrics.ts'
 
 const missing = missingMysql()
 
@@ -205,6 +213,21 @@ suite('MySQL and MariaDB as sources', { skip: missing ?? false }, () => {
         `select ${differ.join(', ')}, count(a_day)::int from a`,
       )
       assert.deepEqual(findingsOf(result).tables.b!.rows[0], [...names.map(() => 0), 17_143])
+    })
+
+    test('moments of a metric are cut in its zone, whatever the zone of the server, or the zone is refused', async () => {
+      const other = mysql.createConnection(mysqlUrl().href).promise()
+      const [rows] = await other.query("select convert_tz('2026-01-01', 'UTC', 'Europe/Berlin') as there")
+      await other.query("set global time_zone = '-07:00'")
+      try {
+        const cut = metricsKeepTheirZone(addingOf(server), bench)
+        if ((rows as { there: unknown }[])[0]!.there !== null) await cut
+        else
+          await assert.rejects(cut, /does not know the time zone Europe\/Berlin, in which the metric counts/)
+      } finally {
+        await other.query('set global time_zone = system')
+        await other.end()
+      }
     })
 
     test('what has no place here is told with its column', async () => {

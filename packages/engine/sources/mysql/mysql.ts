@@ -33,7 +33,7 @@ export const mysqlKind: Kind = {
   async probe(options) {
     const session = await connect(options)
     try {
-      await begin(session, options)
+      await begin(session, { ...options, cut: null })
       return {
         server: session.mariadb ? `MariaDB ${session.version.split('-')[0]}` : `MySQL ${session.version}`,
         read_only: `The server refuses writes in this session (START TRANSACTION READ ONLY).${acceptedPrivileges(session.privileges)}`,
@@ -147,12 +147,55 @@ function run(connection: Connection, sql: string): Promise<void> {
   })
 }
 
+interface Prepared {
+  columns: unknown[]
+  execute(parameters: (string | number | null)[]): Command
+}
+
+function prepare(connection: Connection, sql: string): Promise<Prepared> {
+  return new Promise((resolve, reject) => {
+    connection.prepare(sql, (error, statement) =>
+      error ? reject(error) : resolve(statement as unknown as Prepared),
+    )
+  })
+}
+
+const UTC = /^(?:etc\/)?(?:utc|gmt)$/i
+const UNKNOWN_ZONE = 1298
+/** The type of a TIMESTAMP in the protocol. */
+const MOMENT = 7
+
+/**
+ * The server converts moments (TIMESTAMP) to the zone of the session, and leaves times without a zone (DATETIME) as they are.
+ * So days are cut right in the zone of a metric, where the server knows it. Everything else is read in UTC.
+ */
+async function setZone(connection: Connection, { time_zone, cut }: Zoned): Promise<boolean> {
+  if (cut !== null && !UTC.test(time_zone))
+    try {
+      await run(connection, `set session time_zone = ${mysql.escape(time_zone)}`)
+      return true
+    } catch (error) {
+      if ((error as ServerError).errno !== UNKNOWN_ZONE) throw error
+      const [field] = (await prepare(connection, cut)).columns as Field[]
+      if (field?.columnType === MOMENT)
+        throw new SourceError(
+          `The server does not know the time zone ${time_zone}, in which the metric counts its days: load its tables of time zones (mysql_tzinfo_to_sql), or write "zone: UTC".`,
+        )
+    }
+  await run(connection, "set session time_zone = '+00:00'")
+  return false
+}
+
+type Zoned = Pick<OpenOptions, 'time_zone' | 'cut'>
+
+/** Whether the session has another zone than UTC. */
 async function begin(
   { connection, mariadb }: MysqlConnection,
-  { timeout_ms }: Pick<OpenOptions, 'timeout_ms'>,
-): Promise<void> {
+  options: Pick<OpenOptions, 'timeout_ms'> & Zoned,
+): Promise<boolean> {
+  const { timeout_ms } = options
   const seconds = Math.ceil(timeout_ms / 1000)
-  await run(connection, "set session time_zone = '+00:00'")
+  const zoned = await setZone(connection, options)
   await run(connection, `set session net_write_timeout = ${seconds}`)
   await run(
     connection,
@@ -162,11 +205,7 @@ async function begin(
   )
   await run(connection, 'set session transaction read only')
   await run(connection, 'start transaction read only')
-}
-
-interface Prepared {
-  columns: unknown[]
-  execute(parameters: (string | number | null)[]): Command
+  return zoned
 }
 
 class MysqlReader implements Reader {
@@ -174,6 +213,8 @@ class MysqlReader implements Reader {
   readonly #options: OpenOptions
   #rows: Rows | null = null
   #running = false
+  /** Moments come in another zone than UTC. */
+  #zoned = false
 
   constructor(session: MysqlConnection, options: OpenOptions) {
     this.#session = session
@@ -185,12 +226,8 @@ class MysqlReader implements Reader {
     const made = this.#session.connection
     let prepared: Prepared
     try {
-      await begin(this.#session, this.#options)
-      prepared = await new Promise<Prepared>((resolve, reject) => {
-        made.prepare(query.sql, (error, statement) =>
-          error ? reject(error) : resolve(statement as unknown as Prepared),
-        )
-      })
+      this.#zoned = await begin(this.#session, this.#options)
+      prepared = await prepare(made, query.sql)
     } catch (error) {
       signal.throwIfAborted()
       throw refused(error, connection)
@@ -198,7 +235,7 @@ class MysqlReader implements Reader {
     if (prepared.columns.length === 0) throw new SourceError('The query gives no rows: write one SELECT.')
     // Before the parameters have values, the server only guesses some types, such as the size of integers.
     if (!peek) return this.#start(prepared)
-    return (prepared.columns as Field[]).map((field) => mapField(field, 0))
+    return (prepared.columns as Field[]).map((field) => mapField(field, 0, this.#zoned))
   }
 
   /** Runs the query; its rows wait in the socket. */
@@ -208,7 +245,7 @@ class MysqlReader implements Reader {
     const stop = (): void => void this.#kill()
     signal.addEventListener('abort', stop, { once: true })
     const command = prepared.execute(valuesOf(query.parameters, encode))
-    this.#rows = new Rows(this.#session.connection as unknown as Wire, command)
+    this.#rows = new Rows(this.#session.connection as unknown as Wire, command, this.#zoned)
     try {
       return [...(await this.#rows.columns())]
     } catch (error) {

@@ -35,12 +35,13 @@ export class Rows {
   #failure: Error | null = null
   #wake: () => void = () => undefined
 
-  constructor(wire: Wire, command: Command) {
+  /** `zoned`: moments come as times of another zone than UTC. */
+  constructor(wire: Wire, command: Command, zoned = false) {
     this.#wire = wire
     const take = (packet: Packet): void => this.#take(packet)
     command.buildParserFromFields = (fields) => {
       this.#room = roomFor(fields.length, ROWS_MOST)
-      this.#columns = fields.map((field) => mapField(field, this.#room))
+      this.#columns = fields.map((field) => mapField(field, this.#room, zoned))
       this.#wake()
       return class {
         next(packet: Packet): void {

@@ -68,9 +68,13 @@ const DECIMALS = new Set([0, 246])
 const TEXTS = new Set([15, 247, 248, 249, 250, 251, 252, 253, 254])
 const DAY_MICROS = 86_400_000_000
 
-/** The column of a field; `rows` is the capacity of a batch. */
-export function mapField(field: Field, rows: number): Column {
-  return { name: field.name, ...mapped(field, rows) }
+const MOMENT = 7
+const LOCAL_TIME = 12
+
+/** The column of a field; `rows` is the capacity of a batch. `zoned`: moments come as times of another zone than UTC. */
+export function mapField(field: Field, rows: number, zoned = false): Column {
+  const local = zoned && field.columnType === MOMENT
+  return { name: field.name, ...mapped(local ? { ...field, columnType: LOCAL_TIME } : field, rows) }
 }
 
 function mapped(field: Field, rows: number): Made {
