@@ -41,6 +41,7 @@ const manifestOf = (name: string): Manifest =>
 const STARTED: Record<string, string[]> = {
   engine: ['run/child/child.ts', 'run/child/fill-cache.ts'],
   cli: ['main.ts'],
+  service: ['recovery/thread.ts'],
 }
 const BIN: Record<string, Record<string, string>> = { cli: { assay: './main.js' } }
 /** Files read at run time: from, relative to the repository, and to, relative to the package. */

@@ -627,19 +627,18 @@ test("a partial that is a link out of its template's folder is refused and not s
   assert.doesNotMatch(refused.out + refused.err, /nobody else may read/)
 })
 
-test('a backup that was made while the service runs is a home of its own', async () => {
-  const copy = path.join(folder, 'copy')
+test('a backup that was made while the service runs becomes a home of its own', async () => {
+  const [copies, copy] = [path.join(folder, 'copies'), path.join(folder, 'copy')]
   await ok(['jobs', 'run', 'nile-flow', '--wait'])
   const listed = await ok(['jobs', 'list', '--json'])
-  const files = (await ok(['backup', copy])).trim().split('\n')
-  assert.deepEqual(
-    files.map((file) => path.basename(file)),
-    ['assay.db', 'secret.key'],
-  )
-  assert.equal(statSync(files[0]!).mode & 0o777, 0o600)
+  const file = (await ok(['backup', copies, '--with-key', '--verify', '--keep', '3'])).trim()
+  assert.match(file, /\/copies\/assay-\d{8}T\d{9}Z\.tar\.gz$/)
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+  assert.equal((await ok(['restore', copies, '--home', copy])).trim(), copy)
   assert.equal(await ok(['jobs', 'list', '--json'], { env: { ASSAY_HOME: copy } }), listed)
   assert.match(listed, /"job_status": ?"completed"/)
-  assert.equal((await run(['backup', copy])).code, 4, 'nothing is written over')
+  const again = await run(['restore', copies, '--home', copy])
+  assert.deepEqual([again.code, /is not empty/.test(again.err)], [4, true], 'nothing is written over')
 })
 
 test('a webhook is switched off and on, gets a new secret, and shows what it did', async () => {

@@ -7,6 +7,11 @@ import { after, before, suite, test } from 'node:test'
 import { promisify } from 'node:util'
 import { type Client, createClient } from '@assay/client'
 import { verify } from '@assay/model/signature'
+import { resolveConfig } from '../packages/service/config/config.ts'
+import { openLocation } from '../packages/service/recovery/locations.ts'
+import { restore } from '../packages/service/recovery/restore.ts'
+import { verifyBackup } from '../packages/service/recovery/verify.ts'
+import { makeBackup } from '../packages/service/recovery/write.ts'
 import { missingPostgres, type Postgres, startPostgres } from './postgres.ts'
 import { modes, type Receiver, startReceiver } from './receiver.ts'
 import {
@@ -178,5 +183,49 @@ suite('assay move', { skip: missing ?? false }, () => {
     const { headers, body } = receiver.arrivals.at(-1)!
     verify({ secret: signing_secret!, headers, body })
     elsewhere.remove()
+  })
+
+  test('a backup of PostgreSQL in use restores into SQLite and into another PostgreSQL, row by row', async () => {
+    const copies = temporaryFolder()
+    const location = openLocation(copies.folder, {
+      endpoint: null,
+      region: '',
+      accessKey: null,
+      secretKey: null,
+    })
+    const config = (home: string, store: string) =>
+      resolveConfig({
+        ASSAY_HOME: path.join(copies.folder, home),
+        ASSAY_STORE: store,
+        ASSAY_SECRET_KEY: key(),
+      }).config
+    const make = (from: ReturnType<typeof config>, now: Date) =>
+      makeBackup({ config: from, location, now, withKey: false, recipient: null })
+    // Its node writes leases meanwhile: it must not, for two backups to be compared.
+    service.signal('SIGTERM')
+    await service.exited
+    const { name, manifest } = await make(config('a', url), new Date(1))
+    assert.ok(manifest.tables.jobs!.rows >= 4 && manifest.tables.deliveries!.rows > 0)
+    await verifyBackup({ config: config('a', url), location, name, identities: [] })
+    const again = await postgres.createDatabase(`${DATABASE}_again`)
+    try {
+      const to = config('b', again)
+      await restore({ config: to, name, stream: await location.read(name), identities: [], key: null })
+      assert.deepEqual((await make(to, new Date(2))).manifest.tables, manifest.tables)
+      await assert.rejects(
+        async () =>
+          restore({
+            config: config('c', again),
+            name,
+            stream: await location.read(name),
+            identities: [],
+            key: null,
+          }),
+        /holds data already/,
+      )
+    } finally {
+      await postgres.dropDatabase(`${DATABASE}_again`)
+      copies.remove()
+    }
   })
 })

@@ -72,7 +72,7 @@ const TRIES = 3
 const IDLE_MS = 60_000
 const ANSWER_BYTES = 4_000_000
 
-export function endpointOf({ endpoint, region }: Pick<BucketConfig, 'endpoint' | 'region'>): URL {
+function endpointOf({ endpoint, region }: Pick<BucketConfig, 'endpoint' | 'region'>): URL {
   return new URL(endpoint ?? `https://s3.${region}.amazonaws.com`)
 }
 
@@ -132,6 +132,13 @@ export function addressOfBucket(config: BucketConfig): string {
   return config.path_style
     ? `${url.origin}${path}/${config.bucket}`
     : `${url.protocol}//${config.bucket}.${url.host}${path}`
+}
+
+/** The targets of requests: the bucket, wherever it is, and nothing else. */
+export function targetsOfBucket(config: BucketConfig): string[] {
+  const { hostname, port, protocol } = endpointOf(config)
+  const at = port || (protocol === 'https:' ? '443' : '80')
+  return config.path_style ? [`${hostname}:${at}`] : [`${hostname}:${at}`, `*.${hostname}:${at}`]
 }
 
 class SignedBucket implements Bucket {

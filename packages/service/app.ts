@@ -26,6 +26,7 @@ import { openFiles } from './files/open.ts'
 import { createLease } from './queue/lease.ts'
 import { createReaper } from './queue/reaper.ts'
 import { createWorker } from './queue/worker.ts'
+import { createBackups } from './recovery/schedule.ts'
 import { workFolder } from './runtime/home.ts'
 import { type Logger, silentLog } from './runtime/log.ts'
 import { createMetrics } from './runtime/metrics.ts'
@@ -123,6 +124,8 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
   const lease = createLease({ store, clock, log, node, leaseMs: config.lease })
   const keeping = { keep: keepOf(config), keepAuditMs: config.keepAudit, leaseMs: config.lease }
   services.push(lease, createReaper({ ...base, ...keeping }))
+  const backups = createBackups({ config, store, clock, log, metrics })
+  if (backups) services.push(backups)
   const catalog = catalogOf(config, log)
   const templates = pool && createTemplateReader(pool)
   if (catalog && templates) services.push(createScheduler({ store, catalog, templates, clock, log, metrics }))

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import type { Clock } from '@assay/model/clock'
-import { AppError } from '@assay/model/errors'
+import type { AppError } from '@assay/model/errors'
 import { type JobCaps, NO_CAPS } from './caps.ts'
 import type { Store } from './store.ts'
 
@@ -42,15 +42,4 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
 /** Of the SQLite database. */
 export function storeFile(url: string, home: string): string {
   return url === '' ? path.join(home, 'assay.db') : path.resolve(url.slice('sqlite:'.length))
-}
-
-/** Copies the database into `folder` while a service may use it; answers with the copy's path. SQLite only. */
-export async function backupStore(input: { url: string; home: string; folder: string }): Promise<string> {
-  const { url, home, folder } = input
-  if (url !== '' && !url.startsWith('sqlite:'))
-    throw new AppError('conflict', 'Copy PostgreSQL with its own tools: pg_dump --format=custom.')
-  const { backupSqlite } = await import('./sqlite/backup.ts')
-  const target = path.join(folder, 'assay.db')
-  await backupSqlite(storeFile(url, home), target)
-  return target
 }

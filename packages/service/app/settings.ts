@@ -6,7 +6,7 @@ import type { Store } from '@assay/store/store'
 import { type Config, ConfigError } from '../config/config.ts'
 import { type ConnectionRegistry, openConnections } from '../connections/connection-registry.ts'
 import { SettingsFault } from '../connections/settings-file.ts'
-import { homeKey, makeHome } from '../runtime/home.ts'
+import { homeKeys, makeHome } from '../runtime/home.ts'
 import { SecretBox, SecretError } from '../runtime/secrets.ts'
 
 function isLoopback(host: string): boolean {
@@ -84,7 +84,7 @@ export async function openSecrets(config: Config, store: Store): Promise<SecretB
       'ASSAY_SECRET_KEY: on PostgreSQL every node needs the same key, 32 bytes as hex or base64.',
     )
   }
-  const keys = config.secretKey.length > 0 ? config.secretKey : [await homeKey(config.home)]
+  const keys = config.secretKey.length > 0 ? config.secretKey : await homeKeys(config.home)
   const secrets = new SecretBox(keys)
   const kept = await store.keepOnce('secret_key_check', secrets.seal('assay', 'secret_key_check'))
   try {

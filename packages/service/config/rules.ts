@@ -9,6 +9,7 @@ interface Rule {
   remedy: string
 }
 
+const backsUpToBucket = ({ backup }: Config): boolean => backup?.startsWith('s3:') === true
 const isBucket = ({ files }: Config): boolean => files?.startsWith('s3:') === true
 
 export const RULES: readonly Rule[] = [
@@ -36,6 +37,22 @@ export const RULES: readonly Rule[] = [
     name: 'filesSecretKey',
     broken: (config) => !isBucket(config) && config.filesSecretKey !== null,
     remedy: 'set ASSAY_FILES to s3://BUCKET/PREFIX, or leave this out',
+  },
+  {
+    name: 'backupAccessKey',
+    broken: (config) => backsUpToBucket(config) && config.backupAccessKey === null,
+    remedy: 'set the id of the key to the bucket of ASSAY_BACKUP',
+  },
+  {
+    name: 'backupSecretKey',
+    broken: (config) => backsUpToBucket(config) && config.backupSecretKey === null,
+    remedy: 'set the key to the bucket of ASSAY_BACKUP',
+  },
+  {
+    name: 'backup',
+    broken: ({ backup, home }) => backup !== null && (backup === home || backup.startsWith(`${home}/`)),
+    remedy:
+      'name a folder outside ASSAY_HOME, or better on another disk: what takes the home takes its backups, too',
   },
   {
     name: 'filesQuota',

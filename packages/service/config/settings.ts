@@ -22,6 +22,7 @@ import {
   orNull,
   publicUrl,
   rate,
+  recipient,
   region,
   roles,
   secretKeys,
@@ -158,6 +159,27 @@ const ROWS = {
     '32 bytes as hex or base64 that seal secrets; a list allows rotation; empty: a file in the home',
     secretKeys,
   ),
+  backup: setting(
+    'Where backups are made while the service runs: a folder or s3://BUCKET/PREFIX; empty: none are',
+    filesLocation,
+  ),
+  backupEvery: setting(
+    'How often a backup is made, by one of the nodes; from 1m to 365d',
+    durationFrom(60_000, 365 * 86_400_000),
+    '1d',
+  ),
+  backupKeep: setting('How many backups are kept; the oldest are deleted', integer(1, 100_000), '7'),
+  backupRecipient: setting(
+    'Public key that backups are encrypted to, as age-keygen makes it (age1...); empty: they are in clear',
+    recipient,
+  ),
+  backupEndpoint: setting(
+    "Address of the service of the backups' bucket where it is not Amazon's",
+    publicUrl,
+  ),
+  backupRegion: setting("Region of the backups' bucket", region, 'us-east-1'),
+  backupAccessKey: setting("Id of the key to the backups' bucket", optional),
+  backupSecretKey: secret("The key to the backups' bucket", optional),
   jail: setting(
     'Walls around analysis processes by bubblewrap: auto where the machine has it, require to refuse the start without, or off',
     oneOf('auto', 'require', 'off'),

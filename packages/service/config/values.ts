@@ -5,6 +5,7 @@ import path from 'node:path'
 import { bytes, milliseconds } from '@assay/model/quantity'
 import { parseMailbox } from '@assay/model/subscription'
 import { parseTargets } from '@assay/net/target'
+import { parseRecipient } from '../recovery/age.ts'
 
 const plain =
   (what: string, shape: RegExp) =>
@@ -183,16 +184,19 @@ export function mailbox(value: string): { name: string; address: string } | null
 
 export function secretKeys(value: string): Buffer[] {
   if (value === '') return []
-  return value.split(',').map((part) => {
-    const key = /^[0-9a-fA-F]{64}$/.test(part.trim())
-      ? Buffer.from(part.trim(), 'hex')
-      : Buffer.from(part.trim(), 'base64')
-    if (key.length !== 32)
-      throw new Error(
-        'must be 32 bytes as 64 hex digits or as base64; several are divided by commas, the first seals',
-      )
-    return key
-  })
+  return value
+    .trim()
+    .split(/[,\n]/)
+    .map((part) => {
+      const key = /^[0-9a-fA-F]{64}$/.test(part.trim())
+        ? Buffer.from(part.trim(), 'hex')
+        : Buffer.from(part.trim(), 'base64')
+      if (key.length !== 32)
+        throw new Error(
+          'must be 32 bytes as 64 hex digits or as base64; several are divided by commas, the first seals',
+        )
+      return key
+    })
 }
 
 export function token(value: string): string | null {
@@ -239,6 +243,13 @@ export function filesLocation(value: string): string | null {
   if (!/^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[^/]+)*\/?$/.test(value))
     throw new Error('must be a folder or s3://BUCKET/PREFIX')
   return value
+}
+/** A public key that backups are encrypted to. */
+export function recipient(value: string): Buffer | null {
+  if (value === '') return null
+  const key = parseRecipient(value)
+  if (!key) throw new Error('must be the public key of a pair that age-keygen makes: age1...')
+  return key
 }
 export const rate = orNull(integer(1, 1_000_000))
 export const cap = orNull(integer(0, 1_000_000_000))

@@ -18,7 +18,7 @@ import {
   BucketError,
   type BucketObject,
   createBucket,
-  endpointOf,
+  targetsOfBucket,
 } from '@assay/net/s3'
 import { KeyedSemaphore } from '@assay/net/semaphore'
 import { parseTargets } from '@assay/net/target'
@@ -52,13 +52,6 @@ export interface BucketOptions {
   remote: RemoteRoots
 }
 
-/** The targets of requests: the bucket, wherever it is, and nothing else. */
-function targetsOf(config: BucketConfig): string[] {
-  const { hostname, port, protocol } = endpointOf(config)
-  const at = port || (protocol === 'https:' ? '443' : '80')
-  return config.path_style ? [`${hostname}:${at}`] : [`${hostname}:${at}`, `*.${hostname}:${at}`]
-}
-
 export class BucketFiles implements Files {
   readonly limits: Limits
   readonly #options: BucketOptions
@@ -72,7 +65,7 @@ export class BucketFiles implements Files {
   constructor(options: BucketOptions) {
     this.limits = options.limits
     this.#options = options
-    this.#targets = targetsOf(options.config)
+    this.#targets = targetsOfBucket(options.config)
   }
 
   get #bucket(): Bucket {

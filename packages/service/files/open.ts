@@ -1,6 +1,7 @@
 /** Opens the storage of uploads that the settings name. */
 import path from 'node:path'
 import type { RemoteRoots } from '@assay/model/file'
+import type { BucketConfig } from '@assay/net/s3'
 import type { Files } from './files.ts'
 import { FolderFiles } from './folder.ts'
 
@@ -29,21 +30,23 @@ export async function openFiles(options: FilesOptions): Promise<Files> {
     file_bytes: maxFile,
     targets: options.sourceTargets ?? [],
   }
-  const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)\/?(.*?)\/*$/.exec(files ?? '') ?? []
-  if (bucket === undefined) return new FolderFiles(files ?? path.join(home, 'files'), limits, remote)
+  const bucket = bucketOf(options)
+  if (bucket === null) return new FolderFiles(files ?? path.join(home, 'files'), limits, remote)
   const { BucketFiles } = await import('./bucket.ts')
-  return new BucketFiles({
-    config: {
-      endpoint: options.filesEndpoint ?? null,
-      region: options.filesRegion ?? 'us-east-1',
-      bucket,
-      access_key: options.filesAccessKey ?? null,
-      secret_key: options.filesSecretKey ?? null,
-      path_style: options.filesEndpoint !== null && options.filesEndpoint !== undefined,
-    },
-    prefix,
-    staging: path.join(home, 'incoming'),
-    limits,
-    remote,
-  })
+  return new BucketFiles({ ...bucket, staging: path.join(home, 'incoming'), limits, remote })
+}
+
+/** The bucket of the uploads with the prefix of their keys; null: they are in a folder. */
+export function bucketOf(options: FilesOptions): { config: BucketConfig; prefix: string } | null {
+  const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)\/?(.*?)\/*$/.exec(options.files ?? '') ?? []
+  if (bucket === undefined) return null
+  const config = {
+    endpoint: options.filesEndpoint ?? null,
+    region: options.filesRegion ?? 'us-east-1',
+    bucket,
+    access_key: options.filesAccessKey ?? null,
+    secret_key: options.filesSecretKey ?? null,
+    path_style: options.filesEndpoint !== null && options.filesEndpoint !== undefined,
+  }
+  return { config, prefix }
 }

@@ -13,7 +13,7 @@ import {
 import { hostname, tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, test } from 'node:test'
-import { homeKey, workFolder } from './home.ts'
+import { homeKeys, workFolder } from './home.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'assay-home-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -26,19 +26,20 @@ function newHome(name: string): string {
 
 test('the key is made once, for its owner only, and whole for all that start at once', async () => {
   const home = newHome('key')
-  const [first, ...others] = await Promise.all([homeKey(home), homeKey(home), homeKey(home)])
-  for (const other of others) assert.deepEqual(other, first)
-  assert.equal(first.length, 32)
+  const [made, ...others] = await Promise.all([homeKeys(home), homeKeys(home), homeKeys(home)])
+  for (const other of others) assert.deepEqual(other, made)
+  const [first] = made
+  assert.equal(first!.length, 32)
   const file = path.join(home, 'secret.key')
   assert.equal(statSync(file).mode & 0o777, 0o600)
-  assert.equal(readFileSync(file, 'utf8'), `${first.toString('hex')}\n`)
+  assert.equal(readFileSync(file, 'utf8'), `${first!.toString('hex')}\n`)
   assert.deepEqual(readdirSync(home), ['secret.key'], 'no draft is left')
 })
 
 test('a key file that holds anything else is refused, not replaced', async () => {
   const home = newHome('broken')
   writeFileSync(path.join(home, 'secret.key'), 'abc')
-  await assert.rejects(homeKey(home), /64 hex digits/)
+  await assert.rejects(homeKeys(home), /64 hex digits/)
   assert.equal(readFileSync(path.join(home, 'secret.key'), 'utf8'), 'abc')
 })
 

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { access, constants, link, mkdir, mkdtemp, open, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import path from 'node:path'
+import { parseKeys } from './secrets.ts'
 
 /** Makes the folder of the home. Throws if this process cannot write to it. */
 export async function makeHome(home: string): Promise<void> {
@@ -25,13 +26,16 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
+/** The file of the home that holds the keys of its secrets, one a line; the first seals. */
+export const keyFileOf = (home: string): string => path.join(home, 'secret.key')
+
 /**
- * The key in `secret.key`, made at the first start. It is written and synced under another name and then linked, so that nobody
- * reads half a key, and one of two processes that start at once wins.
+ * The keys in `secret.key`; one is made at the first start. It is written and synced under another name and then linked, so
+ * that nobody reads half a key, and one of two processes that start at once wins.
  */
-export async function homeKey(home: string): Promise<Buffer> {
-  const file = path.join(home, 'secret.key')
-  const kept = await readKey(file)
+export async function homeKeys(home: string): Promise<Buffer[]> {
+  const file = keyFileOf(home)
+  const kept = await readKeys(file)
   if (kept) return kept
   const draft = `${file}.${randomBytes(8).toString('hex')}`
   const handle = await open(draft, 'wx', 0o600)
@@ -45,12 +49,13 @@ export async function homeKey(home: string): Promise<Buffer> {
     if (error.code !== 'EEXIST') throw error
   })
   await rm(draft)
-  const made = await readKey(file)
+  const made = await readKeys(file)
   if (!made) throw new Error(`${file} vanished while it was made.`)
   return made
 }
 
-async function readKey(file: string): Promise<Buffer | null> {
+/** Null: there is no such file. */
+export async function readKeys(file: string): Promise<Buffer[] | null> {
   let text: string
   try {
     text = await readFile(file, 'utf8')
@@ -58,9 +63,13 @@ async function readKey(file: string): Promise<Buffer | null> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw error
   }
-  if (!/^[0-9a-f]{64}\s*$/.test(text))
-    throw new Error(`${file} does not hold 64 hex digits: put the right file back.`)
-  return Buffer.from(text.trim(), 'hex')
+  try {
+    return parseKeys(text)
+  } catch (error) {
+    throw new Error(`${file} does not hold keys of 64 hex digits, one a line: put the right file back.`, {
+      cause: error,
+    })
+  }
 }
 
 /** The folder for what analyses spill. Processes that share `root` have one each. */

@@ -92,6 +92,18 @@ function nodeMetrics({ gauge, histogram }: Makers) {
   }
 }
 
+function backupMetrics({ gauge, counter }: Makers) {
+  return {
+    backups: counter('backups_total', 'Backups that this node began, by outcome (made or failed)', [
+      'outcome',
+    ]),
+    lastBackup: gauge(
+      'backup_last_timestamp_seconds',
+      'When the newest backup in ASSAY_BACKUP was made, since 1970; 0: there is none, or none is to be made',
+    ),
+  }
+}
+
 function deliveryMetrics({ gauge, histogram }: Makers) {
   return {
     deliveriesPending: gauge(
@@ -135,6 +147,7 @@ export function createMetrics() {
     registry,
     ...queueMetrics(makers),
     ...nodeMetrics(makers),
+    ...backupMetrics(makers),
     ...deliveryMetrics(makers),
     ...analysisMetrics(makers, registry),
   }

@@ -58,6 +58,15 @@ export class SecretBox {
   }
 }
 
+/** The keys of a file such as secret.key: 64 hex digits a line, the first seals. Throws SecretError where it holds something else. */
+export function parseKeys(text: string): Buffer[] {
+  const lines = text.split('\n').map((line) => line.trim())
+  const keys = lines.filter((line) => line !== '')
+  if (keys.length === 0 || !keys.every((line) => /^[0-9a-f]{64}$/i.test(line)))
+    throw new SecretError('A file of secret keys holds 64 hex digits a line.')
+  return keys.map((line) => Buffer.from(line, 'hex'))
+}
+
 /** The first 8 hex digits of the SHA-256, for comparing secrets without showing them. */
 export function fingerprint(value: string): string {
   return createHash('sha256').update(value).digest('hex').slice(0, 8)
