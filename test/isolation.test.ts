@@ -128,6 +128,8 @@ const CASES = (of: Ids): Record<string, Case> => ({
   changeConnection: hidden({ body: { description: 'x' } }),
   deleteConnection: hidden(),
   testConnection: hidden(),
+  readOutgoing: operators({ query: { workspace_id: 'victim' } }),
+  changeOutgoing: operators({ query: { workspace_id: 'victim' }, body: { stopped: true } }),
   listAudit: own(),
   listEvents: own(),
   listEventTypes: own(),

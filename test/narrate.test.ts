@@ -40,6 +40,8 @@ interface Asked {
   body: { model: string; temperature: number; messages: { role: string; content: string }[] }
 }
 const asked: Asked[] = []
+/** Questions that wait for their answer, now and at most. */
+const underWay = { now: 0, most: 0 }
 let answer: { status: number; text: string } | 'none' = { status: 200, text: '' }
 const endpoint = createServer((request, response) => {
   let body = ''
@@ -49,6 +51,9 @@ const endpoint = createServer((request, response) => {
   request.on('end', () => {
     asked.push({ authorization: request.headers.authorization, body: JSON.parse(body) as Asked['body'] })
     if (answer === 'none') return
+    underWay.now += 1
+    underWay.most = Math.max(underWay.most, underWay.now)
+    response.once('finish', () => (underWay.now -= 1))
     response.writeHead(answer.status, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ choices: [{ message: { role: 'assistant', content: answer.text } }] }))
   })
@@ -136,6 +141,46 @@ test('where the model does not answer the summary of the analysis stands in its 
   assert.match(markdown, /public has 2 rows\. .*sales/)
   assert.match(markdown, /The language model gave no answer/)
   assert.equal(lineage.narratives, undefined)
+})
+
+test('a report asks at most 20 questions, and two of a workspace are under way at a time', async () => {
+  answer = { status: 200, text: 'Nothing stands out.' }
+  const asking = (count: number): string =>
+    `\`\`\`sql one\nselect 1 as n\n\`\`\`\n\n# Many\n\n${Array.from({ length: count }, (_, index) => `{% narrate one, ask: "Question ${index}?" %}`).join('\n\n')}\n`
+  const client = createClient({ url: service.url, token: TOKEN })
+  const before = asked.length
+  underWay.most = 0
+  await Promise.all([
+    client.templates.preview({ source: asking(20) }),
+    client.templates.preview({ source: asking(20) }),
+  ])
+  assert.ok(asked.length - before >= 20)
+  assert.ok(underWay.most <= 2, String(underWay.most))
+  const asksBefore = asked.length
+  await assert.rejects(
+    client.templates.preview({ source: asking(21) }),
+    /asks the language model at most 20 times/,
+  )
+  assert.equal(asked.length, asksBefore)
+})
+
+test('where the workspace may not ask, the report says so and shows the summary', async () => {
+  const client = createClient({ url: service.url, token: TOKEN })
+  const source = TEMPLATE.replace('What stands out?', 'May I?')
+  const notAsked = async (): Promise<string> => {
+    const before = asked.length
+    const { markdown } = await client.templates.preview({ source })
+    assert.equal(asked.length, before)
+    assert.match(markdown, /public has 2 rows\./)
+    return markdown
+  }
+  await client.outgoing.change({ model: false })
+  assert.match(await notAsked(), /The language model was not asked\. This workspace may not ask/)
+  const today = (await client.outgoing.read()).budgets.find(({ kind }) => kind === 'model')!.today
+  assert.ok(today >= 20, String(today))
+  await client.outgoing.change({ model: true, budgets: { model: today } })
+  assert.match(await notAsked(), /budget of \d+ questions to the language model a day/)
+  await client.outgoing.change({ budgets: { model: null } })
 })
 
 test('a model that never answers costs the job no more time than it has', async () => {

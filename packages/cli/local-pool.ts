@@ -16,7 +16,7 @@ import { say } from './print.ts'
 async function localNarrator(config: Config) {
   if (config.narrateUrl === null) return undefined
   const { narratorOf } = await import('@assay/service/runtime/narrator')
-  return narratorOf(config, { cache: null, onFailure: say })
+  return narratorOf(config, { cache: null, ledger: null, onFailure: say })
 }
 
 /** A pool for as long as `use` takes: the same sandbox and limits as in the service. */

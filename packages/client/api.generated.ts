@@ -59,12 +59,12 @@ export type Attempt = {
 export type AuditRecord = {
   audit_id: string
   created_at: string
-  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'session.begin' | 'session.refuse' | 'session.end' | 'token.create' | 'token.delete' | 'user.create' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
+  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'token.create' | 'token.delete' | 'user.create' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
   /** The id of the object, of the kind that the action names */
   object_id: string | null
-  /** The names of the fields that a change set; of a preview, a draft, a check and choices the sources that were read */
+  /** The names of the fields that a change set; of a preview, a draft, a check and choices the sources that were read; of a refusal its cause */
   fields: string[]
-  /** The user; null before a user is known */
+  /** The user; null before a user is known, and of what the service itself refuses */
   user_id: string | null
   /** The token that was used */
   token_id: string | null
@@ -132,6 +132,32 @@ export type ChangeConnectionRequest = {
   secrets?: Record<string, string | null> | undefined
   /** timeout_seconds, rows, bytes, concurrent */
   limits?: Record<string, unknown> | undefined
+}
+
+export type ChangeOutgoingRequest = {
+  /** true stops all that leaves the workspace, false opens it again */
+  stopped?: boolean | undefined
+  /** Why it is stopped, for its people */
+  reason?: string | null | undefined
+  /** Budgets of this workspace a day. Those that are left out stay */
+  budgets?: {
+    /** mails a day (UTC); null: ASSAY_BUDGET_MAIL */
+    mail?: number | null | undefined
+    /** chat messages a day (UTC); null: ASSAY_BUDGET_CHAT */
+    chat?: number | null | undefined
+    /** questions to the language model a day (UTC); null: ASSAY_BUDGET_MODEL */
+    model?: number | null | undefined
+    /** webhook requests a day (UTC); null: ASSAY_BUDGET_WEBHOOK */
+    webhook?: number | null | undefined
+    /** downloads a day (UTC); null: ASSAY_BUDGET_DOWNLOAD */
+    download?: number | null | undefined
+    /** queries over connections a day (UTC); null: ASSAY_BUDGET_QUERY */
+    query?: number | null | undefined
+  } | undefined
+  /** Whether templates may ask the language model */
+  model?: boolean | undefined
+  /** The hosts that connections and downloads may reach, of those that the service may: names, addresses, or `*.example.com` for the names below it; null: all of them */
+  hosts?: string[] | null | undefined
 }
 
 export type ChangeScheduleRequest = {
@@ -1094,6 +1120,43 @@ export type NodePage = {
   next_cursor: string | null
 }
 
+export type Outgoing = {
+  workspace_id: string
+  /** Who stopped all that leaves the workspace, and when */
+  stopped: {
+    at: string
+    user_id: string
+    /** Only the operator lifts what the operator has stopped */
+    by_operator: boolean
+    reason: string | null
+  } | null
+  /** Whether templates may ask the language model */
+  model: boolean
+  /** The hosts that connections and downloads may reach; null: all that the service may */
+  hosts: string[] | null
+  /** One for each kind */
+  budgets: ({
+    kind: 'mail' | 'chat' | 'model' | 'webhook' | 'download' | 'query'
+    /** How many may leave a day; null: no limit */
+    budget: number | null
+    /** Whether it is set for this workspace */
+    own: boolean
+    /** How many have left since 00:00 UTC */
+    today: number
+  })[]
+  /** What left, newest day first */
+  days: ({
+    day: string
+    kind: 'mail' | 'chat' | 'model' | 'webhook' | 'download' | 'query'
+    /** How many left */
+    count: number
+    /** How many were refused or held back */
+    refused: number
+    /** Bytes of mail, chat, model and webhook; 0 of the others */
+    bytes: number
+  })[]
+}
+
 export type Preview = {
   template_id: string
   template_version: string
@@ -1443,6 +1506,8 @@ export type Subscription = {
     failures: number
     until: string | null
   }
+  /** Why its deliveries are held back: a budget or the stop of its workspace. They go out afterwards */
+  held_reason: string | null
   created_at: string
   updated_at: string
 }
@@ -1638,6 +1703,8 @@ export type Webhook = {
     failures: number
     until: string | null
   }
+  /** Why its deliveries are held back: a budget or the stop of its workspace. They go out afterwards */
+  held_reason: string | null
   created_at: string
   updated_at: string
 }
@@ -1699,6 +1766,8 @@ export type WebhookWithSecret = {
     failures: number
     until: string | null
   }
+  /** Why its deliveries are held back: a budget or the stop of its workspace. They go out afterwards */
+  held_reason: string | null
   created_at: string
   updated_at: string
   /** Only this answer has it: keep it to verify signatures. Null with v1a, whose private key is never shown: receivers verify with `public_key` */
@@ -2535,11 +2604,33 @@ export interface Operations {
     body: undefined
     result: undefined
   }
+  /** Read what leaves a workspace */
+  readOutgoing: {
+    path: []
+    query: {
+      /** The workspace; only an admin of the default workspace may name another than its own */
+      workspace_id?: string | undefined
+      /** Days to list, today included (default 7) */
+      days?: number | undefined
+    }
+    body: undefined
+    result: Outgoing
+  }
+  /** Stop what leaves a workspace, or change its budgets */
+  changeOutgoing: {
+    path: []
+    query: {
+      /** The workspace; only an admin of the default workspace may name another than its own */
+      workspace_id?: string | undefined
+    }
+    body: ChangeOutgoingRequest
+    result: Outgoing
+  }
   /** Read the audit trail, newest first */
   listAudit: {
     path: []
     query: {
-      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'session.begin' | 'session.refuse' | 'session.end' | 'token.create' | 'token.delete' | 'user.create' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
+      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'token.create' | 'token.delete' | 'user.create' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
       user_id?: string | undefined
       object_id?: string | undefined
       /** RFC 3339, from 1970 to 9999 */
@@ -2667,6 +2758,8 @@ export const OPERATIONS = {
   createWorkspace: { method: 'POST', path: '/workspaces', body: 'application/json', keyed: true },
   changeWorkspace: { method: 'PATCH', path: '/workspaces/{workspace_id}', body: 'application/json' },
   deleteWorkspace: { method: 'DELETE', path: '/workspaces/{workspace_id}' },
+  readOutgoing: { method: 'GET', path: '/outgoing' },
+  changeOutgoing: { method: 'PATCH', path: '/outgoing', body: 'application/json' },
   listAudit: { method: 'GET', path: '/audit' },
   listNodes: { method: 'GET', path: '/nodes' },
   readQueue: { method: 'GET', path: '/queue' },

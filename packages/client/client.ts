@@ -36,6 +36,7 @@ export type {
   Metric as MetricView,
   NewFile,
   Node as NodeView,
+  Outgoing as OutgoingView,
   Problem,
   Queue as QueueView,
   RecoverRequest as RecoveryInput,
@@ -104,6 +105,8 @@ function administration(call: Call) {
     },
     logout: call('logout'),
     me: call('whoAmI'),
+    /** What leaves a workspace by day, its budgets, and the stop of all of it. */
+    outgoing: { read: call('readOutgoing'), change: call('changeOutgoing') },
     /** Lists who did what, newest first. */
     audit: call('listAudit'),
     nodes: call('listNodes'),

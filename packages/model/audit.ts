@@ -51,6 +51,8 @@ export const AUDIT_ACTIONS = {
   'subscription.cancel_pending': 'subscription_id',
   'subscription.unsubscribe': 'subscription_id',
   'delivery.redeliver': 'delivery_id',
+  'outgoing.change': 'workspace_id',
+  'outgoing.refuse': 'kind',
   'session.begin': 'token_id',
   'session.refuse': 'token_id',
   'session.end': 'token_id',
@@ -87,9 +89,13 @@ export const AuditRecord = Type.Object(
     ),
     fields: Type.Array(Type.String(), {
       description:
-        'The names of the fields that a change set; of a preview, a draft, a check and choices the sources that were read',
+        'The names of the fields that a change set; of a preview, a draft, a check and choices the sources that were read; of a refusal its cause',
     }),
-    user_id: nullable(Type.String({ description: 'The user; null before a user is known' })),
+    user_id: nullable(
+      Type.String({
+        description: 'The user; null before a user is known, and of what the service itself refuses',
+      }),
+    ),
     token_id: nullable(Type.String({ format: 'uuid', description: 'The token that was used' })),
     address: nullable(Type.String({ description: 'The address that the request came from' })),
     request_id: nullable(Type.String({ description: 'The x-request-id of the answer' })),

@@ -9,7 +9,7 @@ import { open, rm } from 'node:fs/promises'
 import { type Dispatcher, request } from 'undici'
 import type { FileCache } from './file-cache.ts'
 import { type Guard } from './guard.ts'
-import { BlockedError, ResolveError } from './unreached.ts'
+import { BlockedError, RefusedError, ResolveError } from './unreached.ts'
 
 export interface Wanted {
   url: string
@@ -172,6 +172,8 @@ export function explained(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof DownloadError || signal.aborted) return error
   if (error instanceof BlockedError)
     return new DownloadError('has an address that sources may not reach', { cause: error })
+  if (error instanceof RefusedError)
+    return new DownloadError(`is not fetched. ${error.message.replace(/\.$/, '')}`, { cause: error })
   if (error instanceof ResolveError)
     return new DownloadError(`has a host name that cannot be resolved (${error.code})`, { cause: error })
   const { code } = error as NodeJS.ErrnoException

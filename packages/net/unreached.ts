@@ -3,6 +3,9 @@
 /** The target is not allowed. The message reveals nothing of our network. */
 export class BlockedError extends Error {}
 
+/** The workspace may not reach it, or not now. The message says why, as a sentence. */
+export class RefusedError extends Error {}
+
 /** The name has no address; `code` is the resolver's. */
 export class ResolveError extends Error {
   readonly code: string

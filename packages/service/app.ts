@@ -21,8 +21,9 @@ import {
   openSecrets,
   targetsOf,
 } from './app/settings.ts'
-import type { Config, describeConfig } from './config/config.ts'
+import { budgetsOf, type Config, type describeConfig } from './config/config.ts'
 import { openFiles } from './files/open.ts'
+import { createLedger } from './outgoing/ledger.ts'
 import { createLease } from './queue/lease.ts'
 import { createReaper } from './queue/reaper.ts'
 import { createWorker } from './queue/worker.ts'
@@ -65,7 +66,9 @@ async function openBase({ config, clock = systemClock, log = silentLog }: AppOpt
   const secrets = await openSecrets(config, store)
   await ensureAdmin(store)
   const firstToken = await ensureToken(store, config.token)
-  const connections = await connectionBook(config, store, secrets)
+  const metrics = createMetrics()
+  const ledger = createLedger({ store, budgets: budgetsOf(config), clock, log, metrics })
+  const connections = await connectionBook(config, store, secrets, ledger)
   const node_id = uuidv7()
   const traces = await openTraces({
     url: config.traces,
@@ -76,7 +79,6 @@ async function openBase({ config, clock = systemClock, log = silentLog }: AppOpt
     log,
   })
   const targets = targetsOf(config, store)
-  const metrics = createMetrics()
   const base = {
     store,
     secrets,
@@ -85,6 +87,7 @@ async function openBase({ config, clock = systemClock, log = silentLog }: AppOpt
     clock,
     log,
     metrics,
+    ledger,
     traces,
     node_id,
     version: VERSION,
@@ -110,12 +113,13 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
   const { config, settings = [] } = options
   const { roles, home } = config
   const { base, firstToken } = await openBase(options, store)
-  const { clock, log, metrics, traces, node_id } = base
+  const { clock, log, metrics, ledger, traces, node_id } = base
   if (traces) services.push(untilStopped('traces', () => traces.close(Math.min(config.drain, FLUSH_MS))))
+  services.push(untilStopped('ledger', () => ledger.close()))
   const tempRoot = await workFolder(config.spill ?? path.join(home, 'tmp'))
   services.push(untilStopped('work folder', () => rm(tempRoot, { recursive: true, force: true })))
   const concurrency = config.workers ?? availableParallelism()
-  const pool = poolOf(config, { store, clock, log, metrics, size: concurrency, tempRoot })
+  const pool = poolOf(config, { store, ledger, clock, log, metrics, size: concurrency, tempRoot })
   if (pool) services.push(untilStopped('pool', () => pool.stop()))
   const files = await openFiles(config)
   services.push(untilStopped('files', () => files.close()))

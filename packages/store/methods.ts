@@ -25,6 +25,7 @@ import * as idempotency from './nouns/workspaces/idempotency.ts'
 import * as links from './nouns/workspaces/links.ts'
 import * as metrics from './nouns/workspaces/metrics.ts'
 import * as narratives from './nouns/workspaces/narratives.ts'
+import * as outgoing from './nouns/workspaces/outgoing.ts'
 import { prune } from './nouns/workspaces/prune.ts'
 import * as settings from './nouns/workspaces/settings.ts'
 import * as templates from './nouns/workspaces/templates.ts'
@@ -61,6 +62,8 @@ const READS = {
   findLink: links.findLink,
   listLinks: links.listLinks,
   getNarrative: narratives.getNarrative,
+  readOutgoing: outgoing.readOutgoing,
+  listOutgoing: outgoing.listOutgoing,
   listAudit: audit.listAudit,
   getWebhook: webhooks.getWebhook,
   findSubscriptions: webhooks.findSubscriptions,
@@ -81,6 +84,8 @@ const READS = {
 const WRITES = {
   keepOnce: settings.keepOnce,
   keepNarrative: narratives.keepNarrative,
+  countOutgoing: outgoing.countOutgoing,
+  changeOutgoing: outgoing.changeOutgoing,
   takeAllowances: allowances.takeAllowances,
   returnAllowances: allowances.returnAllowances,
   createWorkspace: accounts.createWorkspace,

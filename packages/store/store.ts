@@ -22,6 +22,7 @@ import type { IdempotencyStore } from './contract/workspaces/idempotency.ts'
 import type { LinkStore } from './contract/workspaces/links.ts'
 import type { MetricStore } from './contract/workspaces/metrics.ts'
 import type { NarrativeStore } from './contract/workspaces/narratives.ts'
+import type { OutgoingStore } from './contract/workspaces/outgoing.ts'
 import type { RetentionStore } from './contract/workspaces/retention.ts'
 import type { TemplateStore } from './contract/workspaces/templates.ts'
 
@@ -77,6 +78,7 @@ export interface Store
     MetricStore,
     NarrativeStore,
     NodeStore,
+    OutgoingStore,
     RecoveryStore,
     RetentionStore,
     ScheduleStore,

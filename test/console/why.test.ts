@@ -28,6 +28,7 @@ const webhook = (more: Partial<WebhookView> = {}) =>
     status: 'enabled',
     disabled_reason: null,
     breaker: { state: 'closed', failures: 0, until: null },
+    held_reason: null,
     created_at: '2026-01-01T00:00:00.000Z',
     ...more,
   }) as WebhookView

@@ -11,6 +11,8 @@ export const ACTION_WORDS: Record<AuditAction, string> = {
   'link.create': 'created a link',
   'link.delete': 'revoked a link',
   'link.open': 'opened a link',
+  'outgoing.change': 'changed what may leave',
+  'outgoing.refuse': 'refused what was to leave',
   'template.put': 'wrote a template',
   'template.delete': 'deleted a template',
   'template.preview': 'previewed a template',

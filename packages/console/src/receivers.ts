@@ -19,6 +19,7 @@ export type ReceiverView = Pick<
   | 'disabled_reason'
   | 'failing_since'
   | 'failing_reason'
+  | 'held_reason'
   | 'breaker'
   | 'created_at'
 > & { include_skipped?: boolean; subscription_id?: string }

@@ -315,6 +315,12 @@ const eventTypes = createRoute({
   path: '/events',
   component: lazyRouteComponent(() => import('./pages/receivers/event-types.tsx'), 'EventTypesPage'),
 })
+const outgoing = createRoute({
+  getParentRoute: () => system,
+  path: '/outgoing',
+  component: lazyRouteComponent(() => import('./pages/admin/outgoing.tsx'), 'OutgoingPage'),
+})
+
 const settings = createRoute({
   getParentRoute: () => system,
   path: '/settings',
@@ -353,7 +359,7 @@ const routeTree = root.addChildren([
     subscriptionDelivery,
     newConnection,
     connection,
-    system.addChildren([nodes, connections, tokens, users, audit, eventTypes, settings]),
+    system.addChildren([nodes, connections, tokens, users, outgoing, audit, eventTypes, settings]),
   ]),
 ])
 

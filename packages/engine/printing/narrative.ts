@@ -17,7 +17,14 @@ export interface Narration {
 }
 
 /** The answer of the model, or why there is none. */
-export type Narrated = { text: string; model: string } | { missing: 'off' | 'failed' }
+export type Narrated =
+  | { text: string; model: string }
+  | { missing: 'off' | 'failed' }
+  /** The model may not be asked; `why` is a sentence. */
+  | { missing: 'refused'; why: string }
+
+/** The most questions of one report. */
+export const NARRATIONS_MOST = 20
 
 const MOST_ROWS = 50
 const MOST_DATA = 40_000
@@ -49,8 +56,12 @@ export function promptOf({ ask, data }: Narration): string {
 export function narrationMarkdown(narration: Narration, narrated: Narrated): string {
   const { blocks, data, summary } = narration
   if ('missing' in narrated) {
-    const note = '\n\n*The language model gave no answer: this is the summary of the analysis itself.*'
-    return `${escapeMarkdown(summary)}${narrated.missing === 'failed' ? note : ''}`
+    if (narrated.missing === 'off') return escapeMarkdown(summary)
+    const why =
+      narrated.missing === 'refused'
+        ? `The language model was not asked. ${escapeMarkdown(narrated.why)} This`
+        : 'The language model gave no answer: this'
+    return `${escapeMarkdown(summary)}\n\n*${why} is the summary of the analysis itself.*`
   }
   const given = numbersIn(data)
   const paragraphs = narrated.text

@@ -7,7 +7,7 @@ import { OffsetFault } from '../language/fault.ts'
 import type { Tag } from '../language/interpreter.ts'
 import { escapeMarkdown, fenced } from '../printing/escape.ts'
 import { formatCount, formatValue } from '../printing/format.ts'
-import { cutData, type Narration, narrationPlaceholder } from '../printing/narrative.ts'
+import { cutData, NARRATIONS_MOST, type Narration, narrationPlaceholder } from '../printing/narrative.ts'
 import { printText } from '../printing/print.ts'
 import { type Align, markdownTable, type TableOptions } from '../printing/tables.ts'
 import { suggest } from '../values/near.ts'
@@ -150,6 +150,11 @@ function narrateTag(narrations: Narration[]): Tag {
     const names = parts.map((_, index) => blocks[index] ?? `part ${index + 1}`)
     const data = Object.fromEntries(parts.map((part, index) => [names[index]!, cutData(toCell(part))]))
     const summary = parts.map((part, index) => summaryOf(names[index]!, part)).join(' ')
+    if (narrations.length === NARRATIONS_MOST)
+      throw new ValueError(
+        `A report asks the language model at most ${NARRATIONS_MOST} times.`,
+        'Ask about several blocks at once: {% narrate [a, b], ask: "..." %}.',
+      )
     const id = String(narrations.length + 1)
     narrations.push({ id, blocks: names, ask, data, summary })
     return standalone(narrationPlaceholder(id))

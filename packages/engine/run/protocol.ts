@@ -162,8 +162,8 @@ export interface NarrationRequest {
 
 /** Why a socket could not be opened. */
 export interface DialFailure {
-  /** `blocked`: the target is not allowed. `unresolved`: the name has no address. */
-  kind: 'blocked' | 'unresolved' | 'failed'
+  /** `blocked`: the target is not allowed. `refused`: not to this workspace, or not now. `unresolved`: the name has no address. */
+  kind: 'blocked' | 'refused' | 'unresolved' | 'failed'
   message: string
   code: string
 }

@@ -5,22 +5,34 @@
  */
 import type { Socket } from 'node:net'
 import type { OpenConnection } from '@assay/model/connection'
+import { isListed } from '@assay/model/outgoing'
 import { dialVetted } from '@assay/net/dial'
 import { parseTargets } from '@assay/net/target'
-import { BlockedError, ResolveError } from '@assay/net/unreached'
+import { BlockedError, RefusedError, ResolveError } from '@assay/net/unreached'
 import type { OpenSocket } from '../sources/sockets.ts'
 import type { DialFailure, FromChild, Task } from './protocol.ts'
+
+/** What a task wants to reach. `connection`: null for a download of an address. */
+export interface DialWanted {
+  connection: string | null
+  host: string
+}
+
+/** Answers why a workspace may not reach it, as a sentence; null: it may. */
+export type VetDial = (wanted: DialWanted & { workspace_id: string }) => Promise<string | null>
 
 type DialMessage = Extract<FromChild, { type: 'dial' }>
 
 function failureOf(error: unknown): DialFailure {
   const { message, code = 'EFAILED' } = error as NodeJS.ErrnoException
   if (error instanceof BlockedError) return { kind: 'blocked', message, code }
+  if (error instanceof RefusedError) return { kind: 'refused', message, code }
   return { kind: error instanceof ResolveError ? 'unresolved' : 'failed', message, code }
 }
 
 function errorOf({ kind, message, code }: DialFailure): Error {
   if (kind === 'blocked') return new BlockedError(message)
+  if (kind === 'refused') return new RefusedError(message)
   return kind === 'unresolved' ? new ResolveError(code) : Object.assign(new Error(message), { code })
 }
 
@@ -59,16 +71,30 @@ async function targetsOf(
   return [...(task.roots.remote?.targets ?? []), ...(task.roots.uploads?.targets ?? [])]
 }
 
+/** Whether the bucket of uploads lies there: it is the operator's own. */
+function isBucket(task: Task, host: string): boolean {
+  const targets = 'roots' in task ? (task.roots.uploads?.targets ?? []) : []
+  return isListed(
+    host,
+    targets.map((target) => target.replace(/:\d+$/, '')),
+  )
+}
+
 /** The parent's side. Never rejects. */
 export async function dialFor(
   message: DialMessage,
   task: Task,
   acquired: ReadonlyMap<string, OpenConnection>,
+  vet?: (wanted: DialWanted) => Promise<string | null>,
 ): Promise<{ socket: Socket } | { failure: DialFailure }> {
   const host = message.host.toLowerCase()
   try {
     const targets = await targetsOf({ ...message, host }, task, acquired)
-    const { port } = message
+    const { port, connection } = message
+    if (vet && (connection !== null || !isBucket(task, host))) {
+      const refusal = await vet({ connection, host })
+      if (refusal !== null) throw new RefusedError(refusal)
+    }
     return { socket: await dialVetted({ host, port, targets: parseTargets(targets) }) }
   } catch (error) {
     return { failure: failureOf(error) }

@@ -1,7 +1,7 @@
 /** Connects to the host of a connection, over a socket that was vetted and dialed for it; TLS verifies the name. */
 import { isIP, type Socket } from 'node:net'
 import type { OpenConnection } from '@assay/model/connection'
-import { BlockedError, ResolveError } from '@assay/net/unreached'
+import { BlockedError, RefusedError, ResolveError } from '@assay/net/unreached'
 import { openSocket } from './sockets.ts'
 import { SourceError } from './source.ts'
 
@@ -28,6 +28,8 @@ export async function dial(connection: OpenConnection): Promise<Dialed> {
 function explained(error: unknown, name: string, host: string): unknown {
   if (error instanceof ResolveError)
     return new SourceError(`The connection "${name}" cannot be made: the host ${host} has no address.`)
+  if (error instanceof RefusedError)
+    return new SourceError(`The connection "${name}" cannot be made. ${error.message}`)
   if (error instanceof BlockedError)
     return new SourceError(
       `The connection "${name}" cannot be made: this service may not reach ${host}; an operator can open it with ASSAY_CONNECTION_TARGETS.`,

@@ -84,6 +84,9 @@ export interface Webhook extends Health {
   /** The breaker. */
   failures: number
   open_until: string | null
+  /** Until when, and why, its deliveries are held back by the rules of its workspace; null: they are not. */
+  held_until: string | null
+  held_reason: string | null
   created_at: string
   updated_at: string
 }
@@ -121,6 +124,12 @@ export const ReceiverFields = {
       description:
         'Sending stops for a while after five failures in a row, or at the request of the receiver',
     },
+  ),
+  held_reason: nullable(
+    Type.String({
+      description:
+        'Why its deliveries are held back: a budget or the stop of its workspace. They go out afterwards',
+    }),
   ),
   created_at: Type.String({ format: 'date-time' }),
   updated_at: Type.String({ format: 'date-time' }),
@@ -221,6 +230,7 @@ export function receiverView(webhook: Webhook, now: number): Pick<WebhookView, k
     failing_since: webhook.failing_since,
     failing_reason: webhook.failing_reason,
     breaker: breakerView(webhook, now),
+    held_reason: webhook.held_reason,
     created_at: webhook.created_at,
     updated_at: webhook.updated_at,
   }

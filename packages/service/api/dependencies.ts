@@ -8,6 +8,7 @@ import type { Store } from '@assay/store/store'
 import type { Config, describeConfig, Role } from '../config/config.ts'
 import type { ConnectionRegistry } from '../connections/connection-registry.ts'
 import type { Files } from '../files/files.ts'
+import type { Ledger } from '../outgoing/ledger.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { SecretBox } from '../runtime/secrets.ts'
@@ -58,6 +59,7 @@ export interface ApiDependencies {
   clock: Clock
   log: Logger
   metrics: Metrics
+  ledger: Ledger
   /** Null or absent: tracing is off. */
   traces?: Traces | null
   node_id: string

@@ -6,6 +6,7 @@ import * as users from './accounts/users.ts'
 import * as workspaces from './accounts/workspaces.ts'
 import * as audit from './admin/audit.ts'
 import * as health from './admin/health.ts'
+import * as outgoing from './admin/outgoing.ts'
 import * as system from './admin/system.ts'
 import * as connections from './connections/connections.ts'
 import * as files from './files/files.ts'
@@ -144,6 +145,8 @@ export const ROUTES: readonly Route[] = [
   on('POST /v1alpha/workspaces', workspaces.createWorkspace),
   on('PATCH /v1alpha/workspaces/{workspace_id}', workspaces.changeWorkspace),
   on('DELETE /v1alpha/workspaces/{workspace_id}', workspaces.deleteWorkspace),
+  on('GET /v1alpha/outgoing', outgoing.readOutgoing),
+  on('PATCH /v1alpha/outgoing', outgoing.changeOutgoing),
   on('GET /v1alpha/audit', audit.listAudit),
   on('GET /v1alpha/nodes', system.listNodes),
   on('GET /v1alpha/queue', system.readQueue),

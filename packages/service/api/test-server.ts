@@ -14,6 +14,7 @@ import { openStore } from '@assay/store/open'
 import type { Store } from '@assay/store/store'
 import { openConnections } from '../connections/connection-registry.ts'
 import { openFiles } from '../files/open.ts'
+import { createLedger } from '../outgoing/ledger.ts'
 import { silentLog } from '../runtime/log.ts'
 import { createMetrics } from '../runtime/metrics.ts'
 import { hashToken, newToken, SecretBox } from '../runtime/secrets.ts'
@@ -66,6 +67,16 @@ interface Asked {
 /** The caps of the settings in tests. */
 export const TEST_CAPS = { maxStreams: 400, maxDrafts: null, maxSpill: 1e9, filesQuota: 3e6 }
 
+/** No budget at all but of mail. */
+export const TEST_BUDGETS = {
+  mail: 5000,
+  chat: null,
+  model: null,
+  webhook: null,
+  download: null,
+  query: null,
+}
+
 export interface TestServer {
   api: Api
   store: Store
@@ -101,6 +112,8 @@ export async function openTestServer(
   const own = real && clock !== systemClock ? openPool(clock, folder) : null
   const pool = real ? (own ?? (await sharedPool())) : noPool
   const secrets = new SecretBox([Buffer.alloc(32, 7)])
+  const metrics = createMetrics()
+  const ledger = createLedger({ store, budgets: TEST_BUDGETS, clock, log: silentLog, metrics })
   const parts: ApiDependencies = {
     config: {
       ...TEST_CAPS,
@@ -122,11 +135,19 @@ export async function openTestServer(
     catalog: createCatalog({ shipped, folders: [] }),
     files: await openFiles({ files: null, home: folder, maxFile: 1e6, filesQuota: 3e6 }),
     secrets,
-    connections: await openConnections({ store, secrets, file: null, targets: null, environment: {} }),
+    ledger,
+    connections: await openConnections({
+      store,
+      secrets,
+      file: null,
+      targets: null,
+      environment: {},
+      ledger,
+    }),
     targets: parseTargets(['public', 'loopback']),
     clock,
     log: silentLog,
-    metrics: createMetrics(),
+    metrics,
     node_id: uuidv7(),
     version: '0.0.0',
     roles: ['api'],
@@ -136,6 +157,7 @@ export async function openTestServer(
   test.after(async () => {
     await api.close()
     await own?.stop()
+    await ledger.close()
     await store.close()
     await rm(folder, { recursive: true, force: true })
   })

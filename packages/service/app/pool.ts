@@ -4,15 +4,20 @@ import { createPool, type Pool, type PoolOptions } from '@assay/engine/run/pool'
 import type { Store } from '@assay/store/store'
 import { type Config, capsOf } from '../config/config.ts'
 import { foldersOf, vetJail } from '../config/folders.ts'
+import type { Ledger } from '../outgoing/ledger.ts'
 import type { Logger } from '../runtime/log.ts'
 import { narratorOf } from '../runtime/narrator.ts'
 
 /** Null on a node that neither runs jobs, serves the API nor sends mail. */
 export function poolOf(
   config: Config,
-  given: Omit<PoolOptions, 'caps' | 'narrator' | 'log'> & { store: Store; log: Logger },
+  given: Omit<PoolOptions, 'caps' | 'narrator' | 'log' | 'vetDial'> & {
+    store: Store
+    ledger: Ledger
+    log: Logger
+  },
 ): Pool | null {
-  const { store, ...rest } = given
+  const { store, ledger, ...rest } = given
   const { log } = rest
   const { roles, smtpUrl } = config
   if (!roles.includes('worker') && !roles.includes('api') && smtpUrl === null) return null
@@ -26,10 +31,22 @@ export function poolOf(
     folders,
     caps: capsOf(config),
     spillBytes: config.maxSpill,
-    narrator: narratorOf(config, { cache: store, onFailure }),
+    narrator: narratorOf(config, { cache: store, ledger, onFailure }),
+    vetDial: vetDialOf(ledger),
   })
   const { walls, missing } = pool.jail
   if (walls.length > 0) log.info({ walls }, 'analysis processes run behind walls')
   else log.warn({ missing }, 'analysis processes run without walls')
   return pool
+}
+
+/** Why a workspace may not reach a host. A download is counted here: each connection to a host is one. */
+export function vetDialOf(ledger: Pick<Ledger, 'take' | 'vetHost'>): NonNullable<PoolOptions['vetDial']> {
+  return async ({ workspace_id, connection, host }) => {
+    const kind = connection === null ? 'download' : 'query'
+    const refusal =
+      (await ledger.vetHost(workspace_id, kind, host)) ??
+      (kind === 'download' ? await ledger.take(workspace_id, kind) : null)
+    return refusal && refusal.text
+  }
 }

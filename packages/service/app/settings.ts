@@ -6,6 +6,7 @@ import type { Store } from '@assay/store/store'
 import { type Config, ConfigError } from '../config/config.ts'
 import { type ConnectionRegistry, openConnections } from '../connections/connection-registry.ts'
 import { SettingsFault } from '../connections/settings-file.ts'
+import type { Ledger } from '../outgoing/ledger.ts'
 import { homeKeys, makeHome } from '../runtime/home.ts'
 import { SecretBox, SecretError } from '../runtime/secrets.ts'
 
@@ -32,10 +33,11 @@ export async function connectionBook(
   config: Config,
   store: Store,
   secrets: SecretBox,
+  ledger: Ledger,
 ): Promise<ConnectionRegistry> {
   const targets = config.connectionTargets
   const file = config.connections
-  return openConnections({ store, secrets, file, targets, environment: process.env }).catch(
+  return openConnections({ store, secrets, file, targets, environment: process.env, ledger }).catch(
     (error: unknown) => {
       if (!(error instanceof SettingsFault)) throw error
       throw new ConfigError(`ASSAY_CONNECTIONS: ${error.message}`, { cause: error })

@@ -1,4 +1,5 @@
 /** Reads the settings of the environment and the command line. A flag wins over a variable. */
+import type { Budgets } from '@assay/model/outgoing'
 import { RULES } from './rules.ts'
 import { readSecretFiles } from './secret-files.ts'
 import { type Config, flagOf, SETTINGS, type Setting, type SettingName } from './settings.ts'
@@ -17,6 +18,19 @@ export function capsOf({ maxTimeout, maxMemory, maxThreads, maxRows, maxOutput }
     threads: maxThreads,
     rows: maxRows,
     output_bytes: maxOutput,
+  }
+}
+
+/** How many may leave a workspace a day; null: no limit. */
+export function budgetsOf(config: Config): Budgets {
+  const { budgetMail, budgetChat, budgetModel, budgetWebhook, budgetDownload, budgetQuery } = config
+  return {
+    mail: budgetMail,
+    chat: budgetChat,
+    model: budgetModel,
+    webhook: budgetWebhook,
+    download: budgetDownload,
+    query: budgetQuery,
   }
 }
 

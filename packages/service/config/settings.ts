@@ -130,6 +130,26 @@ const ROWS = {
     cap,
   ),
   maxDrafts: setting('Jobs that a workspace may have created and not run; empty: no limit', cap, '10000'),
+  budgetMail: setting(
+    'Mails that a workspace may send a day, to each reader one, unless it has a budget of its own',
+    cap,
+    '5000',
+  ),
+  budgetChat: setting('Chat messages that a workspace may send a day; empty: no limit', cap),
+  budgetModel: setting(
+    'Questions that a workspace may ask the language model a day, unless it has a budget of its own',
+    cap,
+    '2000',
+  ),
+  budgetWebhook: setting(
+    'Requests to webhooks that a workspace may send a day, each try counted; empty: no limit',
+    cap,
+  ),
+  budgetDownload: setting(
+    'Downloads of a workspace a day: connections to hosts of addresses in templates; empty: no limit',
+    cap,
+  ),
+  budgetQuery: setting('Queries of a workspace over connections a day; empty: no limit', cap),
   maxStreams: setting(
     'Live streams and waiting status requests of a workspace on each node; half of them for one token',
     integer(2, 100_000),

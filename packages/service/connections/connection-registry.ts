@@ -14,6 +14,7 @@ import {
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { KeyedSemaphore } from '@assay/net/semaphore'
 import type { Store } from '@assay/store/store'
+import type { Ledger } from '../outgoing/ledger.ts'
 import { type SecretBox, SecretError } from '../runtime/secrets.ts'
 import { type FileConnection, followReference, readSettingsFile, SettingsFault } from './settings-file.ts'
 
@@ -24,6 +25,7 @@ import { type FileConnection, followReference, readSettingsFile, SettingsFault }
  */
 const OPERATORS_TARGETS = ['public', 'private', 'loopback']
 const GUESTS_TARGETS = ['public']
+const STORE_AWAY = { text: 'The store cannot be reached, so nothing is known of what the workspace may do.' }
 
 export interface RegistryOptions {
   /** Null on a machine without a service (`assay run`): only the settings file counts. */
@@ -34,6 +36,8 @@ export interface RegistryOptions {
   /** ASSAY_CONNECTION_TARGETS; null: not set. */
   targets: readonly string[] | null
   environment: NodeJS.ProcessEnv
+  /** Counts the queries; absent on a machine without a service. */
+  ledger?: Pick<Ledger, 'take'>
 }
 
 export interface AccessOptions {
@@ -92,7 +96,13 @@ export async function openConnections(options: RegistryOptions): Promise<Connect
       return (await options.store?.getConnection({ workspace_id, name }))?.kind ?? null
     },
     open,
-    accessFor: (to) => accessFor(to, open, queries, fromFile === null && options.store === null),
+    accessFor: (to) =>
+      accessFor(to, {
+        open,
+        queries,
+        isEmpty: fromFile === null && options.store === null,
+        ledger: options.ledger,
+      }),
   }
 }
 
@@ -138,13 +148,16 @@ function fileView({ name, kind, description, options, secrets, limits }: FileCon
   }
 }
 
-type Open = ConnectionRegistry['open']
+interface Registered {
+  open: ConnectionRegistry['open']
+  queries: KeyedSemaphore
+  isEmpty: boolean
+  ledger: RegistryOptions['ledger']
+}
 
 function accessFor(
   { workspace_id, names, withheld }: AccessOptions,
-  open: Open,
-  queries: KeyedSemaphore,
-  isEmpty: boolean,
+  { open, queries, isEmpty, ledger }: Registered,
 ): ConnectionAccess {
   const held = new Map<string, () => void>()
 
@@ -171,6 +184,8 @@ function accessFor(
     async acquire(name, signal) {
       const found = await find(name)
       if (typeof found === 'string') return { refused: found }
+      const refusal = await ledger?.take(workspace_id, 'query').catch(() => STORE_AWAY)
+      if (refusal) return { refused: `The connection "${name}" is not asked. ${refusal.text}` }
       const { concurrent, timeout_seconds } = found.limits
       const waiting = AbortSignal.any([signal, AbortSignal.timeout(timeout_seconds * 1000)])
       const release = await queries.acquire(`${workspace_id}\n${name}`, concurrent, waiting)

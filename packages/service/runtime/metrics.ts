@@ -104,8 +104,18 @@ function backupMetrics({ gauge, counter }: Makers) {
   }
 }
 
-function deliveryMetrics({ gauge, histogram }: Makers) {
+function deliveryMetrics({ gauge, counter, histogram }: Makers) {
   return {
+    outgoing: counter(
+      'outgoing_total',
+      'What this node let leave, by kind: mails, chat messages, and what else the ledger counts',
+      ['kind'],
+    ),
+    outgoingRefused: counter(
+      'outgoing_refused_total',
+      'What was refused or held back on this node, by kind and cause (stopped, budget, model, host)',
+      ['kind', 'cause'],
+    ),
     deliveriesPending: gauge(
       'deliveries_pending',
       'Pending deliveries: due now, or waiting for their next try',

@@ -3,9 +3,11 @@
  * inside the network. An answer is kept by its model and question, so that the same job gives the same bytes.
  */
 import { createHash } from 'node:crypto'
+import { KeyedSemaphore } from '@assay/net/semaphore'
 import type { Store } from '@assay/store/store'
 import { request } from 'undici'
 import { type Config, ConfigError } from '../config/config.ts'
+import type { Ledger } from '../outgoing/ledger.ts'
 
 interface NarratorOptions {
   /** Without "/chat/completions". */
@@ -14,6 +16,8 @@ interface NarratorOptions {
   key: string | null
   /** Null: every question is asked. */
   cache: Pick<Store, 'getNarrative' | 'keepNarrative'> | null
+  /** Null: on a machine without a service nothing is counted. */
+  ledger: Pick<Ledger, 'take' | 'addBytes'> | null
   /** Called with the reason when a question got no answer. */
   onFailure(reason: string): void
 }
@@ -21,16 +25,18 @@ interface NarratorOptions {
 /** Milliseconds for both tries together. */
 const TIMEOUT_MS = 60_000
 const TRIES = 2
+/** Questions under way at a time: of one workspace, and of this node. */
+const AT_ONCE = { workspace: 2, node: 8 }
 const MOST_TOKENS = 800
 const MOST_BYTES = 1_000_000
 
 type Question = { instructions: string; prompt: string }
-type Answer = { text: string; model: string } | { missing: 'failed' }
+type Answer = { text: string; model: string } | { missing: 'failed' } | { missing: 'refused'; why: string }
 
 /** Undefined without ASSAY_NARRATE_URL. Throws ConfigError where the model has no name. */
 export function narratorOf(
   { narrateUrl: url, narrateModel: model, narrateKey: key }: Config,
-  shared: Pick<NarratorOptions, 'cache' | 'onFailure'>,
+  shared: Pick<NarratorOptions, 'cache' | 'ledger' | 'onFailure'>,
 ) {
   if (url === null) return undefined
   if (model === '')
@@ -39,7 +45,26 @@ export function narratorOf(
 }
 
 function createNarrator(options: NarratorOptions) {
-  const { model, cache, onFailure } = options
+  const { model, cache, ledger, onFailure } = options
+  const permits = new KeyedSemaphore()
+
+  /** In the order of the calls, so many at a time. */
+  async function inTurn(
+    workspace_id: string,
+    signal: AbortSignal,
+    work: () => Promise<Answer>,
+  ): Promise<Answer> {
+    const own = await permits.acquire(`workspace ${workspace_id}`, AT_ONCE.workspace, signal)
+    const node = own && (await permits.acquire('node', AT_ONCE.node, signal))
+    try {
+      if (!node) throw signal.reason as Error
+      return await work()
+    } finally {
+      node?.()
+      own?.()
+    }
+  }
+
   return async function narrate(
     question: Question,
     given: { workspace_id: string; signal: AbortSignal; within_ms: number },
@@ -50,11 +75,20 @@ function createNarrator(options: NarratorOptions) {
       .update(JSON.stringify([model, instructions, prompt]))
       .digest('hex')
     try {
-      const timeout = AbortSignal.timeout(Math.min(TIMEOUT_MS, Math.ceil(within_ms)))
       const kept = await cache?.getNarrative({ workspace_id, hash })
       if (typeof kept === 'string') return { text: kept, model }
-      const text = await askUntilAnswered(options, question, AbortSignal.any([signal, timeout]))
-      return { text: cache ? await cache.keepNarrative({ workspace_id, hash, text }) : text, model }
+      const late = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(within_ms))])
+      return await inTurn(workspace_id, late, async () => {
+        const refusal = await ledger?.take(workspace_id, 'model')
+        if (refusal) return { missing: 'refused', why: refusal.text }
+        const text = await askUntilAnswered(
+          options,
+          question,
+          AbortSignal.any([late, AbortSignal.timeout(TIMEOUT_MS)]),
+        )
+        ledger?.addBytes(workspace_id, 'model', Buffer.byteLength(instructions + prompt + text))
+        return { text: cache ? await cache.keepNarrative({ workspace_id, hash, text }) : text, model }
+      })
     } catch (error) {
       if (!signal.aborted) onFailure((error as Error).message)
       return { missing: 'failed' }

@@ -3,11 +3,13 @@
 import type { Clock } from '@assay/model/clock'
 import type { Event } from '@assay/model/event'
 import type { AttemptOutcome, ClaimedDelivery } from '@assay/store/store'
+import type { Ledger } from '../outgoing/ledger.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { SecretError } from '../runtime/secrets.ts'
 import { isStoreAway } from '../runtime/store-retry.ts'
 import { type Sender, type Sent, send, unsent } from './send.ts'
+import type { Held } from './senders/sender.ts'
 import type { Senders } from './senders/senders.ts'
 import type { Signer } from './sign.ts'
 
@@ -17,22 +19,26 @@ export interface AttemptContext {
   /** The log of attempts, without redaction (see dispatcher.ts). */
   attemptLog: Logger
   metrics: Metrics
+  ledger: Pick<Ledger, 'take' | 'addBytes'>
   sender: Sender
   signer: Signer
   /** The senders of subscriptions; undefined: there are none. */
   senders: Senders | undefined
 }
 
-function sendByKind(
-  { sender, signer, senders }: AttemptContext,
+async function sendByKind(
+  { sender, signer, senders, ledger }: AttemptContext,
   claimed: ClaimedDelivery,
   now: number,
   giveUp: AbortSignal,
   traceparent: string | undefined,
-): Promise<Sent | null> {
+): Promise<Sent | Held | null> {
   const { delivery_id, workspace_id, webhook, event, attempt: number } = claimed
   if (webhook.kind === 'webhook') {
+    const refusal = await ledger.take(workspace_id, 'webhook')
+    if (refusal !== null) return { held: refusal }
     const body = Buffer.from(claimed.body, 'utf8')
+    ledger.addBytes(workspace_id, 'webhook', body.length)
     const headers = signer({ webhook, event, body, now, traceparent })
     return send(sender, { number, now, url: webhook.url, headers, body, signal: giveUp })
   }
@@ -47,13 +53,16 @@ function sendByKind(
 
 const REMEDY = 'set the headers or the address again'
 
-/** Makes the attempt and its record. Null: nothing is recorded, and the delivery is released without counting a try. */
+/**
+ * Makes the attempt and its record. Null: nothing is recorded, and the delivery is released without counting a try. Held: the
+ * same, and the rules of the workspace hold it back.
+ */
 export async function attempt(
   context: AttemptContext,
   claimed: ClaimedDelivery,
   giveUp: AbortSignal,
   traceparent?: string,
-): Promise<Sent | null> {
+): Promise<Sent | Held | null> {
   const now = context.clock.now()
   try {
     return await sendByKind(context, claimed, now, giveUp, traceparent)

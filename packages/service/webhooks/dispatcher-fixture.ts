@@ -6,16 +6,27 @@ import path from 'node:path'
 import { type Clock, systemClock } from '@assay/model/clock'
 import type { Attempt, Delivery } from '@assay/model/delivery'
 import { uuidv7 } from '@assay/model/ids'
+import type { Budgets } from '@assay/model/outgoing'
 import { newSigningSecret } from '@assay/model/signature'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { headerContext, type SignatureVersion, secretContext, type Webhook } from '@assay/model/webhook'
 import { parseTargets } from '@assay/net/target'
 import { openStore } from '@assay/store/open'
 import type { NewWebhook, Store } from '@assay/store/store'
+import { createLedger, type Ledger } from '../outgoing/ledger.ts'
 import { createLog, type Logger, silentLog } from '../runtime/log.ts'
 import { createMetrics, type Metrics } from '../runtime/metrics.ts'
 import { fingerprint, SecretBox } from '../runtime/secrets.ts'
 import { createDispatcher, type DispatcherOptions } from './dispatcher.ts'
+
+const UNBOUNDED: Budgets = {
+  mail: null,
+  chat: null,
+  model: null,
+  webhook: null,
+  download: null,
+  query: null,
+}
 
 export type KeptDelivery = Delivery & { attempts: Attempt[] }
 
@@ -27,6 +38,7 @@ export interface Registered {
 export interface Station {
   store: Store
   box: SecretBox
+  ledger: Ledger
   metrics: Metrics
   node_id: string
   /** What was logged, as JSON lines. */
@@ -47,11 +59,12 @@ export interface Station {
 
 export interface StationOptions {
   clock?: Clock
+  budgets?: Partial<Budgets>
   /** As ASSAY_STORE; SQLite in a folder of its own unless given. */
   url?: string
   targets?: string[]
   /** Of subscriptions, made over the store and the box of the station. */
-  senders?(parts: { store: Store; box: SecretBox }): NonNullable<DispatcherOptions['senders']>
+  senders?(parts: { store: Store; box: SecretBox; ledger: Ledger }): NonNullable<DispatcherOptions['senders']>
   /** Stands between the dispatcher and the store. */
   between?(store: Store): Store
   dispatcher?: Partial<DispatcherOptions>
@@ -113,14 +126,16 @@ function deliveriesOf(store: Store): Pick<Station, 'delivery' | 'attempted'> {
 
 /** A dispatcher as a node of its own; answers how to stop it. */
 export async function startDispatcher(
-  options: Omit<DispatcherOptions, 'node_id' | 'version' | 'drainMs' | 'holds'> & Partial<DispatcherOptions>,
+  options: Omit<DispatcherOptions, 'node_id' | 'version' | 'drainMs' | 'holds' | 'ledger'> &
+    Partial<DispatcherOptions>,
 ): Promise<{ node_id: string; stop(): Promise<void> }> {
   const node_id = uuidv7()
   const node = { node_id, name: 'test', roles: ['dispatcher'], version: '1' }
   await options.store.registerNode({ ...node, lease_ms: 3_600_000 })
   const control = new AbortController()
   const settings = { version: '1.2.3', drainMs: 5000, holds: () => true, random: () => 0.5 }
-  const running = createDispatcher({ node_id, ...settings, ...options }).run(control.signal)
+  const ledger = createLedger({ ...options, budgets: UNBOUNDED })
+  const running = createDispatcher({ node_id, ledger, ...settings, ...options }).run(control.signal)
   return {
     node_id,
     async stop() {
@@ -139,9 +154,12 @@ export async function startStation(options: StationOptions = {}): Promise<Statio
   const stream = { write: (line: string) => lines.push(line) }
   const log: Logger = options.quiet ? silentLog : createLog({ level: 'debug', format: 'json', stream })
   const metrics = createMetrics()
+  const budgets = { ...UNBOUNDED, ...options.budgets }
+  const ledger = createLedger({ store: between(store), budgets, clock, log, metrics })
   const { node_id, stop } = await startDispatcher({
     store: between(store),
-    ...(options.senders ? { senders: options.senders({ store, box }) } : {}),
+    ledger,
+    ...(options.senders ? { senders: options.senders({ store, box, ledger }) } : {}),
     secrets: box,
     targets: parseTargets(targets),
     clock,
@@ -152,6 +170,7 @@ export async function startStation(options: StationOptions = {}): Promise<Statio
   return {
     store,
     box,
+    ledger,
     metrics,
     node_id,
     lines,
@@ -172,6 +191,7 @@ export async function startStation(options: StationOptions = {}): Promise<Statio
     stop,
     async close() {
       await stop()
+      await ledger.close().catch(() => undefined)
       await store.close()
       await rm(home, { recursive: true, force: true })
     },

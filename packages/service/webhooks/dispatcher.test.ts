@@ -52,6 +52,40 @@ async function turning<T>(
   return finished
 }
 
+/** The webhook, once the rules of its workspace hold it back. */
+async function heldBack({ store }: Station, webhook_id: string) {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const look = async (): Promise<void> => {
+    if (typeof (await store.getWebhook({ workspace_id, webhook_id }))?.held_reason === 'string') resolve()
+  }
+  const unsubscribe = store.subscribe(() => void look())
+  await look()
+  await promise.finally(unsubscribe)
+  return (await store.getWebhook({ workspace_id, webhook_id }))!
+}
+
+test('a stopped workspace sends nothing and counts no try, and sends what waited once it is open again', async () => {
+  const [started, receiver] = [await station(), await receive()]
+  const { store, ledger, register, send, attempted } = started
+  const { webhook } = await register(`${receiver.url}/hook`)
+  const stopped = { at: '2026-03-04T09:00:00Z', user_id: 'ada', by_operator: false, reason: null }
+  await store.changeOutgoing({ workspace_id, patch: { stopped } })
+  const ids = [await send(webhook), await send(webhook)].map(({ delivery_id }) => delivery_id)
+  const held = await heldBack(started, webhook.webhook_id)
+  assert.match(held.held_reason!, /^An admin has stopped all that leaves this workspace/)
+  assert.deepEqual([held.failures, held.failing_since, receiver.arrivals.length], [0, null, 0])
+  await store.changeOutgoing({ workspace_id, patch: { stopped: null } })
+  for (const id of ids) {
+    const kept = await attempted(id, 1)
+    assert.deepEqual([kept.status, kept.attempt_count], ['delivered', 1])
+  }
+  assert.equal((await store.getWebhook(webhook))!.held_reason, null)
+  await ledger.refresh(workspace_id)
+  const [counted] = await store.listOutgoing({ workspace_id, since: '2026-01-01' })
+  assert.deepEqual([counted?.kind, counted?.count], ['webhook', 2])
+  assert.ok(counted!.refused >= 1 && counted!.bytes > 0)
+})
+
 test('an event reaches its receiver at once, signed, and the attempt is kept', async () => {
   const [{ store, register, send, attempted, metrics, lines }, receiver] = [await station(), await receive()]
   const { webhook, secret } = await register(`${receiver.url}/hook`, {

@@ -8,6 +8,7 @@ import type { Clock } from '@assay/model/clock'
 import { createGuard, type Guard } from '@assay/net/guard'
 import type { Targets } from '@assay/net/target'
 import type { ClaimedDelivery, Store } from '@assay/store/store'
+import type { Ledger } from '../outgoing/ledger.ts'
 import type { Logger } from '../runtime/log.ts'
 import { doubting, runLoop } from '../runtime/loop.ts'
 import type { Metrics } from '../runtime/metrics.ts'
@@ -46,6 +47,7 @@ export interface DispatcherOptions {
   clock: Clock
   log: Logger
   metrics: Metrics
+  ledger: Pick<Ledger, 'take' | 'untake' | 'addBytes'>
   /** Null or absent: tracing is off. */
   traces?: Traces | null
   /** In tests: another resolver, other certificates. The caller closes it. */
@@ -59,6 +61,8 @@ type Context = AttemptContext &
   Pick<DispatcherOptions, 'store' | 'holds' | 'drainMs' | 'traces'> & { random: () => number }
 
 interface RunEnd {
+  /** Why the rules of the workspace hold back what is left. */
+  held?: string
   /** Deliveries that were not sent. */
   left: readonly ClaimedDelivery[]
   failed: boolean
@@ -89,8 +93,9 @@ async function sendRun(
     if (index > 0 && !(await mayGoOn())) return end(index, false)
     const trace = traceDelivery(traces, claimed)
     const sent = await attempt(context, claimed, giveUp, trace?.traceparent)
-    trace?.end(sent)
+    trace?.end(sent && 'held' in sent ? null : sent)
     if (sent === null) return end(index, false)
+    if ('held' in sent) return { ...end(index, false), held: sent.held.text }
     const step = nextStep({ webhook: claimed.webhook, ...sent, now: clock.now(), random })
     const { delivery_id, attempt: number, node_id } = claimed
     const outcome = { delivery_id, attempt: number, node_id, record: sent.record, ...step }
@@ -165,10 +170,10 @@ export function createDispatcher(options: DispatcherOptions): Service {
           },
           async work(run) {
             const signals = { stop: signal, giveUp: drain.giveUp }
-            const { left, failed, elapsedMs } = await sendRun(context, run, recorder, signals)
+            const { left, failed, elapsedMs, held } = await sendRun(context, run, recorder, signals)
             await recorder.given()
             // The rest is released after the outcomes, so that the store knows of a failure before the rest is due again.
-            if (left.length > 0) recorder.release(left)
+            if (left.length > 0) recorder.release(left, held)
             const whole = !failed && left.length === 0
             runs.ended({ webhook_id: run[0]!.webhook.webhook_id, length: run.length, whole, elapsedMs })
           },

@@ -75,9 +75,9 @@ export class Recorder {
     this.#cancelFlush ??= soonest(this.#flushedAt + this.#gatherMs, () => this.#flush())
   }
 
-  /** Releases deliveries as if they had not been claimed. */
-  release(deliveries: readonly ClaimedDelivery[]): void {
-    this.#watch(this.#release(deliveries), deliveries)
+  /** Releases deliveries as if they had not been claimed. `held`: why the rules of the workspace hold them back. */
+  release(deliveries: readonly ClaimedDelivery[], held?: string): void {
+    this.#watch(this.#release(deliveries, held), deliveries)
   }
 
   /** Resolves once every recorded outcome is with the store, so that the next claim goes into the same commit. */
@@ -159,8 +159,13 @@ export class Recorder {
     }
   }
 
-  #release(deliveries: readonly ClaimedDelivery[]): Promise<void> {
-    const claims = deliveries.map(({ delivery_id, attempt, node_id }) => ({ delivery_id, attempt, node_id }))
+  #release(deliveries: readonly ClaimedDelivery[], held?: string): Promise<void> {
+    const claims = deliveries.map(({ delivery_id, attempt, node_id }) => ({
+      delivery_id,
+      attempt,
+      node_id,
+      held,
+    }))
     return this.#retrying(() => this.#options.store.releaseDeliveries(claims))
   }
 }

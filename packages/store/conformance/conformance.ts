@@ -18,6 +18,7 @@ import { jobTests } from './jobs.ts'
 import { linkTests } from './links.ts'
 import { listTests } from './lists.ts'
 import { narrativeTests } from './narratives.ts'
+import { outgoingTests } from './outgoing.ts'
 import { idempotencyTests, recoveryTests, retentionTests } from './recoveries.ts'
 import { scheduleTests } from './schedules.ts'
 import { settleTests } from './settles.ts'
@@ -41,6 +42,7 @@ const PARTS = {
   links: linkTests,
   lists: listTests,
   narratives: narrativeTests,
+  outgoing: outgoingTests,
   'webhooks and events': webhookTests,
   subscriptions: subscriptionTests,
   deliveries: deliveryTests,

@@ -53,6 +53,8 @@ export const webhookTests: ConformanceTests = {
       disabled_reason: null,
       ...HEALTHY,
       ...CLOSED,
+      held_until: null,
+      held_reason: null,
     })
     assert.equal(created_at, updated_at)
     assert.deepEqual(await store.getWebhook(made), made)

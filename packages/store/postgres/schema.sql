@@ -286,6 +286,19 @@ CREATE TABLE nodes (
   PRIMARY KEY (node_id)
 ) WITH (fillfactor=50);
 
+CREATE TABLE outgoing (
+  workspace_id text COLLATE "C" NOT NULL,
+  day text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  count bigint NOT NULL,
+  refused bigint NOT NULL,
+  bytes bigint NOT NULL,
+  PRIMARY KEY (workspace_id, day, kind),
+  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id) ON DELETE CASCADE
+);
+
+CREATE INDEX outgoing_by_day ON outgoing USING btree (day);
+
 CREATE TABLE recoveries (
   recovery_id text COLLATE "C" NOT NULL,
   workspace_id text COLLATE "C" NOT NULL,
@@ -455,6 +468,8 @@ CREATE TABLE webhooks (
   rate_at double precision,
   failures integer NOT NULL DEFAULT 0,
   open_until timestamp(3) with time zone,
+  held_until timestamp(3) with time zone,
+  held_reason text,
   claim_at timestamp(3) with time zone,
   PRIMARY KEY (webhook_id),
   FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
@@ -463,6 +478,8 @@ CREATE TABLE webhooks (
 CREATE INDEX webhooks_by_time ON webhooks USING btree (workspace_id, created_at, webhook_id);
 
 CREATE INDEX webhooks_claimable ON webhooks USING btree (in_flight, claim_at) WHERE (claim_at IS NOT NULL);
+
+CREATE INDEX webhooks_held ON webhooks USING btree (workspace_id) WHERE (held_until IS NOT NULL);
 
 CREATE INDEX webhooks_personal ON webhooks USING btree (workspace_id, user_id, created_at, webhook_id) WHERE personal;
 
@@ -476,6 +493,7 @@ CREATE TABLE workspaces (
   max_file_bytes bigint,
   max_files_bytes bigint,
   created_at timestamp(3) with time zone NOT NULL,
+  outgoing json,
   deleted_at timestamp(3) with time zone,
   PRIMARY KEY (workspace_id)
 );

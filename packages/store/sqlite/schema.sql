@@ -276,6 +276,18 @@ CREATE TABLE nodes (
   lease_until TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE outgoing (
+  workspace_id TEXT NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  day TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  count INTEGER NOT NULL,
+  refused INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  PRIMARY KEY (workspace_id, day, kind)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX outgoing_by_day ON outgoing (day);
+
 CREATE TABLE recoveries (
   recovery_id TEXT PRIMARY KEY,
   workspace_id TEXT NOT NULL,
@@ -432,12 +444,16 @@ CREATE TABLE webhooks (
   rate_at REAL,
   failures INTEGER NOT NULL DEFAULT 0,
   open_until TEXT,
+  held_until TEXT,
+  held_reason TEXT,
   claim_at TEXT
 ) STRICT;
 
 CREATE INDEX webhooks_by_time ON webhooks (workspace_id, created_at, webhook_id);
 
 CREATE INDEX webhooks_claimable ON webhooks (in_flight, claim_at) WHERE claim_at IS NOT NULL;
+
+CREATE INDEX webhooks_held ON webhooks (workspace_id) WHERE held_until IS NOT NULL;
 
 CREATE INDEX webhooks_personal ON webhooks (workspace_id, user_id, created_at, webhook_id) WHERE personal;
 
@@ -451,6 +467,7 @@ CREATE TABLE workspaces (
   max_file_bytes INTEGER,
   max_files_bytes INTEGER,
   created_at TEXT NOT NULL,
+  outgoing TEXT,
   deleted_at TEXT
 ) STRICT;
 

@@ -16,6 +16,7 @@ import { IDEMPOTENCY_KEYS } from './workspaces/idempotency-keys.ts'
 import { LINKS } from './workspaces/links.ts'
 import { METRICS } from './workspaces/metrics.ts'
 import { NARRATIVES } from './workspaces/narratives.ts'
+import { OUTGOING } from './workspaces/outgoing.ts'
 import { SETTINGS } from './workspaces/settings.ts'
 import { TEMPLATE_VERSIONS, TEMPLATES } from './workspaces/templates.ts'
 
@@ -35,6 +36,7 @@ export const TABLES = [
   INSIGHT_CARDS,
   LINKS,
   NARRATIVES,
+  OUTGOING,
   WEBHOOKS,
   WEBHOOK_EVENTS,
   WEBHOOK_FOLLOWS,

@@ -14,6 +14,7 @@ import type { Readable } from 'node:stream'
 import type { Clock } from '@assay/model/clock'
 import type { OpenConnection } from '@assay/model/connection'
 import type { Progress } from '@assay/model/job'
+import { NARRATIONS_MOST } from '../../printing/narrative.ts'
 import type { ConnectionAccess } from '../connection-requests.ts'
 import { foldersOf, View } from '../jail/folders.ts'
 import { descendants, type Folder, narrow, walled } from '../jail/jail.ts'
@@ -26,7 +27,7 @@ import {
   type Task,
   type ToChild,
 } from '../protocol.ts'
-import { dialFor } from '../socket-requests.ts'
+import { type DialWanted, dialFor, type VetDial } from '../socket-requests.ts'
 import { fillCompileCache } from './compile-cache.ts'
 
 /** How a task ended. `died`: the process ended by itself; `memory`: it reported a failed allocation. */
@@ -75,6 +76,8 @@ export interface ProcessOptions {
   folders: readonly Folder[] | null
   /** Asks the language model; undefined: the operator has named none. */
   narrator?: Narrator | undefined
+  /** Whether a workspace may reach a host; undefined: wherever the operator allows. */
+  vetDial?: VetDial | undefined
   onState(): void
   /** Called with the first kilobytes that the process prints. It should print nothing. */
   onOutput(text: string): void
@@ -247,7 +250,9 @@ class ForkedProcess implements AnalysisProcess {
     message: Extract<FromChild, { type: 'dial' }>,
     { id, task, acquired, over }: Running,
   ): Promise<void> {
-    const dialed = await dialFor(message, task, acquired)
+    const { vetDial } = this.#options
+    const vet = vetDial && ((wanted: DialWanted) => vetDial({ ...wanted, workspace_id: this.owner ?? '' }))
+    const dialed = await dialFor(message, task, acquired, vet)
     const { call } = message
     if ('failure' in dialed) {
       if (!over.aborted) this.#send({ type: 'dialed', id, call, failure: dialed.failure })
@@ -265,8 +270,9 @@ class ForkedProcess implements AnalysisProcess {
     const before = left()
     const within_ms = before - Math.min(before / 2, ENDING_MS)
     const given = { workspace_id: this.owner ?? '', signal: over, within_ms }
+    // A process that a template has taken over may ask for more.
     const narrated = narrator
-      ? await Promise.all(requests.map((request) => narrator(request, given)))
+      ? await Promise.all(requests.slice(0, NARRATIONS_MOST).map((request) => narrator(request, given)))
       : requests.map(() => ({ missing: 'off' as const }))
     if (!over.aborted) this.#send({ type: 'narrated', id, narrated })
   }

@@ -34,6 +34,7 @@ import type {
   RunTask,
   Task,
 } from '../protocol.ts'
+import type { VetDial } from '../socket-requests.ts'
 import { type AnalysisProcess, type Ending, startProcess } from './child-process.ts'
 import { processesOf, type Schedulable, Scheduler, type Usage } from './scheduler.ts'
 
@@ -71,6 +72,8 @@ export interface PoolOptions {
   folders?: readonly Folder[]
   /** Answers the requests of templates to a language model. */
   narrator?: Narrator | undefined
+  /** Whether a workspace may reach a host; undefined: wherever the operator allows. */
+  vetDial?: VetDial | undefined
 }
 
 export interface RunOptions {
@@ -403,7 +406,8 @@ class ProcessPool implements Pool {
 
   /** `wanted`: folders that its task needs, where they are known. */
   #start(wanted: readonly Folder[] = []): AnalysisProcess {
-    const { clock, tempRoot, log, narrator, spillBytes, size, single = false, folders = [] } = this.#options
+    const { clock, tempRoot, log, narrator, vetDial, spillBytes, size } = this.#options
+    const { single = false, folders = [] } = this.#options
     const child: AnalysisProcess = startProcess({
       clock,
       tempRoot,
@@ -411,6 +415,7 @@ class ProcessPool implements Pool {
       spill_bytes: spillBytes === undefined ? null : Math.floor(spillBytes / processesOf(size)),
       folders: this.jail.walls.length > 0 ? [...folders, ...wanted] : null,
       narrator,
+      vetDial,
       onState: () => this.#onState(child),
       onOutput: (text) => log.warn({ pid: child.pid, text }, 'an analysis process printed'),
     })

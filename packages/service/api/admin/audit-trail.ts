@@ -114,7 +114,9 @@ function auditRecord(action: AuditAction, call: AuditedCall): NewAuditRecord {
   const elsewhere = valueOf(query, 'workspace_id') ?? valueOf(body, 'workspace_id')
   return {
     // What an operator does to another workspace belongs to the trail of that workspace.
-    workspace_id: key === 'workspace_id' ? principal.workspace_id : (elsewhere ?? principal.workspace_id),
+    workspace_id: action.startsWith('workspace.')
+      ? principal.workspace_id
+      : (elsewhere ?? principal.workspace_id),
     user_id: principal.user_id,
     token_id: principal.token_id,
     action,

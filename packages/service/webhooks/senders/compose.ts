@@ -6,12 +6,14 @@ import type { Insight } from '@assay/model/insight'
 import { linkAddress } from '@assay/model/link'
 import type { Target } from '@assay/model/subscription'
 import type { Store } from '@assay/store/store'
+import type { Ledger } from '../../outgoing/ledger.ts'
 import { hashToken, type SecretBox } from '../../runtime/secrets.ts'
 import type { Sending } from './sender.ts'
 
 export interface Composer {
   store: Pick<Store, 'getInsight' | 'createLink'>
   box: SecretBox
+  ledger: Pick<Ledger, 'take' | 'untake' | 'addBytes'>
   publicUrl: string | null
 }
 

@@ -19,12 +19,13 @@ async function opened(
   server: MailServerOptions = {},
   options: Partial<SenderOptions> = {},
   dispatcher: { random?: () => number } = {},
+  budgets: { mail?: number } = {},
 ) {
   const mail = await startMailServer(server)
   open.push(mail)
   const people: People = await startPeople(
     { server: mail.server, ca: mail.ca, ...options },
-    { dispatcher: { random: () => 0, ...dispatcher } },
+    { dispatcher: { random: () => 0, ...dispatcher }, budgets },
   )
   open.push(people)
   return { mail, people }
@@ -49,6 +50,31 @@ function header(mail: Email, name: string): string | undefined {
 }
 
 const ADA = ['ada@example.com']
+
+test('mail over the budget waits, and only what the server has taken counts', async () => {
+  const { mail, people } = await opened({}, {}, {}, { mail: 0 })
+  const { store, ledger } = people
+  const webhook = await people.subscribe('email', { to: ['ada@example.com', 'bob@example.com'] })
+  await people.finish(FOUND)
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const look = async (): Promise<void> => {
+    const reason = (await store.getWebhook(webhook))?.held_reason
+    if (typeof reason === 'string') resolve(reason)
+  }
+  const unsubscribe = store.subscribe(() => void look())
+  await look()
+  assert.match(await promise.finally(unsubscribe), /budget of 0 mails a day \(ASSAY_BUDGET_MAIL\)/)
+  await store.changeOutgoing({ workspace_id, patch: { budgets: { mail: 1 } } })
+  assert.deepEqual(
+    [(await mail.next()).to, (await mail.next()).to],
+    [['ada@example.com'], ['bob@example.com']],
+  )
+  assert.equal((await people.told(webhook)).status, 'delivered')
+  await ledger.refresh(workspace_id)
+  const [counted] = await store.listOutgoing({ workspace_id, since: '2026-01-01' })
+  assert.deepEqual([counted?.kind, counted?.count], ['mail', 2])
+  assert.ok(counted!.bytes > 1000)
+})
 
 test('a finished job reaches each reader as a mail of its own: text, HTML, and the charts as pictures', async () => {
   const { mail, people } = await opened()

@@ -186,13 +186,18 @@ export function createEmailSender(options: EmailOptions): Sender {
           'There is no mail server: set ASSAY_SMTP_URL and ASSAY_MAIL_FROM.',
           false,
         )
+      const { ledger } = options
       const target = openTarget(options.box, webhook)
-      const message = await compose(options, sending, target)
-      if (message === null)
-        return notSent({ sending, url, body: '' }, 'The insight was deleted, so nothing was sent.', true)
       const before = await lastWords(options, sending)
       const takenBefore = [...before.values()].some((reply) => reply.startsWith('2'))
       const recipients = target.to.filter((to) => !before.has(to))
+      const refusal = await ledger.take(sending.workspace_id, 'mail', recipients.length)
+      if (refusal !== null) return { held: refusal }
+      const message = await compose(options, sending, target)
+      if (message === null) {
+        ledger.untake(sending.workspace_id, 'mail', recipients.length)
+        return notSent({ sending, url, body: '' }, 'The insight was deleted, so nothing was sent.', true)
+      }
       const content = await contentOf(options, sending, message)
       const mails = await Promise.all(
         recipients.map(async (to) => ({
@@ -202,6 +207,10 @@ export function createEmailSender(options: EmailOptions): Sender {
       )
       const { limits, ca } = options
       const outcome = await converse({ server, from: from.address, mails, giveUp, limits, ca })
+      const accepted = mails.filter(({ to }) => (outcome?.replies.get(to)?.status ?? 999) < 300)
+      ledger.untake(sending.workspace_id, 'mail', mails.length - accepted.length)
+      const bytes = accepted.reduce((sum, mail) => sum + mail.message.length, 0)
+      ledger.addBytes(sending.workspace_id, 'mail', bytes)
       const body = `Subject: ${message.headline}\n\n${mailText(message, { why: `To ${recipients.join(', ')}.`, unsubscribe: null })}`
       return outcome && judged({ sending, url, body }, outcome, takenBefore)
     },

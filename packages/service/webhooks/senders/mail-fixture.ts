@@ -37,12 +37,13 @@ export async function startPeople(
   const started = await startStation({
     ...station,
     senders:
-      ({ store, box }) =>
+      ({ store, box, ledger }) =>
       (guard) =>
         createSenders(
           {
             store,
             box,
+            ledger,
             publicUrl: PUBLIC_URL,
             server: null,
             from: { name: 'Assay', address: 'assay@reports.example' },

@@ -1,6 +1,7 @@
 /** The contract of the senders of subscriptions, one file for each kind. retry.ts decides for all kinds what follows an attempt. */
 import type { Event } from '@assay/model/event'
 import type { Webhook } from '@assay/model/webhook'
+import type { Refusal } from '../../outgoing/refusal.ts'
 import type { Sent } from '../send.ts'
 
 /** One try of one delivery. */
@@ -15,12 +16,17 @@ export interface Sending {
   now: number
 }
 
+/** Nothing was sent: the rules of the workspace hold it back. */
+export interface Held {
+  held: Refusal
+}
+
 export interface Sender {
   /**
    * Sends one try. Null: `giveUp` was aborted before anything was sent, and nothing is recorded. Throws SecretError if the
    * target was sealed with an unknown key.
    */
-  send(sending: Sending, giveUp: AbortSignal): Promise<Sent | null>
+  send(sending: Sending, giveUp: AbortSignal): Promise<Sent | Held | null>
 }
 
 /** Characters of the sent text in a record. */

@@ -75,6 +75,8 @@ export function createSlackSender(options: SlackOptions): Sender {
   return {
     async send(sending, giveUp) {
       const { webhook, attempt: number, now } = sending
+      const refusal = await options.ledger.take(sending.workspace_id, 'chat')
+      if (refusal !== null) return { held: refusal }
       const target = openTarget(options.box, webhook)
       const url = target.url ?? ''
       const message = await compose(options, sending, target)
@@ -85,6 +87,7 @@ export function createSlackSender(options: SlackOptions): Sender {
         detail: 'The insight was deleted, so nothing was sent.',
       } as const
       if (message === null) {
+        options.ledger.untake(sending.workspace_id, 'chat', 1)
         const nothing = unsent(request, gone)
         return recorded(
           { ...nothing, directives: { retryAfter: null, control: 'abort-message' } },
@@ -92,6 +95,7 @@ export function createSlackSender(options: SlackOptions): Sender {
           body,
         )
       }
+      options.ledger.addBytes(sending.workspace_id, 'chat', request.body.length)
       const { pathname } = new URL(url)
       const headers = {
         sent: Object.entries(own).flat(),

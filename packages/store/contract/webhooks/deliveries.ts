@@ -75,8 +75,13 @@ export interface DeliveryStore {
   recordAttempt(outcome: AttemptOutcome): Promise<boolean>
   /** The same of each, all in one transaction or none. */
   recordAttempts(outcomes: AttemptOutcome[]): Promise<boolean[]>
-  /** Claimed deliveries go back, due at once, the claim not counted. */
-  releaseDeliveries(deliveries: { delivery_id: string; attempt: number; node_id: string }[]): Promise<void>
+  /**
+   * Claimed deliveries go back, due at once, the claim not counted. `held`: why the rules of the workspace hold them back;
+   * the receiver's deliveries then wait a minute, or until the rules change (`changeOutgoing`).
+   */
+  releaseDeliveries(
+    deliveries: { delivery_id: string; attempt: number; node_id: string; held?: string | undefined }[],
+  ): Promise<void>
   getDelivery(input: {
     workspace_id: string
     delivery_id: string

@@ -8,6 +8,8 @@ type Kept =
   | 'disabled_reason'
   | 'failures'
   | 'open_until'
+  | 'held_until'
+  | 'held_reason'
   | 'created_at'
   | 'updated_at'
   | keyof Health

@@ -16,6 +16,6 @@ export interface AuditStore {
       created_before?: string | undefined
     },
   ): Promise<Page<AuditRecord>>
-  /** Deletes at most `limit` of the oldest that were written before. Answers how many. */
+  /** Deletes at most `limit` of the oldest that were written before, and of the ledger's days before. Answers how many. */
   pruneAudit(input: { before: string; limit: number }): Promise<number>
 }

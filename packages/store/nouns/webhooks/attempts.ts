@@ -7,7 +7,7 @@ import type { Input } from '../../store.ts'
 import { ATTEMPTS, DELIVERIES, type DeliveryRow } from '../../tables/webhooks/deliveries.ts'
 import { ATTEMPT_COUNTS, type AttemptCountRow } from '../../tables/webhooks/recoveries.ts'
 import { givenBack, tried } from './delivery-move.ts'
-import { afterAttempts, type Settled } from './sending-state.ts'
+import { afterAttempts, afterHold, type Settled } from './sending-state.ts'
 import { type LockedWebhook, lockOfDeliveries, refreshFreed, writeStates } from './states.ts'
 import { writeClaims } from './waiting.ts'
 import { disableWebhook, warnOfFailing, writeHealth } from './webhooks.ts'
@@ -136,9 +136,19 @@ export function* releaseDeliveries(tx: Transaction, leases: readonly Lease[]): R
   if (released.length === 0) return
   yield* writeClaims(tx, released.map(givenBack))
   const touched = new Set(released.map(({ webhook_id }) => webhook_id))
+  const held = new Map<string, string>()
+  for (const lease of leases) {
+    const claim = lease.held === undefined ? undefined : claims.get(leaseKey(lease))
+    if (claim) held.set(claim.webhook_id, lease.held!)
+  }
   yield* refreshFreed(
     tx,
-    states.filter(({ webhook_id }) => touched.has(webhook_id)),
+    states
+      .filter(({ webhook_id }) => touched.has(webhook_id))
+      .map((state) => {
+        const reason = held.get(state.webhook_id)
+        return reason === undefined ? state : afterHold(state, reason, Date.parse(tx.now))
+      }),
     released,
   )
   tx.hint({ topic: 'deliveries' })

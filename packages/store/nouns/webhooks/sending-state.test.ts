@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { breakerAfter } from '@assay/model/webhook'
 import * as fc from 'fast-check'
-import { afterClaim, asOf, claimAt, type SendingState } from './sending-state.ts'
+import { afterClaim, afterHold, asOf, claimAt, type SendingState } from './sending-state.ts'
 
 const START = Date.parse('2026-01-01T00:00:00.000Z')
 const iso = (ms: number) => new Date(ms).toISOString()
@@ -18,6 +18,8 @@ function state(over: Partial<SendingState> = {}): SendingState {
     rate_at: null,
     failures: 0,
     open_until: null,
+    held_until: null,
+    held_reason: null,
     ...over,
   }
 }
@@ -40,6 +42,14 @@ test('an open breaker holds all back and then lets one through', () => {
   assert.equal(claimAt(open), iso(START + 30_000))
   assert.equal(claimAt({ ...open, in_flight: 1 }), null)
   assert.equal(claimAt({ ...open, ...breakerAfter(open, true, START) }), iso(START))
+})
+
+test('what the rules of a workspace hold back waits a minute, also where the clock is then set back', () => {
+  const held = afterHold(state(), 'stopped', START)
+  assert.deepEqual([claimAt(held), held.held_reason], [iso(START + 60_000), 'stopped'])
+  const back = START - 3_600_000
+  assert.equal(asOf(held, back).held_until, iso(back))
+  assert.equal(asOf(held, START).held_until, held.held_until)
 })
 
 test('a claim sends the webhook behind those that waited longer', () => {

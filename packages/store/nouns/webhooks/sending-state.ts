@@ -27,7 +27,15 @@ export interface SendingState {
   rate_at: number | null
   failures: number
   open_until: string | null
+  /** The rules of the workspace hold its deliveries back. */
+  held_until: string | null
+  held_reason: string | null
 }
+
+export const NOT_HELD = { held_until: null, held_reason: null }
+
+/** After this time it is looked at whether the rules still hold what is held back. */
+const HELD_MS = 60_000
 
 /** At most a quarter of a second's requests at once. */
 const BURST_MS = 250
@@ -49,7 +57,8 @@ function rateHold(state: SendingState): string | null {
 export function claimAt(state: SendingState): string | null {
   const most = isOpen(state) ? 1 : (state.max_in_flight ?? MAX_IN_FLIGHT)
   if (state.status !== 'enabled' || state.due_at === null || state.in_flight >= most) return null
-  const holds = [state.last_claim_at, rateHold(state), state.open_until].filter((hold) => hold !== null)
+  const { last_claim_at, open_until, held_until } = state
+  const holds = [last_claim_at, rateHold(state), open_until, held_until].filter((hold) => hold !== null)
   return holds.reduce((latest, hold) => (hold > latest ? hold : latest), state.due_at)
 }
 
@@ -66,7 +75,7 @@ const SKEW_MS = 1000
  * back, and would hold up every delivery until that time comes again.
  */
 export function asOf<T extends SendingState>(state: T, now: number): T {
-  const { last_claim_at, rate_at, rate_per_second } = state
+  const { last_claim_at, rate_at, rate_per_second, held_until } = state
   const latest = now + SKEW_MS
   const paced =
     rate_at === null || rate_per_second === null
@@ -76,7 +85,13 @@ export function asOf<T extends SendingState>(state: T, now: number): T {
     ...state,
     last_claim_at: last_claim_at !== null && last_claim_at > iso(latest) ? iso(now) : last_claim_at,
     rate_at: paced,
+    held_until: held_until !== null && held_until > iso(latest + HELD_MS) ? iso(now) : held_until,
   }
+}
+
+/** The state of which the rules of the workspace hold deliveries back, from `now` (milliseconds) on. */
+export function afterHold<T extends SendingState>(state: T, reason: string, now: number): T {
+  return { ...state, held_until: iso(now + HELD_MS), held_reason: reason }
 }
 
 /** The state after one delivery was claimed at `now` (milliseconds). `due_at` is left to the store. */
@@ -115,7 +130,7 @@ export function afterAttempts<T extends SendingState & Health>(
   now: number,
 ): T {
   const at = iso(now)
-  const after = { ...before }
+  const after = { ...before, ...NOT_HELD }
   for (const { outcome, due_at, freed } of settled) {
     if (freed) after.in_flight -= 1
     // No other waits that has not waited before.

@@ -7,7 +7,7 @@ import type { Routine, Writer } from '../../rows.ts'
 import { both, type Statement, type Text } from '../../statement.ts'
 import { DELIVERIES } from '../../tables/webhooks/deliveries.ts'
 import { WEBHOOKS, type WebhookRow } from '../../tables/webhooks/webhooks.ts'
-import { asOf, claimAt } from './sending-state.ts'
+import { asOf, claimAt, NOT_HELD } from './sending-state.ts'
 
 const STATE = [
   'webhook_id',
@@ -23,6 +23,8 @@ const STATE = [
   'rate_at',
   'failures',
   'open_until',
+  'held_until',
+  'held_reason',
 ] as const
 export type LockedWebhook = Pick<WebhookRow, (typeof STATE)[number]>
 
@@ -47,6 +49,10 @@ function lockOf(deliveries: string): Statement<LockedWebhook> {
 const LOCK = lock('webhook_id = ANY (:webhook_ids)')
 const LOCK_OF_DELIVERIES = lockOf('delivery_id = ANY (:delivery_ids)')
 const LOCK_OF_JOBS = lockOf(`assignment_id = ANY (:assignment_ids) AND status = 'pending'`)
+const LOCK_HELD = lock(
+  `webhook_id IN (
+    SELECT webhook_id FROM webhooks WHERE workspace_id = :workspace_id AND held_until IS NOT NULL LIMIT 1000)`,
+)
 const LOCK_OF_NODE = lockOf(`status = 'pending' AND owner = :node_id AND delivery_id <> ALL (:but)`)
 const WRITE = WEBHOOKS.updateAll([
   'in_flight',
@@ -55,6 +61,8 @@ const WRITE = WEBHOOKS.updateAll([
   'rate_at',
   'failures',
   'open_until',
+  'held_until',
+  'held_reason',
   'claim_at',
 ])
 // PostgreSQL's function keeps to the index of what is due, however old the statistics are.
@@ -141,4 +149,14 @@ export function* refreshWebhook(
 ): Routine<void> {
   const state = yield* lockState(tx, webhook_id)
   if (state) yield* refreshStates(tx, [{ ...state, ...change }])
+}
+
+/** What is held back in a workspace may be claimed again: of 1,000 receivers, and of the others when their minute is over. */
+export function* releaseHeld(tx: Writer, workspace_id: string): Routine<void> {
+  const states = yield* tx.all(LOCK_HELD, { workspace_id })
+  yield* refreshStates(
+    tx,
+    states.map((state) => ({ ...state, ...NOT_HELD })),
+  )
+  tx.hint({ topic: 'deliveries' })
 }

@@ -27,6 +27,7 @@ import {
   WEBHOOKS,
   type WebhookEventRow,
 } from '../../tables/webhooks/webhooks.ts'
+import { NOT_HELD } from './sending-state.ts'
 import { refreshWebhook } from './states.ts'
 import { deleteDeliveries, makeDue } from './waiting.ts'
 
@@ -45,7 +46,8 @@ const LOCK = WEBHOOKS.select(`${OF_ID} FOR NO KEY UPDATE`, WEBHOOK)
 const LOCK_ANYWHERE = WEBHOOKS.select(`${by('webhook_id')} FOR NO KEY UPDATE`, ['workspace_id'])
 const FIND_ENABLED = WEBHOOKS.select(`${by('webhook_id')} AND status = 'enabled'`, WEBHOOK)
 // Of the claim state nothing is written.
-const SAVED = WEBHOOK.filter((column) => column !== 'failures' && column !== 'open_until')
+const STATE: readonly string[] = ['failures', 'open_until', 'held_until', 'held_reason']
+const SAVED = WEBHOOK.filter((column) => !STATE.includes(column))
 const SAVE = WEBHOOKS.upsert(SAVED, ['workspace_id', 'kind', 'created_at'])
 const WRITE_HEALTH = WEBHOOKS.update(['failing_since', 'failing_reason', 'warned_at'], by('webhook_id'))
 const DELETE = WEBHOOKS.delete(OF_ID)
@@ -146,6 +148,7 @@ export function* createWebhook(tx: Transaction, input: NewWebhook): Routine<Webh
     disabled_reason: null,
     ...HEALTHY,
     ...CLOSED,
+    ...NOT_HELD,
     created_at: tx.now,
     updated_at: tx.now,
   })

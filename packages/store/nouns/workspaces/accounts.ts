@@ -15,13 +15,13 @@ import type { Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
 import { TOKENS, USERS, type UserRow, WORKSPACES } from '../../tables/workspaces/accounts.ts'
 
-const WORKSPACE = WORKSPACES.except('deleted_at')
+const WORKSPACE = WORKSPACES.except('deleted_at', 'outgoing')
 const OPEN = 'WHERE workspace_id = :workspace_id AND deleted_at IS NULL'
 const FIND_WORKSPACE = WORKSPACES.select(OPEN, WORKSPACE)
 const LOCK_WORKSPACE = WORKSPACES.select(`${OPEN} FOR NO KEY UPDATE`, WORKSPACE)
 const INSERT_WORKSPACE = WORKSPACES.insert(WORKSPACE, 'ON CONFLICT DO NOTHING')
 const UPDATE_WORKSPACE = WORKSPACES.update(
-  WORKSPACES.except('workspace_id', 'created_at', 'deleted_at'),
+  WORKSPACES.except('workspace_id', 'created_at', 'deleted_at', 'outgoing'),
   by('workspace_id'),
 )
 // Those that are being deleted are few.

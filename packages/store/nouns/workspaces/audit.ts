@@ -7,6 +7,7 @@ import type { Reader, Routine, Writer } from '../../rows.ts'
 import { statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
 import { AUDIT } from '../../tables/workspaces/audit.ts'
+import { OUTGOING } from '../../tables/workspaces/outgoing.ts'
 
 /** They come with the traffic, and are not in the index of actions, so that it costs their records nothing. */
 const FREQUENT: readonly AuditAction[] = ['job.create', 'job.run', 'result.read', 'link.open']
@@ -29,6 +30,7 @@ const PRUNE = statement(
      SELECT audit_id FROM (SELECT audit_id, created_at FROM audit WHERE audit_id > '' ORDER BY audit_id LIMIT :limit) AS looked_at
      WHERE created_at < :before)`,
 )
+const PRUNE_OUTGOING = OUTGOING.deleteSome('WHERE day < :before', 'FOR UPDATE SKIP LOCKED')
 
 export function writeAudit(tx: Writer, records: NewAuditRecord[]): Routine<void> {
   const rows = records.map((record) => ({ ...record, audit_id: uuidv7(), created_at: record.at ?? tx.now }))
@@ -41,6 +43,7 @@ export function listAudit(from: Reader, query: Input<'listAudit'>): Routine<Page
   return LIST.page(from, { ...others, ...(isFrequent ? { frequent: action } : { action }) })
 }
 
-export function pruneAudit(tx: Writer, input: Input<'pruneAudit'>): Routine<number> {
-  return tx.run(PRUNE, input)
+export function* pruneAudit(tx: Writer, { before, limit }: Input<'pruneAudit'>): Routine<number> {
+  const records = yield* tx.run(PRUNE, { before, limit })
+  return records + (yield* tx.run(PRUNE_OUTGOING, { before: before.slice(0, 10), most: limit }))
 }

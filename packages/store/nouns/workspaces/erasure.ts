@@ -19,6 +19,7 @@ import { CONNECTIONS } from '../../tables/workspaces/connections.ts'
 import { IDEMPOTENCY_KEYS } from '../../tables/workspaces/idempotency-keys.ts'
 import { METRICS } from '../../tables/workspaces/metrics.ts'
 import { NARRATIVES } from '../../tables/workspaces/narratives.ts'
+import { OUTGOING } from '../../tables/workspaces/outgoing.ts'
 import { TEMPLATES } from '../../tables/workspaces/templates.ts'
 import { cancelJob, removeJobs } from '../jobs/jobs.ts'
 import { removeDeliveriesOfJobs } from '../webhooks/waiting.ts'
@@ -35,6 +36,7 @@ export const TABLES_OF_WORKSPACE = [
   METRICS,
   CONNECTIONS,
   NARRATIVES,
+  OUTGOING,
   TOKENS,
   USERS,
   IDEMPOTENCY_KEYS,

@@ -42,8 +42,8 @@ CREATE TABLE nodes (
   lease_until timestamptz(3) NOT NULL
 ) WITH (fillfactor = 50);
 
--- The caps of a workspace are null where the service's own hold. A workspace with `deleted_at` is being deleted in steps:
--- nobody sees it and it accepts nothing new.
+-- The caps of a workspace are null where the service's own hold. `outgoing`: the rules of what may leave it. A workspace with
+-- `deleted_at` is being deleted in steps: nobody sees it and it accepts nothing new.
 CREATE TABLE workspaces (
   workspace_id text COLLATE "C" PRIMARY KEY,
   name text NOT NULL,
@@ -54,6 +54,7 @@ CREATE TABLE workspaces (
   max_file_bytes bigint,
   max_files_bytes bigint,
   created_at timestamptz(3) NOT NULL,
+  outgoing json,
   deleted_at timestamptz(3)
 );
 CREATE INDEX workspaces_by_time ON workspaces (created_at, workspace_id);
@@ -140,6 +141,18 @@ CREATE TABLE narratives (
   PRIMARY KEY (workspace_id, hash)
 );
 CREATE INDEX narratives_by_age ON narratives (created_at);
+
+-- What left a workspace, by day (UTC) and kind (model/webhooks/outgoing.ts).
+CREATE TABLE outgoing (
+  workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  day text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  count bigint NOT NULL,
+  refused bigint NOT NULL,
+  bytes bigint NOT NULL,
+  PRIMARY KEY (workspace_id, day, kind)
+);
+CREATE INDEX outgoing_by_day ON outgoing (day);
 
 -- Databases that sources with a query read. Secrets are sealed.
 CREATE TABLE connections (
@@ -318,11 +331,14 @@ CREATE TABLE webhooks (
   rate_at double precision,
   failures integer NOT NULL DEFAULT 0,
   open_until timestamptz(3),
+  held_until timestamptz(3),
+  held_reason text,
   claim_at timestamptz(3)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01);
 CREATE INDEX webhooks_by_time ON webhooks (workspace_id, created_at, webhook_id);
 CREATE INDEX webhooks_personal ON webhooks (workspace_id, user_id, created_at, webhook_id) WHERE personal;
 CREATE INDEX webhooks_claimable ON webhooks (in_flight, claim_at) WHERE claim_at IS NOT NULL;
+CREATE INDEX webhooks_held ON webhooks (workspace_id) WHERE held_until IS NOT NULL;
 
 -- An index of the enabled webhooks by the events that they get (model/webhook.ts makes the rows). `skipped`: also those of
 -- skipped runs. `people`: subscriptions.

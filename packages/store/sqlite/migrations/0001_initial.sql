@@ -40,7 +40,7 @@ CREATE TABLE nodes (
   lease_until TEXT NOT NULL
 ) STRICT;
 
--- The caps of a workspace are null where the service's own hold. A workspace with `deleted_at` is being deleted in steps:
+-- The caps of a workspace are null where the service's own hold. `outgoing`: the rules of what may leave it. A workspace with `deleted_at` is being deleted in steps:
 -- nobody sees it and it accepts nothing new.
 CREATE TABLE workspaces (
   workspace_id TEXT PRIMARY KEY,
@@ -52,6 +52,7 @@ CREATE TABLE workspaces (
   max_file_bytes INTEGER,
   max_files_bytes INTEGER,
   created_at TEXT NOT NULL,
+  outgoing TEXT,
   deleted_at TEXT
 ) STRICT;
 CREATE INDEX workspaces_by_time ON workspaces (created_at, workspace_id);
@@ -138,6 +139,18 @@ CREATE TABLE narratives (
   PRIMARY KEY (workspace_id, hash)
 ) STRICT;
 CREATE INDEX narratives_by_age ON narratives (created_at);
+
+-- What left a workspace, by day (UTC) and kind (model/webhooks/outgoing.ts).
+CREATE TABLE outgoing (
+  workspace_id TEXT NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  day TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  count INTEGER NOT NULL,
+  refused INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  PRIMARY KEY (workspace_id, day, kind)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX outgoing_by_day ON outgoing (day);
 
 -- Databases that sources with a query read. Secrets are sealed.
 CREATE TABLE connections (
@@ -319,11 +332,14 @@ CREATE TABLE webhooks (
   rate_at REAL,
   failures INTEGER NOT NULL DEFAULT 0,
   open_until TEXT,
+  held_until TEXT,
+  held_reason TEXT,
   claim_at TEXT
 ) STRICT;
 CREATE INDEX webhooks_by_time ON webhooks (workspace_id, created_at, webhook_id);
 CREATE INDEX webhooks_personal ON webhooks (workspace_id, user_id, created_at, webhook_id) WHERE personal;
 CREATE INDEX webhooks_claimable ON webhooks (in_flight, claim_at) WHERE claim_at IS NOT NULL;
+CREATE INDEX webhooks_held ON webhooks (workspace_id) WHERE held_until IS NOT NULL;
 
 -- An index of the enabled webhooks by the events that they get (model/webhook.ts makes the rows). `skipped`: also those of
 -- skipped runs. `people`: subscriptions.

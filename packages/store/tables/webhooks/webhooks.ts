@@ -38,6 +38,8 @@ export const WEBHOOKS = new Table<WebhookRow>('webhooks', ['webhook_id'], {
   warned_at: 'time?',
   failures: 'integer',
   open_until: 'time?',
+  held_until: 'time?',
+  held_reason: 'text?',
   created_at: 'time',
   updated_at: 'time',
   in_flight: 'integer',

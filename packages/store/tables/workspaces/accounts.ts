@@ -1,8 +1,11 @@
 /** The columns of workspaces, users and tokens. */
+import type { OutgoingRules } from '@assay/model/outgoing'
 import type { Token, User, Workspace } from '@assay/model/token'
 import { Table } from '../table.ts'
 
 export interface WorkspaceRow extends Workspace {
+  /** What may leave it; null: nothing is set. */
+  outgoing: OutgoingRules | null
   /** Since then it is being deleted, and nobody sees it. */
   deleted_at: string | null
 }
@@ -17,6 +20,7 @@ export const WORKSPACES = new Table<WorkspaceRow>('workspaces', ['workspace_id']
   max_file_bytes: 'bigint?',
   max_files_bytes: 'bigint?',
   created_at: 'time',
+  outgoing: 'json?',
   deleted_at: 'time?',
 })
 

@@ -91,6 +91,8 @@ function placeOf(action: AuditAction, id: string) {
       return { to: '/subscriptions/$subscription_id', params: { subscription_id: id } } as const
     case 'file':
       return { to: '/files', search: { in: id.split('/').slice(0, -1).join('/') || undefined } } as const
+    case 'outgoing':
+      return { to: '/system/outgoing' } as const
     case 'token':
       return { to: '/system/tokens' } as const
     case 'user':

@@ -3,7 +3,10 @@ import type { ReceiverView } from '../../receivers.ts'
 import { breakerWords } from '../../troubles.ts'
 import { Time } from '../show.tsx'
 
-type Told = Pick<ReceiverView, 'status' | 'failing_since' | 'failing_reason' | 'disabled_reason' | 'breaker'>
+type Told = Pick<
+  ReceiverView,
+  'status' | 'failing_since' | 'failing_reason' | 'disabled_reason' | 'held_reason' | 'breaker'
+>
 
 export function HealthWord({ status, failing_since }: Pick<Told, 'status' | 'failing_since'>) {
   if (status === 'disabled') return <span className="state state-failed">✕ disabled</span>
@@ -30,12 +33,18 @@ function Reason({ reason }: { reason: string | null }) {
 }
 
 export function HealthNotice(told: Told) {
-  const { status, failing_since, failing_reason, disabled_reason } = told
+  const { status, failing_since, failing_reason, disabled_reason, held_reason } = told
   if (status === 'disabled')
     return (
       <p className="notice" role="status">
         Disabled{disabled_reason === null ? '' : `: ${disabled_reason}`}. Pending deliveries wait, and new
         events are not kept. <Reason reason={failing_reason} />
+      </p>
+    )
+  if (held_reason !== null)
+    return (
+      <p className="notice" role="status">
+        Its deliveries are held back. {held_reason}
       </p>
     )
   if (failing_since === null) return null

@@ -1,0 +1,255 @@
+/**
+ * The ledger of all that leaves: each thing is taken from it before it leaves, and is refused where the workspace is stopped
+ * or its budget is used up. It counts in memory and writes once a second, so nothing that leaves costs a transaction of its
+ * own. A killed process loses the counts of its last second. What other nodes count shows here within two seconds: so a
+ * budget may be passed by what they send in that time.
+ */
+import type { NewAuditRecord } from '@assay/model/audit'
+import { type Clock, iso } from '@assay/model/clock'
+import {
+  type Budgets,
+  dayOf,
+  isListed,
+  OPEN_RULES,
+  type OutgoingCount,
+  type OutgoingKind,
+  type OutgoingRules,
+} from '@assay/model/outgoing'
+import type { Store } from '@assay/store/store'
+import type { Logger } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import { hostRefusal, type Refusal, refusalOf } from './refusal.ts'
+
+const WRITE_MS = 1000
+/** Milliseconds for which rules and counts are taken as read. */
+const FRESH_MS = 2000
+/** Refusals of one kind for one reason are one audit record in this time, in milliseconds. */
+const SAME_MS = 60_000
+/** Workspaces whose rules are kept. */
+const KNOWN_MOST = 10_000
+
+export interface LedgerOptions {
+  store: Pick<Store, 'countOutgoing' | 'readOutgoing' | 'writeAudit'>
+  /** Of every workspace that has none of its own. */
+  budgets: Budgets
+  clock: Clock
+  log: Logger
+  metrics: Pick<Metrics, 'outgoing' | 'outgoingRefused'>
+}
+
+export interface Ledger {
+  readonly budgets: Budgets
+  /**
+   * Takes so many (one unless given) that leave now. Answers why not: then nothing is taken. A budget that has anything left
+   * lets all of them pass. Rejects with `store_unavailable` where nothing is known of the workspace.
+   */
+  take(workspace_id: string, kind: OutgoingKind, count?: number): Promise<Refusal | null>
+  /** So many that were taken did not leave after all. */
+  untake(workspace_id: string, kind: OutgoingKind, count: number): void
+  /** Bytes of what was taken. */
+  addBytes(workspace_id: string, kind: OutgoingKind, bytes: number): void
+  /** Why the workspace may not reach a host for this; null: it may. */
+  vetHost(workspace_id: string, kind: 'download' | 'query', host: string): Promise<Refusal | null>
+  /** Writes what was counted, and reads the rules anew when they are next needed. */
+  refresh(workspace_id: string): Promise<void>
+  /** Writes what is left. */
+  close(): Promise<void>
+}
+
+interface Known {
+  rules: OutgoingRules
+  day: string
+  readAt: number
+  today: Map<OutgoingKind, number>
+}
+
+type Pending = OutgoingCount & { workspace_id: string }
+
+export function createLedger(options: LedgerOptions): Ledger {
+  return new StoredLedger(options)
+}
+
+class StoredLedger implements Ledger {
+  readonly budgets: Budgets
+  readonly #options: LedgerOptions
+  readonly #known = new Map<string, Known>()
+  #pending = new Map<string, Pending>()
+  #refused: NewAuditRecord[] = []
+  /** When a refusal was last recorded. */
+  readonly #told = new Map<string, number>()
+  #wanted = new Set<string>()
+  #running: Promise<void> = Promise.resolve()
+  #next: Promise<void> | null = null
+  #timer: Promise<void> | null = null
+  readonly #closing = new AbortController()
+
+  constructor(options: LedgerOptions) {
+    this.#options = options
+    this.budgets = options.budgets
+  }
+
+  async take(workspace_id: string, kind: OutgoingKind, count = 1): Promise<Refusal | null> {
+    const refusal = await this.#judge(workspace_id, ({ rules, today }) => {
+      const left = today.get(kind) ?? 0
+      const refused = refusalOf(rules, kind, { today: left, usual: this.budgets })
+      // At once, so that no other is judged before this one counts.
+      if (refused === null) {
+        today.set(kind, left + count)
+        this.#add(workspace_id, kind, { count })
+      }
+      return refused
+    })
+    if (refusal === null) this.#options.metrics.outgoing.inc({ kind }, count)
+    else this.#refuse(workspace_id, kind, refusal)
+    return refusal
+  }
+
+  untake(workspace_id: string, kind: OutgoingKind, count: number): void {
+    if (count === 0) return
+    const known = this.#known.get(workspace_id)
+    known?.today.set(kind, Math.max(0, (known.today.get(kind) ?? 0) - count))
+    this.#add(workspace_id, kind, { count: -count })
+  }
+
+  addBytes(workspace_id: string, kind: OutgoingKind, bytes: number): void {
+    this.#add(workspace_id, kind, { bytes })
+  }
+
+  async vetHost(workspace_id: string, kind: 'download' | 'query', host: string): Promise<Refusal | null> {
+    const refusal = await this.#judge(workspace_id, ({ rules: { hosts } }) =>
+      hosts === null || isListed(host, hosts) ? null : hostRefusal(host),
+    )
+    if (refusal !== null) this.#refuse(workspace_id, kind, refusal)
+    return refusal
+  }
+
+  async refresh(workspace_id: string): Promise<void> {
+    this.#known.delete(workspace_id)
+    await this.#sync()
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#timer
+    await this.#sync()
+  }
+
+  /** Judges by what is known, and a refusal once more by what is then read: a budget may have been raised. */
+  async #judge(workspace_id: string, judge: (known: Known) => Refusal | null): Promise<Refusal | null> {
+    const { clock } = this.#options
+    const known = this.#known.get(workspace_id)
+    const isFresh = known && known.day === dayOf(clock.now()) && clock.monotonic() - known.readAt < FRESH_MS
+    if (isFresh && judge(known) === null) return null
+    return judge(await this.#read(workspace_id))
+  }
+
+  /** Reads what may leave now. What was known stays in force while the store cannot be reached. */
+  async #read(workspace_id: string): Promise<Known> {
+    this.#wanted.add(workspace_id)
+    try {
+      await this.#sync()
+    } catch (error) {
+      if (!this.#known.has(workspace_id)) throw error
+    }
+    return this.#known.get(workspace_id) ?? this.#know(workspace_id, OPEN_RULES, [])
+  }
+
+  /** Writes and reads after what runs already; all that ask meanwhile share one round. */
+  #sync(): Promise<void> {
+    this.#next ??= this.#running
+      .catch(() => undefined)
+      .then(() => {
+        this.#next = null
+        this.#running = this.#writeAndRead()
+        return this.#running
+      })
+    return this.#next
+  }
+
+  async #writeAndRead(): Promise<void> {
+    const { store, clock } = this.#options
+    const workspace_ids = [...this.#wanted]
+    this.#wanted = new Set()
+    await this.#write()
+    if (workspace_ids.length === 0) return
+    const rows = await store.readOutgoing({ workspace_ids, day: dayOf(clock.now()) })
+    for (const { workspace_id, rules, counts } of rows) this.#know(workspace_id, rules, counts)
+  }
+
+  /** What is not yet written counts as well. */
+  #know(workspace_id: string, rules: OutgoingRules, counts: readonly OutgoingCount[]): Known {
+    const { clock } = this.#options
+    const day = dayOf(clock.now())
+    const today = new Map(counts.map(({ kind, count }) => [kind, count]))
+    for (const pending of this.#pending.values())
+      if (pending.workspace_id === workspace_id && pending.day === day)
+        today.set(pending.kind, (today.get(pending.kind) ?? 0) + pending.count)
+    const known = { rules, day, readAt: clock.monotonic(), today }
+    this.#known.delete(workspace_id)
+    this.#known.set(workspace_id, known)
+    if (this.#known.size > KNOWN_MOST) this.#known.delete(this.#known.keys().next().value!)
+    return known
+  }
+
+  async #write(): Promise<void> {
+    const { store, log } = this.#options
+    const counts = this.#pending
+    const records = this.#refused
+    this.#pending = new Map()
+    this.#refused = []
+    try {
+      if (counts.size > 0) await store.countOutgoing([...counts.values()])
+      counts.clear()
+      if (records.length > 0) await store.writeAudit(records)
+    } catch (error) {
+      for (const { workspace_id, kind, ...rest } of counts.values()) this.#add(workspace_id, kind, rest)
+      this.#refused = [...records, ...this.#refused].slice(-KNOWN_MOST)
+      log.warn({ err: error }, 'what left could not be counted yet')
+      throw error
+    }
+  }
+
+  #add(workspace_id: string, kind: OutgoingKind, more: Partial<OutgoingCount>): void {
+    const day = more.day ?? dayOf(this.#options.clock.now())
+    const key = `${workspace_id} ${day} ${kind}`
+    const { count = 0, refused = 0, bytes = 0 } = this.#pending.get(key) ?? {}
+    this.#pending.set(key, {
+      workspace_id,
+      day,
+      kind,
+      count: count + (more.count ?? 0),
+      refused: refused + (more.refused ?? 0),
+      bytes: bytes + (more.bytes ?? 0),
+    })
+    this.#timer ??= this.#writeLater()
+  }
+
+  async #writeLater(): Promise<void> {
+    await this.#options.clock.sleep(WRITE_MS, this.#closing.signal)
+    this.#timer = null
+    if (!this.#closing.signal.aborted) await this.#sync().catch(() => undefined)
+  }
+
+  #refuse(workspace_id: string, kind: OutgoingKind, { cause }: Refusal): void {
+    const { clock, metrics } = this.#options
+    metrics.outgoingRefused.inc({ kind, cause })
+    this.#add(workspace_id, kind, { refused: 1 })
+    const key = `${workspace_id} ${kind} ${cause}`
+    const now = clock.monotonic()
+    if (now - (this.#told.get(key) ?? Number.NEGATIVE_INFINITY) < SAME_MS) return
+    this.#told.delete(key)
+    this.#told.set(key, now)
+    if (this.#told.size > KNOWN_MOST) this.#told.delete(this.#told.keys().next().value!)
+    this.#refused.push({
+      workspace_id,
+      at: iso(clock.now()),
+      action: 'outgoing.refuse',
+      object_id: kind,
+      fields: [cause],
+      user_id: null,
+      token_id: null,
+      address: null,
+      request_id: null,
+    })
+  }
+}

@@ -1,0 +1,55 @@
+/** Why something may not leave a workspace. Pure. */
+import { type Budgets, KIND_WORDS, type OutgoingKind, type OutgoingRules } from '@assay/model/outgoing'
+
+/** What stands in the way: the stop, the budget, the switch of the model, or the list of hosts. */
+export type Cause = 'stopped' | 'budget' | 'model' | 'host'
+
+export interface Refusal {
+  cause: Cause
+  /** A sentence for who wanted it: what stands in the way, and what to do. */
+  text: string
+}
+
+/** How many of a kind may leave a day; null: no limit. */
+export function budgetOf({ budgets }: OutgoingRules, kind: OutgoingKind, usual: Budgets): number | null {
+  return budgets[kind] ?? usual[kind]
+}
+
+function stoppedText({ stopped }: OutgoingRules): string {
+  const { at, by_operator, reason } = stopped!
+  const who = by_operator ? 'The operator' : 'An admin'
+  const why = reason === null ? '' : ` (${reason})`
+  const undo = by_operator ? 'the operator opens it again' : 'an admin opens it again under System, Outgoing'
+  return `${who} has stopped all that leaves this workspace, at ${at}${why}: ${undo}.`
+}
+
+/** What stands in the way of one more of a kind, of which `today` have left since 00:00 UTC; null: nothing does. */
+export function refusalOf(
+  rules: OutgoingRules,
+  kind: OutgoingKind,
+  { today, usual }: { today: number; usual: Budgets },
+): Refusal | null {
+  if (rules.stopped !== null) return { cause: 'stopped', text: stoppedText(rules) }
+  if (kind === 'model' && !rules.model)
+    return {
+      cause: 'model',
+      text: 'This workspace may not ask the language model: the operator can allow it (PATCH /v1alpha/outgoing).',
+    }
+  const budget = budgetOf(rules, kind, usual)
+  if (budget === null || today < budget) return null
+  const bearer =
+    typeof rules.budgets[kind] !== 'number'
+      ? `ASSAY_BUDGET_${kind.toUpperCase()}`
+      : `its own budget "${kind}"`
+  return {
+    cause: 'budget',
+    text: `The workspace has used up its budget of ${budget} ${KIND_WORDS[kind]} a day (${bearer}): more leave from 00:00 UTC on, or when the operator raises it.`,
+  }
+}
+
+export function hostRefusal(host: string): Refusal {
+  return {
+    cause: 'host',
+    text: `This workspace may not reach the host ${host}: the operator can add it to the hosts of the workspace (PATCH /v1alpha/outgoing).`,
+  }
+}
