@@ -310,6 +310,10 @@ test('defines a metric: faults while typing, saved, found, and its review filled
   await button(page, 'Save births_by_day').click()
   await page.waitForURL(/\/metric\/births_by_day$/)
   await page.getByText('not_null: births').first().waitFor()
+  await page
+    .getByRole('region', { name: 'State of its data' })
+    .getByText(/^The newest day is /)
+    .waitFor()
   await assertAccessible(page, 'metric')
   await link(page, 'Metrics').first().click()
   await page.getByLabel('Search').fill('children born')

@@ -30,6 +30,26 @@ export const MetricEvent = Type.Object({
 })
 export type MetricEvent = Static<typeof MetricEvent>
 
+/** What the service answers of the example of its definition. */
+export const METRIC_EXAMPLE = {
+  metric_id: 'revenue',
+  label: 'Revenue',
+  description: 'Paid orders net of refunds',
+  version: '0b9f3e6c52d1a874',
+  unit: 'EUR',
+  fmt: 'eur0',
+  good: 'up',
+  grain: 'day',
+  zone: 'Europe/Berlin',
+  adding: 'sum',
+  dimensions: ['country'],
+  target: { value: 1_000_000, per: 'month' },
+  tests: ['not_null: amount', 'fresh: 2d'],
+  events: [],
+  origin: 'workspace',
+  connections: [],
+} as const
+
 export const MetricView = Type.Object(
   {
     metric_id: Type.String({ pattern: METRIC_ID }),
@@ -49,7 +69,7 @@ export const MetricView = Type.Object(
     origin: Type.Enum(['shipped', 'folder', 'workspace']),
     connections: Type.Array(Type.String(), { description: 'The connection that it reads over, if any' }),
   },
-  { title: 'Metric' },
+  { title: 'Metric', examples: [METRIC_EXAMPLE] },
 )
 export type MetricView = Static<typeof MetricView>
 

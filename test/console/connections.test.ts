@@ -76,6 +76,23 @@ test('gives the lines that a template reads by, and tells which templates read o
   stood.assertSilent()
 })
 
+test('makes a report of a table: its metrics are saved, then its template has no fault', async () => {
+  const { page } = stood.watched
+  await page.getByLabel('Table').fill('orders')
+  await button(page, 'Make a report').click()
+  await page.getByRole('region', { name: 'Metrics' }).waitFor()
+  await assertAccessible(page, 'a draft of a table')
+  await button(page, 'Save the metrics').click()
+  await page.getByText(/^Saved: orders_amount, orders_rows\.$/).waitFor()
+  await page.getByText('No faults found').waitFor()
+  await page.goto('/metric/orders_amount')
+  await page.getByText('The newest day is 2024-01-02, of 2.').waitFor()
+  await page.getByText('The metric has no tests.').waitFor()
+  await page.goto('/system/connections/shop')
+  await link(page, 'shop-days').waitFor()
+  stood.assertSilent()
+})
+
 test('holds a secret only while it is typed, keeps it unless another is typed, and asks for it again where it would go elsewhere', async () => {
   const { page } = stood.watched
   const api = apiOf(stood.service.url)

@@ -37,6 +37,15 @@ interface InsightFilters {
   grade?: Grade
 }
 
+/** What a new template begins with: a copy, a draft of a file or of a table of a database. */
+interface NewTemplate {
+  from?: string
+  file?: string
+  lines?: string
+  connection?: string
+  table?: string
+}
+
 const TEMPLATE_TABS = ['run', 'many', 'source'] as const
 export type TemplateTab = (typeof TEMPLATE_TABS)[number]
 
@@ -92,10 +101,12 @@ const templates = createRoute({
 const newTemplate = createRoute({
   getParentRoute: () => shell,
   path: '/templates/new',
-  validateSearch: (search: Search): { from?: string; file?: string; lines?: string } => ({
+  validateSearch: (search: Search): NewTemplate => ({
     from: text(search.from),
     file: text(search.file),
     lines: text(search.lines),
+    connection: text(search.connection),
+    table: text(search.table),
   }),
   component: lazyRouteComponent(() => import('./pages/editor.tsx'), 'NewTemplatePage'),
 })

@@ -8,7 +8,7 @@ import { useRef } from 'react'
 import { api, faultsOf } from '../api.ts'
 import { useDraft } from '../drafts/draft.ts'
 import type { Insight } from '../insights.ts'
-import { DraftNotes, type DraftOf } from '../parts/draft-notes.tsx'
+import { askedOf, DraftMetrics, DraftNotes, type DraftOf } from '../parts/draft-notes.tsx'
 import { Fault } from '../parts/fault.tsx'
 import { TextField } from '../parts/field.tsx'
 import { InsightText } from '../parts/insight/insight-text.tsx'
@@ -227,18 +227,18 @@ function copyOf(source: string): string {
 
 /** A draft of a table in the editor; an answer to one of its questions drafts again. */
 function Drafted({ of }: { of: DraftOf }) {
-  const { file, lines } = of
   const query = useQuery({
-    queryKey: ['draft', file, lines],
-    queryFn: () => api().drafts.create({ file, dialect: lines.split('\n').filter(Boolean) }),
+    queryKey: ['draft', of],
+    queryFn: () => api().drafts.create(askedOf(of)),
     staleTime: Number.POSITIVE_INFINITY,
   })
-  const name = `draft.${file}.${lines}`
+  const name = 'file' in of ? `draft.${of.file}.${of.lines}` : `draft.${of.connection}.${of.table}`
   return (
     <Loaded query={query}>
       {(draft) => (
         <>
           <DraftNotes of={of} draft={draft} />
+          {'table' in of && <DraftMetrics metrics={draft.metrics} />}
           <Desk
             key={name}
             name={name}
@@ -252,7 +252,7 @@ function Drafted({ of }: { of: DraftOf }) {
 }
 
 export function NewTemplatePage() {
-  const { from, file, lines = '' } = useSearch({ from: '/shell/templates/new' })
+  const { from, file, lines = '', connection, table } = useSearch({ from: '/shell/templates/new' })
   const query = useQuery({
     queryKey: ['template', from],
     queryFn: () => api().templates.get(from!),
@@ -262,6 +262,8 @@ export function NewTemplatePage() {
     <Page title="New template" wide trail={<Link to="/templates">Templates</Link>}>
       {file !== undefined ? (
         <Drafted of={{ file, lines }} />
+      ) : connection !== undefined && table !== undefined ? (
+        <Drafted of={{ connection, table }} />
       ) : from === undefined ? (
         <Desk name="new" first={{ template_id: '', source: START, values: {} }} fixed={false} />
       ) : (

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { createCatalog } from '@assay/engine/reading/catalog'
 import { type Json, openTestServer, type TestServer } from '../test-server.ts'
+import { getMetric } from './metrics.ts'
 
 const YAML = 'application/yaml'
 const MARKDOWN = 'text/markdown'
@@ -212,4 +213,15 @@ test('reads long definitions in the pool, each once', async (t) => {
   assert.deepEqual(asked, [1, 1])
   assert.deepEqual(await ids(server), ['a', 'b', 'short'])
   assert.deepEqual(asked, [1, 1])
+})
+
+test('the examples of the OpenAPI document are what the service takes and answers', async (t) => {
+  const { ask } = await openTestServer(t, { pool: 'real' })
+  const { examples } = getMetric.replies[200]!.schema as unknown as { examples: Json[] }
+  const { source, ...view } = examples[0]
+  const put = await ask('PUT', '/v1alpha/metrics/revenue', { body: source, type: 'application/yaml' })
+  assert.equal(put.status, 201, put.text)
+  const { version: _version, ...answered } = put.json()
+  const { version: _other, ...told } = view
+  assert.deepEqual(answered, told)
 })

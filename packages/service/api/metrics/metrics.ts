@@ -3,7 +3,7 @@ import { metricNameIn } from '@assay/engine/metrics/names'
 import { asMetricFaults, metricReader } from '@assay/engine/metrics/reader'
 import { errorsOf } from '@assay/engine/reading/lookup'
 import { AppError, notFound } from '@assay/model/errors'
-import { METRIC_ID, MetricView } from '@assay/model/metric'
+import { METRIC_EXAMPLE, METRIC_ID, MetricView } from '@assay/model/metric'
 import { nullable, Type } from '@assay/model/schema'
 import { Fault, faultToFieldError } from '@assay/model/template'
 import { storedMetrics } from '../../templates/own-metrics.ts'
@@ -15,10 +15,31 @@ import { connectionsFor, rootsOf } from '../templates/template-lookup.ts'
 import { noteReading, notTried } from '../templates/unstored.ts'
 
 const MetricPath = Type.Object({ metric_id: Type.String({ pattern: METRIC_ID }) })
-const Source = Type.String({ minLength: 1, description: 'The YAML of a metric (docs/metrics.md)' })
+const EXAMPLE = `metric: revenue
+label: Revenue
+description: Paid orders net of refunds
+source: { file: uploads/orders.csv }
+time: { column: paid_at, grain: day, zone: Europe/Berlin }
+value: sum(amount - refunded)
+where: status = 'paid'
+unit: EUR
+fmt: eur0
+good: up
+target: { value: 1000000, per: month }
+dimensions: [country]
+tests: [ { not_null: amount }, { fresh: 2d } ]
+`
+const Source = Type.String({
+  minLength: 1,
+  description: 'The YAML of a metric (docs/metrics.md)',
+  examples: [EXAMPLE],
+})
 const WithSource = Type.Object(
-  { ...MetricView.properties, source: Type.String({ description: 'The YAML of its definition' }) },
-  { title: 'MetricWithSource' },
+  {
+    ...MetricView.properties,
+    source: Type.String({ description: 'The YAML of its definition', examples: [EXAMPLE] }),
+  },
+  { title: 'MetricWithSource', examples: [{ ...METRIC_EXAMPLE, source: EXAMPLE }] },
 )
 
 function speaksOf({ metric_id, label, description }: MetricView, words: string): boolean {

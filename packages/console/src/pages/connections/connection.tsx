@@ -11,6 +11,7 @@ import { AskFirst } from '../../parts/ask-first.tsx'
 import { areShown, ConnectionFields, type SecretsDraft } from '../../parts/connections/connection-form.tsx'
 import { ConnectionTest } from '../../parts/connections/connection-test.tsx'
 import { ChangeForm, Editable } from '../../parts/editing.tsx'
+import { TextField } from '../../parts/field.tsx'
 import { ForAdmins } from '../../parts/for-admins.tsx'
 import { Empty, Loaded, Page } from '../../parts/page.tsx'
 import { Time } from '../../parts/show.tsx'
@@ -137,10 +138,42 @@ function Remove({ name }: { name: string }) {
   )
 }
 
+/** Leads to the draft of a report of one table. */
+function ReportOfTable({ name }: { name: string }) {
+  const navigate = useNavigate()
+  const [table, setTable] = useState('')
+  const given = table.trim()
+  return (
+    <>
+      <h2>A report of a table</h2>
+      <form
+        className="row-form"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void navigate({ to: '/templates/new', search: { connection: name, table: given } })
+        }}
+      >
+        <TextField
+          label="Table"
+          hint="Such as orders, or sales.orders. Its first 10,000 rows are looked at."
+          value={table}
+          onChange={({ target }) => setTable(target.value)}
+        />
+        <div className="actions">
+          <button type="submit" className="button" disabled={given === ''}>
+            Make a report
+          </button>
+        </div>
+      </form>
+    </>
+  )
+}
+
 function Whole({ connection }: { connection: ConnectionView }) {
   return (
     <>
       <ConnectionTest name={connection.name} />
+      {KINDS[connection.kind].reads === 'query' && <ReportOfTable name={connection.name} />}
       <h2>In a template</h2>
       <p>
         A template holds only the name of the connection.{' '}

@@ -7,6 +7,7 @@ import { api, useMay } from '../../api.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { FactList } from '../../parts/lists/fact-list.tsx'
 import { Loaded, Page } from '../../parts/page.tsx'
+import { MetricState } from './state.tsx'
 import { targetText } from './words.ts'
 
 const SourceView = lazy(() =>
@@ -110,6 +111,7 @@ export function MetricPage() {
         {(metric) => (
           <>
             <FactList noun="Metric" id={metric.metric_id} rows={factsOf(metric)} />
+            <MetricState metric={metric} />
             <h2>Definition</h2>
             <Suspense fallback={<p className="waiting">Loading…</p>}>
               <SourceView source={metric.source} label={`Definition of ${metric_id}`} />

@@ -1,0 +1,80 @@
+/** Whether the tests of a metric hold now, and how far its data go: found by a run of its series that stores nothing. */
+import type { MetricView } from '@assay/client'
+import { useQuery } from '@tanstack/react-query'
+import { api, useMay } from '../../api.ts'
+import { Loaded } from '../../parts/page.tsx'
+
+/** A run reads all rows of the metric: what it found is shown for so long. */
+const FRESH_MS = 300_000
+
+interface Tested {
+  test: string
+  ok: boolean
+  found: string
+}
+
+interface State {
+  tests: Tested[]
+  newest: string | null
+  steps: number
+}
+
+/** A template that reads the whole series, and with it runs the tests. */
+function sourceOf(metric_id: string): string {
+  return `---\nlineage: none\n---\n\n\`\`\`metric series\nmetric: ${metric_id}\n\`\`\`\n\n\`\`\`sql newest\nselect cast(max("time") as varchar) as newest, count(*) as steps from series\n\`\`\`\n\n# State\n`
+}
+
+async function stateOf(metric_id: string): Promise<State> {
+  const { tables, lineage } = await api().templates.preview({ source: sourceOf(metric_id) })
+  const { rows } = tables.newest as { rows: [string | null, number][] }
+  const [metric] = (lineage as { metrics?: { tests: Tested[] }[] }).metrics ?? []
+  const [newest, steps] = rows[0]!
+  return { tests: metric?.tests ?? [], newest, steps }
+}
+
+function Tests({ tests }: { tests: readonly Tested[] }) {
+  if (tests.length === 0) return <p className="small">The metric has no tests.</p>
+  return (
+    <ul>
+      {tests.map(({ test, ok, found }) => (
+        <li key={test}>
+          <span className={`state state-${ok ? 'delivered' : 'failed'}`} aria-hidden="true">
+            {ok ? '✓' : '✕'}
+          </span>{' '}
+          <code>{test}</code> {ok ? 'holds' : `fails: ${found}`}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** Shown to who may run it: over a connection that is an admin. */
+export function MetricState({ metric: { metric_id, version, grain, connections } }: { metric: MetricView }) {
+  const analyst = useMay('analyst')
+  const admin = useMay('admin')
+  const query = useQuery({
+    queryKey: ['metrics', 'state', metric_id, version],
+    queryFn: () => stateOf(metric_id),
+    enabled: connections.length > 0 ? admin : analyst,
+    staleTime: FRESH_MS,
+    retry: false,
+  })
+  if (!(connections.length > 0 ? admin : analyst)) return null
+  return (
+    <section aria-label="State of its data">
+      <h2>State of its data</h2>
+      <Loaded query={query}>
+        {({ tests, newest, steps }) => (
+          <>
+            <p>
+              {newest === null
+                ? 'No row counts.'
+                : `The newest ${grain} is ${newest}, of ${steps.toLocaleString('en')}.`}
+            </p>
+            <Tests tests={tests} />
+          </>
+        )}
+      </Loaded>
+    </section>
+  )
+}
