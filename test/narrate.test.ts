@@ -1,10 +1,20 @@
 /** `{% narrate %}` through the whole service, with an endpoint that answers as a language model's does. */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { createClient } from '@assay/client'
-import { eventually, type Service, startService, temporaryFolder } from './service.ts'
+import {
+  assay,
+  cleanEnvironment,
+  eventually,
+  type Service,
+  startService,
+  temporaryFolder,
+} from './service.ts'
 
 const TOKEN = 'narrate-test-token'
 const KEY = 'sk-the-models-own-key'
@@ -42,6 +52,8 @@ interface Asked {
 const asked: Asked[] = []
 /** Questions that wait for their answer, now and at most. */
 const underWay = { now: 0, most: 0 }
+/** Given before `answer`. */
+const queued: string[] = []
 let answer: { status: number; text: string } | 'none' = { status: 200, text: '' }
 const endpoint = createServer((request, response) => {
   let body = ''
@@ -50,15 +62,23 @@ const endpoint = createServer((request, response) => {
   })
   request.on('end', () => {
     asked.push({ authorization: request.headers.authorization, body: JSON.parse(body) as Asked['body'] })
-    if (answer === 'none') return
+    const next = queued.shift()
+    if (next === undefined && answer === 'none') return
     underWay.now += 1
     underWay.most = Math.max(underWay.most, underWay.now)
     response.once('finish', () => (underWay.now -= 1))
-    response.writeHead(answer.status, { 'content-type': 'application/json' })
-    response.end(JSON.stringify({ choices: [{ message: { role: 'assistant', content: answer.text } }] }))
+    const { status, text } =
+      next === undefined ? (answer as Exclude<typeof answer, 'none'>) : { status: 200, text: next }
+    response.writeHead(status, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ choices: [{ message: { role: 'assistant', content: text } }] }))
   })
 })
 
+const modelSettings = () => ({
+  ASSAY_NARRATE_URL: `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/v1`,
+  ASSAY_NARRATE_MODEL: 'test-model',
+  ASSAY_NARRATE_KEY: KEY,
+})
 const { folder, remove } = temporaryFolder()
 let service: Service
 before(async () => {
@@ -66,12 +86,7 @@ before(async () => {
   service = await startService({
     home: folder,
     wrapped: false,
-    env: {
-      ASSAY_TOKEN: TOKEN,
-      ASSAY_NARRATE_URL: `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/v1`,
-      ASSAY_NARRATE_MODEL: 'test-model',
-      ASSAY_NARRATE_KEY: KEY,
-    },
+    env: { ASSAY_TOKEN: TOKEN, ...modelSettings() },
   })
 })
 after(async () => {
@@ -194,6 +209,102 @@ test('a model that never answers costs the job no more time than it has', async 
   await eventually(() => /the language model gave no answer/.test(service.log()), 'the log says so')
 })
 
+/** `assay draft` in a folder of its own, beside the endpoint, which is of this process. */
+function assayDraft(cwd: string): Promise<{ code: number; stdout: string; stderr: string }> {
+  const env = cleanEnvironment({ ASSAY_HOME: cwd, ...modelSettings() })
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [assay, 'draft', FILE, '--ask', 'Does it rain more?'],
+      { cwd, env },
+      (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+    )
+  })
+}
+
+const FILE = 'sample/seattle-weather.csv'
+const written = (method: string) => `Here it is:
+
+\`\`\`\`markdown
+---
+title: Rain in Seattle
+sources: { data: { file: uploads/../secrets.csv } }
+deliver_if: "false"
+---
+
+\`\`\`sql monthly
+select date_trunc('month', "date") as time, sum("precipitation") as value from data group by all order by all
+\`\`\`
+
+\`\`\`analysis direction
+method: ${method}
+of: monthly
+time: time
+value: value
+\`\`\`
+
+# Rain
+
+{{ direction.summary }}
+\`\`\`\`
+`
+
+test('a template that the model writes is asked for again with its faults, keeps the sources of the draft, and bears its mark', async () => {
+  const client = createClient({ url: service.url, token: TOKEN })
+  queued.push(written('trnd'), written('trend'))
+  const before = asked.length
+  const draft = await client.drafts.create({ file: FILE, ask: 'Does it rain more than before?' })
+  assert.deepEqual([draft.asked?.written, draft.asked?.model, draft.asked?.tries], [true, 'test-model', 2])
+  const prompts = asked.slice(before).map(({ body }) => body.messages.at(-1)!.content)
+  assert.equal(prompts.length, 2)
+  assert.match(prompts[0]!, /Does it rain more than before\?[\s\S]*"name":"precipitation"/)
+  assert.match(prompts[1]!, /Its faults:\n- Line \d+, column \d+: .*trnd/)
+  assert.match(draft.source, /^written_by: test-model$/m)
+  assert.match(draft.source, /file: sample\/seattle-weather\.csv/)
+  assert.doesNotMatch(draft.source, /secrets|deliver_if|Here it is|`{4}/)
+  const { markdown, lineage } = await client.templates.preview({ source: draft.source })
+  assert.match(
+    markdown,
+    /^# Rain\n\n> \*\*A language model \(test-model\) wrote the template of this report\.\*\*/,
+  )
+  assert.equal(lineage.written_by, 'test-model')
+  const told = async () => (await client.audit({ action: 'template.draft' })).items[0]?.fields
+  let fields = await told()
+  while (fields === undefined) fields = await told()
+  assert.deepEqual(fields, [`file:${FILE}`, 'language model'])
+})
+
+test('where the model gives no template that passes, or no answer, the draft by rules stands with a sentence', async () => {
+  const client = createClient({ url: service.url, token: TOKEN })
+  const byRules = await client.drafts.create({ file: FILE })
+  assert.equal(byRules.asked, null)
+  queued.push(written('a'), 'No template.', `---\ntitle: X\n---\n# X\n{% narrate data, ask: "?" %}\n`)
+  const draft = await client.drafts.create({ file: FILE, ask: 'What else?' })
+  assert.equal(draft.source, byRules.source)
+  assert.deepEqual([draft.asked?.written, draft.asked?.tries], [false, 3])
+  assert.match(
+    draft.asked!.says,
+    /in 3 tries: this is the draft by rules\. The last fault: Do not use the tags narrate/,
+  )
+  answer = { status: 500, text: '' }
+  const none = await client.drafts.create({ file: FILE, ask: 'And what else?' })
+  assert.deepEqual([none.source, none.asked?.model], [byRules.source, null])
+})
+
+test('assay draft --ask writes the template of the model', async () => {
+  const home = temporaryFolder()
+  queued.push(written('trend'))
+  const { code, stdout, stderr } = await assayDraft(home.folder)
+  assert.equal(code, 0, stderr)
+  assert.match(stderr, /The language model test-model wrote this template\./)
+  assert.match(stdout, /seattle_weather\.md/)
+  assert.match(
+    readFileSync(path.join(home.folder, 'seattle_weather.md'), 'utf8'),
+    /^written_by: test-model$/m,
+  )
+  home.remove()
+})
+
 test('without an endpoint the tag prints the summary, and a faulty tag is found before it runs', async (t) => {
   const home = temporaryFolder()
   const other = await startService({ home: home.folder, env: { ASSAY_TOKEN: TOKEN }, wrapped: false })
@@ -206,6 +317,7 @@ test('without an endpoint the tag prints the summary, and a faulty tag is found 
   const { markdown } = await client.templates.preview({ source: TEMPLATE })
   assert.match(markdown, /public has 2 rows\. .*sales/)
   assert.doesNotMatch(markdown, /language model/)
+  await assert.rejects(client.drafts.create({ file: FILE, ask: '?' }), /ask: needs a language model/)
   const { faults } = await client.templates.check('# X\n\n{% narrate nothing, ask: "?" %}\n\n{% narrate %}\n')
   assert.deepEqual(
     faults.map(({ code, line }) => [code, line]),

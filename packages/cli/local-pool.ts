@@ -13,7 +13,7 @@ import type { Logger } from '@assay/service/runtime/log'
 import { say } from './print.ts'
 
 /** Without a cache each question is asked anew: there is no store to keep answers in. */
-async function localNarrator(config: Config) {
+export async function localNarrator(config: Config) {
   if (config.narrateUrl === null) return undefined
   const { narratorOf } = await import('@assay/service/runtime/narrator')
   return narratorOf(config, { cache: null, ledger: null, onFailure: say })

@@ -62,7 +62,7 @@ export type AuditRecord = {
   action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'token.create' | 'token.delete' | 'user.create' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
   /** The id of the object, of the kind that the action names */
   object_id: string | null
-  /** The names of the fields that a change set; of a preview, a draft, a check and choices the sources that were read; of a refusal its cause */
+  /** The names of the fields that a change set; of a preview, a draft, a check and choices the sources that were read, and `language model` where one was asked; of a refusal its cause */
   fields: string[]
   /** The user; null before a user is known, and of what the service itself refuses */
   user_id: string | null
@@ -381,6 +381,8 @@ export type CreateDraftRequest = {
   table?: string | undefined
   /** Lines of the source that say how the file is read, such as `dates: dmy` or `columns: { due: { dates: mdy } }`; they settle questions */
   dialect?: string[] | undefined
+  /** What the report is to tell: the language model of the settings writes the template. Only for a `file`; the model is told the names of its columns, their ranges and most frequent values */
+  ask?: string | undefined
 }
 
 export type CreateJobRequest = {
@@ -607,6 +609,16 @@ export type Draft = {
       write: string
     }[]
   }[]
+  /** Of `ask`: whether the language model wrote `source` */
+  asked: {
+    /** False: `source` is the draft by rules */
+    written: boolean
+    /** The model that answered */
+    model: string | null
+    tries: number
+    /** What became of it */
+    says: string
+  } | null
 }
 
 export type EarlierInsights = {

@@ -89,7 +89,7 @@ export const AuditRecord = Type.Object(
     ),
     fields: Type.Array(Type.String(), {
       description:
-        'The names of the fields that a change set; of a preview, a draft, a check and choices the sources that were read; of a refusal its cause',
+        'The names of the fields that a change set; of a preview, a draft, a check and choices the sources that were read, and `language model` where one was asked; of a refusal its cause',
     }),
     user_id: nullable(
       Type.String({

@@ -152,6 +152,8 @@ export interface Lineage {
   variables: Record<string, unknown>
   sources: SourceLineage[]
   blocks: BlockLineage[]
+  /** The language model that wrote the template, where one did. */
+  written_by?: string
   /** The metrics that it used, with their tests. */
   metrics?: MetricLineage[]
   /** Text that a language model wrote: the blocks it describes, the model, the SHA-256 of the prompt. */

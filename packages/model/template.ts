@@ -193,6 +193,8 @@ export interface TileChoice {
 export interface TemplateSettings {
   description: string | null
   tags: string[]
+  /** The language model that wrote the template; null: people did. */
+  written_by: string | null
   variables: Variable[]
   sources: Source[]
   time_zone: string

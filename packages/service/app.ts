@@ -10,7 +10,7 @@ import { openStore } from '@assay/store/open'
 import type { Store } from '@assay/store/store'
 import { createApi } from './api/server.ts'
 import { ensureAdmin, ensureToken } from './app/accounts.ts'
-import { poolOf } from './app/pool.ts'
+import { modelOf, poolOf } from './app/pool.ts'
 import { sendersOf } from './app/senders.ts'
 import {
   checkFolders,
@@ -119,7 +119,8 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
   const tempRoot = await workFolder(config.spill ?? path.join(home, 'tmp'))
   services.push(untilStopped('work folder', () => rm(tempRoot, { recursive: true, force: true })))
   const concurrency = config.workers ?? availableParallelism()
-  const pool = poolOf(config, { store, ledger, clock, log, metrics, size: concurrency, tempRoot })
+  const model = modelOf(config, base)
+  const pool = poolOf(config, { ledger, clock, log, metrics, size: concurrency, tempRoot, narrator: model })
   if (pool) services.push(untilStopped('pool', () => pool.stop()))
   const files = await openFiles(config)
   services.push(untilStopped('files', () => files.close()))
@@ -149,6 +150,7 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
     config,
     settings,
     pool,
+    model,
     catalog,
     roles,
     lease,

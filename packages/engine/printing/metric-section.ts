@@ -1,18 +1,23 @@
-/** What an insight says of the metrics that it used: a notice above the report where a test failed, and its part of the lineage. */
+/** What an insight says of the metrics that it used and of who wrote it: notices above the report, and the metrics' part of the lineage. */
 import type { Lineage } from '@assay/model/insight'
 import { type Mark, movedMarks } from '@assay/model/provenance'
 import type { Printed } from '../language/recorder.ts'
 import { codeSpan, escapeMarkdown } from './escape.ts'
 import { layOut } from './tables.ts'
 
-/** The report with the failed tests under its first heading. What the report says already is not repeated. */
-export function withMetricNotice({ text, marks }: Printed, { metrics = [] }: Lineage): Printed {
+const writer = (model: string): string =>
+  `> **A language model (${escapeMarkdown(model)}) wrote the template of this report.** Its numbers are computed; what they are taken for may be wrong.`
+
+/** The report with the failed tests and its writer under its first heading. A failed test that it tells already is not repeated. */
+export function withNotices({ text, marks }: Printed, { metrics = [], written_by }: Lineage): Printed {
   const failed = metrics.flatMap(({ tests }) =>
     tests.filter(({ ok }) => !ok).map(({ found }) => escapeMarkdown(found)),
   )
   const unsaid = [...new Set(failed)].filter((sentence) => !text.includes(sentence))
-  if (unsaid.length === 0) return { text, marks }
-  const notice = unsaid.map((sentence) => `> **${sentence}**`).join('\n>\n')
+  const notices = unsaid.map((sentence) => `> **${sentence}**`)
+  if (written_by !== undefined) notices.push(writer(written_by))
+  if (notices.length === 0) return { text, marks }
+  const notice = notices.join('\n>\n')
   const heading = /^#[ \t][^\n]*\n?/m.exec(text)
   const at = heading ? heading.index + heading[0].length : 0
   const inserted = heading ? `\n${notice}\n` : `${notice}\n\n`

@@ -45,6 +45,7 @@ export function readFrontMatter(text: string | null): { settings: FrontMatter | 
       given.title === undefined ? null : { text: given.title as string, line: yaml.position(['title']).line },
     description: (given.description as string | undefined)?.trim() ?? null,
     tags: (given.tags as string[] | undefined) ?? [],
+    written_by: (given.written_by as string | undefined) ?? null,
     variables: readVariables((given.variables ?? {}) as Record<string, Mapping>, names, yaml, faults),
     sources,
     time_zone: readTimeZone(given.time_zone, yaml, faults),

@@ -140,6 +140,12 @@ export const frontMatterSchema = {
     },
     charts: { type: 'string', enum: [...CHART_FORMS], description: 'The form of charts in the Markdown' },
     deliver_if: text('A Liquid condition; where it is false no webhook is notified'),
+    written_by: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 200,
+      description: 'The language model that wrote the template: its insights say so',
+    },
     lineage: {
       type: 'string',
       enum: ['full', 'none'],

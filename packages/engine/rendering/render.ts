@@ -15,7 +15,7 @@ import type { Printed } from '../language/recorder.ts'
 import { METHODS } from '../methods/catalog.ts'
 import { escapeMarkdown, plainLine } from '../printing/escape.ts'
 import { lineageSection } from '../printing/lineage-section.ts'
-import { withMetricNotice } from '../printing/metric-section.ts'
+import { withNotices } from '../printing/metric-section.ts'
 import type { Narration } from '../printing/narrative.ts'
 import { printText } from '../printing/print.ts'
 import { readingOf } from '../tiles/reading.ts'
@@ -65,7 +65,7 @@ export function renderTemplate(template: Template, context: RenderContext): Rend
     print: printMarkdown,
     onPrint: outputBound(template),
   })
-  const prose = withMetricNotice(tidy(interpreter.render(template.body)), context.lineage)
+  const prose = withNotices(tidy(interpreter.render(template.body)), context.lineage)
   const section = template.lineage ? lineageSection(template, context.lineage) : ''
   return {
     title: renderTitle(template, globals),

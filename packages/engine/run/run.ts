@@ -173,6 +173,7 @@ async function lineageOf(template: Template, task: RunTask, computed: Computed):
     variables: computed.vars,
     sources: [...computed.sources.values()].map((source) => source.lineage),
     blocks: computed.results.lineage,
+    ...(template.written_by === null ? {} : { written_by: template.written_by }),
     ...(computed.results.metrics.length > 0 ? { metrics: computed.results.metrics } : {}),
     elapsed_ms: Math.round((performance.now() - computed.began) * 10) / 10,
     peak_memory_bytes: peakMemory(),

@@ -11,6 +11,7 @@ import type { Files } from '../files/files.ts'
 import type { Ledger } from '../outgoing/ledger.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
+import type { LanguageModel } from '../runtime/narrator.ts'
 import type { SecretBox } from '../runtime/secrets.ts'
 import type { Traces } from '../runtime/traces.ts'
 import type { MetricReader } from '../templates/metric-reader.ts'
@@ -53,6 +54,8 @@ export interface ApiDependencies {
   /** Null on a node without the role `api`. */
   catalog: Catalog | null
   files: Files
+  /** Absent: none is configured. */
+  model?: LanguageModel | undefined
   secrets: SecretBox
   connections: ConnectionRegistry
   targets: Targets

@@ -6,22 +6,26 @@ import { type Config, capsOf } from '../config/config.ts'
 import { foldersOf, vetJail } from '../config/folders.ts'
 import type { Ledger } from '../outgoing/ledger.ts'
 import type { Logger } from '../runtime/log.ts'
-import { narratorOf } from '../runtime/narrator.ts'
+import { type LanguageModel, narratorOf } from '../runtime/narrator.ts'
+
+/** The language model of the settings, if there is one. */
+export function modelOf(
+  config: Config,
+  { store, ledger, log }: { store: Store; ledger: Ledger; log: Logger },
+): LanguageModel | undefined {
+  const onFailure = (reason: string): void => log.warn({ reason }, 'the language model gave no answer')
+  return narratorOf(config, { cache: store, ledger, onFailure })
+}
 
 /** Null on a node that neither runs jobs, serves the API nor sends mail. */
 export function poolOf(
   config: Config,
-  given: Omit<PoolOptions, 'caps' | 'narrator' | 'log' | 'vetDial'> & {
-    store: Store
-    ledger: Ledger
-    log: Logger
-  },
+  given: Omit<PoolOptions, 'caps' | 'log' | 'vetDial'> & { ledger: Ledger; log: Logger },
 ): Pool | null {
-  const { store, ledger, ...rest } = given
+  const { ledger, ...rest } = given
   const { log } = rest
   const { roles, smtpUrl } = config
   if (!roles.includes('worker') && !roles.includes('api') && smtpUrl === null) return null
-  const onFailure = (reason: string): void => log.warn({ reason }, 'the language model gave no answer')
   const folders = foldersOf(config)
   for (const { path, own } of folders) if (own) mkdirSync(path, { recursive: true, mode: 0o700 })
   vetJail(config)
@@ -31,7 +35,6 @@ export function poolOf(
     folders,
     caps: capsOf(config),
     spillBytes: config.maxSpill,
-    narrator: narratorOf(config, { cache: store, ledger, onFailure }),
     vetDial: vetDialOf(ledger),
   })
   const { walls, missing } = pool.jail

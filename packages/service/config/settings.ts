@@ -111,7 +111,7 @@ const ROWS = {
   ),
   mailFrom: setting('The sender of mail: Assay <assay@example.com>; required with ASSAY_SMTP_URL', mailbox),
   narrateUrl: setting(
-    'A language model for {% narrate %}: the address of an endpoint with the chat completions of OpenAI, without /chat/completions; empty: none',
+    'A language model for {% narrate %} and for drafts that are asked for: the address of an endpoint with the chat completions of OpenAI, without /chat/completions; empty: none',
     publicUrl,
   ),
   narrateModel: setting('The model to ask at ASSAY_NARRATE_URL', modelName),

@@ -30,8 +30,11 @@ const AT_ONCE = { workspace: 2, node: 8 }
 const MOST_TOKENS = 800
 const MOST_BYTES = 1_000_000
 
-type Question = { instructions: string; prompt: string }
+/** `most_tokens`: of the answer (default 800). */
+type Question = { instructions: string; prompt: string; most_tokens?: number }
 type Answer = { text: string; model: string } | { missing: 'failed' } | { missing: 'refused'; why: string }
+
+export type LanguageModel = NonNullable<ReturnType<typeof narratorOf>>
 
 /** Undefined without ASSAY_NARRATE_URL. Throws ConfigError where the model has no name. */
 export function narratorOf(
@@ -117,7 +120,7 @@ async function ask({ url, model, key }: NarratorOptions, question: Question, sig
     body: JSON.stringify({
       model,
       temperature: 0,
-      max_tokens: MOST_TOKENS,
+      max_tokens: question.most_tokens ?? MOST_TOKENS,
       messages: [
         { role: 'system', content: question.instructions },
         { role: 'user', content: question.prompt },

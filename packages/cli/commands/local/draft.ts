@@ -2,15 +2,21 @@
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import type { Draftable } from '@assay/engine/drafting/draft'
+import type { Asked } from '@assay/engine/drafting/ask'
+import type { Draftable, Drafted } from '@assay/engine/drafting/draft'
+import type { Pool } from '@assay/engine/run/pool'
 import { systemClock } from '@assay/model/clock'
 import { KINDS } from '@assay/model/connection-kinds'
+import type { Findings } from '@assay/model/insight'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { type Config, resolveConfig } from '@assay/service/config/config'
 import type { Call, Command } from '../../command.ts'
 import { EXIT, ExitError, UsageError } from '../../exit.ts'
 import { flag, JSON_OPTION, text } from '../../options.ts'
 import { out, printJson, say } from '../../print.ts'
+
+/** For one answer of a language model. */
+const ANSWER_MS = 60_000
 
 /** The name of a table below the data folder; a table elsewhere is read from its own folder. */
 export function tableOf(file: string, config: Config): { name: string; data: string | null } {
@@ -51,8 +57,63 @@ async function wantedOf(call: Call, config: Config): Promise<Wanted> {
     )
   if (KINDS[kind as keyof typeof KINDS].reads !== 'query')
     throw new UsageError(`${named.connection} holds files: download one, and draft from it.`)
+  if (call.text('ask') !== undefined)
+    throw new UsageError('--ask takes a FILE: a table of a database is drafted by rules.')
   if (given !== '') throw new UsageError('--source says how a file is read: a table has its types.')
   return { table: tableToDraft(named.connection, kind, named.table), data: config.data }
+}
+
+type Roots = Awaited<ReturnType<typeof import('../../local-template.ts').localRoots>>
+
+interface Bench {
+  pool: Pool
+  roots: Roots
+  started_at: string
+  signal: AbortSignal
+}
+
+/** What the checks and a run in the sandbox say against a source. */
+async function faultsOf(source: string, { pool, roots, started_at, signal }: Bench): Promise<string[]> {
+  const { templateVersion } = await import('@assay/engine/reading/partials')
+  const template = { template_id: 'draft', version: templateVersion(source, {}), source, partials: {} }
+  const faults = await pool.check({ kind: 'check', template, roots })
+  const errors = faults.filter(({ severity }) => severity === 'error')
+  if (errors.length > 0)
+    return errors.map(
+      ({ line, column, message, remedy }) => `Line ${line}, column ${column}: ${message} ${remedy}`,
+    )
+  const task = { kind: 'run' as const, template, variables: {}, started_at, roots }
+  const result = await pool.run(task, { workspace_id: 'command line', signal })
+  if (result.status === 'done') return []
+  return [result.status === 'failed' ? result.error.detail : 'The run ended without a result.']
+}
+
+/** The template that a language model writes, or why the draft by rules stands. */
+async function asked(
+  call: Call,
+  config: Config,
+  question: string,
+  found: Findings,
+  alone: Drafted,
+  bench: Bench,
+) {
+  const { localNarrator } = await import('../../local-pool.ts')
+  const { ANSWER_TOKENS, askModel } = await import('@assay/engine/drafting/ask')
+  const model = await localNarrator(config)
+  if (!model)
+    throw new UsageError('--ask needs a language model: set ASSAY_NARRATE_URL and ASSAY_NARRATE_MODEL.')
+  const given = { workspace_id: 'command line', signal: call.signal, within_ms: ANSWER_MS }
+  return askModel(
+    question,
+    { found, drafted: alone },
+    {
+      async ask(one) {
+        const answer = await model({ ...one, most_tokens: ANSWER_TOKENS }, given)
+        return 'missing' in answer && answer.missing === 'failed' ? null : answer
+      },
+      faultsOf: (source) => faultsOf(source, bench),
+    },
+  )
 }
 
 async function draft(call: Call, config: Config, { table, data }: Wanted) {
@@ -69,7 +130,15 @@ async function draft(call: Call, config: Config, { table, data }: Wanted) {
     const connections = await localConnections(config, call.environment, template)
     const options = { workspace_id: 'command line', signal: call.signal, connections }
     const result = await pool.run(task, options)
-    if (result.status === 'done') return draftFrom(result.findings, table)
+    if (result.status === 'done') {
+      const drafted = { ...draftFrom(result.findings, table), asked: null as Asked | null }
+      const question = call.text('ask')
+      if (question === undefined) return drafted
+      const bench = { pool, roots, started_at, signal: call.signal }
+      const alone = draftFrom(result.findings, table, true)
+      const answer = await asked(call, config, question, result.findings, alone, bench)
+      return { ...drafted, template: answer.source ?? drafted.template, asked: answer }
+    }
     const why = result.status === 'failed' ? result.error.detail : 'the analysis process ended'
     throw new ExitError(EXIT.failed, `No draft of ${table.called}: ${why}`)
   })
@@ -82,10 +151,15 @@ export const DRAFT: Command = {
   details:
     'FILE is a table below --data (ASSAY_DATA), any other file, or sample/NAME. CONNECTION.TABLE is one of a database of\n' +
     'ASSAY_CONNECTIONS, judged by its first 10,000 rows. Writes DIR/NAME.yaml for each metric and NAME.md beside DIR.\n' +
-    'Comments say what is assumed. What can be read in two ways is asked, not guessed: answer with --source. docs/drafts.md.',
+    'Comments say what is assumed. What can be read in two ways is asked, not guessed: answer with --source. With --ask a language\n' +
+    'model writes NAME.md; it is told the names of the columns, their ranges and most frequent values. docs/drafts.md.',
   options: {
     'metric-dir': text('DIR', 'Where metrics are written (default: metrics)'),
     source: text('KEYS', 'How the table is read, such as "dates: dmy"'),
+    ask: text(
+      'TEXT',
+      'What the report is to tell: the language model of ASSAY_NARRATE_URL writes the template',
+    ),
     force: flag('Replace files that are there already'),
     json: JSON_OPTION,
   },
@@ -111,6 +185,7 @@ export const DRAFT: Command = {
       await writeFile(file, source)
       out(`${file}\n`)
     }
+    if (drafted.asked) say(drafted.asked.says)
     const data = wanted.data !== null && wanted.data !== config.data ? ` --data ${wanted.data}` : ''
     say(`Run it:  assay run ${template}${data}`)
     for (const { column, says } of drafted.questions) say(`ASK  ${column}: ${says}`)

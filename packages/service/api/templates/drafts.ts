@@ -13,12 +13,13 @@ import { CONNECTION_NAME } from '@assay/model/connection'
 import { KINDS } from '@assay/model/connection-kinds'
 import { AppError, notFound } from '@assay/model/errors'
 import { METRIC_ID } from '@assay/model/metric'
-import { Type } from '@assay/model/schema'
+import { nullable, Type } from '@assay/model/schema'
 import { TEMPLATE_ID } from '@assay/model/template'
 import { includesScope } from '@assay/model/token'
 import type { Static } from 'typebox'
 import { type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
+import { askedDraft } from './asked-draft.ts'
 import { noteReading, runUnstored } from './unstored.ts'
 
 /** Lines are parsed as YAML at once: all that a request may send takes about 50 ms. */
@@ -49,6 +50,14 @@ const Wanted = Type.Object({
       maxItems: LINES_MOST,
       description:
         'Lines of the source that say how the file is read, such as `dates: dmy` or `columns: { due: { dates: mdy } }`; they settle questions',
+    }),
+  ),
+  ask: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 2000,
+      description:
+        'What the report is to tell: the language model of the settings writes the template. Only for a `file`; the model is told the names of its columns, their ranges and most frequent values',
     }),
   ),
 })
@@ -96,6 +105,18 @@ const DraftView = Type.Object(
           'What can be read in two ways. The draft leaves these columns out until a line settles them',
       },
     ),
+    asked: Type.Union(
+      [
+        Type.Object({
+          written: Type.Boolean({ description: 'False: `source` is the draft by rules' }),
+          model: nullable(Type.String({ description: 'The model that answered' })),
+          tries: Type.Integer({ minimum: 1 }),
+          says: Type.String({ description: 'What became of it' }),
+        }),
+        Type.Null(),
+      ],
+      { description: 'Of `ask`: whether the language model wrote `source`' },
+    ),
   },
   { title: 'Draft' },
 )
@@ -104,12 +125,14 @@ type Asked = Call<unknown, unknown, Static<typeof Wanted>>
 
 /** Throws a 422 for lines and names that no source can have. */
 async function tableOf({ services, principal, body }: Asked): Promise<Draftable> {
-  const { file, connection, table, dialect: lines = [] } = body
+  const { file, connection, table, dialect: lines = [], ask } = body
   if ((file === undefined) === (table === undefined) || (connection === undefined) !== (table === undefined))
     throw invalid([{ path: 'file', message: 'is required, or connection and table in its place' }])
   if (table !== undefined) {
     if (lines.length > 0)
       throw invalid([{ path: 'dialect', message: 'says how a file is read: a table has its types' }])
+    if (ask !== undefined)
+      throw invalid([{ path: 'ask', message: 'takes a file: a table of a database is drafted by rules' }])
     if (!includesScope(principal.scopes, 'admin'))
       throw new AppError(
         'forbidden',
@@ -159,19 +182,27 @@ export const createDraft = operation({
   async handle(call) {
     const table = await tableOf(call)
     const look = await lookOf(call, table)
-    noteReading(call, 'template.draft', look)
+    noteReading(call, 'template.draft', look, call.body.ask === undefined ? [] : ['language model'])
     const { findings } = await runUnstored(call, look, {})
     // Over a file the template reads no metrics, which only an admin may put. A database adds up metrics itself.
     const drafted = draftFrom(findings, table, call.body.table === undefined)
     const { name, template, metrics, rows, decisions, assumptions, questions } = drafted
+    const { ask } = call.body
+    const asked = ask === undefined ? null : await askedDraft(call, ask, { found: findings, drafted })
     return {
       name,
-      source: template,
+      source: asked?.source ?? template,
       metrics: Object.entries(metrics).map(([metric_id, source]) => ({ metric_id, source })),
       rows,
       columns: decisions.map(({ column, role, reason, sure }) => ({ name: column, role, reason, sure })),
       assumptions,
       questions,
+      asked: asked && {
+        written: asked.source !== null,
+        model: asked.model,
+        tries: asked.tries,
+        says: asked.says,
+      },
     }
   },
 })

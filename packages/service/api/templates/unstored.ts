@@ -8,15 +8,16 @@ import type { Findings } from '@assay/model/insight'
 import type { Call } from '../http/operation.ts'
 import { connectionsFor, rootsOf } from './template-lookup.ts'
 
-/** Records who reads the sources of a template without a job: before they are read, however that ends. */
+/** Records who reads the sources of a template without a job: before they are read, however that ends. `more`: who else is told of them. */
 export function noteReading(
   call: Call,
   action: 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'metric.check',
   { template, source }: FoundTemplate,
+  more: readonly string[] = [],
 ): void {
   const { audit } = call.services
   const object_id = action === 'template.choices' ? template.template_id : source.version
-  audit.note({ ...audit.record(action, call), object_id, fields: readsOf(template) })
+  audit.note({ ...audit.record(action, call), object_id, fields: [...readsOf(template), ...more] })
 }
 
 /** Throws a failed task of the pool as `preview_failed`: neither the request nor the service is at fault. */
