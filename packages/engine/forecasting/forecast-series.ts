@@ -12,6 +12,7 @@ import { type Candidates, candidatesOf, type Known } from './candidates.ts'
 import { at, type Column, seasonDesign } from './design.ts'
 import { aheadOfIntermittent } from './intermittent.ts'
 import { type Ahead, around, mapped, widened } from './prediction.ts'
+import { type Repetition, repetitionOf } from './repetition.ts'
 
 export interface Question extends Known {
   horizon: number
@@ -65,6 +66,9 @@ export function forecastSeries(question: Question): Forecast {
     const ahead = Array.from({ length: horizon }, () => around(own[0]!, 0, 0, 0))
     return { model: 'constant', log_scale: false, ahead, backtest: null, candidates: null }
   }
+  const again = own.length === values.length ? repetitionOf(values, horizon, question.periods) : null
+  // Demand that comes now and then has a rate, whatever its rows repeat, unless its season is known.
+  if (again && (!question.sparse || question.periods.includes(again.period))) return repeated(again, own)
   if (question.sparse && own.every((value) => value >= 0)) return intermittent(question, own)
   const log = prefersLog(question, own)
   const back = (ahead: Ahead[]): Ahead[] => (log ? mapped(ahead, Math.exp) : ahead)
@@ -115,6 +119,27 @@ function intermittent(question: Question, own: readonly number[]): Forecast {
     log_scale: false,
     ahead: aheadOfIntermittent(own, question.horizon),
     backtest: null,
+    candidates: null,
+  }
+}
+
+/** Every end of the past after two seasons leads to what came. */
+function repeated({ period, coming }: Repetition, own: readonly number[]): Forecast {
+  const origins = Math.min(ORIGINS, own.length - 2 * period)
+  const known = {
+    origins,
+    known: own.length,
+    mase: 0,
+    naive: Number.NaN,
+    coverage: 1,
+    widened: 1,
+    exact: true,
+  }
+  return {
+    model: period === 1 ? 'steady growth without noise' : `repetition of ${period} values without noise`,
+    log_scale: false,
+    ahead: coming.map((value) => around(value, 0, 0, 0)),
+    backtest: origins > 0 ? known : null,
     candidates: null,
   }
 }

@@ -22,7 +22,7 @@ export interface Diagnosis {
   gaps: { n: number; treated: 'missing' | 'zero' }
   /** In steps, shortest first; `strength` is the share of the variance beside the line, 0 to 1. */
   seasons: { period: number; strength: number }[]
-  /** Lag-1 autocorrelation of the residuals; null below 8 values. */
+  /** Lag-1 autocorrelation of the residuals; null below 8 values, and where line and seasons leave no residuals. */
   autocorrelation: number | null
   /** Whether that is beyond 2.58 standard errors. */
   autocorrelated: boolean
@@ -41,6 +41,8 @@ const LEAST = 8
 const LEAST_FOR_TAILS = 20
 const HEAVY = 3
 const MOST_COUNT = 50
+/** Squares of residuals below this share of those of the values are rounding. */
+const ROUNDING = 1e-24
 /** Log likelihoods. */
 const CLEARLY_BETTER = 2
 
@@ -58,7 +60,8 @@ export function diagnose(
   const columns = [values.map(() => 1), ...(n > 1 ? [lineColumn(rows)] : [])]
   const beside = seasons.flatMap(({ period }) => seasonColumns(rows, period))
   const { left } = residualsOf(values, columns, beside)
-  const autocorrelation = enough ? neighbours(left, rows) : null
+  const exact = dot(left, left) <= ROUNDING * dot(values, values)
+  const autocorrelation = enough && !exact ? neighbours(left, rows) : null
   const zeros = values.filter((value) => value === 0).length
   const changes = enough ? levelChanges(values, rows, seasons) : []
   return {

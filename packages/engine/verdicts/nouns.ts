@@ -56,7 +56,7 @@ export function nounsOf(column: string): { one: string; many: string } {
 
 /** The verb that fits a label: "orders are", "the share of orders is". The noun before "of", "per" and the like decides. */
 export function verbFor(label: string, one = 'is', many = 'are'): string {
-  const [head = label] = label.toLowerCase().split(/ (?:of|per|in|for|from|to|at|by|with|a|an) /u)
+  const [head = label] = label.toLowerCase().split(/ (?:of|per|in|for|from|to|at|by|with|on|a|an) /u)
   return singular(head) === head ? one : many
 }
 

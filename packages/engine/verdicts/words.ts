@@ -80,6 +80,22 @@ const isShare = (measure: Measure): boolean => /^pct\d?$/u.test(measure.fmt ?? '
 /** Whether values are percentages: their changes are told in points, since a percentage of a percentage misleads. */
 export const inPoints = (measure: Measure): boolean => isShare(measure) || measure.unit === '%'
 
+/** Percentages of these may lie below zero and above a hundred. */
+const NO_SHARE =
+  /growth|change|margin|return|yield|profit|inflation|interest|gain|loss|delta|diff|lift|increase|decrease|rise|fall\b/iu
+
+/**
+ * Between what a value can lie: shares of a whole between 0 and 100 %, where no known value of a percentage is outside and
+ * its name speaks of no growth. Anything else has no bounds.
+ */
+export function boundsOf(measure: Measure, values: readonly number[]): [number, number] {
+  const whole = isShare(measure) ? 1 : 100
+  const named = NO_SHARE.test(`${measure.name} ${measure.label}`)
+  if (!inPoints(measure) || named || values.some((value) => value < 0))
+    return [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
+  return [0, values.some((value) => value > whole) ? Number.POSITIVE_INFINITY : whole]
+}
+
 /** A value of a measure: "9 minutes", "€1,230", "44.2 %", "below zero by 3 degrees" is "-3 degrees". */
 export function amount(value: number | null, measure: Measure, step?: number | null): string {
   if (value === null || !Number.isFinite(value)) return 'unknown'

@@ -8,6 +8,7 @@ import { type ReadSeries, SERIES_OPTIONS } from '../../series/read.ts'
 import { seasonColumns } from '../../series/seasons.ts'
 import { findSpikes, type Residuals, type Spike } from '../../series/spikes/spikes.ts'
 import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
+import { boundsOf } from '../../verdicts/words.ts'
 import { moment, number } from '../shared/fields.ts'
 import { beyondFences, byEsd, type Outliers } from '../shared/outlier-tests.ts'
 import { finite } from '../shared/sentence.ts'
@@ -149,8 +150,16 @@ function told(found: Found, { at_least: floors, latest, test }: Options, { serie
 
 const byScore = (left: Point, right: Point): number => Math.abs(right.score ?? 0) - Math.abs(left.score ?? 0)
 
+/** What is usual, within what is possible. */
+function bounding({ measure, series }: ReadSeries): (value: number) => number | null {
+  const known = series.values.map((value) => value * series.unit)
+  const [least, most] = boundsOf(measure, known)
+  return (value) => finite(Math.min(most, Math.max(least, value)))
+}
+
 function byTails(given: Options, read: ReadSeries, periods: readonly number[], most: number): Found {
   const { series, rows, diagnosis } = read
+  const bounded = bounding(read)
   const { times } = series
   // Counts are judged as they are; other values stay small enough to be squared.
   const unit = diagnosis.counts ? 1 : series.unit
@@ -164,9 +173,9 @@ function byTails(given: Options, read: ReadSeries, periods: readonly number[], m
   const point = ({ index, expected, low, high, score, p }: Spike): Point => ({
     time: times[index]!,
     value: finite(values[index]! * unit),
-    expected: finite(expected * unit),
-    low: finite(low * unit),
-    high: finite(high * unit),
+    expected: bounded(expected * unit),
+    low: bounded(low * unit),
+    high: bounded(high * unit),
     score: finite(score),
     p,
   })
@@ -192,15 +201,16 @@ function byTest(given: Options, read: ReadSeries, periods: readonly number[], mo
     ? byEsd(values, given.alpha, most)
     : beyondFences(values, grid.observed, values.length > 2 * (period ?? 0) ? period : null, most)
   const inUnit = (value: number): number | null => finite(value * series.unit)
+  const bounded = bounding(read)
   const points = found.outliers
     .toSorted((a, b) => a.index - b.index)
     .map(
       ({ index, score, low, high }): Point => ({
         time: times[index]!,
         value: inUnit(values[index]!),
-        expected: inUnit(found.expected[index]!),
-        low: inUnit(low),
-        high: inUnit(high),
+        expected: bounded(found.expected[index]! * series.unit),
+        low: bounded(low * series.unit),
+        high: bounded(high * series.unit),
         score: finite(score),
         p: esd ? given.alpha : null,
       }),

@@ -109,6 +109,47 @@ test('sales on selling days only are forecast at their rate a day where no row m
   assert.ok((outcome.caveats as Coded[]).some(({ code }) => code === 'sparse'))
 })
 
+test('what repeats itself exactly is forecast exactly: two values in turn, a season with a step, steady growth', async () => {
+  const next: [sql: string, coming: (i: number) => number, n: number][] = [
+    ['10 + 2 * (i % 2)', (i) => 10 + 2 * (i % 2), 31],
+    ['100 + 3 * i + 7 * (i % 12)', (i) => 100 + 3 * i + 7 * (i % 12), 48],
+    ['50 * pow(1.02, i) * (1 + i % 4)', (i) => 50 * 1.02 ** i * (1 + (i % 4)), 40],
+    ['5 * i', (i) => 5 * i, 12],
+  ]
+  for (const [sql, coming, n] of next) {
+    const table = await relation(
+      `select date '2020-01-01' + interval (i) month as t, cast(${sql} as double) as v from range(${n}) r(i)`,
+    )
+    const points = pointsOf(await outcomeOf(METHODS.forecast!, table, { ...asked, horizon: 6 }))
+    for (const [step, { value, low_95, high_95 }] of points.entries()) {
+      assert.ok(Math.abs(value / coming(n + step) - 1) < 1e-9, `${sql}: ${value}`)
+      assert.deepEqual([low_95, high_95], [value, value])
+    }
+  }
+})
+
+test('two values in turn with noise are told apart, and a share lies between 0 and 100 %', async () => {
+  const noise = '(((i * i * 7919 + i * 104729 + 13) % 10007) / 10007.0 - 0.5)'
+  const turns = await relation(
+    `select date '2020-01-01' + interval (i) month as t, 100 + 40 * (i % 2) + 6 * ${noise} as v from range(60) r(i)`,
+  )
+  const [low, high] = pointsOf(await outcomeOf(METHODS.forecast!, turns, asked))
+  assert.ok(Math.abs(low!.value - 100) < 5 && Math.abs(high!.value - 140) < 5)
+  const share = await relation(
+    `select date '2020-01-01' + interval (i) month as t, 0.98 + 0.04 * ${noise} as v from range(60) r(i)`,
+  )
+  const meaning = { label: 'trains on time', unit: null, fmt: 'pct1', good: 'up', target: null } as const
+  const meanings = new Map([['v', meaning]])
+  const bounded = await outcomeOf(METHODS.forecast!, share, asked, undefined, { meanings })
+  assert.ok(pointsOf(bounded).every(({ low_95, high_95 }) => low_95 > 0.9 && high_95 === 1))
+  assert.match(
+    bounded.headline,
+    /^Trains on time are expected to be 97\.\d % \(very likely 95\.\d to 100 %\)/u,
+  )
+  const plain = pointsOf(await outcomeOf(METHODS.forecast!, share, asked))
+  assert.ok(plain.every(({ high_95 }) => high_95 > 1))
+})
+
 test('too few values and constants are answered', async () => {
   const few = await outcomeOf(METHODS.forecast!, await columnsOf({ t: [1, 2, 3], v: [1, 5, 2] }), asked)
   assert.equal((few.blockers as Coded[])[0]!.code, 'too_few')

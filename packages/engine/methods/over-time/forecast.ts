@@ -16,13 +16,14 @@ import type { EtsParameters } from '../../numeric/ets.ts'
 import { unitNamed } from '../../series/grid.ts'
 import type { Series, Time } from '../../series/load.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.ts'
+import { testSeason } from '../../series/seasons.ts'
 import { atTime } from '../../series/spans.ts'
 import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
 import { opening } from '../../verdicts/measure.ts'
 import { verbFor } from '../../verdicts/nouns.ts'
 import { timeInWords } from '../../verdicts/times.ts'
 import { doubt, type Finding, stopped, verdict } from '../../verdicts/verdict.ts'
-import { amount, both } from '../../verdicts/words.ts'
+import { amount, both, boundsOf } from '../../verdicts/words.ts'
 import { seriesColumns } from '../shared/columns.ts'
 import {
   diagnosis as diagnosisField,
@@ -67,6 +68,9 @@ const METHOD = 'models chosen by a backtest'
 const ORIGINS = 6
 const LEAST_TO_JUDGE = 24
 const CHANCE = 1.02
+/** Values that swing to and fro so much, and the chance of such a swing, are taken for a season of two steps. */
+const TO_AND_FRO = -0.7
+const ALTERNATES = 0.01
 /** Changes of level that are modelled: one for so many values. */
 const VALUES_A_LEVEL = 20
 
@@ -193,10 +197,16 @@ function stopOf({ period }: Options, { series, grid, measure }: ReadSeries): Dou
   return null
 }
 
-function periodsOf({ period }: Options, { seasons }: ReadSeries): number[] {
+function periodsOf({ period }: Options, read: ReadSeries): number[] {
   if (period === 'none') return []
-  if (period === 'auto') return seasons.map((season) => season.period)
+  if (period === 'auto') return alternates(read) ? [2] : read.seasons.map((season) => season.period)
   return typeof period === 'number' ? [period] : period.toSorted((a, b) => a - b)
+}
+
+/** Whether every second value is alike: no season of the calendar, but one all the same. */
+function alternates({ seasons, diagnosis, series, rows }: ReadSeries): boolean {
+  if (seasons.length > 0 || (diagnosis.autocorrelation ?? 0) > TO_AND_FRO) return false
+  return (testSeason(series.values, rows, 2)?.p ?? 1) <= ALTERNATES
 }
 
 function isSparse(values: readonly number[]): boolean {
@@ -208,14 +218,17 @@ function levelsOf({ diagnosis, rows }: ReadSeries): Column[] {
   return most === 0 ? [] : diagnosis.level_shifts.slice(-most).map(({ index }) => stepAt(rows[index]!))
 }
 
-function pointsOf({ grid }: ReadSeries, ahead: readonly Ahead[], unit: number): Point[] {
+function pointsOf({ grid, series, measure }: ReadSeries, ahead: readonly Ahead[], unit: number): Point[] {
+  const known = series.values.map((value) => value * series.unit)
+  const [least, most] = boundsOf(measure, known)
+  const bounded = (value: number): number | null => finite(Math.min(most, Math.max(least, value * unit)))
   return ahead.map((one, step) => ({
     time: grid.after(step + 1),
-    value: finite(one.value * unit),
-    low_80: finite(one.low_80 * unit),
-    high_80: finite(one.high_80 * unit),
-    low_95: finite(one.low_95 * unit),
-    high_95: finite(one.high_95 * unit),
+    value: bounded(one.value),
+    low_80: bounded(one.low_80),
+    high_80: bounded(one.high_80),
+    low_95: bounded(one.low_95),
+    high_95: bounded(one.high_95),
   }))
 }
 
