@@ -176,6 +176,50 @@ const compare: Situation[] = [
     options: { ...orders, period: 10 },
     sql: `select 1900 + i as t, 5 + i % 3 as orders from range(120) r(i)`,
   },
+  {
+    is: 'rows without a number',
+    method: 'compare',
+    options: orders,
+    sql: series('orders', `case when i % 20 = 7 then null else 100 + 10 * ${NOISE} end`, {
+      step: 'day',
+      n: 366,
+      from: '2024-01-01',
+    }),
+  },
+  {
+    is: 'a day far below',
+    method: 'compare',
+    options: { ...orders, period: 'day' },
+    sql: series('orders', `case when i = 59 then 20 else 100 + 10 * ${NOISE} end`, { step: 'day' }),
+  },
+  {
+    is: 'a Monday after a weekend without rows',
+    method: 'compare',
+    options: { ...orders, period: 'day' },
+    sql: series('orders', `100 + 10 * ${NOISE}`, {
+      step: 'day',
+      n: 78,
+      from: '2024-01-01',
+      where: 'i % 7 < 5',
+    }),
+  },
+  {
+    is: 'months of which one has no rows',
+    method: 'compare',
+    options: orders,
+    sql: series('orders', `100 + 10 * ${NOISE}`, { n: 36, where: 'i <> 20' }),
+  },
+  {
+    is: 'weeks of which one has no rows, as zero',
+    method: 'compare',
+    options: { ...orders, period: 'week', missing: 'zero' },
+    sql: series('orders', `100 + 10 * ${NOISE}`, {
+      step: 'day',
+      n: 140,
+      from: '2024-01-01',
+      where: 'i < 126 or i >= 133',
+    }),
+  },
 ]
 
 const changepoints: Situation[] = [

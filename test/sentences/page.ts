@@ -1,14 +1,17 @@
 /** docs/sentences.md: what each situation is told, as one table a method. */
 import { METHODS } from '../../packages/engine/methods/catalog.ts'
 import { changes } from './changes.ts'
+import { experiments } from './experiments.ts'
 import { overGroups } from './groups.ts'
 import { overTime } from './over-time.ts'
 import { overRelations } from './relations.ts'
+import { scans } from './scans.ts'
 import { type Situation, type Told, tell } from './situation.ts'
+import { reasons } from './why.ts'
 
 /** In the order of the catalog. */
 export const SITUATIONS: readonly Situation[] = Object.keys(METHODS).flatMap((method) =>
-  [...overTime, ...overGroups, ...overRelations, ...changes].filter(
+  [...overTime, ...scans, ...overGroups, ...overRelations, ...changes, ...reasons, ...experiments].filter(
     (situation) => situation.method === method,
   ),
 )
@@ -16,8 +19,8 @@ export const SITUATIONS: readonly Situation[] = Object.keys(METHODS).flatMap((me
 const cell = (text: string): string => text.replaceAll('|', '\\|')
 
 function subject({ options, columns = {} }: Situation): string {
-  const [first] = (options.metrics ?? []) as { value?: string }[]
-  const name = [options.value, options.y, options.success, first?.value].find(
+  const [first] = (options.metrics ?? []) as { name?: string; value?: string }[]
+  const name = [options.value, options.y, options.success, first?.value ?? first?.name].find(
     (one) => typeof one === 'string',
   )
   const given = name === undefined ? undefined : columns[name]

@@ -38,6 +38,15 @@ export const overRelations: Situation[] = [
     ),
   },
   {
+    is: 'two flags that are numbers',
+    method: 'association',
+    options: { x: 'member', y: 'returned', as: 'categories' },
+    sql: rows(
+      `cast(i % 2 as double) as member, cast((i % 10 < 2 + 6 * (i % 2))::int as double) as returned`,
+      400,
+    ),
+  },
+  {
     is: 'a text and a number',
     method: 'association',
     options: { x: 'shop', y: 'orders' },

@@ -9,6 +9,7 @@
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
 import { normalUpperQuantile } from '../numeric/distributions.ts'
+import { leftOut } from '../verdicts/common-doubts.ts'
 import { doubt, gradeOf, lesser, stopped, verdict } from '../verdicts/verdict.ts'
 import { brief, CERTAINTY, quoted, shareOf } from '../verdicts/words.ts'
 import { testRates, wilson } from './shared/arms.ts'
@@ -53,7 +54,8 @@ export const cohorts: Method = {
     const name = quote(columnOf(table, 'id', id).name)
     const present = `case when ${name} is not null then 1::double end`
     const asked = { time, period: every, value: present, aggregate: 'sum' as const, empty: true }
-    const { complete, doubts } = await completePeriods(table, asked, context)
+    const { complete, doubts: cut, left } = await completePeriods(table, asked, context)
+    const doubts = [...cut, ...leftOut(left, 'without an id or a time')]
     const listed = complete.slice(-MOST)
     if (listed.length < 2) {
       const says = `There ${listed.length === 1 ? 'is one complete period' : 'is no complete period'}; cohorts need at least two.`

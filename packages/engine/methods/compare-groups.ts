@@ -24,7 +24,7 @@ import { type Group, type GroupRows, readGroups } from './groups/rows.ts'
 import { compareSpread, distances } from './groups/spread.ts'
 import { evidence, headline } from './groups/words.ts'
 import { hiddenBetween } from './relations/hidden-group.ts'
-import { groupSql, numberSql } from './shared/columns.ts'
+import { groupSql, nameSql, numberSql } from './shared/columns.ts'
 import { cell, integer, number, pAdjusted, rowsWith, text } from './shared/fields.ts'
 import { type Method, MethodError, type Relation } from './shared/method.ts'
 import { count, finite } from './shared/sentence.ts'
@@ -289,7 +289,7 @@ async function inOrder(
   { groups }: GroupRows,
 ): Promise<InOrder | null> {
   if (what !== 'level' || paired !== undefined || tested.p === null) return null
-  const name = `cast(${groupSql(table, 'group', group)} as varchar)`
+  const name = nameSql(groupSql(table, 'group', group))
   return groupsInOrder(table, [name, numberSql(table, 'value', value)], groups)
 }
 

@@ -39,7 +39,7 @@ test('a share that moved is a cause of a ratio, with its share before and after'
     assert.ok(cause!.low! < 0.0315 && 0.0315 < cause!.high!)
     assert.match(
       outcome.headline,
-      /came with country "US", whose share rose from 28 % to 4\d %; everything else/u,
+      /came with country "US", whose share of visits rose from 28 % to 4\d %; everything else/u,
     )
   }
 })

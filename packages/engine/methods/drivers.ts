@@ -7,9 +7,10 @@
  * day that has data. `segments` split the change by one attribute at a time (drivers/segments.ts). One row travels for each
  * combination of values (at most 100,000, drivers/leaves.ts) and side, and for each of the 200 largest segments.
  */
-import type { Doubt, Outcome } from '@assay/model/insight'
+import type { Column, Doubt, Outcome } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import { exactSum } from '../numeric/sum.ts'
+import { leftOut } from '../verdicts/common-doubts.ts'
 import { measureOf } from '../verdicts/measure.ts'
 import { doubt, stopped, verdict } from '../verdicts/verdict.ts'
 import { type Causes, causesOf } from './drivers/causes.ts'
@@ -31,9 +32,10 @@ import {
 } from './drivers/segments.ts'
 import { sidesOf } from './drivers/sides.ts'
 import { baseLacks, evidence, headline, type Mix, relativeOf, restSays } from './drivers/words.ts'
+import { isNumeric, numberSql, timeColumn } from './shared/columns.ts'
 import { partsOfRatio } from './shared/decomposition.ts'
 import { number, rowsWith, text } from './shared/fields.ts'
-import type { Method, MethodContext, Relation } from './shared/method.ts'
+import { type Method, type MethodContext, quote, type Relation } from './shared/method.ts'
 import { count, finite } from './shared/sentence.ts'
 
 const METHOD =
@@ -92,12 +94,15 @@ export const drivers: Method = {
         asked,
         context,
         loaded.n,
-        `there is ${ratio ? 'no denominator' : 'nothing'} in ${empty.named}`,
+        sides.expected
+          ? 'there are no rows'
+          : `there is ${ratio ? 'no denominator' : 'nothing'} in ${empty.named}`,
         sides.doubts,
       )
     const { leaves, history } = await loaded.leaves()
     const found = causesOf(leaves, asked, sides, history)
     if (loaded.error !== null) found.error = loaded.error
+    if (ratio) found.weight = measureOf(context.meanings, asked.denominator!).label
     const segments = segmentsOf(dimensions, ratio)
     const whole = totals(first, ratio)
     const ofFirst = segments.filter((segment) => segment.by === dimensions[0]!.by)
@@ -130,10 +135,30 @@ export const drivers: Method = {
       headline: words.headline,
       grade: found.causes.length > 0 && sides.unfinished === null ? 'firm' : 'unclear',
       evidence: evidence(nameOf(asked), leaves.n, sides, found),
-      doubts: [...sides.doubts, ...missing, ...doubtsOf(asked, leaves, found, fields, ofFirst)],
+      doubts: [
+        ...sides.doubts,
+        ...missing,
+        ...doubtsOf(asked, leaves, found, fields, ofFirst),
+        ...(await withoutNumber(table, asked)),
+      ],
     })
     return { ...told, n: leaves.n, method: METHOD, ...fields }
   },
+}
+
+const clockSql = (column: Column): string =>
+  isNumeric(column) ? `cast(${quote(column.name)} as double)` : quote(column.name)
+
+/** Rows that are on no side because they have no time or no number. */
+async function withoutNumber(table: Relation, options: Options): Promise<Doubt[]> {
+  const { value, numerator, denominator, expected, time } = options
+  const numbers = Object.entries({ value, numerator, denominator, expected }).flatMap(([option, column]) =>
+    column === undefined ? [] : [numberSql(table, option, column)],
+  )
+  const clock = time === undefined ? [] : [clockSql(timeColumn(table, time))]
+  const whole = [...numbers, ...clock].map((column) => `isfinite(${column})`).join(' and ')
+  const [row] = await table.query(`select count(*) - count(*) filter (${whole}) as n from ${table.relation}`)
+  return leftOut(row!.n as number, time === undefined ? 'without a number' : 'without a time or a number')
 }
 
 /** What is compared: sides, the change by one column at a time, and the leaves. A sentence where there is nothing to compare. */

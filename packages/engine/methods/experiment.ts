@@ -219,7 +219,7 @@ function mildOf(units: Units, tested: boolean) {
 
 function rowsOf({ unit }: Options, units: Units, n: number): Doubt[] {
   const { one, many } = nounsOf(unit)
-  const found = leftOut(units.left, 'without a unit or an arm')
+  const found = leftOut(units.left, `without ${/^[aeio]/iu.test(one) ? 'an' : 'a'} ${one} or an arm`)
   if (units.rows > n && units.across === 0)
     found.push(
       doubt(
@@ -289,9 +289,10 @@ async function influence(table: Relation, units: Units, told: Told): Promise<Dou
       told.confidence,
     )
     const shifted = unit?.arm === arm ? { ...unit, value: unit.value + boundary } : unit
-    const says = shifted && (boundary === 0 ? decides : decidesLoss)({ measure, nouns }, shifted)
+    const flags = one.units.reach === 'share' && !one.units.ratio
+    const says = shifted && (boundary === 0 ? decides : decidesLoss)({ measure, nouns, flags }, shifted)
     if (says) found.push(doubt('one_row_decides', says))
-    if (kurtosis !== null && kurtosis > 3)
+    if (!flags && kurtosis !== null && kurtosis > 3)
       found.push(
         doubt(
           'tails_heavy',

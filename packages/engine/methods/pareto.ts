@@ -14,7 +14,7 @@ import { type Measure, measureOf, opening } from '../verdicts/measure.ts'
 import { verbFor } from '../verdicts/nouns.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'
 import { amount, brief, quoted, shareOf } from '../verdicts/words.ts'
-import { groupedColumns, groupSql, numberSql } from './shared/columns.ts'
+import { groupedColumns, groupSql, nameSql, numberSql } from './shared/columns.ts'
 import { integer, number, rowsWith, text } from './shared/fields.ts'
 import type { Method } from './shared/method.ts'
 import { count, figure, finite } from './shared/sentence.ts'
@@ -52,7 +52,7 @@ export const pareto: Method = {
     ]
     const unit = powerAbove((range!.size as number | null) ?? 0)
     // Each segment's sum over the unit. One scan over the sums computes the shares.
-    const sums = `(select cast(g as varchar) as s, v from (select g, fsum(v / ${double(unit)}) as v from ${source} where isfinite(v) group by g))`
+    const sums = `(select ${nameSql('g')} as s, v from (select g, fsum(v / ${double(unit)}) as v from ${source} where isfinite(v) group by g))`
     const [whole] = await table.query(
       `select count(*) as segments, max(abs(v)) as size, min(v) as least, fsum(v) as total from ${sums}`,
     )

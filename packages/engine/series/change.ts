@@ -7,6 +7,7 @@
  * Simulated false claims at 5 %: docs/calibration.md, `compare`.
  */
 import { studentTwoSided } from '../numeric/distributions.ts'
+import { LIKELY } from '../verdicts/verdict.ts'
 import { fitTails } from './spikes/student-fit.ts'
 
 /** Degrees of freedom and prior weights: few changes do not show heavy tails, so these weigh more. */
@@ -20,28 +21,39 @@ const TAILS: readonly [df: number, weight: number][] = [
 /** The least earlier changes by which one is judged. */
 export const LEAST_CHANGES = 8
 const LEAST_SEASONAL = 3
+/** Changes below this share of the largest value are rounding. */
+const ROUNDING = 1e-9
 
-/** Null where there are too few values, or all earlier changes are the same. `periods`: lengths of seasons, in steps. */
+/** Null where there are too few values to tell. `periods`: lengths of seasons, in steps. */
 export function chanceOfLastChange(values: readonly number[], periods: readonly number[]): number | null {
   const changes = values.slice(1).map((value, index) => value - values[index]!)
   const history = changes.slice(0, -1)
   const last = changes.at(-1)
   if (last === undefined || history.length < LEAST_CHANGES) return null
-  const found = [chance(history, last)]
+  const near = ROUNDING * Math.max(...values.map(Math.abs))
+  if (areAlike(history, near)) {
+    // Where all earlier changes are the same, another one is the strangest of n + 1.
+    const p = Math.abs(last - history[0]!) <= near ? 1 : 1 / (history.length + 1)
+    return p === 1 || p <= LIKELY ? p : null
+  }
+  const found = [chance(history, last, near)]
   const later = history.slice(-Math.max(LEAST_CHANGES, Math.ceil(history.length / 3)))
-  if (later.length < history.length) found.push(chance(later, last))
+  if (later.length < history.length) found.push(chance(later, last, near))
   for (const period of periods) {
     const seasonal = changes.slice(period).map((change, index) => change - changes[index]!)
-    if (seasonal.length > LEAST_SEASONAL) found.push(chance(seasonal.slice(0, -1), seasonal.at(-1)!))
+    if (seasonal.length > LEAST_SEASONAL)
+      found.push(chance(seasonal.slice(0, -1), seasonal.at(-1)!, 2 * near))
   }
-  const known = found.filter((p) => p !== null)
-  return known.length === 0 ? null : Math.max(...known)
+  return Math.max(...found)
 }
 
-/** Two-sided chance of a change at least this far from the usual one. */
-function chance(history: readonly number[], change: number): number | null {
+const areAlike = (changes: readonly number[], near: number): boolean =>
+  changes.every((one) => Math.abs(one - changes[0]!) <= near)
+
+/** Two-sided chance of a change at least this far from the usual one; differences up to `near` are none. */
+function chance(history: readonly number[], change: number, near: number): number {
   const n = history.length
-  if (history.every((one) => one === history[0])) return null
+  if (areAlike(history, near)) return Math.abs(change - history[0]!) <= near ? 1 : 0
   const scale = Math.max(...history.map(Math.abs))
   const scaled = history.map((one) => one / scale)
   const rows = TAILS.map(([df, weight]) => {

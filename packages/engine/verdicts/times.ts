@@ -30,6 +30,12 @@ export function periodInWords(start: number, unit: DateUnit): string {
   return `the ${quarter} quarter of ${year}`
 }
 
+/** Of a period in words: "in May 2026", "on 3 May 2026", "in 2010 to 2019", "at 17". */
+export function within(named: string): string {
+  if (/^\d{1,2} \p{Lu}\p{L}+ \d+(?:, \d+:\d+)?$/u.test(named)) return `on ${named}`
+  return /^[1-2]\d{3}$|\p{L}/u.test(named) ? `in ${named}` : `at ${named}`
+}
+
 function partsOf(day: number): { date: number; month: string; year: number } {
   const text = dayText(day)
   return {

@@ -4,7 +4,7 @@
  */
 
 import type { Arm } from '../shared/arms.ts'
-import { columnOf, groupSql, numberSql } from '../shared/columns.ts'
+import { columnOf, groupSql, nameSql, numberSql } from '../shared/columns.ts'
 import { MethodError, quote, type Relation } from '../shared/method.ts'
 import { groupMoments } from '../shared/moments.ts'
 import { finite } from '../shared/sentence.ts'
@@ -54,7 +54,7 @@ export async function observe(table: Relation, asked: Asked): Promise<Observatio
   const { groups, unit: scale, left } = await groupMoments(observed, 'g', 'v', MOST_ARMS)
   const repeats = unit === null ? { rows: null, across: 0 } : await repeatsOf(table, unit, group)
   const found = await table.query(
-    `select cast(g as varchar) as name, count(*) as n, min(v) filter (isfinite(v)) as low, max(v) filter (isfinite(v)) as high,
+    `select ${nameSql('g')} as name, count(*) as n, min(v) filter (isfinite(v)) as low, max(v) filter (isfinite(v)) as high,
        count(*) filter (isfinite(v) and v not in (0, 1)) as other from ${source} where g is not null group by g order by name limit 1000`,
   )
   const binary = asked.success !== undefined && found.every((row) => row.other === 0)

@@ -43,7 +43,17 @@ export interface Causes {
   cancelling: boolean
   searched: number
   depth: number
+  /** Whether `before` is what was expected. */
+  beside?: boolean
+  /** Whether the parts by each attribute moved much as the whole did. */
+  even?: boolean
+  /** The label of the denominator of a ratio. */
+  weight?: string
 }
+
+/** How far a part may stray from the change of the whole, as a share of it, and how small it may be to count. */
+const EVEN = 0.5
+const COUNTS = 0.05
 
 const Q = 0.005
 const NORMAL_95 = 1.959963984540054
@@ -53,8 +63,8 @@ const CANCELS = 0.25
 export function causesOf(table: Table, options: Options, sides: Sides, history: readonly Earlier[]): Causes {
   const ratio = options.denominator !== undefined
   const days: [number, number] = sides.per_day ? [sides.before.days, sides.after.days] : [1, 1]
-  const told = ratio || options.expected !== undefined || table.noise !== undefined
-  const counts = told ? null : countsIn([table, ...history])
+  const known = ratio || options.expected !== undefined || table.noise !== undefined
+  const counts = known ? null : countsIn([table, ...history])
   const make = (sums: Compared, over: [number, number]): Leaves =>
     ratio ? leavesOfRate(table, sums) : leavesOfSum(table, sums, options, { days: over, counts })
   const leaves = make(table, days)
@@ -65,9 +75,28 @@ export function causesOf(table: Table, options: Options, sides: Sides, history: 
     history: history.map((past) => make(past, past.days)),
     nameless: table.rare,
   })
-  return ratio
+  const told = ratio
     ? ofRatio(table, options, found, sharesThatMoved(table, options, history))
     : ofSum(leaves, table, options, found)
+  return { ...told, even: isEven(leaves), beside: sides.expected !== undefined }
+}
+
+function isEven({ codes, sizes, before, after }: Leaves): boolean {
+  const [was, is] = [exactSum([...before]), exactSum([...after])]
+  const whole = is / was - 1
+  if (!(was > 0) || !Number.isFinite(whole)) return false
+  let most = 0
+  const even = codes.every((list, attribute) => {
+    const ends = Array.from({ length: sizes[attribute]! }, (): [number, number] => [0, 0])
+    for (const [leaf, code] of list.entries()) {
+      ends[code]![0] += before[leaf]!
+      ends[code]![1] += after[leaf]!
+    }
+    const large = ends.filter(([own, came]) => Math.max(own, came) >= COUNTS * Math.max(was, is))
+    most = Math.max(most, large.length)
+    return large.every(([own, came]) => Math.abs(came / own - 1 - whole) <= EVEN * Math.abs(whole))
+  })
+  return even && most > 1
 }
 
 /** The segments whose share of the denominator moved; beside a forecast the noise of shares is not known. */

@@ -8,7 +8,7 @@
  */
 import type { Cell } from '@assay/model/insight'
 import { exactSum } from '../../numeric/sum.ts'
-import { columnOf, numberSql } from '../shared/columns.ts'
+import { columnOf, nameSql, numberSql } from '../shared/columns.ts'
 import { type Ends, type Part, partsOfRatio, partsOfSum, surprise } from '../shared/decomposition.ts'
 import { quote, type Relation } from '../shared/method.ts'
 import { finite } from '../shared/sentence.ts'
@@ -100,7 +100,7 @@ export function segmentsOf(dimensions: readonly Dimension[], ratio: boolean): Se
 
 function rowsSql(table: Relation, options: Options, by: string, sides: Sides): string {
   const segment = quote(columnOf(table, 'by', by).name)
-  const name = `cast(${segment} as varchar) as s`
+  const name = `${nameSql(segment)} as s`
   const option = options.value === undefined ? 'numerator' : 'value'
   const top = numberSql(table, option, options.value ?? options.numerator!)
   const bottom =

@@ -1,6 +1,6 @@
 /** The two sides that drivers compares: two groups, two periods, or what was expected and what came. */
 import { type DateUnit, isDay, weekdayOf } from '@assay/model/dates'
-import type { Doubt } from '@assay/model/insight'
+import type { Column, Doubt } from '@assay/model/insight'
 import { measureOf, opening } from '../../verdicts/measure.ts'
 import { dayInWords, periodInWords, timeInWords } from '../../verdicts/times.ts'
 import { doubt } from '../../verdicts/verdict.ts'
@@ -8,7 +8,7 @@ import { quoted } from '../../verdicts/words.ts'
 import { columnOf, isNumeric, isZoned, numberSql, timeColumn } from '../shared/columns.ts'
 import { type MethodContext, quote, type Relation } from '../shared/method.ts'
 import { count } from '../shared/sentence.ts'
-import { type Bucket, completePeriods, yearBefore } from '../shared/time/periods.ts'
+import { type Bucket, completePeriods, type Periods, yearBefore } from '../shared/time/periods.ts'
 import type { Options } from './options.ts'
 
 export interface Side {
@@ -62,9 +62,9 @@ async function groups(
   split: NonNullable<Options['split']>,
   context: MethodContext,
 ): Promise<Sides> {
-  const column = `cast(${quote(columnOf(table, 'split', split.column).name)} as varchar)`
+  const found = columnOf(table, 'split', split.column)
   const side = (value: string | number | boolean): Side => ({
-    where: `${column} = '${String(value).replaceAll("'", "''")}'`,
+    where: isSide(found, value),
     label: `${split.column} ${String(value)}`,
     named: groupInWords(measureOf(context.meanings, split.column).label, String(value)),
     days: 1,
@@ -89,6 +89,14 @@ async function groups(
   }
 }
 
+/** SQL: numbers are equal whatever their decimals, other values by their text. */
+function isSide(column: Column, value: string | number | boolean): string {
+  const name = quote(column.name)
+  if (isNumeric(column) && String(value).trim() !== '' && Number.isFinite(Number(value)))
+    return `cast(${name} as double) = ${Number(value).toExponential()}::double`
+  return `cast(${name} as varchar) = '${String(value).replaceAll("'", "''")}'`
+}
+
 /** `arm "new"`, "February 2010" of a month, "period" left out of `"this period"`. */
 function groupInWords(label: string, value: string): string {
   if (isDay(value))
@@ -100,9 +108,10 @@ async function periods(table: Relation, options: Options, context: MethodContext
   const value = numberSql(table, 'value', options.value ?? options.numerator!)
   const zero = options.missing === 'zero'
   const asked = { time: options.time!, period: options.period, value, aggregate: 'sum' as const, empty: zero }
-  const { complete, doubts, days } = await completePeriods(table, asked, context)
+  const found = await completePeriods(table, asked, context)
+  const { complete, doubts, days } = found
   const pairs = complete
-    .map((after) => ({ after, before: partner(complete, after, options) }))
+    .map((after, index) => ({ after, before: partner(found, index, options) }))
     .filter((pair): pair is { after: Bucket; before: Bucket } => pair.before !== undefined)
     .toReversed()
   const latest = pairs[0]
@@ -129,7 +138,8 @@ async function periods(table: Relation, options: Options, context: MethodContext
         : 1,
   })
   const [before, after] = [sideOf(latest.before), sideOf(latest.after)]
-  const per_day = before.days !== after.days || latest.after.days?.due !== latest.before.days?.due
+  const per_day =
+    within !== '' || before.days !== after.days || latest.after.days?.due !== latest.before.days?.due
   const history = pairs
     .slice(1, 1 + MOST_HISTORY)
     .map((pair) => ({ before: sideOf(pair.before), after: sideOf(pair.after) }))
@@ -147,9 +157,11 @@ async function periods(table: Relation, options: Options, context: MethodContext
 }
 
 /** The period that `after` is compared with. */
-function partner(complete: readonly Bucket[], after: Bucket, options: Options): Bucket | undefined {
-  if (options.compare_with !== 'year_before') return complete.find((bucket) => bucket.end === after.start)
-  return yearBefore(complete, after, options.period)
+function partner({ complete, adjoin }: Periods, index: number, options: Options): Bucket | undefined {
+  const after = complete[index]!
+  if (options.compare_with === 'year_before') return yearBefore(complete, after, options.period)
+  const before = complete[index - 1]
+  return before && adjoin(before, after) ? before : undefined
 }
 
 /** The weekdays (0 is Sunday) on which both weeks have data, where either misses some; null where none is missing. */

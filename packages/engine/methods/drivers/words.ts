@@ -1,6 +1,7 @@
 /** What drivers says: the change, what it came with, and what is left. */
 import { type Measure, opening } from '../../verdicts/measure.ts'
 import { verbFor } from '../../verdicts/nouns.ts'
+import { within } from '../../verdicts/times.ts'
 import { amount, changeOf, inPoints, quoted, shareOf } from '../../verdicts/words.ts'
 import { count, enumeration, figure, signed } from '../shared/sentence.ts'
 import type { Cause, Causes } from './causes.ts'
@@ -35,6 +36,9 @@ export function baseLacks(before: number, after: number): string | null {
   return Math.abs(before) < NEAR_ZERO * Math.abs(after) || before === 0 ? 'is too near zero' : null
 }
 
+/** Shares, durations and the like are high, not strong. */
+const isSize = (measure: Measure): boolean => inPoints(measure) || measure.unit !== null
+
 const isLevel = (before: number, after: number): boolean =>
   after === before || Math.abs(after - before) < LEVEL * Math.abs(before)
 
@@ -46,28 +50,29 @@ export function whereInWords({ where }: Cause, labels: (column: string) => strin
 /** How much a value moved: "83 %", "3.4 points" of a share, "12 EUR" where the value before is no base. */
 function sizeOf(before: number, after: number, measure: Measure): string {
   const relative = relativeOf(before, after)
-  return relative === null || inPoints(measure) ? changeOf(after - before, measure) : shareOf(relative)
+  const change = after - before
+  return relative === null || inPoints(measure) ? changeOf(change, measure, change) : shareOf(relative)
 }
 
 /** "down 83 %", "up 12 EUR". */
 function moved(before: number | null, after: number | null, measure: Measure): string {
   if (before === null || after === null) return 'new'
+  if (after === 0 && before > 0) return 'down to nothing'
   return `${after > before ? 'up' : 'down'} ${sizeOf(before, after, measure)}`
 }
 
-/** A rate that moved, or a share of the denominator: "whose share rose from 28 % to 36 %". */
-const movedInWords = (cause: Cause, measure: Measure): string =>
-  cause.kind === 'mix' ? `whose share ${shareMoved(cause)}` : moved(cause.before, cause.after, measure)
+/** A rate that moved, or a share of the denominator: "whose share of visits rose from 28 % to 36 %". */
+const movedInWords = (cause: Cause, measure: Measure, { weight }: Causes): string =>
+  cause.kind === 'mix'
+    ? `whose ${shareOfWhat(weight)} ${shareMoved(cause)}`
+    : moved(cause.before, cause.after, measure)
+
+const shareOfWhat = (weight: string | undefined): string =>
+  weight === undefined ? 'share' : `share of ${weight}`
 
 function shareMoved({ weight_before, weight_after }: Cause): string {
   const [before, after] = [weight_before ?? 0, weight_after ?? 0]
   return `${after > before ? 'rose' : 'fell'} from ${shareOf(before)} to ${shareOf(after)}`
-}
-
-/** "in May 2026", "on 3 May 2026", "at 17". */
-function within({ named }: Sides['after']): string {
-  if (/^\d+ \p{L}+ \d+(?:, \d+:\d+)?$/u.test(named)) return `on ${named}`
-  return /^[1-2]\d{3}$|\p{L}/u.test(named) ? `in ${named}` : `at ${named}`
 }
 
 export interface Told {
@@ -96,15 +101,20 @@ export function headline(
   const value = (one: number): string => `${amount(one, measure, change === 0 ? null : change)}${basis}`
   const name = opening(measure.label)
   const were = verbFor(measure.label, 'was', 'were')
-  const [now, earlier] = [within(sides.after), within(sides.before)]
+  const [now, earlier] = [within(sides.after.named), within(sides.before.named)]
   if (isLevel(before, after)) {
     const level =
       value(before) === value(after)
-        ? `${name} ${now} ${were} as strong as ${earlier}: ${value(after)} in both`
+        ? `${name} ${now} ${were} as ${isSize(measure) ? 'high' : 'strong'} as ${earlier}: ${value(after)} in both`
         : `${name} ${were} level: ${value(after)} ${now}, ${value(before)} ${earlier}`
     return told(level, levelInWords(found, measure, labels), '; ')
   }
   const noun = change > 0 ? 'rise' : 'fall'
+  if (after === 0)
+    return told(
+      `${name} fell to ${value(0)} ${now} from ${value(before)} ${earlier}`,
+      'nothing is left of any part',
+    )
   const blend = mixInWords(mix, change, noun, labels)
   const mixed = blend !== ''
   if (!causes.some((cause) => matters(cause, found))) {
@@ -193,11 +203,12 @@ function besideExpected(
   const { before, after, causes } = found
   const change = after - before
   const value = (one: number): string => amount(one, measure, change === 0 ? null : change)
-  const when = sides.expected === 'forecast' ? ` ${within(sides.after)}` : ''
+  const when = sides.expected === 'forecast' ? ` ${within(sides.after.named)}` : ''
   const came = `${opening(measure.label)} came to ${value(after)}${when}`
   if (isLevel(before, after)) return told(`${came}, as expected`, levelInWords(found, measure, labels), '; ')
   const what = `${came}, ${sizeOf(before, after, measure)} ${change > 0 ? 'more' : 'less'} than expected (${value(before)}${sides.usual === undefined ? '' : `, usually ${sides.usual}`})`
   if (sides.parted === false) return told(what, '')
+  if (after === 0) return told(what, 'nothing came of any part')
   const blend = mixInWords(mix, change, 'gap', labels)
   if (causes.some((cause) => matters(cause, found)))
     return told(
@@ -211,24 +222,26 @@ function besideExpected(
 
 /** Why no cause is named: of a few parts without earlier changes one cannot be told from noise, however far it moved. */
 function spreadInWords(
-  { before, after, error, searched }: Causes,
+  { before, after, error, searched, even }: Causes,
   { history }: Sides,
   { noun, swing }: { noun: string; swing: string },
 ): string {
   const change = Math.abs(after - before)
   const small = error !== null && change < 2 * error
+  if (even && !small) return `the ${noun} is spread over all, and no part stands out of ordinary noise`
   const few = searched < (error === null ? LEAST_UNTOLD : LEAST_PARTS) && history.length === 0
   if (few && !(small && change < MOST_OF_FEW * Math.abs(before)))
     return 'the parts are too few to tell which of them stands out of ordinary noise'
   return small
-    ? `a ${swing} of this size is ordinary noise here`
-    : `the ${noun} is spread over all, and no part stands out of ordinary noise`
+    ? `a ${swing} of this size may be ordinary noise here`
+    : 'no part clearly stands out of ordinary noise'
 }
 
 /** "everything else was 3 % above". */
 function restBesideExpected({ rest }: Causes, measure: Measure): string {
   if (rest === null || (rest.before === 0 && rest.after === 0)) return 'nothing else is left'
   const { before, after } = rest
+  if (after === 0) return 'nothing came of anything else'
   if (isLevel(before, after)) return 'everything else was as expected'
   return `everything else was ${sizeOf(before, after, measure)} ${after > before ? 'above' : 'below'}`
 }
@@ -243,8 +256,11 @@ function partsInWords(
   const shown = named.map((cause) => {
     const change = cause.change ?? 0
     if (cause.kind === 'mix')
-      return `${whereInWords(cause, labels)}, whose share ${shareMoved(cause)}, made it ${change > 0 ? 'rise' : 'fall'} by ${changeOf(change, measure)}`
-    return `${whereInWords(cause, labels)} ${change > 0 ? 'rose' : 'fell'} by ${changeOf(change, measure)}`
+      return `${whereInWords(cause, labels)}, whose ${shareOfWhat(found.weight)} ${shareMoved(cause)}, made it ${change > 0 ? 'rise' : 'fall'} by ${changeOf(change, measure, change)}`
+    const size = changeOf(change, measure, change)
+    if (found.beside)
+      return `${whereInWords(cause, labels)} was ${size} ${change > 0 ? 'above' : 'below'} what was expected`
+    return `${whereInWords(cause, labels)} ${change > 0 ? 'rose' : 'fell'} by ${size}`
   })
   const more = causes.length - shown.length
   return enumeration(more > 0 ? [...shown, `${more} more moved`] : shown)
@@ -265,7 +281,7 @@ function causesInWords(
   if (large.length === 0) return counter
   const shown = large
     .slice(0, MOST_NAMED)
-    .map((cause) => `${whereInWords(cause, labels)}, ${movedInWords(cause, measure)}`)
+    .map((cause) => `${whereInWords(cause, labels)}, ${movedInWords(cause, measure, found)}`)
   const more = along.length - shown.length
   const list = enumeration(more > 0 ? [...shown, `${more} more`] : shown)
   const share = along.reduce((sum, one) => sum + (one.share ?? 0), 0)
@@ -286,6 +302,7 @@ function restInWords({ rest }: Causes, measure: Measure): string {
   if (rest === null) return 'nothing else is left'
   const { before, after } = rest
   if (before === 0 && after === 0) return 'nothing else is left'
+  if (after === 0) return 'nothing came of anything else'
   if (isLevel(before, after)) return 'everything else was level'
   return `everything else ${after > before ? 'rose' : 'fell'} by ${sizeOf(before, after, measure)}`
 }

@@ -143,16 +143,18 @@ function correct(family: readonly Judged[], primary: boolean, rules: Rules): voi
   const adjusted = primary ? holm(values) : benjaminiHochberg(values)
   const alpha = 1 - rules.confidence
   const rejected = adjusted.filter((q) => q <= alpha).length
-  for (const [index, { effect, result, control, arm }] of known.entries()) {
+  for (const [index, { effect, result, control, arm, units }] of known.entries()) {
     const { estimate, error, p } = effect!
     const q = adjusted[index]!
     const step = q <= alpha && p > 0 ? q / p : known.length
     const level = primary ? alpha / step : (alpha * Math.max(1, rejected)) / known.length
     const reach = reachOf(effect!, control.n + arm.n, level, rules.looks, rules.tuned_for)
-    result.low = finite(estimate - reach * error)
-    result.high = finite(estimate + reach * error)
+    // Shares differ by at most a whole, and what is never below zero loses at most all of itself.
+    const most = units.reach === 'share' ? 1 : Number.POSITIVE_INFINITY
+    result.low = finite(Math.max(-most, estimate - reach * error))
+    result.high = finite(Math.min(most, estimate + reach * error))
     const lift = result.relative === null ? null : liftOf(control, effect!, reach)
-    result.relative_low = lift && lift[0]
+    result.relative_low = lift && Math.max(lift[0], units.reach === 'any' ? lift[0] : -1)
     result.relative_high = lift && lift[1]
     result.q = q
     result.grade = gradeAt(q, rules.confidence)

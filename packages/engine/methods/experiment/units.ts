@@ -3,7 +3,7 @@
  * covariances of each arm are fetched, about shifts near the mean, so that nothing cancels.
  */
 import { kurtosisOf, MOST_ARMS, repeatsOf } from '../ab-test/observations.ts'
-import { groupSql, isTemporal, numberSql, timeColumn } from '../shared/columns.ts'
+import { groupSql, isTemporal, nameSql, numberSql, timeColumn } from '../shared/columns.ts'
 import { MethodError, quote, type Relation } from '../shared/method.ts'
 import { finite } from '../shared/sentence.ts'
 import { double, momentSql, powerAbove, readSum } from '../shared/sums.ts'
@@ -16,6 +16,8 @@ export interface MetricUnits extends Form {
   moments: Map<string, UnitMoments>
   /** Units that have no value. */
   left: number
+  /** What its values can be: shares, of units or of their denominators; from 0 on where no unit is below; or anything. */
+  reach: 'share' | 'positive' | 'any'
   /** SQL of each column over the units, after caps and filled covariates; and of what must be known. */
   columns: string[]
   known: string
@@ -56,7 +58,7 @@ export async function unitsOf(table: Relation, asked: Asked): Promise<Units> {
   const repeats = await repeatsOf(table, unit, arm)
   const [all] = await table.query(`select count(*) as n from ${table.relation}`)
   const counts = await table.query(
-    `select cast(g as varchar) as name, count(*) as n from ${source} group by g order by name limit ${MOST_ARMS + 1}`,
+    `select ${nameSql('g')} as name, count(*) as n from ${source} group by g order by name limit ${MOST_ARMS + 1}`,
   )
   if (counts.length > MOST_ARMS)
     throw new MethodError(`arm: more than ${MOST_ARMS} arms; group them in the SQL block.`)
@@ -105,20 +107,22 @@ async function metricUnits(units: Relation, metric: Metric, index: number): Prom
     ...(covariate ? [`coalesce(c${index}, ${double(middle)})`] : []),
   ]
   const known = columns.map((column) => `isfinite(${column})`).join(' and ')
-  return { metric, ratio, covariate, columns, known, ...(await momentsOf(units, columns, known)) }
+  return { metric, ratio, covariate, columns, known, ...(await momentsOf(units, columns, known, ratio)) }
 }
 
-async function momentsOf(units: Relation, columns: readonly string[], known: string) {
+async function momentsOf(units: Relation, columns: readonly string[], known: string, ratio: boolean) {
   const named = columns.map((column, index) => `${column} as v${index}`).join(', ')
   const source = `(select g, ${named} from ${units.relation} where ${known})`
   const [range] = await units.query(
     `select (select count(*) from ${units.relation}) - count(*) as without, count(*) as n,
+       min(v0) >= 0${ratio ? ' and min(v1) >= 0' : ''} as positive, bool_and(${ratio ? 'v0 <= v1' : 'v0 in (0, 1)'}) as bounded,
        ${columns.map((_, index) => `max(abs(v${index})) as m${index}`).join(', ')} from ${source}`,
   )
   const moments = new Map<string, UnitMoments>()
   const left = range!.without as number
   const total = range!.n as number
-  if (total === 0) return { moments, left }
+  const reach = range!.positive !== true ? 'any' : range!.bounded === true ? 'share' : 'positive'
+  if (total === 0) return { moments, left, reach } as const
   const scales = columns.map((_, index) => powerAbove(range![`m${index}`] as number))
   const scaled = columns.map((_, index) => `v${index} / ${double(scales[index]!)} as u${index}`).join(', ')
   const shifts = columns.map((_, index) => `favg(u${index}) as s${index}`).join(', ')
@@ -126,7 +130,7 @@ async function momentsOf(units: Relation, columns: readonly string[], known: str
   const rows = await units.query(
     `with u as (select g, ${scaled} from ${source}), shifts as (select g, ${shifts} from u group by g),
        d as (select g, ${columns.map((_, i) => `s${i}, u${i} - s${i} as d${i}`).join(', ')} from u join shifts using (g))
-     select cast(g as varchar) as name, count(*) as n,
+     select ${nameSql('g')} as name, count(*) as n,
        ${columns.map((_, i) => `any_value(s${i}) as s${i}, ${momentSql(`d${i}`, 2, total)} as t${i}`).join(', ')},
        ${pairs.map(([i, j]) => `${momentSql(`d${i} * d${j}`, 4, total)} as p${i}_${j}`).join(', ')}
      from d group by g order by name`,
@@ -143,7 +147,7 @@ async function momentsOf(units: Relation, columns: readonly string[], known: str
     const covariances = columns.map((_, i) => columns.map((__, j) => covariance(i, j)))
     moments.set(row.name as string, { n, means, covariances })
   }
-  return { moments, left }
+  return { moments, left, reach } as const
 }
 
 /** The least and the largest unit of each arm in what it adds to the metric, and how heavy the tails are. */
@@ -157,7 +161,7 @@ export async function extremesOf(table: Relation, source: string, units: MetricU
   const value = units.covariate ? `${plain} - ${double(theta)} * ${units.columns.at(-1)!}` : plain
   const each = `(select g, ${value} as v from ${source} where ${units.known})`
   const rows = await table.query(
-    `select cast(g as varchar) as name, min(v) as low, max(v) as high, max(abs(v)) as size from ${each} where isfinite(v) group by g`,
+    `select ${nameSql('g')} as name, min(v) as low, max(v) as high, max(abs(v)) as size from ${each} where isfinite(v) group by g`,
   )
   const size = Math.max(0, ...rows.map((row) => row.size as number))
   const kurtosis = await kurtosisOf(table, each, powerAbove(size))

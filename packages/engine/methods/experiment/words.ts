@@ -61,9 +61,12 @@ export function headline(told: Told, most: Grade): string {
   const rest =
     primary.length === 1
       ? ''
-      : `; ${found.length} of ${primary.length} main comparisons ${asked ? 'have an answer' : 'found a difference'}`
+      : `; ${partOf(found.length, primary.length)} main comparisons ${asked ? 'have an answer' : 'found a difference'}`
   return `${opening(change(told, far, most))}${rest}.`
 }
+
+const partOf = (some: number, all: number): string =>
+  some < all ? `${some} of ${all}` : all === 2 ? 'both' : `all ${all}`
 
 const zOf = ({ effect }: Judged): number => (effect!.estimate - effect!.boundary) / (effect!.error || 1)
 
@@ -182,9 +185,16 @@ export function caveatsOfAll(told: Told): Doubt[] {
   ]
 }
 
+interface Subject {
+  measure: Measure
+  nouns: { one: string }
+  /** Units have 0 or 1: their share is told, not their value. */
+  flags: boolean
+}
+
 /** "Without a single user of "b", at 90,000, revenue would differ by 0.1 in place of 90." */
 export function decides(
-  { measure, nouns }: { measure: Measure; nouns: { one: string } },
+  { measure, nouns, flags }: Subject,
   { arm, value, before, after, what, grades }: Decisive,
 ): string {
   const sizes = [after, before].map((size) => changeOf(size, measure))
@@ -194,17 +204,17 @@ export function decides(
       : `would differ by ${sizes[0]} in place of ${sizes[1]}`
   const sure =
     grades[0] === grades[1] ? '' : `, and the answer would be ${surer(grades) ? 'surer' : 'less sure'}`
-  return `Without a single ${nouns.one} of ${quoted(arm)}, at ${amount(value, measure)}, ${measure.label} ${change}${sure}.`
+  return `Without a single ${nouns.one} of ${quoted(arm)}${flags ? '' : `, at ${amount(value, measure)},`} ${measure.label} ${change}${sure}.`
 }
 
 /** The same where a loss is asked about; null where the answer stays. */
 export function decidesLoss(
-  { measure, nouns }: { measure: Measure; nouns: { one: string } },
+  { measure, nouns, flags }: Subject,
   { arm, value, what, grades }: Decisive,
 ): string | null {
   if (what !== 'direction' && grades[0] === grades[1]) return null
   const answer = what === 'direction' ? 'the opposite' : surer(grades) ? 'surer' : 'less sure'
-  return `Without a single ${nouns.one} of ${quoted(arm)}, at ${amount(value, measure)}, the answer would be ${answer}.`
+  return `Without a single ${nouns.one} of ${quoted(arm)}${flags ? '' : `, at ${amount(value, measure)},`} the answer would be ${answer}.`
 }
 
 const surer = ([before, after]: Decisive['grades']): boolean => lesser(before, after) === before

@@ -7,7 +7,7 @@
 import { pairsOf, type Sample } from '../../numeric/tests/means.ts'
 import { pairedT } from '../../numeric/tests/paired.ts'
 import { friedman, signedRank } from '../../numeric/tests/ranks.ts'
-import { groupSql } from '../shared/columns.ts'
+import { groupSql, nameSql } from '../shared/columns.ts'
 import type { Relation } from '../shared/method.ts'
 import { groupMoments } from '../shared/moments.ts'
 import { holm } from '../shared/multiplicity.ts'
@@ -34,7 +34,7 @@ export async function readBlocks(
 ): Promise<Blocks> {
   const { table, groups, unit } = rows
   const names = groups.map(({ group }) => group)
-  const group = `cast(${groupSql(table, 'group', given.group)} as varchar)`
+  const group = nameSql(groupSql(table, 'group', given.group))
   const text = (name: string) => `'${name.replaceAll("'", "''")}'`
   const cells = names.map((name, i) => `favg(v) filter (g = ${text(name)}) as c${i}`)
   const number = `${given.value} / ${unit.toExponential()}::double`

@@ -3,7 +3,7 @@
  * overflows). Sizes, means and squares come by exact sums; medians, skewness and sums of ranks inside DuckDB.
  */
 import type { RankedSample } from '../../numeric/tests/ranks.ts'
-import { groupSql, numberSql } from '../shared/columns.ts'
+import { groupSql, nameSql, numberSql } from '../shared/columns.ts'
 import { MethodError, type Relation } from '../shared/method.ts'
 import { type GroupMoments, groupMoments } from '../shared/moments.ts'
 import { count } from '../shared/sentence.ts'
@@ -32,7 +32,7 @@ export interface GroupRows {
 
 /** Reads the groups of `value` by `group`, columns of the table. Throws MethodError above 50 groups. */
 export async function readGroups(table: Relation, value: string, group: string): Promise<GroupRows> {
-  const name = `cast(${groupSql(table, 'group', group)} as varchar)`
+  const name = nameSql(groupSql(table, 'group', group))
   const number = numberSql(table, 'value', value)
   const raw = `(select ${name} as g, ${number} as x from ${table.relation})`
   const [counted] = await table.query(

@@ -90,3 +90,64 @@ test("a day in the template's zone belongs to the local month", async () => {
   assert.deepEqual([outcome.current_period, outcome.current, outcome.previous], ['April 2024', 300, 310])
   assert.equal(outcome.direction, 'none')
 })
+
+test('rows without a number, and the periods before a gap, are told as left out', async () => {
+  const table = await daily('case when k % 20 = 7 then null else 100 end')
+  const outcome = await outcomeOf(compare, table, asked)
+  assert.match(outcome.summary, /7 rows without a time or a number are left out\./)
+  assert.ok(codes(outcome).includes('rows_left_out'))
+  const none = await outcomeOf(compare, await daily('null'), asked)
+  assert.deepEqual(codes(none), ['too_few', 'rows_left_out'])
+  const gap = await outcomeOf(compare, await daily('100', 'k not between 60 and 90'), {
+    ...asked,
+    period: 'week',
+  })
+  assert.match(
+    gap.summary,
+    /Between the week of 26 February 2024 and the week of 1 April 2024 there are no data; only the changes since then are looked at\./,
+  )
+})
+
+test('a Monday is compared with the Friday before where weekends have no rows, and an empty week counts as zero where asked', async () => {
+  const open = await outcomeOf(compare, await daily('100 + k % 7', 'k % 7 < 5 and k < 78'), {
+    ...asked,
+    period: 'day',
+  })
+  assert.deepEqual([open.current_period, open.previous_period], ['2024-03-18', '2024-03-15'])
+  assert.match(
+    open.headline,
+    /^V came to 100 on 18 March 2024, down 3\.8 % from 104 on 15 March 2024\. A swing this large is not unusual here\.$/,
+  )
+  const empty = await outcomeOf(compare, await daily('100', 'k < 126 or k >= 133'), {
+    ...asked,
+    period: 'week',
+    missing: 'zero',
+  })
+  assert.deepEqual([empty.current, empty.previous], [700, 0])
+})
+
+test('a year before is told per day where a leap day or missing days lie between', async () => {
+  const table = await relation(
+    "select date '2023-02-01' + k::int as t, 100.0 as v from range(394) r(k) where k not between 3 and 5",
+  )
+  const { against } = await outcomeOf(compare, table, asked)
+  const [year] = against as { says: string; relative: number }[]
+  assert.equal(year!.says, 'A year before, in February 2023: 100 a day; as much now.')
+  assert.equal(year!.relative, 0)
+})
+
+test('what repeats every week is no change, and a change from one value throughout is', async () => {
+  const weekly = await outcomeOf(compare, await daily('100 + 50 * (k % 7)'), { ...asked, period: 'day' })
+  assert.deepEqual([weekly.grade, weekly.p], ['unclear', 1])
+  const flat = await outcomeOf(compare, await daily('case when k = 139 then 50 else 100 end'), {
+    ...asked,
+    period: 'day',
+  })
+  const few = await outcomeOf(compare, await daily('case when k = 11 then 50 else 100 end', 'true', 12), {
+    ...asked,
+    period: 'day',
+  })
+  assert.deepEqual([few.grade, few.p], ['unclear', null])
+  assert.match(few.headline, /down 50 % from 100 on 11 January 2024\.$/)
+  assert.deepEqual([flat.grade, flat.direction], ['firm', 'decreasing'])
+})

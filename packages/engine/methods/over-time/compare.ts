@@ -7,6 +7,7 @@
  * differ) as a share of the value before: it is given where both have one sign and the base is no less than a hundredth of the
  * largest period. One row for each period and day is fetched (shared/time/periods.ts).
  */
+import { weekdayOf } from '@assay/model/dates'
 import type { Doubt, Grade } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
@@ -17,8 +18,9 @@ import { diagnose } from '../../series/diagnosis.ts'
 import { gridOf } from '../../series/grid.ts'
 import type { Series } from '../../series/load.ts'
 import { SERIES_OPTIONS } from '../../series/read.ts'
+import { leftOut } from '../../verdicts/common-doubts.ts'
 import { averageOf, type Measure, measureOf, opening } from '../../verdicts/measure.ts'
-import { periodInWords } from '../../verdicts/times.ts'
+import { periodInWords, within } from '../../verdicts/times.ts'
 import { doubt, gradeOf, stopped, verdict } from '../../verdicts/verdict.ts'
 import { amount, changeOf, inPoints, shareOf } from '../../verdicts/words.ts'
 import { numberSql, seriesColumns } from '../shared/columns.ts'
@@ -77,22 +79,24 @@ export const compare: Method = {
     const value = numberSql(table, 'value', given.value)
     const weight = given.aggregate === 'ratio' ? numberSql(table, 'denominator', 'denominator') : undefined
     const aggregate = given.aggregate === 'sum' ? ('sum' as const) : ('mean' as const)
-    const asked = { ...given, aggregate, value, ...(weight === undefined ? {} : { weight }) }
+    const empty = given.missing === 'zero' && aggregate === 'sum'
+    const asked = { ...given, aggregate, value, empty, ...(weight === undefined ? {} : { weight }) }
     const periods = await completePeriods(table, asked, context)
+    const left = leftOut(periods.left, 'without a time or a number')
     const n = periods.complete.reduce((sum, bucket) => sum + bucket.n, 0)
     const diagnosis = diagnosisOf(given, periods, context.time_zone)
     const pair = pairOf(given, periods)
     if (typeof pair === 'string') {
-      const told = stopped(`${count(n, 'row')}.`, doubt('too_few', pair), periods.doubts)
+      const told = stopped(`${count(n, 'row')}.`, doubt('too_few', pair), [...periods.doubts, ...left])
       const last = periods.complete.at(-1)?.label ?? null
       return { ...told, n, method: METHOD, ...NOTHING, current_period: last, diagnosis }
     }
-    const judged = judge(given, periods.complete, pair)
+    const judged = judge(given, periods, pair)
     const told = verdict({
       headline: (grade) => headline(given, measure, pair, judged, grade),
       grade: judged.direction === 'none' ? 'unclear' : gradeOf(judged.p),
       evidence: evidence(measure, pair, judged),
-      doubts: [...periods.doubts, ...doubtsOf(given, pair, judged)],
+      doubts: [...periods.doubts, ...doubtsOf(given, pair, judged), ...broken(given, periods), ...left],
     })
     const { current, previous } = pair
     const change = current.value - previous.value
@@ -151,19 +155,35 @@ function againstOthers(
   { complete }: Periods,
   { metrics }: MethodContext,
 ) {
-  const row = (what: string, period: string | null, value: number, words: string) => {
-    const change = current.value - value
-    const share = value > 0 && current.value >= 0 ? finite(change / value) : null
-    const size = share === null || inPoints(measure) ? changeOf(change, measure) : shareOf(share)
+  const row = (
+    what: string,
+    period: string | null,
+    value: number,
+    words: string,
+    [now, then] = [current.value, value],
+  ) => {
+    const change = now - then
+    const share = then > 0 && now >= 0 ? finite(change / then) : null
+    const size = share === null || inPoints(measure) ? changeOf(change, measure, change) : shareOf(share)
     const way = change === 0 ? 'as much now' : `now ${size} ${change > 0 ? 'more' : 'less'}`
-    const says = `${words}: ${amount(value, measure, change)}; ${way}.`
+    const basis = now === current.value ? '' : ' a day'
+    const says = `${words}: ${amount(then, measure, change)}${basis}; ${way}.`
     return { what, period, value: finite(value), relative: share, says }
   }
   const earlier = yearBefore(complete, current, given.period)
+  const alike = earlier && sameDays(given, current, earlier)
   const target = metrics.length === 1 && given.value === 'value' ? metrics[0]!.info.target : null
   return [
     ...(earlier
-      ? [row('year_before', earlier.label, earlier.value, `A year before, in ${named(given, earlier)}`)]
+      ? [
+          row(
+            'year_before',
+            earlier.label,
+            earlier.value,
+            `A year before, ${within(named(given, earlier))}`,
+            alike ? undefined : [perDay(given, current), perDay(given, earlier)],
+          ),
+        ]
       : []),
     ...(target && target.per === given.period
       ? [row('target', null, target.value, `The target for a ${target.per}`)]
@@ -171,9 +191,16 @@ function againstOthers(
   ]
 }
 
+/** Whether totals of two periods can stand side by side. */
+function sameDays({ aggregate, missing }: Options, one: Bucket, other: Bucket): boolean {
+  if (aggregate !== 'sum' || !one.days || !other.days) return true
+  const whole = missing === 'zero' || missingIn(one) + missingIn(other) === 0
+  return whole && one.days.due === other.days.due
+}
+
 /** The last unbroken run of complete periods, the latest last. */
-function courseOf({ complete }: Periods): { period: string; value: number | null }[] {
-  return neighbours(complete)
+function courseOf(periods: Periods): { period: string; value: number | null }[] {
+  return neighbours(periods)
     .slice(-MOST_IN_COURSE)
     .map(({ label, value }) => ({ period: label, value: finite(value) }))
 }
@@ -191,10 +218,10 @@ interface Pair {
 }
 
 /** The periods to compare, or why there are none. */
-function pairOf(given: Options, { complete, days }: Periods): Pair | string {
+function pairOf(given: Options, { complete, days, adjoin }: Periods): Pair | string {
   const current = complete.at(-1)
   const previous = complete.at(-2)
-  if (!current || !previous || previous.end !== current.start) {
+  if (!current || !previous || !adjoin(previous, current)) {
     const found =
       current && previous
         ? 'the latest one has no neighbour'
@@ -259,8 +286,9 @@ interface Judged {
   history: number
 }
 
-function judge(given: Options, complete: readonly Bucket[], pair: Pair): Judged {
-  const values = neighbours(complete).map((bucket) => perDay(given, bucket))
+function judge(given: Options, periods: Periods, pair: Pair): Judged {
+  const run = neighbours(periods)
+  const values = run.map((bucket) => perDay(given, bucket))
   values.splice(
     -2,
     2,
@@ -271,13 +299,13 @@ function judge(given: Options, complete: readonly Bucket[], pair: Pair): Judged 
   const positive = values.every((value) => value > 0)
   const p = chanceOfLastChange(
     positive && stepsAreRelative(values) ? values.map(Math.log) : values,
-    seasonsIn(given.period),
+    seasonsIn(given.period, run),
   )
   const changes = values.slice(1).map((value, index) => value - values[index]!)
   const earlier = changes.slice(0, -1)
   const spread = earlier.length < LEAST_CHANGES ? 0 : Math.sqrt(variance(earlier))
   const change = pair.now - pair.before
-  const relative = hasBase(complete, pair) ? finite(change / Math.abs(pair.before)) : null
+  const relative = hasBase(periods.complete, pair) ? finite(change / Math.abs(pair.before)) : null
   const level = change === 0 || Math.abs(change) < LEVEL * Math.min(Math.abs(pair.before), Math.abs(pair.now))
   return {
     direction: level ? 'none' : change > 0 ? 'increasing' : 'decreasing',
@@ -289,11 +317,25 @@ function judge(given: Options, complete: readonly Bucket[], pair: Pair): Judged 
 }
 
 /** The last unbroken run of periods. */
-function neighbours(complete: readonly Bucket[]): Bucket[] {
-  const run = [complete.at(-1)!]
-  for (let index = complete.length - 2; index >= 0 && complete[index]!.end === run[0]!.start; index--)
-    run.unshift(complete[index]!)
-  return run
+function neighbours({ complete, adjoin }: Periods): Bucket[] {
+  let first = complete.length - 1
+  while (first > 0 && adjoin(complete[first - 1]!, complete[first]!)) first -= 1
+  return complete.slice(first)
+}
+
+/** Earlier periods that a gap cuts off from those by which the change is judged. */
+function broken(given: Options, periods: Periods): Doubt[] {
+  const { complete } = periods
+  const run = neighbours(periods)
+  const before = complete[complete.length - run.length - 1]
+  if (!before) return []
+  const [last, first] = [named(given, before), named(given, run[0]!)]
+  return [
+    doubt(
+      'days_missing',
+      `Between ${last} and ${first} there are no data; only the changes since then are looked at.`,
+    ),
+  ]
 }
 
 /**
@@ -305,8 +347,11 @@ function stepsAreRelative(values: readonly number[]): boolean {
   return half >= LEAST_CHANGES && Math.max(...values) > 3 * Math.min(...values)
 }
 
-function seasonsIn(period: Options['period']): number[] {
+function seasonsIn(period: Options['period'], run: readonly Bucket[]): number[] {
   const days = { day: 1, week: 7 }
+  // Days on which nothing is due are no steps.
+  if (period === 'day' && run.some((bucket, index) => index > 0 && run[index - 1]!.end < bucket.start))
+    return [new Set(run.map(({ start }) => weekdayOf(start))).size]
   if (period === 'month') return calendarSeasons({ unit: 'months', size: 1 })
   if (period === 'quarter') return calendarSeasons({ unit: 'months', size: 3 })
   return period === 'day' || period === 'week'
@@ -354,28 +399,28 @@ function named(given: Options, bucket: Bucket): string {
 }
 
 function headline(given: Options, measure: Measure, pair: Pair, judged: Judged, grade: Grade): string {
-  const now = named(given, pair.current)
-  const earlier = named(given, pair.previous)
+  const now = within(named(given, pair.current))
+  const earlier = within(named(given, pair.previous))
   const change = pair.now - pair.before
   const basis = pair.per_day ? ' a day' : ''
   const [value, before] = [pair.now, pair.before].map((one) => `${amount(one, measure, change)}${basis}`)
   const subject = opening(given.aggregate === 'mean' ? averageOf(measure) : measure.label)
   if (judged.direction === 'none')
-    return `${subject} stayed level: ${value} in ${now} and ${before === value ? 'as much' : before} in ${earlier}.`
+    return `${subject} stayed level: ${value} ${now} and ${before === value ? 'as much' : before} ${earlier}.`
   const size =
     judged.relative === null
-      ? `by ${changeOf(change, measure)}`
+      ? `by ${changeOf(change, measure, change)}`
       : inPoints(measure)
-        ? changeOf(change, measure)
+        ? changeOf(change, measure, change)
         : shareOf(judged.relative)
   const way = change > 0 ? 'up' : 'down'
   if (grade === 'unclear') {
     const usual = judged.p === null ? '' : ' A swing this large is not unusual here.'
-    return `${subject} came to ${value} in ${now}, ${way} ${size} from ${before} in ${earlier}.${usual}`
+    return `${subject} came to ${value} ${now}, ${way} ${size} from ${before} ${earlier}.${usual}`
   }
   const verb = change > 0 ? 'rose' : 'fell'
   const sure = grade === 'firm' ? 'more than usual' : 'probably more than usual'
-  return `${subject} ${verb} to ${value} in ${now} from ${before} in ${earlier}, ${way} ${size}: ${sure}.`
+  return `${subject} ${verb} to ${value} ${now} from ${before} ${earlier}, ${way} ${size}: ${sure}.`
 }
 
 function evidence(measure: Measure, pair: Pair, { z, p, history }: Judged): string {

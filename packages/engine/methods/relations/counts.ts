@@ -1,6 +1,6 @@
 /** Two columns of categories as a table of counts, also in strata. One row for each cell is fetched; bounded. */
 import type { Counts } from '../../numeric/tests/contingency.ts'
-import { groupSql } from '../shared/columns.ts'
+import { groupSql, nameSql } from '../shared/columns.ts'
 import { MethodError, type Relation } from '../shared/method.ts'
 
 const MOST_LEVELS = 50
@@ -23,7 +23,7 @@ export async function tabled(
   y: string,
   strata: string | undefined,
 ): Promise<Tabled> {
-  const named = (option: string, name: string) => `cast(${groupSql(table, option, name)} as varchar)`
+  const named = (option: string, name: string) => nameSql(groupSql(table, option, name))
   const by = strata === undefined ? "''" : named('strata', strata)
   const raw = `(select ${named('x', x)} as a, ${named('y', y)} as b, ${by} as s from ${table.relation})`
   const whole = 'a is not null and b is not null and s is not null'

@@ -7,7 +7,7 @@ import type { Doubt } from '@assay/model/insight'
 import { studentTwoSided } from '../../numeric/distributions.ts'
 import { type Meanings, measureOf } from '../../verdicts/measure.ts'
 import { doubt, LIKELY } from '../../verdicts/verdict.ts'
-import { groupSql, numberSql } from '../shared/columns.ts'
+import { groupSql, nameSql, numberSql } from '../shared/columns.ts'
 import { quote, type Relation } from '../shared/method.ts'
 
 const MOST_COLUMNS = 8
@@ -64,7 +64,7 @@ export async function hiddenBetween(
 /** 1 where a column has this value, 0 where it has another. */
 export function flagSql(table: Relation, option: string, name: string, value: string): string {
   const column = groupSql(table, option, name)
-  return `case when cast(${column} as varchar) = '${value.replaceAll("'", "''")}' then 1.0 when ${column} is not null then 0.0 end`
+  return `case when ${nameSql(column)} = '${value.replaceAll("'", "''")}' then 1.0 when ${column} is not null then 0.0 end`
 }
 
 async function candidates(table: Relation, own: readonly string[]): Promise<string[]> {

@@ -1,4 +1,5 @@
 /** The rows of a scan: one value for each combination of values and time, and the series of the whole that they add up to. */
+import type { Cell } from '@assay/model/insight'
 import type { Series } from '../../series/load.ts'
 import { loadSeries } from '../../series/load.ts'
 import { type ReadSeries, readSeries, type SeriesOptions } from '../../series/read.ts'
@@ -19,6 +20,10 @@ export interface Scanned {
   /** By attribute, for each leaf. */
   codes: Int32Array[]
   n: number
+  /** Rows without a time or a finite value. */
+  left: number
+  /** Combinations with rows without a finite value at a time, and what share of their rows these are; code -1 of a value that no other row has. */
+  lacking: { step: number; codes: number[]; share: number }[]
 }
 
 /** Combinations of values and times that travel. */
@@ -49,15 +54,44 @@ export async function loadScan(
     )
   const { places, codes } = leavesOf(rows)
   const steps = stepsOf(all, whole)
-  const [count] = await table.query(`select count(*) as n from ${finite(table, options)}`)
+  const [count] = await table.query(
+    `select (select count(*) from ${finite(table, options)}) as n, count(*) as whole from ${table.relation}`,
+  )
+  const n = count!.n as number
+  const left = (count!.whole as number) - n
   return {
     whole,
     rows,
     leaf: places,
     step: Int32Array.from(rows.side, (rank) => steps[rank]!),
     codes,
-    n: count!.n as number,
+    n,
+    left,
+    lacking: left === 0 ? [] : await lackingOf(table, options, { names: rows.names, whole }),
   }
+}
+
+/** Cells that hold rows without a number: what they would add is unknown. */
+async function lackingOf(
+  table: Relation,
+  options: SeriesOptions & { by: string[] },
+  { names, whole }: { names: readonly Cell[][]; whole: ReadSeries },
+): Promise<Scanned['lacking']> {
+  const column = timeColumn(table, options.time)
+  const by = options.by.map((name, index) => `${cellSql(columnOf(table, 'by', name))} as d${index}`)
+  const value = numberSql(table, 'value', options.value)
+  const source = `(select ${cellSql(column)} as t, ${by.join(', ')}, coalesce(isfinite(${value}), false) as known from ${table.relation})`
+  const found = await table.query(
+    `select * exclude (known), avg(1 - known::int)::double as share from ${source} where t is not null group by all having share > 0`,
+  )
+  const stepAt = new Map(whole.grid.times.map((time, step) => [String(time), step]))
+  const codeOf = names.map((list) => new Map(list.map((name, code) => [String(name), code])))
+  return found.flatMap((row) => {
+    const step = stepAt.get(String(row.t))
+    if (step === undefined) return []
+    const codes = options.by.map((_, index) => codeOf[index]!.get(String(row[`d${index}`])) ?? -1)
+    return [{ step, codes, share: row.share as number }]
+  })
 }
 
 /** Events at any time of the day: their day, on the clocks of the zone. */

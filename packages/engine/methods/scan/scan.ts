@@ -9,9 +9,13 @@
  */
 import type { Cell, Doubt, Outcome } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
+import { atTime } from '../../series/spans.ts'
 import { judgeTogether } from '../../series/spikes/spikes.ts'
+import { leftOut } from '../../verdicts/common-doubts.ts'
+import { measureOf, opening } from '../../verdicts/measure.ts'
 import { doubt, gradeOf, stopped, verdict } from '../../verdicts/verdict.ts'
 import { CAUSES } from '../drivers/fields.ts'
+import { whereInWords } from '../drivers/words.ts'
 import { findPoints, type Options, POINT, type Point, stopOf } from '../over-time/anomaly-points.ts'
 import { cell, diagnosis, integer, number, rowsWith, text } from '../shared/fields.ts'
 import { type MethodContext, MethodError, type Relation, type ScanOptions } from '../shared/method.ts'
@@ -20,7 +24,7 @@ import { count } from '../shared/sentence.ts'
 import { type Explained, explain } from './explain.ts'
 import { loadScan, type Scanned } from './load.ts'
 import { MOST_SEGMENTS, type Segment, segmentsOf, seriesOf, wholeOf } from './segments.ts'
-import { evidence, headline } from './words.ts'
+import { alsoInWords, evidence, headline } from './words.ts'
 
 export interface Finding extends Point {
   where: Record<string, Cell>
@@ -40,6 +44,9 @@ const METHOD =
   'each segment beside its own seasons, levels and neighbours, judged by its own tails and by those of all together'
 /** Ways to stand out, which share alpha. */
 const WAYS = 2
+/** Of what is added up at a time, at most this share may be unknown. */
+const UNKNOWN = 0.05
+const MOST_SILENT = 3
 /** Events that are explained. */
 const MOST_EVENTS = 20
 
@@ -75,7 +82,12 @@ export async function scan(table: Relation, given: ScanOptions, context: MethodC
   const all = [wholeOf(whole, by), ...segments]
   const findings = judged(all, scanned, options)
   const events = eventsOf(findings, scanned, options, context)
-  const doubts = [...whole.doubts, ...doubtsOf(all.length, left)]
+  const doubts = [
+    ...whole.doubts,
+    ...(options.missing === 'zero' ? [] : silent(scanned, events, by, context)),
+    ...doubtsOf(all.length, left),
+    ...withoutNumber(scanned),
+  ]
   const p = findings.length === 0 ? null : Math.min(...findings.map(({ p_adjusted }) => p_adjusted))
   const told = verdict({
     headline: headline(whole, events, all.length),
@@ -99,7 +111,8 @@ export async function scan(table: Relation, given: ScanOptions, context: MethodC
  * corrected over all series after Holm; and among the values of all series by the tails that they have together, where
  * its own series agrees. One sees what is rare for its series, the other what is rare anywhere.
  */
-function judged(segments: readonly Segment[], { whole }: Scanned, options: Options): Finding[] {
+function judged(segments: readonly Segment[], scanned: Scanned, options: Options): Finding[] {
+  const { whole } = scanned
   const stepAt = new Map(whole.grid.times.map((time, step) => [time, step]))
   const found = segments.flatMap((segment, index) => {
     const read = index === 0 ? whole : seriesOf(segment, whole)
@@ -128,8 +141,20 @@ function judged(segments: readonly Segment[], { whole }: Scanned, options: Optio
     })
   })
   return findings
-    .filter(({ p_adjusted }) => p_adjusted <= options.alpha)
+    .filter(({ p_adjusted, segment, step }) => p_adjusted <= options.alpha && isWhole(scanned, segment, step))
     .toSorted((a, b) => a.step - b.step || sizeOf(b.where) - sizeOf(a.where) || a.p_adjusted - b.p_adjusted)
+}
+
+/** Whether at most a twentieth of what the segment adds up at a time is unknown: a missing number is no fall. */
+function isWhole({ lacking, leaf, step, codes }: Scanned, segment: Segment, at: number): boolean {
+  const inside = (own: (attribute: number) => number): boolean =>
+    segment.codes.every((code, attribute) => code === -1 || own(attribute) === code)
+  const unknown = lacking.filter((cell) => cell.step === at && inside((attribute) => cell.codes[attribute]!))
+  if (unknown.length === 0) return true
+  const known = leaf.filter((of, row) => step[row] === at && inside((attribute) => codes[attribute]![of]!))
+  const gone = unknown.reduce((sum, { share }) => sum + share, 0)
+  const empty = unknown.filter(({ share }) => share === 1).length
+  return gone <= UNKNOWN * (known.length + empty)
 }
 
 const sizeOf = (where: Record<string, Cell>): number => -Object.keys(where).length
@@ -147,12 +172,13 @@ function eventsOf(
   const surest = [...Map.groupBy(findings, ({ step }) => step).values()].map((together) => {
     const ofWhole = together.find(({ where }) => sizeOf(where) === 0)
     const order = together.toSorted((a, b) => a.p_adjusted - b.p_adjusted || gap(b) - gap(a))
-    return { top: ofWhole ?? order[0]!, segments: together.length }
+    const top = ofWhole ?? order[0]!
+    return { top, beside: order.find((one) => isApart(one, top)), segments: together.length }
   })
   return surest
     .toSorted((a, b) => a.top.p_adjusted - b.top.p_adjusted || gap(b.top) - gap(a.top))
     .slice(0, MOST_EVENTS)
-    .map(({ top, segments }): Event => {
+    .map(({ top, beside, segments }): Event => {
       const point = {
         value: top.value ?? 0,
         expected: top.expected ?? 0,
@@ -160,12 +186,15 @@ function eventsOf(
         high: top.high ?? 0,
       }
       const asked = { by: options.by, value: options.value, depth: options.by.length }
-      return {
-        ...top,
-        segments,
-        ...explain(scanned, asked, { ...top, point, q: top.p_adjusted }, usual, context),
-      }
+      const explained = explain(scanned, asked, { ...top, point, q: top.p_adjusted }, usual, context)
+      const also = beside ? ` ${alsoInWords(beside, context)}` : ''
+      return { ...top, segments, ...explained, says: explained.says + also }
     })
+}
+
+/** Whether the two share no row: another value of one column. */
+function isApart({ where }: Finding, top: Finding): boolean {
+  return Object.entries(where).some(([name, value]) => name in top.where && top.where[name] !== value)
 }
 
 function doubtsOf(tests: number, left: number): Doubt[] {
@@ -187,7 +216,37 @@ function doubtsOf(tests: number, left: number): Doubt[] {
   return doubts
 }
 
-function nothing({ whole, n }: Scanned, stop: Doubt): Outcome {
-  const told = stopped(`${count(whole.series.values.length, 'value')}.`, stop, whole.doubts)
+/** Causes that fell to nothing because no row came: their rows may be missing. */
+function silent(
+  { whole, leaf, step, codes, rows }: Scanned,
+  events: readonly Event[],
+  by: readonly string[],
+  { meanings }: MethodContext,
+): Doubt[] {
+  const labels = (column: string): string => measureOf(meanings, column).label
+  const gone = events.flatMap(({ causes, step: at }) =>
+    causes.filter(({ after }) => after === 0).map((cause) => ({ cause, at })),
+  )
+  return gone.slice(0, MOST_SILENT).flatMap(({ cause, at }) => {
+    const wanted = Object.entries(cause.where).map(([name, value]) => {
+      const attribute = by.indexOf(name)
+      return { attribute, code: rows.names[attribute]!.indexOf(value) }
+    })
+    const seen = leaf.some(
+      (of, row) => step[row] === at && wanted.every(({ attribute, code }) => codes[attribute]![of] === code),
+    )
+    if (seen) return []
+    const segment = opening(whereInWords(cause, labels))
+    const when = atTime(whole.grid.times[at]!, whole.grid)
+    return [doubt('days_missing', `${segment} has no row ${when}: nothing came, or its rows are missing.`)]
+  })
+}
+
+const withoutNumber = ({ left }: Scanned): Doubt[] => leftOut(left, 'without a time or a number')
+
+function nothing(scanned: Scanned, stop: Doubt): Outcome {
+  const { whole, n } = scanned
+  const doubts = [...whole.doubts, ...withoutNumber(scanned)]
+  const told = stopped(`${count(whole.series.values.length, 'value')}.`, stop, doubts)
   return { ...told, n, method: METHOD, findings: [], events: [], scanned: 0, diagnosis: whole.diagnosis }
 }

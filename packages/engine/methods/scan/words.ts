@@ -1,8 +1,11 @@
 /** What a scan says. */
-
+import type { Cell } from '@assay/model/insight'
 import type { Time } from '../../series/load.ts'
 import type { ReadSeries } from '../../series/read.ts'
 import { atTime } from '../../series/spans.ts'
+import { measureOf } from '../../verdicts/measure.ts'
+import { quoted, shareOf } from '../../verdicts/words.ts'
+import type { MethodContext } from '../shared/method.ts'
 import { count, enumeration, probability } from '../shared/sentence.ts'
 
 interface Told {
@@ -20,10 +23,24 @@ export function headline({ measure, grid }: ReadSeries, events: readonly Told[],
       ? `No value of ${measure.label} stands out.`
       : `No value of ${measure.label} stands out, neither of the whole nor of its ${count(scanned - 1, 'segment')}.`
   if (others.length === 0) return first.says
-  const times = others.slice(0, MOST_TIMES).map(({ time }) => atTime(time, grid))
+  const named = new Set(others.slice(0, MOST_TIMES).map(({ time }) => time))
+  const times = grid.times.filter((time) => named.has(time)).map((time) => atTime(time, grid))
   const more = others.length - times.length
-  const also = enumeration(more > 0 ? [...times, `at ${count(more, 'more time')}`] : times)
+  const also = enumeration(more > 0 ? [...times, more === 1 ? 'once more' : `${more} more times`] : times)
   return `${first.says} Something stands out ${also}, too.`
+}
+
+/** "At the same time country "US" and channel "free" was 110 % above what was expected." */
+export function alsoInWords(
+  { where, value, expected }: { where: Record<string, Cell>; value: number | null; expected: number | null },
+  { meanings }: MethodContext,
+): string {
+  const parts = Object.entries(where).map(
+    ([name, cell]) => `${measureOf(meanings, name).label} ${quoted(cell)}`,
+  )
+  const change = (value ?? 0) - (expected ?? 0)
+  const size = expected !== null && expected > 0 ? `${shareOf(change / expected)} ` : ''
+  return `At the same time ${enumeration(parts)} was ${size}${change > 0 ? 'above' : 'below'} what was expected.`
 }
 
 export function evidence(

@@ -40,6 +40,12 @@ export function groupSql(table: Relation, option: string, name: string): string 
   return column.type === 'other' ? `cast(${quote(column.name)} as varchar)` : quote(column.name)
 }
 
+/** SQL of a group's name as text: whole numbers without decimals, as data write them. Folded at once where it is no double. */
+export function nameSql(group: string): string {
+  const text = `cast(${group} as varchar)`
+  return `case when typeof(${group}) in ('DOUBLE', 'FLOAT') and ends_with(${text}, '.0') then left(${text}, -2) else ${text} end`
+}
+
 /**
  * SQL for `value`, an expression of the column's type, as JSON carries it: ISO text for dates and timestamps, null
  * where they are infinite; text cut at 200 characters.

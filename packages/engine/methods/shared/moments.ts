@@ -2,6 +2,7 @@
  * Means and sums of squares of groups, taken inside DuckDB in two passes with exact sums (over a million rows: compensated
  * ones) about a shift near each group's mean, so that nothing cancels. One row for each group is fetched.
  */
+import { nameSql } from './columns.ts'
 import { MethodError, type Relation } from './method.ts'
 import { double, momentSql, powerAbove, readSum } from './sums.ts'
 
@@ -54,7 +55,7 @@ export async function groupMoments(
   const reach = powerAbove(widest!.reach as number)
   const rows = await table.query(
     `with ${scaled}, d as (select g, shift, low, high, u - shift as d from u join shifts using (g))
-     select cast(g as varchar) as name, count(*) as n, any_value(shift) as shift, any_value(low) as low, any_value(high) as high, ${momentSql('d', reach, n)} as s1,
+     select ${nameSql('g')} as name, count(*) as n, any_value(shift) as shift, any_value(low) as low, any_value(high) as high, ${momentSql('d', reach, n)} as s1,
        ${momentSql('d * d', reach ** 2, n)} as s2 from d group by g order by name`,
   )
   const first = {

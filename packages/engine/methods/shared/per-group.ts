@@ -12,7 +12,7 @@ import { leftOut } from '../../verdicts/common-doubts.ts'
 import { measureOf } from '../../verdicts/measure.ts'
 import { doubt, doubted, judgedAgain, regraded, verdict } from '../../verdicts/verdict.ts'
 import { quoted } from '../../verdicts/words.ts'
-import { columnOf, groupSql } from './columns.ts'
+import { columnOf, groupSql, nameSql } from './columns.ts'
 import { groupedOutcome } from './fields.ts'
 import { type Method, type MethodContext, MethodError, type Relation } from './method.ts'
 import { adjustAcross, chanceOf } from './multiplicity.ts'
@@ -92,7 +92,7 @@ async function runGroups(
   options: Record<string, unknown>,
   context: MethodContext,
 ): Promise<Outcome> {
-  const name = `cast(${groupSql(table, option, columnOf(table, option, column).name)} as varchar)`
+  const name = nameSql(groupSql(table, option, columnOf(table, option, column).name))
   const found = await table.query(
     `select ${name} as g, count(*) as n from ${table.relation} group by all order by g limit ${MOST + 2}`,
   )

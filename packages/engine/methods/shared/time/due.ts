@@ -10,6 +10,8 @@ export interface Due {
   before(day: number): number
   /** How many rows are due from `start` to the day before `end`, and how many of these days have rows. */
   within(start: number, end: number): { due: number; seen: number }
+  /** Whether no row is due from `end` to the day before `start`. */
+  adjoin(end: number, start: number): boolean
 }
 
 const LEAST_FOR_WEEKDAYS = 10
@@ -48,6 +50,7 @@ export function dueDays(days: readonly number[]): Due {
       const found = seen(start, end)
       return { due: Math.max(found, step.count(start, end)), seen: found }
     },
+    adjoin: (end, start) => end === start || (step.kind !== 'months' && step.count(end, start) === 0),
   }
 }
 

@@ -48,7 +48,14 @@ export interface Periods {
   doubts: Doubt[]
   /** The days with rows, in order, in days since 1970-01-01; empty where time is a number. */
   days: { day: number; value: number }[]
+  /** Whether nothing is due between the end of one period and the start of another. */
+  adjoin(before: Bucket, after: Bucket): boolean
+  /** How many rows have no time, or no finite value. */
+  left: number
 }
+
+const meet = (before: Bucket, after: Bucket): boolean =>
+  Math.abs(before.end - after.start) <= 1e-9 * (after.end - after.start)
 
 export interface Asked {
   time: string
@@ -70,20 +77,27 @@ export async function completePeriods(
   context: MethodContext,
 ): Promise<Periods> {
   const column = timeColumn(table, asked.time)
-  const name = quote(column.name)
-  if (isNumeric(column)) return numberPeriods(table, `cast(${name} as double)`, asked)
-  if (typeof asked.period === 'number') {
+  const numeric = isNumeric(column)
+  const local = numeric
+    ? `cast(${quote(column.name)} as double)`
+    : localTime(table, asked.time, context.time_zone)
+  const kept = keptSql(table, local, asked, numeric ? 'isfinite(t)' : FOUR_DIGITS)
+  const [rows] = await table.query(
+    `select (select count(*) from ${table.relation}) - (select count(*) from ${kept}) as n`,
+  )
+  const left = rows!.n as number
+  if (numeric) return { ...(await numberPeriods(table, local, kept, asked)), left }
+  const { period } = asked
+  if (typeof period === 'number') {
     throw new MethodError(
       'period: a number goes with a number column; use day, week, month, quarter or year.',
     )
   }
-  return calendarPeriods(
-    table,
-    localTime(table, asked.time, context.time_zone),
-    { ...asked, period: asked.period },
-    context,
-  )
+  return { ...(await calendarPeriods(table, local, kept, { ...asked, period }, context)), left }
 }
+
+/** Years of four digits only: others have no common text form. */
+const FOUR_DIGITS = "t >= date '0001-01-01' and t <= date '9999-12-31'"
 
 /** The same period a year before: the same dates, or for weeks the same weekdays 52 weeks before. */
 export function yearBefore(periods: readonly Bucket[], of: Bucket, period: Period): Bucket | undefined {
@@ -123,7 +137,7 @@ function numberLabel(start: number, width: number, whole: boolean): string {
   return width === 1 ? plain(start) : `${plain(start)} to ${plain(start + width - (ends ? 1 : 0))}`
 }
 
-function keptSql(table: Relation, time: string, { value, weight }: Asked, limits = 'isfinite(t)'): string {
+function keptSql(table: Relation, time: string, { value, weight }: Asked, limits: string): string {
   const weighted = weight === undefined ? '' : ' and isfinite(w) and w > 0'
   return `(select t, v, w from (select ${time} as t, ${value} as v, ${weight ?? '1'} as w from ${table.relation}) where ${limits} and isfinite(v)${weighted})`
 }
@@ -131,16 +145,15 @@ function keptSql(table: Relation, time: string, { value, weight }: Asked, limits
 async function calendarPeriods(
   table: Relation,
   local: string,
+  kept: string,
   asked: Asked & { period: Exclude<Period, number> },
   context: MethodContext,
-): Promise<Periods> {
+): Promise<Omit<Periods, 'left'>> {
   const unit = asked.period
-  // Years of four digits only: others have no common text form.
-  const kept = keptSql(table, local, asked, "t >= date '0001-01-01' and t <= date '9999-12-31'")
   const daily = await table.query(
     `select cast(t as date)::varchar as day, ${aggregateSql(asked)} as value from ${kept} group by all order by day desc limit ${MOST_DAYS}`,
   )
-  if (daily.length === 0) return { complete: [], doubts: [], days: [] }
+  if (daily.length === 0) return { complete: [], doubts: [], days: [], adjoin: meet }
   const days = daily
     .toReversed()
     .map((row) => ({ day: dayNumber(row.day as string), value: row.value as number }))
@@ -164,7 +177,12 @@ async function calendarPeriods(
   const doubts = cutsInWords(cuts, unit, keeps)
   const cut = new Set(cuts.map(({ bucket }) => bucket))
   const complete = keeps ? buckets : buckets.filter((bucket) => !cut.has(bucket))
-  return { complete: asked.empty ? withEmpty(complete, at) : complete, doubts, days }
+  return {
+    complete: asked.empty ? withEmpty(complete, at) : complete,
+    doubts,
+    days,
+    adjoin: (before, after) => due.adjoin(before.end, after.start),
+  }
 }
 
 /** Each period that is cut off in its own words, but several that are not over yet in one sentence. */
@@ -204,11 +222,15 @@ function cutsOf(buckets: readonly Bucket[], due: Due, today: number): Cut[] {
   return [...cuts].map(([bucket, says]) => ({ bucket, says }))
 }
 
-async function numberPeriods(table: Relation, local: string, asked: Asked): Promise<Periods> {
+async function numberPeriods(
+  table: Relation,
+  local: string,
+  kept: string,
+  asked: Asked,
+): Promise<Omit<Periods, 'left'>> {
   const width = typeof asked.period === 'number' ? asked.period : 1
-  const kept = keptSql(table, local, asked)
   const times = await table.query(`select distinct t from ${kept} order by t desc limit 400`)
-  if (times.length === 0) return { complete: [], doubts: [], days: [] }
+  if (times.length === 0) return { complete: [], doubts: [], days: [], adjoin: meet }
   const rows = await table.query(
     `select floor(t / ${width}) * ${width} as start, ${aggregateSql(asked)} as value, count(*) as n
      from ${kept} group by start order by start desc limit ${MOST}`,
@@ -245,7 +267,7 @@ async function numberPeriods(table: Relation, local: string, asked: Asked): Prom
       ),
     )
   const listed = keeps ? buckets : complete
-  return { complete: asked.empty ? withEmpty(listed, at) : listed, doubts, days: [] }
+  return { complete: asked.empty ? withEmpty(listed, at) : listed, doubts, days: [], adjoin: meet }
 }
 
 function aggregateSql(asked: Asked): string {
