@@ -48,7 +48,8 @@ export function runCell(process: Process, n: number, series: number, seed: numbe
   const random = randomFrom(seed)
   const claims: Record<Method, number> = { trend: 0, seasonality: 0, changepoints: 0 }
   const candidates = calendarSeasons(STEPS[process.step])
-  const enough = process.season !== null && n >= 2 * process.season
+  // As `findSeasons` asks: two years are 730 days.
+  const enough = process.season !== null && n >= 2 * Math.floor(process.season)
   let found = 0
   for (let count = 0; count < series; count++) {
     const whole = process.make(random, n)
