@@ -1,6 +1,6 @@
 /** The rows of a scan: one value for each combination of values and time, and the series of the whole that they add up to. */
 import type { Cell } from '@assay/model/insight'
-import type { Series } from '../../series/load.ts'
+import type { Series, Time } from '../../series/load.ts'
 import { loadSeries } from '../../series/load.ts'
 import { type ReadSeries, readSeries, type SeriesOptions } from '../../series/read.ts'
 import { type LeafRows, leafRows } from '../drivers/leaf-rows.ts'
@@ -84,12 +84,12 @@ async function lackingOf(
   const found = await table.query(
     `select * exclude (known), avg(1 - known::int)::double as share from ${source} where t is not null group by all having share > 0`,
   )
-  const stepAt = new Map(whole.grid.times.map((time, step) => [String(time), step]))
-  const codeOf = names.map((list) => new Map(list.map((name, code) => [String(name), code])))
+  const stepAt = new Map(whole.grid.times.map((time, step) => [time, step]))
+  const codeOf = names.map((list) => new Map(list.map((name, code) => [JSON.stringify(name), code])))
   return found.flatMap((row) => {
-    const step = stepAt.get(String(row.t))
+    const step = stepAt.get(row.t as Time)
     if (step === undefined) return []
-    const codes = options.by.map((_, index) => codeOf[index]!.get(String(row[`d${index}`])) ?? -1)
+    const codes = options.by.map((_, index) => codeOf[index]!.get(JSON.stringify(row[`d${index}`])) ?? -1)
     return [{ step, codes, share: row.share as number }]
   })
 }
