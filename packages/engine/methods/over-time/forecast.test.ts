@@ -130,10 +130,10 @@ test('what repeats itself exactly is forecast exactly: two values in turn, a sea
 
 test('two values in turn with noise are told apart, and a share lies between 0 and 100 %', async () => {
   const noise = '(((i * i * 7919 + i * 104729 + 13) % 10007) / 10007.0 - 0.5)'
-  const turns = await relation(
+  const swing = await relation(
     `select date '2020-01-01' + interval (i) month as t, 100 + 40 * (i % 2) + 6 * ${noise} as v from range(60) r(i)`,
   )
-  const [low, high] = pointsOf(await outcomeOf(METHODS.forecast!, turns, asked))
+  const [low, high] = pointsOf(await outcomeOf(METHODS.forecast!, swing, asked))
   assert.ok(Math.abs(low!.value - 100) < 5 && Math.abs(high!.value - 140) < 5)
   const share = await relation(
     `select date '2020-01-01' + interval (i) month as t, 0.98 + 0.04 * ${noise} as v from range(60) r(i)`,
