@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fillCharts } from '@assay/engine/charts/charts'
-import { type CatalogEntry, createCatalog } from '@assay/engine/reading/catalog'
+import { createCatalog, type ParsedEntry } from '@assay/engine/reading/catalog'
 import { sampleFiles, templatesFolder } from '@assay/engine/reading/samples'
 import { createPool, type Pool } from '@assay/engine/run/pool'
 import type { Roots, RunTask } from '@assay/engine/run/protocol'
@@ -81,7 +81,7 @@ const SPARSE: [template_id: string, variables: Record<string, unknown>][] = [
   ['weather-anomalies', { period: '1990' }],
 ]
 
-export function gallery(): CatalogEntry[] {
+export function gallery(): ParsedEntry[] {
   const catalog = createCatalog({ shipped: templatesFolder, folders: [] })
   const entries = catalog.list()
   const broken = catalog.broken()
@@ -112,7 +112,7 @@ export function sparseTasks(): Record<string, GalleryTask> {
   )
 }
 
-function taskOf(entries: CatalogEntry[], id: string, given: Record<string, unknown>): GalleryTask {
+function taskOf(entries: ParsedEntry[], id: string, given: Record<string, unknown>): GalleryTask {
   const entry = entries.find(({ template }) => template.template_id === id)
   if (!entry) throw new Error(`There is no template ${id}.`)
   const { values, errors } = convertVariables(entry.template.variables, given)

@@ -35,6 +35,7 @@ import { DEMO } from './commands/service/demo.ts'
 import { MCP } from './commands/service/mcp.ts'
 import { MIGRATE } from './commands/service/migrate.ts'
 import { MOVE } from './commands/service/move.ts'
+import { REPOSITORY } from './commands/service/repository.ts'
 import { RESTORE } from './commands/service/restore.ts'
 import { SERVE } from './commands/service/serve.ts'
 import { VERIFY } from './commands/verify/verify.ts'
@@ -53,6 +54,7 @@ export const COMMANDS: readonly Command[] = [
   DRAFT,
   SCHEMA,
   ...TEMPLATES,
+  ...REPOSITORY,
   ...METRICS,
   ...FILES,
   ...JOBS,

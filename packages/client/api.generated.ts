@@ -59,7 +59,7 @@ export type Attempt = {
 export type AuditRecord = {
   audit_id: string
   created_at: string
-  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'token.create' | 'token.delete' | 'user.create' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
+  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'token.create' | 'token.delete' | 'user.create' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
   /** The id of the object, of the kind that the action names */
   object_id: string | null
   /** The names of the fields that a change set; of a preview, a draft, a check and choices the sources that were read, and `language model` where one was asked; of a refusal its cause */
@@ -734,6 +734,10 @@ export type FileSheet = {
   filled?: number
 }
 
+export type GetRepositoryResponse = {
+  repository: Repository | null
+}
+
 export type Insight = {
   insight_id: string
   assignment_id: string
@@ -1048,7 +1052,7 @@ export type Metric = {
     date: string
     label: string
   }[]
-  origin: 'shipped' | 'folder' | 'workspace'
+  origin: 'shipped' | 'folder' | 'git' | 'workspace'
   /** The connection that it reads over, if any */
   connections: string[]
 }
@@ -1085,7 +1089,7 @@ export type MetricWithSource = {
     date: string
     label: string
   }[]
-  origin: 'shipped' | 'folder' | 'workspace'
+  origin: 'shipped' | 'folder' | 'git' | 'workspace'
   /** The connection that it reads over, if any */
   connections: string[]
   /** The YAML of its definition */
@@ -1386,6 +1390,64 @@ export type RecoveryStarted = {
   count: number
 }
 
+export type Repository = {
+  address: string
+  /** Null: the repository's own default */
+  branch: string | null
+  /** Of the repository; empty: the whole */
+  folder: string
+  taken: {
+    /** The hash of the commit */
+    commit_id: string
+    /** The first line of its message */
+    subject: string
+    author: string
+    committed_at: string
+    taken_at: string
+  } | null
+  latest: {
+    /** The hash of the commit */
+    commit_id: string
+    /** The first line of its message */
+    subject: string
+    author: string
+    committed_at: string
+    status: 'taken' | 'refused'
+    looked_at: string
+    /** Why it was refused, and warnings */
+    faults: ({
+      /** Its path in the repository */
+      file: string
+      /** 0: the whole file */
+      line: number
+      column: number
+      /** A short name such as unknown_key or test_failed */
+      code: string
+      message: string
+      severity: 'error' | 'warning'
+    })[]
+  } | null
+  /** When the server answered last */
+  pulled_at: string | null
+  /** Why the last look failed */
+  unreached: {
+    at: string
+    detail: string
+  } | null
+  /** A node looks at the repository now, or is about to */
+  looking: boolean
+  /** What this workspace has by the API under the same id, which is used in place of the file */
+  conflicts: ({
+    kind: 'template' | 'metric'
+    id: string
+    file: string
+  })[]
+}
+
+export type RepositoryPushedResponse = {
+  asked: boolean
+}
+
 export type RotateSecretRequest = {
   /** Seconds for which the present secret still signs (default 86400) */
   overlap_seconds?: number | undefined
@@ -1547,7 +1609,9 @@ export type Template = {
     pattern: string | null
   })[]
   tags: string[]
-  origin: 'shipped' | 'folder' | 'workspace'
+  origin: 'shipped' | 'folder' | 'git' | 'workspace'
+  /** Of a template of the repository: the commit that brought this version */
+  commit_id: string | null
   /** The names of the connections that its sources use */
   connections: string[]
 }
@@ -1569,7 +1633,9 @@ export type TemplateWithSource = {
     pattern: string | null
   })[]
   tags: string[]
-  origin: 'shipped' | 'folder' | 'workspace'
+  origin: 'shipped' | 'folder' | 'git' | 'workspace'
+  /** Of a template of the repository: the commit that brought this version */
+  commit_id: string | null
   /** The names of the connections that its sources use */
   connections: string[]
   source: string
@@ -1920,6 +1986,27 @@ export interface Operations {
     query: {}
     body: undefined
     result: undefined
+  }
+  /** Read the state of the git repository of templates */
+  getRepository: {
+    path: []
+    query: {}
+    body: undefined
+    result: GetRepositoryResponse
+  }
+  /** Have the repository looked at now */
+  pullRepository: {
+    path: []
+    query: {}
+    body: undefined
+    result: Repository
+  }
+  /** Tell of a push, as a webhook of the git server */
+  repositoryPushed: {
+    path: []
+    query: {}
+    body: string
+    result: RepositoryPushedResponse
   }
   /** Draft metrics and a template for a table */
   createDraft: {
@@ -2642,7 +2729,7 @@ export interface Operations {
   listAudit: {
     path: []
     query: {
-      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'token.create' | 'token.delete' | 'user.create' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
+      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'token.create' | 'token.delete' | 'user.create' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
       user_id?: string | undefined
       object_id?: string | undefined
       /** RFC 3339, from 1970 to 9999 */
@@ -2696,6 +2783,9 @@ export const OPERATIONS = {
   getMetric: { method: 'GET', path: '/metrics/{metric_id}' },
   putMetric: { method: 'PUT', path: '/metrics/{metric_id}', body: 'application/yaml' },
   deleteMetric: { method: 'DELETE', path: '/metrics/{metric_id}' },
+  getRepository: { method: 'GET', path: '/repository' },
+  pullRepository: { method: 'POST', path: '/repository/pull', keyed: true },
+  repositoryPushed: { method: 'POST', path: '/repository/push', body: '*/*' },
   createDraft: { method: 'POST', path: '/drafts', body: 'application/json', keyed: true },
   createJob: { method: 'POST', path: '/jobs/', body: 'application/json', keyed: true },
   listJobs: { method: 'GET', path: '/jobs/' },

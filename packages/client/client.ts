@@ -41,6 +41,7 @@ export type {
   Queue as QueueView,
   RecoverRequest as RecoveryInput,
   Recovery,
+  Repository as RepositoryView,
   Schedule as ScheduleView,
   Subscription as SubscriptionView,
   Template as TemplateView,
@@ -171,6 +172,7 @@ export function createClient(options: ClientOptions) {
       delete: call('deleteMetric'),
       check: call('checkMetric', 'harmless'),
     },
+    repository: { get: call('getRepository'), pull: call('pullRepository') },
     drafts: {
       /** Metrics and a template for a table, by what its columns are. Stores nothing. */
       create: call('createDraft', 'once'),

@@ -65,13 +65,13 @@ export const ERRORS = {
     409,
     'The template is read-only',
     false,
-    'Shipped and folder templates are changed as files; put your own under another id.',
+    'Templates of files and of a repository are changed there; put your own under another id.',
   ),
   metric_read_only: row(
     409,
     'The metric is read-only',
     false,
-    'Shipped and folder metrics are changed as files; put your own under another id.',
+    'Metrics of files and of a repository are changed there; put your own under another id.',
   ),
   name_taken: row(409, 'The name is taken', false, 'Choose another name, or change the existing one.'),
   idempotency_mismatch: row(

@@ -145,6 +145,8 @@ export interface BlockLineage {
 export interface Lineage {
   template_id: string
   template_version: string
+  /** The commit of the repository that brought this version. */
+  template_commit?: string
   assay_version: string
   engine: string
   started_at: string

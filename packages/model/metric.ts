@@ -66,7 +66,7 @@ export const MetricView = Type.Object(
     target: nullable(MetricTarget),
     tests: Type.Array(Type.String(), { description: 'What must hold of its data, in words' }),
     events: Type.Array(MetricEvent),
-    origin: Type.Enum(['shipped', 'folder', 'workspace']),
+    origin: Type.Enum(['shipped', 'folder', 'git', 'workspace']),
     connections: Type.Array(Type.String(), { description: 'The connection that it reads over, if any' }),
   },
   { title: 'Metric', examples: [METRIC_EXAMPLE] },

@@ -49,7 +49,7 @@ export interface Variable extends VariableView {
   line: number
 }
 
-export const ORIGINS = ['shipped', 'folder', 'workspace'] as const
+export const ORIGINS = ['shipped', 'folder', 'git', 'workspace'] as const
 export type Origin = (typeof ORIGINS)[number]
 
 export const TemplateView = Type.Object(
@@ -61,6 +61,9 @@ export const TemplateView = Type.Object(
     variables: Type.Array(VariableView),
     tags: Type.Array(Type.String()),
     origin: Type.Enum([...ORIGINS]),
+    commit_id: nullable(
+      Type.String({ description: 'Of a template of the repository: the commit that brought this version' }),
+    ),
     connections: Type.Array(Type.String(), {
       description: 'The names of the connections that its sources use',
     }),
@@ -228,4 +231,6 @@ export interface TemplateSource {
   version: string
   source: string
   partials: Record<string, string>
+  /** The commit of the repository that brought it; null or absent: it comes from elsewhere. */
+  commit_id?: string | null
 }

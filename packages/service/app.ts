@@ -2,8 +2,7 @@
 import { rm } from 'node:fs/promises'
 import { availableParallelism, hostname } from 'node:os'
 import path from 'node:path'
-import { createCatalog } from '@assay/engine/reading/catalog'
-import { sampleFiles, templatesFolder } from '@assay/engine/reading/samples'
+import { sampleFiles } from '@assay/engine/reading/samples'
 import { type Clock, systemClock } from '@assay/model/clock'
 import { uuidv7 } from '@assay/model/ids'
 import { openStore } from '@assay/store/open'
@@ -21,6 +20,7 @@ import {
   openSecrets,
   targetsOf,
 } from './app/settings.ts'
+import { openTemplates } from './app/templates.ts'
 import { budgetsOf, type Config, type describeConfig } from './config/config.ts'
 import { openFiles } from './files/open.ts'
 import { createLedger } from './outgoing/ledger.ts'
@@ -95,16 +95,6 @@ async function openBase({ config, clock = systemClock, log = silentLog }: AppOpt
   return { base, firstToken }
 }
 
-/** The catalog of templates; null on a node without the role `api`. */
-function catalogOf({ roles, templates }: Config, log: Logger) {
-  if (!roles.includes('api')) return null
-  return createCatalog({
-    shipped: templatesFolder,
-    folders: templates,
-    onBroken: ({ file, faults }) => log.warn({ file, faults }, 'a template cannot be used'),
-  })
-}
-
 /**
  * Makes the parts of the node, in the order in which they start; they stop in the reverse order. Each service is put into
  * `services` as soon as it exists, so that a start that fails half-way can stop them.
@@ -131,7 +121,7 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
   services.push(lease, createReaper({ ...base, ...keeping }))
   const backups = createBackups({ config, store, clock, log, metrics })
   if (backups) services.push(backups)
-  const catalog = catalogOf(config, log)
+  const { catalog, repository } = await openTemplates({ ...base, config, pool, files, tempRoot }, services)
   const templates = pool && createTemplateReader(pool)
   if (catalog && templates) services.push(createScheduler({ store, catalog, templates, clock, log, metrics }))
   const senders = sendersOf(config, pool, base)
@@ -152,6 +142,7 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
     pool,
     model,
     catalog,
+    repository,
     roles,
     lease,
     home,

@@ -27,6 +27,7 @@ import * as metrics from './nouns/workspaces/metrics.ts'
 import * as narratives from './nouns/workspaces/narratives.ts'
 import * as outgoing from './nouns/workspaces/outgoing.ts'
 import { prune } from './nouns/workspaces/prune.ts'
+import * as repositories from './nouns/workspaces/repositories.ts'
 import * as settings from './nouns/workspaces/settings.ts'
 import * as templates from './nouns/workspaces/templates.ts'
 import type { Reader, Routine, Transaction } from './rows.ts'
@@ -49,6 +50,8 @@ const READS = {
   findMetrics: metrics.findMetrics,
   getConnection: connections.getConnection,
   listConnections: connections.listConnections,
+  getRepository: repositories.getRepository,
+  getRepositoryTree: repositories.getRepositoryTree,
   getJob: jobs.getJob,
   listJobs: jobs.listJobs,
   countBatch: counts.countBatch,
@@ -101,6 +104,11 @@ const WRITES = {
   createConnection: connections.createConnection,
   updateConnection: connections.updateConnection,
   deleteConnection: connections.deleteConnection,
+  openRepository: repositories.openRepository,
+  askRepository: repositories.askRepository,
+  claimRepository: repositories.claimRepository,
+  holdRepository: repositories.holdRepository,
+  settleRepository: repositories.settleRepository,
   createJob: jobs.createDraft,
   createJobs: jobs.createJobs,
   queueJob: jobs.queueJob,

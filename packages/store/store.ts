@@ -23,6 +23,7 @@ import type { LinkStore } from './contract/workspaces/links.ts'
 import type { MetricStore } from './contract/workspaces/metrics.ts'
 import type { NarrativeStore } from './contract/workspaces/narratives.ts'
 import type { OutgoingStore } from './contract/workspaces/outgoing.ts'
+import type { RepositoryStore } from './contract/workspaces/repositories.ts'
 import type { RetentionStore } from './contract/workspaces/retention.ts'
 import type { TemplateStore } from './contract/workspaces/templates.ts'
 
@@ -80,6 +81,7 @@ export interface Store
     NodeStore,
     OutgoingStore,
     RecoveryStore,
+    RepositoryStore,
     RetentionStore,
     ScheduleStore,
     TemplateStore,

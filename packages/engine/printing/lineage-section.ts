@@ -32,8 +32,9 @@ export function withoutLineage({ markdown, lineage }: Pick<Insight, 'markdown' |
   return start < 0 ? markdown : markdown.slice(0, start)
 }
 
-function templateLine({ template_id, template_version }: Lineage): string {
-  return `- Template ${codeSpan(template_id)}, version ${codeSpan(template_version)}`
+function templateLine({ template_id, template_version, template_commit }: Lineage): string {
+  const commit = template_commit === undefined ? '' : `, commit ${codeSpan(template_commit.slice(0, 12))}`
+  return `- Template ${codeSpan(template_id)}, version ${codeSpan(template_version)}${commit}`
 }
 
 function facts(lineage: Lineage): string {

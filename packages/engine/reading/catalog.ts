@@ -6,20 +6,21 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { MetricView } from '@assay/model/metric'
-import type { Fault, Origin, Template, TemplateSource, TemplateView } from '@assay/model/template'
+import type { Fault, Origin, Template } from '@assay/model/template'
 import { makeFault } from '../language/fault.ts'
 import { metricView, readMetric } from '../metrics/definition.ts'
 import { metricPartial } from '../metrics/names.ts'
+import type { FoundTemplate } from './lookup.ts'
 import { parseTemplate } from './parse.ts'
 import { reachablePartials } from './partials.ts'
 import { templateSource, templateView } from './template-cache.ts'
 
-export interface CatalogEntry {
-  origin: Origin
+export interface CatalogEntry extends FoundTemplate {
   file: string
+}
+
+export interface ParsedEntry extends CatalogEntry {
   template: Template
-  source: TemplateSource
-  view: TemplateView
 }
 
 export interface BrokenTemplate {
@@ -35,10 +36,10 @@ export interface CatalogMetric {
   view: MetricView
 }
 
-export interface Catalog {
+export interface Catalog<Entry extends CatalogEntry = CatalogEntry> {
   /** By id. */
-  list(): CatalogEntry[]
-  get(template_id: string): CatalogEntry | null
+  list(): Entry[]
+  get(template_id: string): Entry | null
   /** The metrics of all folders by name. */
   metrics(): CatalogMetric[]
   /** Files that cannot be used, by file. */
@@ -62,12 +63,12 @@ interface Loaded {
   /** The stamps of the file and its partials. */
   stamp: string
   checkedAt: number
-  entry: CatalogEntry | null
+  entry: ParsedEntry | null
   broken: BrokenTemplate | null
   dependencies: string[]
 }
 
-export function createCatalog(options: CatalogOptions): Catalog {
+export function createCatalog(options: CatalogOptions): Catalog<ParsedEntry> {
   const now = options.now ?? (() => performance.now())
   const folders = [
     ...options.folders.map((folder) => ({ folder, origin: 'folder' as const })),

@@ -64,6 +64,7 @@ export function templateView(template: Template, origin: Origin): TemplateView {
     })),
     tags: template.tags,
     origin,
+    commit_id: null,
     connections: connectionNames(template),
   }
 }

@@ -166,6 +166,7 @@ async function lineageOf(template: Template, task: RunTask, computed: Computed):
   return {
     template_id: template.template_id,
     template_version: task.template.version,
+    ...(task.template.commit_id ? { template_commit: task.template.commit_id } : {}),
     assay_version: manifest.version,
     engine: await engineVersion(computed.engine),
     started_at: task.started_at,

@@ -22,6 +22,7 @@ import * as metrics from './metrics/metrics.ts'
 import * as console from './pages/console.ts'
 import * as agents from './pages/mcp.ts'
 import * as pages from './pages/pages.ts'
+import * as repository from './repository/repository.ts'
 import * as schedules from './schedules/schedules.ts'
 import * as subscriptions from './subscriptions/subscriptions.ts'
 import * as unsubscribing from './subscriptions/unsubscribe-page.ts'
@@ -58,6 +59,10 @@ export const ROUTES: readonly Route[] = [
   on('GET /v1alpha/metrics/{metric_id}', metrics.getMetric),
   on('PUT /v1alpha/metrics/{metric_id}', metrics.putMetric),
   on('DELETE /v1alpha/metrics/{metric_id}', metrics.deleteMetric),
+
+  on('GET /v1alpha/repository', repository.getRepository),
+  on('POST /v1alpha/repository/pull', repository.pullRepository),
+  on('POST /v1alpha/repository/push', repository.repositoryPushed),
 
   on('POST /v1alpha/drafts', drafts.createDraft),
 

@@ -52,7 +52,7 @@ export async function checkFolders({ data, templates, home }: Config): Promise<v
     throw new ConfigError(
       `ASSAY_DATA: ${data} is not a folder; create it, or name the folder that holds the data.`,
     )
-  for (const folder of templates)
+  for (const folder of templates.folders)
     if (!(await isFolder(folder)))
       throw new ConfigError(
         `ASSAY_TEMPLATES: ${folder} is not a folder; create it, or name the folders that hold templates.`,

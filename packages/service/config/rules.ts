@@ -10,9 +10,28 @@ interface Rule {
 }
 
 const backsUpToBucket = ({ backup }: Config): boolean => backup?.startsWith('s3:') === true
+const ofRepository = (name: SettingName, isSet: (config: Config) => boolean): Rule => ({
+  name,
+  broken: (config) => config.templates.repository === null && isSet(config),
+  remedy: 'set ASSAY_TEMPLATES to the address of a git repository, or leave this out',
+})
+
+const isLoopback = (url: string): boolean =>
+  /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname)
+
 const isBucket = ({ files }: Config): boolean => files?.startsWith('s3:') === true
 
 export const RULES: readonly Rule[] = [
+  ofRepository('templatesBranch', ({ templatesBranch }) => templatesBranch !== null),
+  ofRepository('templatesFolder', ({ templatesFolder }) => templatesFolder !== ''),
+  ofRepository('templatesToken', ({ templatesToken }) => templatesToken !== null),
+  ofRepository('templatesHookSecret', ({ templatesHookSecret }) => templatesHookSecret !== null),
+  {
+    name: 'templates',
+    broken: ({ templates: { repository }, templatesToken }) =>
+      templatesToken !== null && repository?.startsWith('http:') === true && !isLoopback(repository),
+    remedy: 'use https: by http the token would be sent in clear',
+  },
   {
     name: 'filesAccessKey',
     broken: (config) => isBucket(config) && config.filesAccessKey === null,

@@ -5,12 +5,12 @@
 import path from 'node:path'
 import { parseProxies } from '@assay/net/proxies'
 import { parseCollector, parseCollectorHeaders } from './collector.ts'
+import { branchName, folderWithin, templatesPlace } from './templates-place.ts'
 import {
   cap,
   durationFrom,
   filesLocation,
   folder,
-  folders,
   hostName,
   integer,
   lasting,
@@ -30,6 +30,7 @@ import {
   store,
   targetList,
   token,
+  userName,
 } from './values.ts'
 
 export interface Setting<T> {
@@ -62,7 +63,22 @@ const ROWS = {
     '10',
   ),
   token: secret('Admin token of a fresh server; empty: the first start makes and prints one', token),
-  templates: setting(`Template folders beside the shipped one, divided by "${path.delimiter}"`, folders),
+  templates: setting(
+    `Templates beside the shipped ones: folders, divided by "${path.delimiter}", or a git repository (https://HOST/PATH.git)`,
+    templatesPlace,
+  ),
+  templatesBranch: setting("The branch of the repository; empty: the repository's own default", branchName),
+  templatesFolder: setting(
+    'The folder of the repository that holds templates; empty: the whole',
+    folderWithin,
+  ),
+  templatesUser: setting('The user name that goes with ASSAY_TEMPLATES_TOKEN', userName, 'git'),
+  templatesToken: secret('A token or password that may read the repository; empty: none', optional),
+  templatesHookSecret: secret(
+    'The secret of the webhook by which the git server tells of a push; empty: the clock alone',
+    token,
+  ),
+  templatesEvery: setting('How often the repository is looked at', durationFrom(5000, 86_400_000), '1m'),
   data: setting('Folder that file: sources read; empty: the sample data', folder),
   files: setting(
     'Folder of uploads (on several nodes one that they share) or s3://BUCKET/PREFIX; empty: files in the home',

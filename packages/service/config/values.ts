@@ -20,6 +20,10 @@ export const hostName = plain(
   /^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%\w+)?)$/,
 )
 export const region = plain('the name of a region, such as eu-central-1', /^[a-z0-9-]{1,40}$/)
+export const userName = plain(
+  'the name of a user, without white space and ":"',
+  /^[\x21-\x39\x3b-\x7e]{1,200}$/,
+)
 export const modelName = plain('the name of a model, without white space', /^[\x21-\x7e]{1,200}$/)
 
 export function integer(least: number, most: number): (value: string) => number {
@@ -205,11 +209,6 @@ export function token(value: string): string | null {
   return value
 }
 
-export const folders = (value: string): string[] =>
-  value
-    .split(path.delimiter)
-    .filter((part) => part !== '')
-    .map((part) => path.resolve(part))
 export const folder = (value: string): string | null =>
   value === '' ? null : path.resolve(value.replace(/^~(?=\/|$)/, homedir()))
 export const list = (value: string): string[] | null =>

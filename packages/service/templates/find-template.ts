@@ -24,12 +24,14 @@ export async function findTemplate(
   { workspace_id, template_id }: { workspace_id: string; template_id: string },
 ): Promise<FoundTemplate | FaultyTemplate | null> {
   const entry = given.catalog.get(template_id)
-  if (entry) {
+  // What was put before a file of the repository came stays the workspace's.
+  const mayBePut = entry === null || entry.origin === 'git'
+  const put = mayBePut ? await given.store.getTemplate({ workspace_id, template_id }) : null
+  if (entry && !put) {
     const source = await withMetrics(given, workspace_id, entry.source)
     if (source === entry.source) return entry
     return headOf(given, workspace_id, source, entry.origin)
   }
-  const put = await given.store.getTemplate({ workspace_id, template_id })
   if (!put) return null
   const source = await ownSource(given, workspace_id, template_id, put.source)
   return headOf(given, workspace_id, source, 'workspace')
@@ -42,7 +44,8 @@ async function headOf(
   origin: Origin,
 ): Promise<FoundTemplate | FaultyTemplate> {
   const { found: read, faults } = await given.templates.read(source, workspace_id)
-  const found = read && { ...read, origin, view: { ...read.view, origin } }
+  const { commit_id = null } = source
+  const found = read && { ...read, source, origin, view: { ...read.view, origin, commit_id } }
   const errors = errorsOf(faults)
   if (found && errors.length === 0) return found
   return { found, faults: await nameNearest(given, workspace_id, errors) }

@@ -57,7 +57,8 @@ async function textsOf(given: MetricsOf, workspace_id: string, names: string[] |
   const add = (name: string, source: string): void => {
     if (isWanted(name) && !Object.hasOwn(texts, metricPartial(name))) texts[metricPartial(name)] = source
   }
-  for (const { view, source } of given.catalog.metrics()) add(view.metric_id, source)
+  const ofFiles = given.catalog.metrics()
+  for (const { view, source, origin } of ofFiles) if (origin !== 'git') add(view.metric_id, source)
   if (names === 'any')
     for await (const page of storedMetrics(given, workspace_id))
       for (const { metric_id, source } of page) add(metric_id, source)
@@ -66,6 +67,8 @@ async function textsOf(given: MetricsOf, workspace_id: string, names: string[] |
     const found = metric_ids.length === 0 ? [] : await given.store.findMetrics({ workspace_id, metric_ids })
     for (const { metric_id, source } of found) add(metric_id, source)
   }
+  // What was put before a file of the repository came stays the workspace's.
+  for (const { view, source } of ofFiles) add(view.metric_id, source)
   return texts
 }
 

@@ -20,6 +20,7 @@ import { listTests } from './lists.ts'
 import { narrativeTests } from './narratives.ts'
 import { outgoingTests } from './outgoing.ts'
 import { idempotencyTests, recoveryTests, retentionTests } from './recoveries.ts'
+import { repositoryTests } from './repositories.ts'
 import { scheduleTests } from './schedules.ts'
 import { settleTests } from './settles.ts'
 import { subscriptionTests } from './subscriptions.ts'
@@ -43,6 +44,7 @@ const PARTS = {
   lists: listTests,
   narratives: narrativeTests,
   outgoing: outgoingTests,
+  repositories: repositoryTests,
   'webhooks and events': webhookTests,
   subscriptions: subscriptionTests,
   deliveries: deliveryTests,

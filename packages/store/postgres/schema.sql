@@ -320,6 +320,23 @@ CREATE INDEX recoveries_by_webhook ON recoveries USING btree (webhook_id);
 
 CREATE INDEX recoveries_running ON recoveries USING btree (created_at) WHERE (status = 'running'::text);
 
+CREATE TABLE repositories (
+  repository_id text COLLATE "C" NOT NULL,
+  address text NOT NULL,
+  branch text,
+  folder text NOT NULL,
+  taken json,
+  tree json,
+  latest json,
+  pulled_at timestamp(3) with time zone,
+  unreached json,
+  asked boolean NOT NULL,
+  due_at timestamp(3) with time zone NOT NULL,
+  held_until timestamp(3) with time zone NOT NULL,
+  revision integer NOT NULL,
+  PRIMARY KEY (repository_id)
+);
+
 CREATE TABLE schedules (
   schedule_id text COLLATE "C" NOT NULL,
   workspace_id text COLLATE "C" NOT NULL,
@@ -366,6 +383,7 @@ CREATE TABLE template_versions (
   version text COLLATE "C" NOT NULL,
   source text NOT NULL,
   partials json NOT NULL,
+  commit_id text,
   PRIMARY KEY (template_id, version)
 );
 

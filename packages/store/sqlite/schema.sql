@@ -306,6 +306,22 @@ CREATE INDEX recoveries_by_webhook ON recoveries (webhook_id);
 
 CREATE INDEX recoveries_running ON recoveries (created_at) WHERE status = 'running';
 
+CREATE TABLE repositories (
+  repository_id TEXT PRIMARY KEY,
+  address TEXT NOT NULL,
+  branch TEXT,
+  folder TEXT NOT NULL,
+  taken TEXT,
+  tree TEXT,
+  latest TEXT,
+  pulled_at TEXT,
+  unreached TEXT,
+  asked INTEGER NOT NULL,
+  due_at TEXT NOT NULL,
+  held_until TEXT NOT NULL,
+  revision INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE schedules (
   schedule_id TEXT PRIMARY KEY,
   workspace_id TEXT NOT NULL REFERENCES workspaces,
@@ -349,6 +365,7 @@ CREATE TABLE template_versions (
   version TEXT NOT NULL,
   source TEXT NOT NULL,
   partials TEXT NOT NULL,
+  commit_id TEXT,
   PRIMARY KEY (template_id, version)
 ) STRICT;
 

@@ -17,11 +17,13 @@ import { LINKS } from './workspaces/links.ts'
 import { METRICS } from './workspaces/metrics.ts'
 import { NARRATIVES } from './workspaces/narratives.ts'
 import { OUTGOING } from './workspaces/outgoing.ts'
+import { REPOSITORIES } from './workspaces/repositories.ts'
 import { SETTINGS } from './workspaces/settings.ts'
 import { TEMPLATE_VERSIONS, TEMPLATES } from './workspaces/templates.ts'
 
 export const TABLES = [
   SETTINGS,
+  REPOSITORIES,
   WORKSPACES,
   USERS,
   TOKENS,

@@ -1,5 +1,5 @@
 /** assay status: the nodes and their leases, the walls of this machine, the backlog and its age, and failing webhooks. */
-import type { NodeView, QueueView } from '@assay/client'
+import type { NodeView, QueueView, RepositoryView as Repository } from '@assay/client'
 import { wallsHere } from '@assay/engine/run/jail'
 import { JOB_STATUSES, type JobStatus } from '@assay/model/job'
 import { clientCommand } from '../../client-command.ts'
@@ -43,7 +43,17 @@ function backlog({ jobs }: QueueView): { state: JobStatus; count: number; oldest
   })
 }
 
-function print(url: string | null, nodes: NodeView[], queue: QueueView): void {
+function repositoryLine({ address, taken, latest, unreached }: Repository): string {
+  const served = taken ? `serves ${taken.commit_id.slice(0, 12)}` : 'serves nothing yet'
+  const refused =
+    latest?.status === 'refused'
+      ? `; ${latest.commit_id.slice(0, 12)} was refused: see "assay repository show"`
+      : ''
+  const away = unreached ? `; not reached: ${unreached.detail}` : ''
+  return `\nTemplates of ${address}: ${served}${refused}${away}\n`
+}
+
+function print(url: string | null, nodes: NodeView[], queue: QueueView, repository: Repository | null): void {
   out(url === null ? 'No service runs on this home.\n\n' : `${url}\n\n`)
   if (nodes.length > 0)
     out(`${table(['NODE', 'ROLES', 'VERSION', 'STARTED', 'LEASE'], nodes.map(nodeRow))}\n`)
@@ -53,6 +63,7 @@ function print(url: string | null, nodes: NodeView[], queue: QueueView): void {
   const { due, waiting } = deliveries
   out(table(['DELIVERIES', 'COUNT'], Object.entries({ due, waiting })))
   out(`\n${table(['WEBHOOKS', 'COUNT'], Object.entries(webhooks))}`)
+  if (repository) out(repositoryLine(repository))
   const { walls, missing } = wallsHere('auto')
   out(
     `\nWalls around analysis processes on this machine: ${walls.length > 0 ? walls.join(', ') : `none, as ${missing}`}.\n`,
@@ -69,10 +80,11 @@ export const STATUS = clientCommand(
   async (client, call, { served }) => {
     const nodes = served ? (await client.nodes()).items : []
     const queue = await client.queue()
+    const repository = served ? (await client.repository.get()).repository : null
     const url = served ? client.url : null
     const counts = Object.fromEntries(backlog(queue).map(({ state, count }) => [state, count]))
-    if (call.on('json')) printJson({ url, nodes, jobs: counts, queue, jail: wallsHere('auto') })
-    else print(url, nodes, queue)
+    if (call.on('json')) printJson({ url, nodes, jobs: counts, queue, repository, jail: wallsHere('auto') })
+    else print(url, nodes, queue, repository)
     return served ? EXIT.ok : EXIT.unavailable
   },
 )

@@ -18,9 +18,9 @@ function variableLines({ variables }: TemplateView): string {
 }
 
 function describe(template: TemplateView): string {
-  const { template_id, title, description, version, origin } = template
+  const { template_id, title, description, version, origin, commit_id } = template
   const about = description ? `${description}\n` : ''
-  return `${template_id}: ${title}\n${about}version ${version}, ${origin}\n\n${variableLines(template)}`
+  return `${template_id}: ${title}\n${about}version ${version}, ${origin}${commit_id === null ? '' : `, commit ${commit_id.slice(0, 12)}`}\n\n${variableLines(template)}`
 }
 
 export const TEMPLATES = [

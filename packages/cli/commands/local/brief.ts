@@ -33,7 +33,7 @@ export const BRIEF: Command = {
       ...call,
       operands: [path.join(templatesFolder, 'brief.md')],
       all: (name) => (name === 'var' ? variables : call.all(name)),
-      settings: { ...call.settings, templates: ['.', ...config.templates].join(path.delimiter) },
+      settings: { ...call.settings, templates: ['.', ...config.templates.folders].join(path.delimiter) },
     })
   },
 }

@@ -18,7 +18,8 @@ import { readText } from './text-file.ts'
 /** The test files that the operands name: files, templates beside which they lie, and folders. */
 async function testFiles(operands: readonly string[], config: Config): Promise<string[]> {
   const { isTestFile, testFileOf } = await import('@assay/engine/testing/definition')
-  const given = operands.length > 0 ? operands : config.templates.length > 0 ? config.templates : ['.']
+  const given =
+    operands.length > 0 ? operands : config.templates.folders.length > 0 ? config.templates.folders : ['.']
   const found: string[] = []
   for (const operand of given) {
     const about = await stat(operand).catch(() => null)
@@ -56,7 +57,7 @@ async function runFile(file: string, { pool, config, call, tables }: Suite): Pro
   }
   if (tests.faults.length > 0) return broken(tests.faults)
   const template = tests.template === null ? templateFileOf(file) : path.join(folder, tests.template)
-  const { source, parsed } = await readTemplate(template, config.templates)
+  const { source, parsed } = await readTemplate(template, config.templates.folders)
   const errors = parsed.faults.filter(({ severity }) => severity === 'error')
   if (errors.length > 0 || !parsed.template) return broken(errors, template)
   const unknown = nameFaults(tests, parsed.template)

@@ -34,7 +34,7 @@ export const CHECK: Command = {
           found.push({ file, faults: await checkMetricFile(file, { pool, roots, config, environment }) })
           continue
         }
-        const { source } = await readTemplate(file, config.templates)
+        const { source } = await readTemplate(file, config.templates.folders)
         const connections = await localConnections(config, call.environment, source)
         const faults = await pool.check({ kind: 'check', template: source, roots }, { connections })
         found.push({ file, faults })

@@ -150,7 +150,7 @@ async function seenInMetric(name: string, read: Read): Promise<Seen> {
   const { readMetrics } = await import('../../local-template.ts')
   const { metricNames, metricPartial } = await import('@assay/engine/metrics/names')
   const { readMetric } = await import('@assay/engine/metrics/definition')
-  const all = await readMetrics(['.', ...config.templates])
+  const all = await readMetrics(['.', ...config.templates.folders])
   const text = all[metricPartial(name)]
   if (text === undefined) {
     const { suggestAmong } = await import('@assay/engine/values/near')

@@ -21,7 +21,10 @@ export interface Found {
 export async function cataloguedFile(template_id: string, config: Config): Promise<string | null> {
   const { createCatalog } = await import('@assay/engine/reading/catalog')
   const { templatesFolder } = await import('@assay/engine/reading/samples')
-  return createCatalog({ shipped: templatesFolder, folders: config.templates }).get(template_id)?.file ?? null
+  return (
+    createCatalog({ shipped: templatesFolder, folders: config.templates.folders }).get(template_id)?.file ??
+    null
+  )
 }
 
 /** A file, or the id of a template in ASSAY_TEMPLATES or among the shipped ones. Throws ExitError. */
@@ -38,7 +41,7 @@ export async function fileOf(given: string, config: Config): Promise<string> {
 /** Says the faults of the file. Throws ExitError where it cannot be run. */
 export async function load(file: string, config: Config): Promise<Found> {
   const { readTemplate } = await import('../../local-template.ts')
-  const { source, parsed } = await readTemplate(file, config.templates)
+  const { source, parsed } = await readTemplate(file, config.templates.folders)
   for (const fault of parsed.faults) say(faultLine(file, fault))
   const broken = parsed.faults.some(({ severity }) => severity === 'error')
   if (broken || !parsed.template) throw new ExitError(EXIT.failed, `${file} has faults.`)

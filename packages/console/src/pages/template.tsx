@@ -20,6 +20,7 @@ type Whole = TemplateView & { source: string }
 const ORIGINS = {
   shipped: 'Ships with Assay: read-only',
   folder: 'From a folder of the service: read-only',
+  git: 'From the repository: changed there',
   workspace: 'Of this workspace',
 } as const
 
@@ -109,8 +110,14 @@ function Tabs({ template_id, tab, tabs }: { template_id: string; tab: Tab; tabs:
 function Facts({ template }: { template: Whole }) {
   return (
     <p className="small">
-      <code>{template.template_id}</code> · version <code>{template.version}</code> ·{' '}
-      {ORIGINS[template.origin]}
+      <code>{template.template_id}</code> · version <code>{template.version}</code>
+      {template.commit_id !== null && (
+        <>
+          {' '}
+          · commit <code>{template.commit_id.slice(0, 12)}</code>
+        </>
+      )}{' '}
+      · {ORIGINS[template.origin]}
       {template.tags.length > 0 && (
         <>
           {' '}

@@ -7,6 +7,7 @@ import { useDeferredValue, useState } from 'react'
 import { api, useMay } from '../api.ts'
 import { TextField } from '../parts/field.tsx'
 import { Empty, Loaded, Page } from '../parts/page.tsx'
+import { RepositoryNote } from '../parts/repository-note.tsx'
 
 /** It takes any metrics and no SQL. */
 const FIRST = 'brief'
@@ -120,6 +121,7 @@ export function TemplatesPage() {
         )
       }
     >
+      <RepositoryNote />
       <Loaded query={query}>{(views) => <Gallery views={views} />}</Loaded>
     </Page>
   )

@@ -1,6 +1,8 @@
 /** Operations on metrics: list, read, put, delete, check. */
+
 import { metricNameIn } from '@assay/engine/metrics/names'
 import { asMetricFaults, metricReader } from '@assay/engine/metrics/reader'
+import { type CatalogMetric } from '@assay/engine/reading/catalog'
 import { errorsOf } from '@assay/engine/reading/lookup'
 import { AppError, notFound } from '@assay/model/errors'
 import { METRIC_EXAMPLE, METRIC_ID, MetricView } from '@assay/model/metric'
@@ -65,6 +67,20 @@ async function putMetrics(
   return found
 }
 
+/** The metrics of files but those of the repository that the workspace has put itself. */
+async function ofFiles({
+  services: { catalog, store },
+  principal: { workspace_id },
+}: Pick<Call, 'services' | 'principal'>): Promise<CatalogMetric[]> {
+  const all = catalog.metrics()
+  const metric_ids = all.filter(({ origin }) => origin === 'git').map(({ view }) => view.metric_id)
+  if (metric_ids.length === 0) return all
+  const own = new Set(
+    (await store.findMetrics({ workspace_id, metric_ids })).map(({ metric_id }) => metric_id),
+  )
+  return all.filter(({ origin, view }) => origin !== 'git' || !own.has(view.metric_id))
+}
+
 export const listMetrics = operation({
   name: 'listMetrics',
   tag: 'Metrics',
@@ -81,7 +97,7 @@ export const listMetrics = operation({
     const { q = '', limit = LIMIT_DEFAULT, cursor: after = '' } = call.query
     if (after !== '' && !new RegExp(METRIC_ID).test(after))
       throw invalid([{ path: 'cursor', message: 'must be a next_cursor of this list' }])
-    const all = call.services.catalog.metrics().map(({ view }) => view)
+    const all = (await ofFiles(call)).map(({ view }) => view)
     const known = new Set(all.map(({ metric_id }) => metric_id))
     const ofFolders = all.filter((view) => view.metric_id > after && speaksOf(view, q))
     const fits = (view: MetricView): boolean => !known.has(view.metric_id) && speaksOf(view, q)
@@ -102,8 +118,9 @@ export const getMetric = operation({
   errors: ['not_found', 'workspace_busy', 'preview_failed'],
   async handle({ services, principal: { workspace_id }, params: { metric_id } }) {
     const entry = services.catalog.metrics().find(({ view }) => view.metric_id === metric_id)
-    if (entry) return { ...entry.view, source: entry.source }
-    const put = await services.store.getMetric({ workspace_id, metric_id })
+    const mayBePut = entry === undefined || entry.origin === 'git'
+    const put = mayBePut ? await services.store.getMetric({ workspace_id, metric_id }) : null
+    if (entry && !put) return { ...entry.view, source: entry.source }
     if (!put) throw notFound('metric', metric_id)
     return { ...(await readView(services, workspace_id, metric_id, put.source)), source: put.source }
   },
@@ -122,13 +139,23 @@ async function readView(
   throw invalid(errorsOf(faults).map(faultToFieldError))
 }
 
-function requireOwn({ catalog }: Services, metric_id: string): void {
+async function requireOwn(
+  { catalog, repository, store }: Services,
+  workspace_id: string,
+  metric_id: string,
+): Promise<void> {
   const entry = catalog.metrics().find(({ view }) => view.metric_id === metric_id)
-  if (entry)
+  if (!entry) return
+  if (entry.origin !== 'git')
     throw new AppError(
       'metric_read_only',
       `${metric_id} is a ${entry.origin} metric: change its file, or use another id.`,
     )
+  if (await store.getMetric({ workspace_id, metric_id })) return
+  throw new AppError(
+    'metric_read_only',
+    `${metric_id} comes from ${repository?.name ?? 'a repository'}, file ${entry.file}: push a change there, or use another id.`,
+  )
 }
 
 export const putMetric = operation({
@@ -149,8 +176,8 @@ export const putMetric = operation({
   },
   errors: ['metric_read_only', 'conflict', 'workspace_busy', 'preview_failed'],
   async handle({ services, principal, params: { metric_id }, body, reply }) {
-    requireOwn(services, metric_id)
     const { workspace_id, user_id } = principal
+    await requireOwn(services, workspace_id, metric_id)
     const view = await readView(services, workspace_id, metric_id, body)
     const made = await services.store.putMetric({ workspace_id, metric_id, source: body, user_id })
     if (made === 'new') reply.code(201).header('location', `/v1alpha/metrics/${metric_id}`)
@@ -170,7 +197,7 @@ export const deleteMetric = operation({
   replies: { 204: { description: 'The metric is deleted' } },
   errors: ['not_found', 'metric_read_only'],
   async handle({ services, principal: { workspace_id }, params: { metric_id }, reply }) {
-    requireOwn(services, metric_id)
+    await requireOwn(services, workspace_id, metric_id)
     if (!(await services.store.deleteMetric({ workspace_id, metric_id }))) throw notFound('metric', metric_id)
     return reply.code(204).send()
   },

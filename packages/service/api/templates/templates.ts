@@ -6,6 +6,7 @@ import { AppError, notFound } from '@assay/model/errors'
 import { READ_CHART_FORMS } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import { Fault, TEMPLATE_ID, TemplateView, type Variable, VariableView } from '@assay/model/template'
+import type { Principal } from '@assay/model/token'
 import { nameNearest, ownSource, readOnce, withMetrics } from '../../templates/own-metrics.ts'
 import type { Services } from '../dependencies.ts'
 import { type Call, operation } from '../http/operation.ts'
@@ -32,15 +33,19 @@ async function allTemplates({
   services,
   principal,
 }: Pick<Call, 'services' | 'principal'>): Promise<TemplateView[]> {
-  const entries = services.catalog.list()
-  const known = new Set(entries.map(({ view }) => view.template_id))
   const { workspace_id } = principal
+  const all = await services.store.listTemplates(workspace_id)
+  const own = new Set(all.map(({ template_id }) => template_id))
+  const entries = services.catalog
+    .list()
+    .filter(({ origin, view }) => origin !== 'git' || !own.has(view.template_id))
+  const known = new Set(entries.map(({ view }) => view.template_id))
   const metrics = readOnce(services)
   const ofFolders = entries.map(async (entry) => {
     const source = await withMetrics(metrics, workspace_id, entry.source)
     return source === entry.source ? entry.view : { ...entry.view, version: source.version }
   })
-  const stored = (await services.store.listTemplates(workspace_id))
+  const stored = all
     .filter(({ template_id }) => !known.has(template_id))
     .map(({ template_id, source }) => ownSource(metrics, workspace_id, template_id, source))
   // One that this version of the program cannot read is not listed.
@@ -94,13 +99,24 @@ export const getTemplate = operation({
   },
 })
 
-function requireOwn({ catalog }: Services, template_id: string): void {
+/** Throws `template_read_only` where a file has the id. What was put before a file of the repository came is the workspace's. */
+async function requireOwn(
+  { catalog, repository, store }: Services,
+  { workspace_id }: Principal,
+  template_id: string,
+): Promise<void> {
   const entry = catalog.get(template_id)
-  if (entry)
+  if (!entry) return
+  if (entry.origin !== 'git')
     throw new AppError(
       'template_read_only',
       `${template_id} is a ${entry.origin} template: change its file, or use another id.`,
     )
+  if (await store.getTemplate({ workspace_id, template_id })) return
+  throw new AppError(
+    'template_read_only',
+    `${template_id} comes from ${repository?.name ?? 'a repository'}, file ${entry.file}: push a change there, or use another id.`,
+  )
 }
 
 export const putTemplate = operation({
@@ -120,7 +136,7 @@ export const putTemplate = operation({
   errors: ['template_read_only'],
   async handle({ services, principal, params, body, reply }) {
     const { template_id } = params
-    requireOwn(services, template_id)
+    await requireOwn(services, principal, template_id)
     const { template, view } = await readSource(services, principal, template_id, body)
     if (template.template_id !== template_id)
       throw invalid([
@@ -148,7 +164,7 @@ export const deleteTemplate = operation({
   errors: ['not_found', 'template_read_only'],
   async handle({ services, principal, params, reply }) {
     const { template_id } = params
-    requireOwn(services, template_id)
+    await requireOwn(services, principal, template_id)
     const { workspace_id } = principal
     if (!(await services.store.deleteTemplate({ workspace_id, template_id })))
       throw notFound('template', template_id)

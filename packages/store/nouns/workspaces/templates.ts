@@ -54,5 +54,8 @@ export function* getTemplateVersion(
   from: Reader,
   input: Input<'getTemplateVersion'>,
 ): Routine<TemplateSource | null> {
-  return (yield* from.find(FIND_VERSION, input)) ?? null
+  const found = yield* from.find(FIND_VERSION, input)
+  if (!found) return null
+  const { commit_id, ...rest } = found
+  return commit_id ? found : rest
 }

@@ -129,7 +129,26 @@ CREATE TABLE template_versions (
   version text COLLATE "C" NOT NULL,
   source text NOT NULL,
   partials json NOT NULL,
+  commit_id text,
   PRIMARY KEY (template_id, version)
+);
+
+-- The git repository of templates: one row. `tree` is the last commit that passed; `due_at` is when a node looks next,
+-- `held_until` how long one of them holds it, and `revision` fences what it writes.
+CREATE TABLE repositories (
+  repository_id text COLLATE "C" PRIMARY KEY,
+  address text NOT NULL,
+  branch text,
+  folder text NOT NULL,
+  taken json,
+  tree json,
+  latest json,
+  pulled_at timestamptz(3),
+  unreached json,
+  asked boolean NOT NULL,
+  due_at timestamptz(3) NOT NULL,
+  held_until timestamptz(3) NOT NULL,
+  revision int NOT NULL
 );
 
 -- Answers of language models, by the SHA-256 of model and question.

@@ -127,7 +127,26 @@ CREATE TABLE template_versions (
   version TEXT NOT NULL,
   source TEXT NOT NULL,
   partials TEXT NOT NULL,
+  commit_id TEXT,
   PRIMARY KEY (template_id, version)
+) STRICT;
+
+-- The git repository of templates: one row. `tree` is the last commit that passed; `due_at` is when a node looks next,
+-- `held_until` how long one of them holds it, and `revision` fences what it writes.
+CREATE TABLE repositories (
+  repository_id TEXT PRIMARY KEY,
+  address TEXT NOT NULL,
+  branch TEXT,
+  folder TEXT NOT NULL,
+  taken TEXT,
+  tree TEXT,
+  latest TEXT,
+  pulled_at TEXT,
+  unreached TEXT,
+  asked INTEGER NOT NULL,
+  due_at TEXT NOT NULL,
+  held_until TEXT NOT NULL,
+  revision INTEGER NOT NULL
 ) STRICT;
 
 -- Answers of language models, by the SHA-256 of model and question.

@@ -17,4 +17,5 @@ export const TEMPLATE_VERSIONS = new Table<TemplateSource>('template_versions', 
   version: 'text',
   source: 'text',
   partials: 'json',
+  commit_id: 'text?',
 })

@@ -1,0 +1,86 @@
+/**
+ * The git repository of templates (ASSAY_TEMPLATES): the commit that is served, and what became of the newest one. A commit is
+ * taken whole or not at all.
+ */
+import type { Static } from 'typebox'
+import { nullable, Type } from '../schema.ts'
+
+const Time = Type.String({ format: 'date-time' })
+
+export const RepositoryCommit = Type.Object({
+  commit_id: Type.String({ description: 'The hash of the commit' }),
+  subject: Type.String({ description: 'The first line of its message' }),
+  author: Type.String(),
+  committed_at: Time,
+})
+export type RepositoryCommit = Static<typeof RepositoryCommit>
+
+export const RepositoryFault = Type.Object({
+  file: Type.String({ description: 'Its path in the repository' }),
+  line: Type.Integer({ description: '0: the whole file' }),
+  column: Type.Integer(),
+  code: Type.String({ description: 'A short name such as unknown_key or test_failed' }),
+  message: Type.String(),
+  severity: Type.Enum(['error', 'warning']),
+})
+export type RepositoryFault = Static<typeof RepositoryFault>
+
+const TakenCommit = Type.Object({ ...RepositoryCommit.properties, taken_at: Time })
+type TakenCommit = Static<typeof TakenCommit>
+
+export const LatestCommit = Type.Object({
+  ...RepositoryCommit.properties,
+  status: Type.Enum(['taken', 'refused']),
+  looked_at: Time,
+  faults: Type.Array(RepositoryFault, { description: 'Why it was refused, and warnings' }),
+})
+export type LatestCommit = Static<typeof LatestCommit>
+
+export const RepositoryView = Type.Object(
+  {
+    address: Type.String(),
+    branch: nullable(Type.String({ description: "Null: the repository's own default" })),
+    folder: Type.String({ description: 'Of the repository; empty: the whole' }),
+    taken: nullable(TakenCommit),
+    latest: nullable(LatestCommit),
+    pulled_at: nullable(Type.String({ format: 'date-time', description: 'When the server answered last' })),
+    unreached: nullable(
+      Type.Object({ at: Time, detail: Type.String() }, { description: 'Why the last look failed' }),
+    ),
+    looking: Type.Boolean({ description: 'A node looks at the repository now, or is about to' }),
+    conflicts: Type.Array(
+      Type.Object({ kind: Type.Enum(['template', 'metric']), id: Type.String(), file: Type.String() }),
+      {
+        description:
+          'What this workspace has by the API under the same id, which is used in place of the file',
+      },
+    ),
+  },
+  { title: 'Repository' },
+)
+export type RepositoryView = Static<typeof RepositoryView>
+
+/** What is served of a commit: texts by path below the folder, and the commit that brought each template's version. */
+export interface RepositoryTree {
+  files: Record<string, string>
+  versions: Record<string, { version: string; commit_id: string }>
+}
+
+/** The repository as the store keeps it, but for its tree. */
+export interface Repository {
+  repository_id: string
+  address: string
+  branch: string | null
+  folder: string
+  taken: TakenCommit | null
+  latest: LatestCommit | null
+  pulled_at: string | null
+  unreached: { at: string; detail: string } | null
+  /** Somebody wants a look before it is due, at a refused commit, too. */
+  asked: boolean
+  due_at: string
+  /** Until then one node holds it. */
+  held_until: string
+  /** Rises with every claim and fences what its node writes. */
+  revision: number
+}

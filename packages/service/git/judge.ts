@@ -1,0 +1,156 @@
+/** Judges a commit before it is served: `check` of every template and metric, then every test. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { asMetricFaults, metricReader as readerOf } from '@assay/engine/metrics/reader'
+import { TaskError } from '@assay/engine/run/pool'
+import type { RepositoryFault, RepositoryTree } from '@assay/model/repository'
+import type { Fault, TemplateSource } from '@assay/model/template'
+import { DEFAULT_WORKSPACE } from '@assay/model/token'
+import { nameNearest, withMetrics } from '../templates/own-metrics.ts'
+import { runTests } from './judge-tests.ts'
+import type { JudgeParts, Judging } from './judging.ts'
+import { fault, metricsOf, nameFaults, type Parts, partsOf, placed, templatesOf } from './tree.ts'
+
+/** Faults that are kept of one commit. */
+const FAULTS_MOST = 100
+
+interface Judged {
+  faults: RepositoryFault[]
+  /** Null: the commit is refused. */
+  tree: RepositoryTree | null
+}
+
+/** A database that cannot be reached says nothing about the commit. */
+function overConnections(faults: Fault[], connections: readonly string[]): Fault[] {
+  if (connections.length === 0) return faults
+  return faults.map((one) => (one.code === 'source_unavailable' ? { ...one, severity: 'warning' } : one))
+}
+
+async function checkOne(
+  source: TemplateSource,
+  connections: readonly string[],
+  judging: Judging,
+): Promise<Fault[]> {
+  const { pool, where, signal } = judging
+  const access = judging.connections.accessFor({
+    workspace_id: DEFAULT_WORKSPACE,
+    names: async () => connections,
+  })
+  const found = await pool.check(
+    { kind: 'check', template: source, roots: where },
+    { workspace_id: DEFAULT_WORKSPACE, signal, connections: access, patient: true },
+  )
+  return overConnections(found, connections)
+}
+
+async function metricFaults(parts: Parts, judging: Judging): Promise<RepositoryFault[]> {
+  const faults: RepositoryFault[] = []
+  for (const { name, file, text } of metricsOf(parts)) {
+    const definition = { metric_id: name, source: text }
+    const [head] = await judging.metricReader.read([definition], DEFAULT_WORKSPACE)
+    const { view, lines, faults: found } = head!
+    faults.push(...found.map((one) => placed(file, { ...one, partial: null })))
+    if (!view) continue
+    const seen = await checkOne(readerOf(definition), view.connections, judging)
+    faults.push(...asMetricFaults(seen, lines).map((one) => placed(file, { ...one, partial: null })))
+  }
+  return faults
+}
+
+interface ReadTemplate {
+  file: string
+  source: TemplateSource
+  template_id: string
+}
+
+async function templateFaults(
+  parts: Parts,
+  judging: Judging,
+): Promise<{ faults: RepositoryFault[]; read: ReadTemplate[] }> {
+  const faults: RepositoryFault[] = []
+  const read: ReadTemplate[] = []
+  for (const { file, source: own } of templatesOf(parts)) {
+    const source = await withMetrics(judging, DEFAULT_WORKSPACE, own)
+    const { found, faults: parsed } = await judging.templates.read(source, DEFAULT_WORKSPACE)
+    const seen = found ? await checkOne(source, found.view.connections, judging) : parsed
+    const told = await nameNearest(judging, DEFAULT_WORKSPACE, seen)
+    faults.push(...told.map((one) => placed(file, one)))
+    if (!found) continue
+    const { template_id } = found.template
+    const before = read.find((one) => one.template_id === template_id)
+    if (before)
+      faults.push(fault(file, `${before.file} has the id ${template_id}, too: give one of them another.`))
+    else read.push({ file, source, template_id })
+  }
+  return { faults, read }
+}
+
+const isError = ({ severity }: RepositoryFault): boolean => severity === 'error'
+
+/** Errors first: the rest may be cut. */
+function kept(faults: RepositoryFault[]): RepositoryFault[] {
+  return faults.toSorted((a, b) => Number(isError(b)) - Number(isError(a))).slice(0, FAULTS_MOST)
+}
+
+function treeOf(
+  parts: Parts,
+  read: ReadTemplate[],
+  commit_id: string,
+  known: RepositoryTree | null,
+): RepositoryTree {
+  const own = new Map(templatesOf(parts).map(({ file, source }) => [file, source.version]))
+  const versions = read.map(({ file, template_id }): [string, RepositoryTree['versions'][string]] => {
+    const version = own.get(file)!
+    const before = known?.versions[template_id]
+    return [template_id, before?.version === version ? before : { version, commit_id }]
+  })
+  const { tests: _, ...served } = parts
+  return {
+    files: Object.assign({}, ...Object.values(served)) as RepositoryTree['files'],
+    versions: Object.fromEntries(versions),
+  }
+}
+
+interface Candidate {
+  commit_id: string
+  /** By path; null: the commit has no such folder. */
+  files: ReadonlyMap<string, Uint8Array> | null
+  /** What was taken before. */
+  known: RepositoryTree | null
+}
+
+/** Rejects where the pool cannot judge now. */
+export async function judge(
+  { commit_id, files, known }: Candidate,
+  given: JudgeParts,
+  signal: AbortSignal,
+): Promise<Judged> {
+  if (files === null)
+    return {
+      faults: [fault('', 'The commit has no such folder: correct ASSAY_TEMPLATES_FOLDER.')],
+      tree: null,
+    }
+  const { parts, faults } = partsOf(files)
+  faults.push(...nameFaults(parts))
+  if (Object.keys(parts.templates).length + Object.keys(parts.metrics).length === 0)
+    faults.push(fault('', 'The folder has neither a template (NAME.md) nor a metric (metrics/NAME.yaml).'))
+  if (faults.length > 0) return { faults: kept(faults), tree: null }
+  const folder = await mkdtemp(path.join(given.tempRoot, 'tests-'))
+  try {
+    const judging: Judging = { ...given, where: await given.roots(), signal }
+    faults.push(...(await metricFaults(parts, judging)))
+    const { faults: found, read } = await templateFaults(parts, judging)
+    faults.push(...found)
+    if (!faults.some(isError)) faults.push(...(await runTests({ files, parts, read, folder, judging })))
+    const tree = faults.some(isError) ? null : treeOf(parts, read, commit_id, known)
+    return { faults: kept(faults), tree }
+  } catch (error) {
+    if (!(error instanceof TaskError) || signal.aborted) throw error
+    return {
+      faults: [...kept(faults), fault('', `The commit could not be checked: ${error.message}`)],
+      tree: null,
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,149 @@
+/** Reads one commit of a git repository: its newest, without its history. It runs in a thread of its own (pull.ts). */
+import fs from 'node:fs'
+import type { RepositoryCommit } from '@assay/model/repository'
+import { createGuard } from '@assay/net/guard'
+import { parseTargets } from '@assay/net/target'
+import * as git from 'isomorphic-git'
+import { gitHttp } from './http-client.ts'
+import { PullError } from './pull-fault.ts'
+
+export interface PullInput {
+  address: string
+  /** Null: the repository's own default. */
+  branch: string | null
+  /** Below the root of the repository; "": the whole. */
+  folder: string
+  user: string
+  token: string | null
+  /** Where the request may go, as `parseTargets` reads it. */
+  targets: readonly string[]
+  /** A commit whose files are not wanted. */
+  known: string | null
+  /** An empty folder for the objects of the commit. */
+  gitdir: string
+}
+
+/** `files`: bytes by path below the folder, or null where the commit has no such folder. */
+export type PulledCommit =
+  | { unchanged: true }
+  | { commit: RepositoryCommit; files: Map<string, Uint8Array<ArrayBuffer>> | null }
+
+/** `unreached`: why there is no commit, in a sentence. */
+export type Pull = PulledCommit | { unreached: string }
+
+const FILES_MOST = 2000
+/** Bytes of all files, unpacked. */
+const BYTES_MOST = 20_000_000
+const BRANCHES_SHOWN = 5
+const HEADS = 'refs/heads/'
+
+type Http = ReturnType<typeof gitHttp>
+
+export function authorization({ user, token }: Pick<PullInput, 'user' | 'token'>): Record<string, string> {
+  if (token === null) return {}
+  return { authorization: `Basic ${Buffer.from(`${user}:${token}`).toString('base64')}` }
+}
+
+interface Tip {
+  ref: string
+  oid: string
+}
+
+/** The newest commit of the branch. Throws PullError where there is none. */
+async function tipOf(http: Http, input: PullInput): Promise<Tip> {
+  const { address: url, branch } = input
+  const list = (prefix: string, symrefs: boolean) =>
+    git.listServerRefs({ http, url, headers: authorization(input), prefix, symrefs })
+  if (branch === null) {
+    const head = (await list('HEAD', true)).find(({ ref }) => ref === 'HEAD')
+    if (head) return { ref: head.target ?? 'HEAD', oid: head.oid }
+  } else {
+    const found = (await list(`${HEADS}${branch}`, false)).find(({ ref }) => ref === `${HEADS}${branch}`)
+    if (found) return { ref: found.ref, oid: found.oid }
+  }
+  const names = (await list(HEADS, false)).map(({ ref }) => ref.slice(HEADS.length))
+  if (names.length === 0) throw new PullError('The repository has no commit yet: push one.')
+  const shown = names.slice(0, BRANCHES_SHOWN).join(', ')
+  throw new PullError(
+    `The repository has no ${branch === null ? 'default branch' : `branch ${JSON.stringify(branch)}`}: set ASSAY_TEMPLATES_BRANCH to one of ${shown}.`,
+  )
+}
+
+const store = (gitdir: string) => ({ fs, gitdir, cache: {} })
+type Objects = ReturnType<typeof store>
+
+async function commitOf(objects: Objects, oid: string): Promise<RepositoryCommit> {
+  const { commit } = await git.readCommit({ ...objects, oid })
+  const { name, timestamp } = commit.author
+  return {
+    commit_id: oid,
+    subject: commit.message.split('\n')[0]!.slice(0, 200),
+    author: name.slice(0, 200),
+    committed_at: new Date(timestamp * 1000).toISOString(),
+  }
+}
+
+/** The tree of a folder; null: the commit has none. */
+async function treeAt(objects: Objects, oid: string, folder: string): Promise<string | null> {
+  let tree = (await git.readTree({ ...objects, oid })).oid
+  for (const name of folder.split('/').filter(Boolean)) {
+    const found = (await git.readTree({ ...objects, oid: tree })).tree.find(({ path }) => path === name)
+    if (found?.type !== 'tree') return null
+    tree = found.oid
+  }
+  return tree
+}
+
+/** Every regular file below the tree but hidden ones. Links are left out: they may lead anywhere. */
+async function filesOf(objects: Objects, root: string): Promise<Map<string, Uint8Array<ArrayBuffer>>> {
+  const files = new Map<string, Uint8Array<ArrayBuffer>>()
+  let bytes = 0
+  const waiting = [{ oid: root, prefix: '' }]
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const { tree } = await git.readTree({ ...objects, oid: next.oid })
+    for (const { path, oid, type, mode } of tree) {
+      if (path.startsWith('.')) continue
+      if (type === 'tree') waiting.push({ oid, prefix: `${next.prefix}${path}/` })
+      if (type !== 'blob' || !mode.startsWith('100')) continue
+      const { blob } = await git.readBlob({ ...objects, oid })
+      bytes += blob.length
+      files.set(`${next.prefix}${path}`, new Uint8Array(blob))
+      if (bytes > BYTES_MOST || files.size > FILES_MOST)
+        throw new PullError(
+          `The folder has more than ${FILES_MOST} files or ${BYTES_MOST / 1e6} MB: name the folder of the templates in ASSAY_TEMPLATES_FOLDER.`,
+        )
+    }
+  }
+  return files
+}
+
+/** Rejects with PullError and with errors of isomorphic-git, undici and the guard (pull-fault.ts). */
+export async function pullCommit(input: PullInput): Promise<PulledCommit> {
+  const { address: url, folder, gitdir, known } = input
+  const guard = createGuard({ targets: parseTargets(input.targets) })
+  try {
+    const http = gitHttp(guard)
+    const tip = await tipOf(http, input)
+    if (tip.oid === known) return { unchanged: true }
+    const objects = store(gitdir)
+    await git.init({ ...objects, bare: true, defaultBranch: 'main' })
+    await git.addRemote({ ...objects, remote: 'origin', url })
+    const { fetchHead } = await git.fetch({
+      ...objects,
+      http,
+      url,
+      headers: authorization(input),
+      ref: tip.ref,
+      remoteRef: tip.ref,
+      singleBranch: true,
+      depth: 1,
+      tags: false,
+    })
+    const oid = fetchHead ?? tip.oid
+    const commit = await commitOf(objects, oid)
+    const tree = await treeAt(objects, oid, folder)
+    return { commit, files: tree === null ? null : await filesOf(objects, tree) }
+  } finally {
+    await guard.close()
+  }
+}

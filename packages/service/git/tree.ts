@@ -1,0 +1,114 @@
+/** The parts of a commit: which file is a template, a partial, a metric or a test. Pure. */
+import { isMetricPartial, metricPartial } from '@assay/engine/metrics/names'
+import { reachablePartials, templateVersion } from '@assay/engine/reading/partials'
+import type { RepositoryFault } from '@assay/model/repository'
+import { type Fault, TEMPLATE_ID, type TemplateSource } from '@assay/model/template'
+
+/** Bytes of a file that is read as text: reading a longer one would take too long. */
+const TEXT_MOST = 200_000
+
+export type Texts = Record<string, string>
+
+/** Texts by path below the folder, by what they are. */
+export interface Parts {
+  templates: Texts
+  partials: Texts
+  metrics: Texts
+  tests: Texts
+}
+
+export interface NamedFile {
+  /** The id of a template or metric, the name of a partial. */
+  name: string
+  file: string
+  text: string
+}
+
+const KINDS: [keyof Parts, RegExp][] = [
+  ['tests', /^[^/]+\.test\.yaml$/],
+  ['templates', /^(?!readme\.md$)[^/]+\.md$/i],
+  ['partials', /^partials\/[^/]+\.md$/],
+  ['metrics', /^metrics\/[^/]+\.yaml$/],
+]
+
+export function kindOf(file: string): keyof Parts | null {
+  return KINDS.find(([, shape]) => shape.test(file))?.[0] ?? null
+}
+
+export function fault(
+  file: string,
+  message: string,
+  { code = 'file', line = 0, column = 0 }: Partial<Pick<RepositoryFault, 'code' | 'line' | 'column'>> = {},
+): RepositoryFault {
+  return { file, line, column, code, message, severity: 'error' }
+}
+
+/** A fault of a template or of what it includes, at its place in the repository. */
+export function placed(file: string, { partial, ...one }: Fault): RepositoryFault {
+  const { line, column, code, message, remedy, severity } = one
+  const at = partial === null ? file : isMetricPartial(partial) ? partial : `partials/${partial}.md`
+  return { file: at, line, column, code, message: `${message} ${remedy}`.trimEnd(), severity }
+}
+
+/** The texts of the commit, and what is no text. */
+export function partsOf(files: ReadonlyMap<string, Uint8Array>): { parts: Parts; faults: RepositoryFault[] } {
+  const parts: Parts = { templates: {}, partials: {}, metrics: {}, tests: {} }
+  const faults: RepositoryFault[] = []
+  for (const [file, bytes] of [...files].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const kind = kindOf(file)
+    if (kind === null) continue
+    if (bytes.length > TEXT_MOST)
+      faults.push(
+        fault(file, `The file has ${bytes.length} bytes; at most ${TEXT_MOST} are read: divide it.`),
+      )
+    else
+      try {
+        parts[kind][file] = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+      } catch {
+        faults.push(fault(file, 'The file is not UTF-8: save it so.'))
+      }
+  }
+  return { parts, faults }
+}
+
+/** The same of texts that were kept. */
+export function partsOfTexts(texts: Texts): Parts {
+  const parts: Parts = { templates: {}, partials: {}, metrics: {}, tests: {} }
+  for (const [file, text] of Object.entries(texts)) {
+    const kind = kindOf(file)
+    if (kind !== null) parts[kind][file] = text
+  }
+  return parts
+}
+
+const baseName = (file: string, ending: string): string =>
+  file.slice(file.lastIndexOf('/') + 1, -ending.length)
+
+export const metricsOf = ({ metrics }: Parts): NamedFile[] =>
+  Object.entries(metrics).map(([file, text]) => ({ name: baseName(file, '.yaml'), file, text }))
+
+/** The templates, each with what it can reach of the commit. */
+export function templatesOf(parts: Parts): { file: string; source: TemplateSource }[] {
+  const partials = Object.fromEntries([
+    ...Object.entries(parts.partials).map(([file, text]) => [baseName(file, '.md'), text]),
+    ...metricsOf(parts).map(({ name, text }) => [metricPartial(name), text]),
+  ]) as Texts
+  return Object.entries(parts.templates).map(([file, source]) => {
+    const reached = reachablePartials(source, partials)
+    const version = templateVersion(source, reached)
+    return { file, source: { template_id: baseName(file, '.md'), version, source, partials: reached } }
+  })
+}
+
+/** Faults of names, before anything is read. */
+export function nameFaults(parts: Parts): RepositoryFault[] {
+  const id = new RegExp(TEMPLATE_ID)
+  return Object.keys(parts.templates)
+    .filter((file) => !id.test(baseName(file, '.md')))
+    .map((file) =>
+      fault(
+        file,
+        'The name of the file is the id of the template: it has lower-case letters, digits, "-" and "_" only.',
+      ),
+    )
+}
