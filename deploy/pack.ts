@@ -46,7 +46,10 @@ const STARTED: Record<string, string[]> = {
 const BIN: Record<string, Record<string, string>> = { cli: { assay: './main.js' } }
 /** Files read at run time: from, relative to the repository, and to, relative to the package. */
 const READ: Record<string, [from: string, to: string][]> = {
-  engine: [['templates', 'templates']],
+  engine: [
+    ['templates', 'templates'],
+    ['packages/engine/pdf/insight.typ', 'pdf/insight.typ'],
+  ],
   console: [['packages/console/dist', 'dist']],
   store: ['sqlite', 'postgres'].map((kind) => [`packages/store/${kind}/migrations`, `${kind}/migrations`]),
 }

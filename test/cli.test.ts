@@ -158,6 +158,9 @@ test('runs the reference workflow from the shell', async () => {
   assert.ok((await ok(['jobs', 'list', '--status', 'completed'])).includes(id))
   const result = JSON.parse(await ok(['jobs', 'result', id, '--format', 'json'])) as { assignment_id: string }
   assert.equal(result.assignment_id, id)
+  const pdf = path.join(folder, 'count.pdf')
+  assert.equal(await ok(['jobs', 'result', id, '--format', 'pdf', '--out', pdf]), '')
+  assert.match(readFileSync(pdf, 'latin1'), /^%PDF-/)
   assert.match(await ok(['events', '--type', 'job.completed']), new RegExp(id))
   assert.match(
     await ok(['insights', 'list', 'COUNT', '--template', 'count']),

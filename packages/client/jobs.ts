@@ -89,6 +89,9 @@ export function jobCalls(send: Send, call: Call) {
       (await result('text/markdown', insight_id, charts)).text(),
     html: async (insight_id: string, charts?: ChartForm): Promise<string> =>
       (await result('text/html', insight_id, charts)).text(),
+    /** Its bytes. */
+    pdf: async (insight_id: string): Promise<Uint8Array<ArrayBuffer>> =>
+      new Uint8Array(await (await result('application/pdf', insight_id, undefined)).arrayBuffer()),
     json: async (insight_id: string, charts?: ChartForm): Promise<Insight> =>
       (await (await result('application/json', insight_id, charts)).json()) as Insight,
   }

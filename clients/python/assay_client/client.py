@@ -331,6 +331,10 @@ class Client:
     def html(self, insight_id):
         return self.request("GET", "/jobs/result", query={"insight_id": insight_id}, accept="text/html").decode()
 
+    def pdf(self, insight_id):
+        """Its bytes."""
+        return self.request("GET", "/jobs/result", query={"insight_id": insight_id}, accept="application/pdf")
+
     def result(self, insight_id):
         """tables, charts, analyses, facts, provenance, lineage and the Markdown, as a dict. Positions in provenance count UTF-16 code units."""
         return self._json("GET", "/jobs/result", query={"insight_id": insight_id})

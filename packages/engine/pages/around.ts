@@ -10,7 +10,7 @@ import { escapeHtml } from './html.ts'
 import { sparkline } from './sparkline.ts'
 
 /** As many blockers stand above the headline; the text tells the rest. */
-const MOST_BLOCKERS = 3
+export const MOST_BLOCKERS = 3
 
 export const gradeMark = (grade: Grade): string =>
   `<span class="grade ${grade}">${opening(CERTAINTY[grade])}</span>`

@@ -4,21 +4,18 @@
  * reader.
  */
 import type { Chart, PageInsight } from '@assay/model/insight'
-import MarkdownIt from 'markdown-it'
 import { LINEAGE_HEADING } from '../printing/lineage-section.ts'
 import { chartFigure, type Drawing } from './chart-figure.ts'
 import { escapeHtml } from './html.ts'
 import { cutLongPages } from './page-cuts.ts'
+import { createParser, LINK, PICTURE } from './parser.ts'
 import { type Around, placeAround } from './place-around.ts'
 import { footer, INSIGHT_PAGE_POLICY, PAGE_SCRIPT, wholePage } from './plain-page.ts'
 
 const TABLE_OPEN = '<div class="table" tabindex="0">'
-const LINK = /^(https?:|mailto:|#)/i
-const PICTURE = /^data:image\/(png|gif|jpeg|webp);base64,[A-Za-z0-9+/=]+$/i
 
 function createMarkdown() {
-  const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false })
-  markdown.validateLink = (address) => LINK.test(address.trim()) || PICTURE.test(address.trim())
+  const markdown = createParser()
   cutLongPages(markdown)
   placeAround(markdown)
   const { rules } = markdown.renderer

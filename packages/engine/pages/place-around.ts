@@ -1,19 +1,15 @@
 /** Sets blockers, tiles and evidence at their places in the text, before its blocks are rendered. */
-import type { Reading } from '@assay/model/reading'
-import type MarkdownIt from 'markdown-it'
+import type { Proof, Reading } from '@assay/model/reading'
 import { escapeMarkdown } from '../printing/escape.ts'
 import { LINEAGE_HEADING } from '../printing/lineage-section.ts'
 import { blockersHtml, gradeMark, proofHtml, tilesHtml } from './around.ts'
+import type { Parser, State, Token } from './parser.ts'
 
 /** Given to the parser with a text. `folds`: false for a mail, whose clients fold nothing. */
 export interface Around {
   reading: Reading | null
   folds: boolean
 }
-
-type Parser = InstanceType<typeof MarkdownIt>
-type State = Parameters<Parameters<Parser['core']['ruler']['push']>[1]>[0]
-type Token = State['tokens'][number]
 
 export function placeAround(markdown: Parser): void {
   markdown.core.ruler.after('block', 'around', (state) => {
@@ -43,13 +39,8 @@ function withProofs({ tokens, src }: State, { proofs }: Reading, html: (content:
   let waiting: Token[] = []
   for (const [index, token] of tokens.entries()) {
     placed.push(token)
-    if (token.type === 'inline' && tokens[index - 1]?.type === 'paragraph_open') {
-      for (const [says, proof] of left) {
-        if (!token.content.includes(says)) continue
-        left.delete(says)
-        waiting.push(html(proofHtml(proof, linked)))
-      }
-    } else if (token.type === 'paragraph_close' && waiting.length > 0) {
+    for (const proof of proofsIn(token, tokens[index - 1], left)) waiting.push(html(proofHtml(proof, linked)))
+    if (token.type === 'paragraph_close' && waiting.length > 0) {
       placed.push(...waiting)
       waiting = []
     }
@@ -57,8 +48,20 @@ function withProofs({ tokens, src }: State, { proofs }: Reading, html: (content:
   return placed
 }
 
+/** The proofs of the sentences that a paragraph prints; they are taken from `left`, which has them by what they say in Markdown. */
+export function proofsIn(token: Token, before: Token | undefined, left: Map<string, Proof>): Proof[] {
+  if (token.type !== 'inline' || before?.type !== 'paragraph_open') return []
+  const found: Proof[] = []
+  for (const [says, proof] of left) {
+    if (!token.content.includes(says)) continue
+    left.delete(says)
+    found.push(proof)
+  }
+  return found
+}
+
 /** Below the title; below the headline, which is the paragraph that follows it with its evidence. */
-function placesIn(tokens: readonly Token[]): { above: number; below: number; lead: Token | null } {
+export function placesIn(tokens: readonly Token[]): { above: number; below: number; lead: Token | null } {
   const above = tokens[0]?.type === 'heading_open' && tokens[0].tag === 'h1' ? 3 : 0
   let at = above
   // What failed of a metric is quoted there.

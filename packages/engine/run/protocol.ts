@@ -77,10 +77,10 @@ export interface DrawTask {
   form?: 'svg' | 'png' | 'pages'
 }
 
-/** Renders an insight as HTML: a page, or the body of a mail whose charts are the attached pictures named in `cids`. */
+/** Renders an insight: a page as HTML, a PDF as base64, or as HTML the body of a mail whose charts are the attached pictures named in `cids`. */
 export type RenderTask = { kind: 'render' } & (
   | {
-      form: 'page'
+      form: 'page' | 'pdf'
       insight: PageInsight
       /** One per chart; a chart without one is shown as text. */
       drawings: Drawing[]

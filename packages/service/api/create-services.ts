@@ -14,6 +14,7 @@ import { createOpenRequests } from './http/open-requests.ts'
 import { createRateLimiter } from './http/rate-limiter.ts'
 import { createChanges } from './jobs/changes.ts'
 import { createChartRenderings } from './jobs/chart-renderings.ts'
+import { createDocumentRenderings } from './jobs/document-renderings.ts'
 import { createPageRenderings } from './jobs/page-renderings.ts'
 import { createViewCounter } from './links/view-counter.ts'
 import { openapiText } from './openapi.ts'
@@ -46,6 +47,7 @@ export function createServices(
     sample: sampleFiles(),
     charts,
     pages: createPageRenderings({ pool, clock, log }, charts),
+    documents: createDocumentRenderings({ pool, clock, log }, charts),
     idempotency: createIdempotency({ ...given, stopping: signals.stopping }),
     requests: createRequestLimits(clock, config),
     open,

@@ -25,6 +25,7 @@ import type { OpenRequests } from './http/open-requests.ts'
 import type { RateLimiter } from './http/rate-limiter.ts'
 import type { Changes } from './jobs/changes.ts'
 import type { ChartRenderings } from './jobs/chart-renderings.ts'
+import type { DocumentRenderings } from './jobs/document-renderings.ts'
 import type { PageRenderings } from './jobs/page-renderings.ts'
 import type { ViewCounter } from './links/view-counter.ts'
 
@@ -92,6 +93,7 @@ export interface Services extends ApiDependencies {
   changes: Changes
   charts: ChartRenderings
   pages: PageRenderings
+  documents: DocumentRenderings
   idempotency: Idempotency
   /** The shipped tables: name and absolute path. */
   sample: Record<string, string>

@@ -109,7 +109,10 @@ function replyOf(
 ): Record<string, unknown> {
   const text = media
     .filter((type) => type !== 'application/json')
-    .map((type) => [type, { schema: { type: 'string' } }] as const)
+    .map((type) => {
+      const format = type.startsWith('text/') ? {} : { format: 'binary' }
+      return [type, { schema: { type: 'string', ...format } }] as const
+    })
   const json = schema
     ? [['application/json', { schema: hoist(titled(plainSchema(schema, false), name), components) }] as const]
     : []

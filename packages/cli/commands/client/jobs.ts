@@ -4,6 +4,7 @@ import { CHART_FORMS } from '@assay/model/insight'
 import { JOB_STATUSES } from '@assay/model/job'
 import { clientCommand, eachCommand, pageCommand, showCommand } from '../../client-command.ts'
 import type { Call } from '../../command.ts'
+import { deliver, FORM_OPTIONS, FORMS, requirePlace } from '../../deliver.ts'
 import { EXIT, ExitError } from '../../exit.ts'
 import {
   choiceOption,
@@ -28,7 +29,7 @@ export const JOB_OPTIONS = {
 }
 
 const FORMAT = {
-  format: text('FORM', 'markdown (default), json or html'),
+  ...FORM_OPTIONS,
   charts: text('FORM', CHART_FORMS.join(', ')),
 }
 
@@ -64,9 +65,13 @@ function endOf(job: JobView): number {
 
 async function printResult(client: Client, insight_id: string, call: Call): Promise<void> {
   const charts = choiceOption(call, 'charts', CHART_FORMS)
-  const format = choiceOption(call, 'format', ['markdown', 'json', 'html'] as const) ?? 'markdown'
-  if (format === 'json') printJson(await client.jobs.json(insight_id, charts))
-  else out(await client.jobs[format](insight_id, charts))
+  const form = choiceOption(call, 'format', FORMS) ?? 'markdown'
+  const file = call.text('out')
+  requirePlace(form, file)
+  if (form === 'pdf') return deliver(await client.jobs.pdf(insight_id), file)
+  if (form !== 'json') return deliver(await client.jobs[form](insight_id, charts), file)
+  const json = await client.jobs.json(insight_id, charts)
+  await deliver(`${JSON.stringify(json, null, 2)}\n`, file)
 }
 
 function describe(job: JobView): string {

@@ -13,13 +13,11 @@ import { systemClock } from '@assay/model/clock'
 import { CHART_FORMS, type ChartForm, type Findings } from '@assay/model/insight'
 import { type Config, resolveConfig } from '@assay/service/config/config'
 import type { Call, Command } from '../../command.ts'
+import { deliver, FORM_OPTIONS, FORMS, type Form, requirePlace } from '../../deliver.ts'
 import { EXIT, ExitError, UsageError } from '../../exit.ts'
 import { choiceOption, flag, pairsOption, text, texts } from '../../options.ts'
-import { out, say } from '../../print.ts'
+import { say } from '../../print.ts'
 import { type Found, fileOf, findingsOf, load, runHere } from './run-here.ts'
-
-const FORMATS = ['markdown', 'json', 'html'] as const
-type Format = (typeof FORMATS)[number]
 
 async function variablesOf({ parsed }: Found, call: Call): Promise<Record<string, unknown>> {
   const { convertVariables } = await import('@assay/engine/values/variables')
@@ -41,10 +39,10 @@ async function analyse(found: Found, call: Call, config: Config, pool: Pool): Pr
 
 async function render(
   findings: Findings,
-  format: Format,
+  format: Form,
   form: ChartForm | undefined,
   pool: Pool,
-): Promise<string> {
+): Promise<string | Buffer> {
   const { fillMarked } = await import('@assay/engine/charts/charts')
   const { skipped: _, card: _card, chart_form, ...insight } = findings
   const wanted = form ?? chart_form
@@ -54,10 +52,14 @@ async function render(
   const task = { kind: 'draw', form: 'pages', specs } as const
   const drawings = drawn ? drawingsOf(await pool.draw(task, { workspace_id: 'command line' })) : []
   const svgs = drawings.map(({ wide }) => wide)
-  if (format === 'html') {
+  if (format === 'html' || format === 'pdf') {
+    const shown = { ...insight, insight_id: '', created_at: findings.lineage.started_at }
+    if (format === 'pdf') {
+      const printed = { kind: 'render', form: 'pdf', insight: shown, drawings } as const
+      return Buffer.from(await pool.render(printed, { workspace_id: 'command line' }), 'base64')
+    }
     const { insightPage } = await import('@assay/engine/pages/insight-page')
-    const created_at = findings.lineage.started_at
-    return insightPage({ ...insight, insight_id: '', created_at }, drawings)
+    return insightPage(shown, drawings)
   }
   const filled = fillMarked(findings, findings.charts, wanted, svgs)
   if (format === 'markdown') return filled.markdown
@@ -113,7 +115,7 @@ export const RUN: Command = {
     'sample/... names the data that ship.',
   options: {
     var: texts('NAME=VALUE', 'A variable; repeat it for more'),
-    format: text('FORM', 'markdown (default), json or html'),
+    ...FORM_OPTIONS,
     charts: text('FORM', CHART_FORMS.join(', ')),
     open: flag('Show it in the browser instead of printing it'),
     watch: flag('Run again at each save until Ctrl-C'),
@@ -121,7 +123,9 @@ export const RUN: Command = {
   listens: true,
   async run(call) {
     const { config } = resolveConfig(call.environment, call.settings)
-    const format = choiceOption(call, 'format', FORMATS) ?? 'markdown'
+    const format = choiceOption(call, 'format', FORMS) ?? 'markdown'
+    const file = call.text('out')
+    if (!call.on('open')) requirePlace(format, file)
     const form = choiceOption(call, 'charts', CHART_FORMS)
     const { createLog } = await import('@assay/service/runtime/log')
     const { withPool } = await import('../../local-pool.ts')
@@ -133,8 +137,9 @@ export const RUN: Command = {
     let opened = false
     const once = async (pool: Pool): Promise<void> => {
       const findings = await analyse(await load(await fileOf(given!, config), config), call, config, pool)
-      const text = await render(findings, page ? 'html' : format, form, pool)
-      if (page === null) return out(text)
+      const content = await render(findings, page ? 'html' : format, form, pool)
+      if (page === null) return deliver(content, file)
+      const text = String(content)
       await writeFile(page, call.on('watch') ? text.replace('<head>', `<head>${REFRESH}`) : text)
       if (!opened) await openInBrowser(pathToFileURL(page).href)
       opened = true

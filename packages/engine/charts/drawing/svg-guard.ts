@@ -28,8 +28,8 @@ function inPage(value: string): string {
   return property === undefined ? value : `var(${property}, ${value})`
 }
 
-/** `prefix` is put before each id; it holds letters, digits and "-" only. */
-export function guardSvg(svg: string, prefix: string): string {
+/** `prefix` is put before each id; it holds letters, digits and "-" only. `recolor`: whether the page's own colours are asked for. */
+export function guardSvg(svg: string, prefix: string, { recolor = true } = {}): string {
   let kept = ''
   for (let at = 0; at < svg.length; ) {
     const begin = svg.indexOf('<', at)
@@ -44,7 +44,7 @@ export function guardSvg(svg: string, prefix: string): string {
     }
     const [all, closing, name, attributes, alone] = match
     if (TAGS.has(name!))
-      kept += `<${closing}${name}${closing ? '' : keptAttributes(attributes!, prefix)}${alone}>`
+      kept += `<${closing}${name}${closing ? '' : keptAttributes(attributes!, prefix, recolor)}${alone}>`
     at = begin + all.length
   }
   return kept
@@ -54,7 +54,7 @@ function textOf(text: string): string {
   return text.replaceAll('>', '&gt;')
 }
 
-function keptAttributes(attributes: string, prefix: string): string {
+function keptAttributes(attributes: string, prefix: string, recolor: boolean): string {
   let kept = ''
   for (const [, name, value] of attributes.matchAll(ATTRIBUTE)) {
     if (!ATTRIBUTES.has(name!)) continue
@@ -62,7 +62,7 @@ function keptAttributes(attributes: string, prefix: string): string {
     // A paint may only refer to a definition of the same drawing.
     const inner = text.replace(/url\(\s*#([\w-]+)\s*\)/g, (_, id) => `url(#${prefix}-${String(id)})`)
     if (/url\(/i.test(inner.replaceAll(`url(#${prefix}-`, ''))) continue
-    const shown = name === 'fill' || name === 'stroke' ? inPage(inner) : inner
+    const shown = recolor && (name === 'fill' || name === 'stroke') ? inPage(inner) : inner
     kept += ` ${name}="${shown}"`
   }
   return kept

@@ -148,11 +148,10 @@ async function perform(
       return Promise.all(svgs.map(async (svg) => (await drawPicture(svg)).toString('base64')))
     }
     case 'render': {
-      const { RENDER_MS, renderTask } = await import('./render-html.ts')
+      const { PDF_MS, RENDER_MS, renderTask } = await import('./render.ts')
       // Sent first: the process neither reads nor sends messages while it renders.
-      await new Promise<void>((sent) =>
-        send({ type: 'started', id: mine.id, timeout_ms: RENDER_MS }, () => sent()),
-      )
+      const timeout_ms = task.form === 'pdf' ? PDF_MS : RENDER_MS
+      await new Promise<void>((sent) => send({ type: 'started', id: mine.id, timeout_ms }, () => sent()))
       return renderTask(task)
     }
   }

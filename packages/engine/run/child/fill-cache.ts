@@ -6,7 +6,7 @@ import { flushCompileCache } from 'node:module'
 import { drawChart } from '../../charts/drawing/draw.ts'
 
 await import('./child.ts')
-await import('./render-html.ts')
+await import('./render.ts')
 await drawChart({
   data: { values: [{ day: '2000-01-01', n: 1 }] },
   mark: 'bar',

@@ -124,7 +124,7 @@ export interface Pool {
   check(task: CheckTask, options?: SmallTaskOptions): Promise<Fault[]>
   describe(task: DescribeTask, options?: SmallTaskOptions): Promise<Description>
   draw(task: DrawTask, options?: SmallTaskOptions): Promise<string[]>
-  /** Renders HTML within its own time limit. */
+  /** Renders HTML, or a PDF as base64, within its own time limit. */
   render(task: RenderTask, options?: SmallTaskOptions): Promise<string>
   probe(task: ProbeTask, options?: SmallTaskOptions): Promise<Probed>
   read(task: ReadTask, options?: SmallTaskOptions): Promise<Results['read']>

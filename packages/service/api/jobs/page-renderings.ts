@@ -3,9 +3,9 @@
  * for the same page at the same time share one rendering. A page that cannot be rendered is answered as plain Markdown.
  */
 
-import type { Drawing } from '@assay/engine/pages/chart-figure'
 import { plainInsightPage } from '@assay/engine/pages/plain-page'
 import type { Pool } from '@assay/engine/run/pool'
+import type { RenderTask } from '@assay/engine/run/protocol'
 import type { Clock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 import type { PageInsight } from '@assay/model/insight'
@@ -16,7 +16,7 @@ import { createSharedCache, type Made } from './shared-cache.ts'
 /** Longest wait of a reader for a free process and the page, in milliseconds. */
 const WAIT_MS = 30_000
 /** Time in milliseconds before a page that failed is rendered again. Otherwise each reader would occupy a process up to its limit. */
-const FAILED_MS = 300_000
+export const FAILED_MS = 300_000
 
 export interface Page {
   html: string
@@ -31,35 +31,36 @@ export interface PageRenderings {
   of(insight: PageInsight, workspace_id: string): Promise<Page>
 }
 
+/** What a process gets of an insight. */
+export function shownOf(insight: PageInsight): PageInsight {
+  const { insight_id, template_id, template_version, title, markdown, charts, reading, created_at } = insight
+  return { insight_id, template_id, template_version, title, markdown, charts, reading, created_at }
+}
+
+/** Null: no process was free, or it was not done, within `wait_ms`. */
+export async function renderedInTime(
+  { pool, clock }: { pool: Pick<Pool, 'render'>; clock: Clock },
+  task: RenderTask,
+  workspace_id: string,
+  wait_ms = WAIT_MS,
+): Promise<string | null> {
+  const [over, tooLong] = [new AbortController(), new AbortController()]
+  void clock.sleep(wait_ms, over.signal).then(() => tooLong.abort())
+  try {
+    return await pool.render(task, { workspace_id, signal: tooLong.signal })
+  } catch (error) {
+    if (tooLong.signal.aborted) return null
+    throw error
+  } finally {
+    over.abort()
+  }
+}
+
 export function createPageRenderings(
   { pool, clock, log }: { pool: Pick<Pool, 'render'>; clock: Clock; log: Logger },
   drawings: ChartRenderings,
 ): PageRenderings {
   const kept = createSharedCache<Page>(() => clock.monotonic())
-
-  /** Null: no page within WAIT_MS. */
-  async function rendered(
-    insight: PageInsight,
-    drawn: Drawing[],
-    workspace_id: string,
-  ): Promise<string | null> {
-    const { insight_id, template_id, template_version, title, markdown, charts, reading, created_at } =
-      insight
-    const shown = { insight_id, template_id, template_version, title, markdown, charts, reading, created_at }
-    const [over, tooLong] = [new AbortController(), new AbortController()]
-    void clock.sleep(WAIT_MS, over.signal).then(() => tooLong.abort())
-    try {
-      return await pool.render(
-        { kind: 'render', form: 'page', insight: shown, drawings: drawn },
-        { workspace_id, signal: tooLong.signal },
-      )
-    } catch (error) {
-      if (tooLong.signal.aborted) return null
-      throw error
-    } finally {
-      over.abort()
-    }
-  }
 
   function plain(insight: PageInsight, keep_ms: number): Made<Page> {
     const html = plainInsightPage(insight)
@@ -70,7 +71,8 @@ export function createPageRenderings(
     const drawn = await drawings.of(insight, workspace_id)
     const whole = drawn.length === insight.charts.length
     try {
-      const html = await rendered(insight, drawn, workspace_id)
+      const task = { kind: 'render', form: 'page', insight: shownOf(insight), drawings: drawn } as const
+      const html = await renderedInTime({ pool, clock }, task, workspace_id)
       if (html === null) return plain(insight, 0)
       return { value: { html, whole }, size: html.length, keep_ms: whole ? Number.POSITIVE_INFINITY : 0 }
     } catch (error) {

@@ -28,7 +28,7 @@ async function insightOf({ ask, complete }: TestServer, charts: Chart[] = []): P
   return complete(assignment_id, { charts, markdown })
 }
 
-test('gives an insight as Markdown, as a page or as JSON, by what the client accepts', async (t) => {
+test('gives an insight as Markdown, as a page, as JSON or as PDF, by what the client accepts', async (t) => {
   const api = await openTestServer(t, { pool: 'real' })
   const id = await insightOf(api)
   const as = (accept: string) =>
@@ -43,6 +43,10 @@ test('gives an insight as Markdown, as a page or as JSON, by what the client acc
   assert.equal(json.json().insight_id, id)
   const { faults } = validator(InsightView)(json.json(), '')
   assert.deepEqual(faults, [], 'exactly the documented fields')
+  const pdf = await as('application/pdf')
+  assert.equal(pdf.headers['content-type'], 'application/pdf')
+  assert.match(String(pdf.headers['content-disposition']), /^inline; filename="hello-\d{4}-\d\d-\d\d\.pdf"$/)
+  assert.match(pdf.text, /^%PDF-1\.7/)
   const refused = await as('image/png')
   assert.equal(refused.status, 406)
   assert.equal(refused.json().code, 'not_acceptable')
@@ -58,6 +62,7 @@ test('tags each form, and sends none that the client has', async (t) => {
     ['text/markdown', '&charts=text'],
     ['text/html', ''],
     ['application/json', ''],
+    ['application/pdf', ''],
   ] as const) {
     const first = await api.ask('GET', url + charts, { headers: { accept } })
     assert.equal(first.headers.vary, 'Accept')
@@ -70,7 +75,7 @@ test('tags each form, and sends none that the client has', async (t) => {
     assert.equal(again.text, '')
     assert.equal(again.headers.etag, tag)
   }
-  assert.equal(tags.size, 4)
+  assert.equal(tags.size, 5)
 })
 
 test('draws charts in the form that is asked for, and once', async (t) => {
@@ -223,6 +228,27 @@ test('a preview that cannot be laid out in time is answered with its Markdown', 
   assert.match(warnings(warned), /The render took longer than 10 s/)
   assert.match(page.text, /could not be laid out/)
   assert.equal(page.headers.etag, undefined)
+})
+
+test('a PDF that cannot be set is refused for five minutes, and another form is named', async (t) => {
+  const clock = new FakeClock()
+  const api = await openTestServer(t, { pool: 'real', clock })
+  const rendering = t.mock.method(api.parts.pool!, 'render', async () => {
+    throw new Error('The render took longer than 40 s.')
+  })
+  const warned = t.mock.method(api.parts.log, 'warn')
+  const id = await insightOf(api)
+  const pdf = () =>
+    api.ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, { headers: { accept: 'application/pdf' } })
+  const answer = await pdf()
+  assert.deepEqual([answer.status, answer.json().code], [406, 'not_acceptable'])
+  assert.match(answer.json().detail, /Ask for text\/html/)
+  assert.match(warnings(warned), /longer than 40 s/)
+  await pdf()
+  assert.equal(rendering.mock.callCount(), 1)
+  clock.advance(300_000)
+  await pdf()
+  assert.equal(rendering.mock.callCount(), 2)
 })
 
 test('lists insights by their cards, and says which filter is wrong', async (t) => {

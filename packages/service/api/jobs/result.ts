@@ -1,5 +1,5 @@
 /**
- * Answers an insight in the form that the reader accepts: Markdown, one HTML page, or JSON with everything. An insight never
+ * Answers an insight in the form that the reader accepts: Markdown, one HTML page, JSON with everything, or PDF. An insight never
  * changes, so each form has its own entity tag.
  */
 
@@ -17,18 +17,20 @@ import {
 } from '@assay/model/insight'
 import type { Mark } from '@assay/model/provenance'
 import { Type } from '@assay/model/schema'
+import type { FastifyReply } from 'fastify'
 import { Id } from '../http/fields.ts'
 import { matchesTag, preferred } from '../http/negotiate.ts'
 import { type Call, operation } from '../http/operation.ts'
 
 /** In the order of preference where the client accepts several with equal quality. */
-export const INSIGHT_MEDIA = ['text/markdown', 'text/html', 'application/json'] as const
+export const INSIGHT_MEDIA = ['text/markdown', 'text/html', 'application/json', 'application/pdf'] as const
 type Media = (typeof INSIGHT_MEDIA)[number]
 
 const TYPES: Record<Media, string> = {
   'text/markdown': 'text/markdown; charset=utf-8',
   'text/html': 'text/html; charset=utf-8',
   'application/json': 'application/json; charset=utf-8',
+  'application/pdf': 'application/pdf',
 }
 
 /** The page contains everything it shows. Nothing in it may run a script or send a request. */
@@ -57,7 +59,8 @@ async function render(
   { head, data }: Parts,
   media: Media,
   form: ReadChartForm,
-): Promise<string> {
+): Promise<string | FastifyReply> {
+  if (media === 'application/pdf') return sendPdf({ services, principal, reply }, head)
   void reply.type(TYPES[media])
   if (media === 'text/html') {
     const { html, whole } = await services.pages.of(head, principal.workspace_id)
@@ -75,6 +78,23 @@ async function render(
   const marks = stored.provenance === null ? {} : { provenance: JSON.parse(stored.provenance) as Mark[] }
   const filled = fillMarked({ markdown: head.markdown, ...marks }, head.charts, form, svgs)
   return insightJson(head, filled, drawings, stored)
+}
+
+async function sendPdf(
+  { services, principal, reply }: Pick<Call, 'services' | 'principal' | 'reply'>,
+  head: InsightHead,
+): Promise<FastifyReply> {
+  const { pdf, whole } = await services.documents.of(head, principal.workspace_id)
+  if (!whole) reply.removeHeader('etag')
+  return reply
+    .type(TYPES['application/pdf'])
+    .header('content-disposition', `inline; filename="${fileNameOf(head)}.pdf"`)
+    .send(pdf)
+}
+
+/** Ids of templates are plain names. */
+function fileNameOf({ template_id, created_at }: InsightHead): string {
+  return `${template_id.replaceAll(/[^\w.-]+/g, '-')}-${created_at.slice(0, 10)}`
 }
 
 /** The JSON of an `InsightView`, or of a `PreviewView` if the insight has no id. The data are JSON already and are not parsed. */
@@ -103,7 +123,7 @@ export const readResult = operation({
   audit: 'result.read',
   summary: 'Read the result of a completed job',
   description:
-    'Answers Markdown, HTML or JSON by the quality values of `Accept`; at equal quality Markdown wins, then HTML. An insight never changes, so each form has its own `ETag`.',
+    'Answers Markdown, HTML, JSON or PDF by the quality values of `Accept`; at equal quality Markdown wins, then HTML. An insight never changes, so each form has its own `ETag`.',
   scope: 'viewer',
   query: Type.Object({
     insight_id: Id,
@@ -144,7 +164,7 @@ export async function sendFindings(
   call: Call<unknown, { charts?: ReadChartForm }>,
   { skipped: _skipped, card: _card, tables, analyses, facts, lineage, provenance, ...findings }: Findings,
   created_at: string,
-): Promise<string> {
+): Promise<string | FastifyReply> {
   const media = mediaOf(call.request.headers.accept)
   const head: InsightHead = { ...findings, insight_id: '', assignment_id: '', created_at }
   const data = async (): Promise<InsightData> => ({

@@ -7,15 +7,20 @@ import { Fault } from '../fault.tsx'
 import { Menu, MenuItem } from '../menu.tsx'
 
 const FORMS = {
+  pdf: { label: 'PDF', type: 'application/pdf', read: (id: string) => api().jobs.pdf(id) },
   md: {
     label: 'Markdown',
-    type: 'text/markdown',
+    type: 'text/markdown;charset=utf-8',
     read: (id: string) => api().jobs.markdown(id),
   },
-  html: { label: 'HTML, one file', type: 'text/html', read: (id: string) => api().jobs.html(id) },
+  html: {
+    label: 'HTML, one file',
+    type: 'text/html;charset=utf-8',
+    read: (id: string) => api().jobs.html(id),
+  },
   json: {
     label: 'JSON with all numbers',
-    type: 'application/json',
+    type: 'application/json;charset=utf-8',
     read: async (id: string) => JSON.stringify(await api().jobs.json(id), null, 2),
   },
 } as const
@@ -25,9 +30,11 @@ export function Download({ insight }: { insight: Insight }) {
   const { insight_id, template_id, created_at } = insight
   const load = useMutation({
     mutationFn: async (form: Form) => {
-      const text = await FORMS[form].read(insight_id)
-      const content = new Blob([text], { type: `${FORMS[form].type};charset=utf-8` })
-      save(content, `${template_id}-${created_at.slice(0, 10)}.${form}`)
+      const content = await FORMS[form].read(insight_id)
+      save(
+        new Blob([content], { type: FORMS[form].type }),
+        `${template_id}-${created_at.slice(0, 10)}.${form}`,
+      )
     },
   })
   return (

@@ -1,0 +1,23 @@
+/**
+ * Renders an insight as HTML or PDF in an analysis process, since Markdown from templates and data can take more than linear
+ * time. The time limit ends the process.
+ */
+import { insightBody, insightPage } from '../../pages/insight-page.ts'
+import { mailFigures } from '../../pages/mail-page.ts'
+import type { RenderTask } from '../protocol.ts'
+
+/** The longest page that is not cut takes a tenth of this time; so does the longest PDF with the loading of Typst. */
+export const RENDER_MS = 10_000
+export const PDF_MS = 40_000
+
+export async function renderTask(task: RenderTask): Promise<string> {
+  if (task.form === 'mail') {
+    const { markdown, charts, reading, cids } = task
+    const around = { reading, folds: false }
+    return insightBody(markdown, charts, mailFigures(new Map(Object.entries(cids))), around)
+  }
+  if (task.form === 'page') return insightPage(task.insight, task.drawings)
+  // Typst has 28 MB: only the first document loads it.
+  const { insightPdf } = await import('../../pdf/compile.ts')
+  return Buffer.from(await insightPdf(task.insight, task.drawings)).toString('base64')
+}

@@ -1,0 +1,69 @@
+/**
+ * The printed document of an insight as PDF, set in an analysis process. It is cached, because an insight never changes. Requests for
+ * the same document at the same time share one setting.
+ */
+
+import type { Pool } from '@assay/engine/run/pool'
+import type { Clock } from '@assay/model/clock'
+import { AppError } from '@assay/model/errors'
+import type { PageInsight } from '@assay/model/insight'
+import type { Logger } from '../../runtime/log.ts'
+import type { ChartRenderings } from './chart-renderings.ts'
+import { FAILED_MS, renderedInTime, shownOf } from './page-renderings.ts'
+import { createSharedCache, type Made } from './shared-cache.ts'
+
+/** Longest wait of a reader for a free process and the document, in milliseconds. */
+const WAIT_MS = 60_000
+
+export interface PrintedInsight {
+  pdf: Buffer
+  /** Whether it has every chart as a drawing. */
+  whole: boolean
+}
+
+export interface DocumentRenderings {
+  /** Rejects with `workspace_busy`, and with `not_acceptable` where the insight cannot be set. */
+  of(insight: PageInsight, workspace_id: string): Promise<PrintedInsight>
+}
+
+export function createDocumentRenderings(
+  { pool, clock, log }: { pool: Pick<Pool, 'render'>; clock: Clock; log: Logger },
+  drawings: ChartRenderings,
+): DocumentRenderings {
+  const kept = createSharedCache<PrintedInsight | null>(() => clock.monotonic())
+
+  async function make(insight: PageInsight, workspace_id: string): Promise<Made<PrintedInsight | null>> {
+    const drawn = await drawings.of(insight, workspace_id)
+    const whole = drawn.length === insight.charts.length
+    try {
+      const task = { kind: 'render', form: 'pdf', insight: shownOf(insight), drawings: drawn } as const
+      const text = await renderedInTime({ pool, clock }, task, workspace_id, WAIT_MS)
+      if (text === null) throw tooBusy()
+      const pdf = Buffer.from(text, 'base64')
+      const keep_ms = whole ? Number.POSITIVE_INFINITY : 0
+      return { value: { pdf, whole }, size: pdf.length, keep_ms }
+    } catch (error) {
+      if (error instanceof AppError) throw error
+      log.warn({ err: error, insight_id: insight.insight_id }, 'the PDF of an insight could not be set')
+      return { value: null, size: 0, keep_ms: FAILED_MS }
+    }
+  }
+
+  return {
+    async of(insight, workspace_id) {
+      const of = () => make(insight, workspace_id)
+      const made = insight.insight_id === '' ? (await of()).value : await kept.of(insight.insight_id, of)
+      if (made === null)
+        throw new AppError(
+          'not_acceptable',
+          'This insight is too long to be set as PDF in the time that one has. Ask for text/html, which shows all of it.',
+        )
+      return made
+    },
+  }
+}
+
+function tooBusy(): AppError {
+  const detail = `No process was free to set the PDF within ${WAIT_MS / 1000} s.`
+  return new AppError('workspace_busy', detail, { retryAfter: 10 })
+}
