@@ -32,7 +32,7 @@ export const METHODS_WITH_TILES: Record<string, (told: Told) => Tile | null> = {
 }
 
 /** A change is good or bad where it is more than ordinary noise. */
-function judged(change: TileChange, { grade }: Outcome): TileChange {
+export function judged(change: TileChange, { grade }: Pick<Outcome, 'grade'>): TileChange {
   return grade === 'firm' || grade === 'likely' ? change : { ...change, good: null }
 }
 

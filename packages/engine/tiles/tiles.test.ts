@@ -137,3 +137,17 @@ test('a sentence that the text prints keeps its evidence, and the first paragrap
   const silent = render(`${DAYS}${COMPARE}\n# Title\n\nNothing.`, { blocks }).reading
   assert.deepEqual([silent.grade, silent.proofs], [null, []])
 })
+
+test('a change of a column has no colour where the analysis of that column cannot tell it from chance', () => {
+  const body = `${DAYS}\`\`\`analysis chance\n{ method: ab_test, of: days, group: part, value: late }\n\`\`\`\n`
+  const columns = table({ part: 'text', late: 'number' }, [
+    ['this period', 0.273],
+    ['the days before', 0.236],
+  ])
+  const goodOf = (grade: 'firm' | 'unclear') => {
+    const settings = `${MEANINGS}\ntiles: [days.late]`
+    const [tile] = tiles(body, { settings, blocks: { days: columns, chance: outcome({ grade }) } })
+    return tile!.changes[0]!.good
+  }
+  assert.deepEqual([goodOf('firm'), goodOf('unclear')], [false, null])
+})

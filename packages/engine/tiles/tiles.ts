@@ -10,7 +10,7 @@ import { makeFault, TemplateFault } from '../language/fault.ts'
 import { meaningOf } from '../metrics/meaning.ts'
 import { type Measure, measureOf, opening } from '../verdicts/measure.ts'
 import { brief } from '../verdicts/words.ts'
-import { doubtOf, METHODS_WITH_TILES, plainTile, type Told, textOf } from './of-outcome.ts'
+import { doubtOf, judged, METHODS_WITH_TILES, plainTile, type Told, textOf } from './of-outcome.ts'
 import { tileOfRows } from './of-rows.ts'
 
 export interface Computed {
@@ -47,7 +47,17 @@ function chosen(choice: TileChoice, computed: Computed): Tile[] {
   if (field === null || !table.columns.some((column) => column.name.toLowerCase() === field.toLowerCase()))
     throw unknown(choice)
   const tile = tileOfRows(`${name}.${field}`, table, field, measureIn(computed, field))
-  return tile ? [tile] : []
+  return tile ? [asJudged(tile, field, computed)] : []
+}
+
+/** No change of a column is good or bad where no analysis of that column can tell it from chance. */
+function asJudged(tile: Tile, field: string, { template, blocks }: Computed): Tile {
+  const outcomes = template.blocks
+    .filter((block): block is AnalysisBlock => block.kind === 'analysis')
+    .filter((block) => valueColumn(block).toLowerCase() === field.toLowerCase())
+    .flatMap(({ name }) => (blocks.get(name) as Outcome | undefined) ?? [])
+  const sure = outcomes.find(({ grade }) => grade === 'firm' || grade === 'likely') ?? outcomes[0]
+  return sure ? { ...tile, changes: tile.changes.map((change) => judged(change, sure)) } : tile
 }
 
 /** `assay check` tells the same fault in more words, and a run then shows that. */

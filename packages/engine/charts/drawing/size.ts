@@ -1,7 +1,7 @@
 /** One specification as two drawings: for a page, and for a phone, where there are fewer ticks but no smaller letters. */
 import { type Label } from '../chart-values.ts'
 import { titleText } from '../labels.ts'
-import { LOOK, NARROW, WIDE } from '../marks/look.ts'
+import { LETTERS_NARROW, LOOK, NARROW, WIDE } from '../marks/look.ts'
 
 type Spec = Record<string, unknown>
 
@@ -13,8 +13,8 @@ export function fitted(given: Spec, size: 'wide' | 'narrow'): Spec {
   const narrow = size === 'narrow'
   const width = narrow ? NARROW : WIDE
   const config = { ...LOOK, ...(isSpec(given.config) ? given.config : {}) }
-  const spec: Spec = { ...given, config: narrow ? withColumns(config) : config }
-  const title: Spec = typeof given.title === 'string' ? { title: wrapped(given.title, narrow ? 40 : 88) } : {}
+  const spec: Spec = { ...given, config: narrow ? withColumns(larger(config)) : config }
+  const title: Spec = typeof given.title === 'string' ? { title: wrapped(given.title, narrow ? 34 : 88) } : {}
   if (isSpec(spec.facet)) {
     // The axes of panels have no room for a title.
     const subtitle = subtitleOf(given)
@@ -32,9 +32,20 @@ function subtitleOf({ usermeta }: Spec): string | null {
   return label ? titleText(label) : null
 }
 
+/** No letters below those of a narrow drawing. */
+function larger(config: Spec): Spec {
+  return Object.fromEntries(
+    Object.entries(config).map(([key, item]) => {
+      if (isSpec(item)) return [key, larger(item)]
+      const small = /fontSize$/i.test(key) && typeof item === 'number' && item < LETTERS_NARROW
+      return [key, small ? LETTERS_NARROW : item]
+    }),
+  )
+}
+
 function withColumns(config: Spec): Spec {
   const legend = isSpec(config.legend) ? config.legend : {}
-  return { ...config, legend: { ...legend, columns: 2, labelLimit: 130 } }
+  return { ...config, legend: { ...legend, columns: 2, labelLimit: 110 } }
 }
 
 /** Half the ticks, and names of at most about 20 letters. */
@@ -46,7 +57,7 @@ function relaxed(value: unknown): unknown {
       if (key === 'data') return [key, item]
       if (key === 'tickCount' && typeof item === 'number') return [key, Math.min(4, item)]
       if ((key === 'labelLimit' || key === 'limit') && typeof item === 'number')
-        return [key, Math.min(item, 130)]
+        return [key, Math.min(item, 110)]
       return [key, relaxed(item)]
     }),
   )

@@ -33,8 +33,10 @@ export const DARK_CHART = [
   '--chart-6: #9ad2f5; --chart-7: #d6a07c; --chart-8: #7d8790;',
 ].join(' ')
 
-/** Letters in pixels. A narrow drawing is shown at 328 of its 340 pixels on a phone of 360: 12 are 11.6 there. */
+/** Letters in pixels. */
 const LETTERS = 12
+/** Those of a narrow drawing, which is shown at 278 of its 300 pixels on the narrowest phones, of 320: 13 are 12 there. */
+export const LETTERS_NARROW = 13
 
 /** Vega without a canvas assumes 8 pixels a letter, which is too much; this cuts labels at about 40 letters. */
 export const LABEL_LIMIT = 320
@@ -107,4 +109,4 @@ export const TITLE_ABOVE = {
 }
 
 export const WIDE = 720
-export const NARROW = 340
+export const NARROW = 300
