@@ -11,10 +11,14 @@ import { withoutLineage } from '../printing/lineage-section.ts'
 import { textFigure } from './chart-figure.ts'
 import { escapeHtml } from './html.ts'
 
+export { withoutLineage } from '../printing/lineage-section.ts'
+
 /** The content of a message, by mail or chat. */
 export interface Message {
   /** One line of text. */
   headline: string
+  /** The subject of a mail where it is not the headline. */
+  subject?: string
   /** Plain sentences: for a failed job the reason and the remedy. */
   sentences: string[]
   facts: Pick<Fact, 'name' | 'text'>[]

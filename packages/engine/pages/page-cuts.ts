@@ -10,7 +10,7 @@ export interface Longest {
 }
 
 /** A browser shows this much at once. */
-export const LONGEST_PAGE: Longest = { rows: 500, characters: 1_000_000 }
+const LONGEST_PAGE: Longest = { rows: 500, characters: 1_000_000 }
 
 const ALL = 'All of it is in the Markdown and JSON forms of this insight.'
 

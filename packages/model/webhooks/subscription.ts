@@ -20,11 +20,18 @@ export function followed(noun: 'template' | 'schedule', id: string): string {
   return `${noun}:${id}`
 }
 
+/** What the subject of a mail says: the title of the insight, or its first figure with the title. */
+export const SUBJECTS = ['title', 'figure'] as const
+/** What may be attached to a mail. */
+export const ATTACHMENTS = ['pdf'] as const
+
 /** The target, which is stored sealed. `link_expires_in`: seconds that the link in a message is valid; null: no link. */
 export interface Target {
   to: string[]
   url: string | null
   link_expires_in: number | null
+  subject: (typeof SUBJECTS)[number]
+  attach: (typeof ATTACHMENTS)[number] | null
 }
 
 /** The context a target is sealed with (`SecretBox`). */
@@ -44,6 +51,10 @@ export const SubscriptionView = Type.Object(
     link_expires_in: nullable(
       Type.Integer({ description: 'Seconds that the link in a message is valid; null: no link' }),
     ),
+    subject: Type.Enum([...SUBJECTS], {
+      description: 'What the subject of a mail says: the title, or the first figure with the title',
+    }),
+    attach: nullable(Type.Enum([...ATTACHMENTS], { description: 'What is attached to a mail' })),
     include_skipped: Type.Boolean({
       description: 'Whether events of jobs that were skipped by their condition are sent',
     }),
@@ -73,6 +84,8 @@ export function subscriptionView(webhook: Webhook, target: Target, now: number):
     to: target.to,
     url: webhook.kind === 'slack' ? webhook.url : null,
     link_expires_in: target.link_expires_in,
+    subject: target.subject,
+    attach: target.attach,
     include_skipped: webhook.tells_skipped,
     personal: webhook.personal,
     follows: webhook.follows ?? [],

@@ -9,7 +9,8 @@ export function openTarget(
   box: SecretBox,
   { webhook_id, target }: Pick<Webhook, 'webhook_id' | 'target'>,
 ): Target {
-  return JSON.parse(box.open(target ?? '', targetContext(webhook_id))) as Target
+  const stored = JSON.parse(box.open(target ?? '', targetContext(webhook_id))) as Partial<Target>
+  return { to: [], url: null, link_expires_in: null, subject: 'title', attach: null, ...stored }
 }
 
 export function sealTarget(box: SecretBox, webhook_id: string, target: Target): string {

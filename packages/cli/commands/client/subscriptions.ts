@@ -1,6 +1,6 @@
 /** assay subscriptions: events told to people, by mail or in a chat. */
 import type { SubscriptionView } from '@assay/client'
-import { SUBSCRIPTION_KINDS } from '@assay/model/subscription'
+import { SUBJECTS, SUBSCRIPTION_KINDS } from '@assay/model/subscription'
 import { allPages, listCommand, showCommand } from '../../client-command.ts'
 import type { Call } from '../../command.ts'
 import { UsageError } from '../../exit.ts'
@@ -15,6 +15,11 @@ const OPTIONS = {
   description: text('TEXT', 'A note for people'),
   'link-for': text('DURATION', 'How long the link opens the page (default: 7d)'),
   'no-link': flag('No link in the messages'),
+  subject: text(
+    'WHAT',
+    `With email: ${SUBJECTS.join(' (default) or ')}, for the first figure with its change`,
+  ),
+  pdf: flag('With email: attach the insight as PDF'),
   skipped: flag('Also send events of skipped runs'),
   follow: texts(
     'NOUN:ID',
@@ -49,6 +54,8 @@ export const SUBSCRIPTIONS = [
       client.subscriptions.create({
         ...(await targetOf(call)),
         link_expires_in: call.on('no-link') ? null : secondsOption(call, 'link-for'),
+        subject: choiceOption(call, 'subject', SUBJECTS),
+        attach: call.on('pdf') ? 'pdf' : undefined,
         include_skipped: call.on('skipped'),
         personal: call.on('personal'),
         follows: call.all('follow'),

@@ -4,9 +4,11 @@ import type { FieldError } from '@assay/model/errors'
 import { LINK_SECONDS } from '@assay/model/link'
 import { nullable, Type } from '@assay/model/schema'
 import {
+  ATTACHMENTS,
   FOLLOWS_MOST,
   isMailAddress,
   RECIPIENTS_MOST,
+  SUBJECTS,
   SUBSCRIPTION_KINDS,
   type SubscriptionKind,
 } from '@assay/model/subscription'
@@ -34,6 +36,16 @@ const LinkExpiresIn = nullable(
     description: `Seconds for which the link in a message opens the page (default ${LINK_SECONDS.usual}, seven days); null: no link. Links need ASSAY_PUBLIC_URL`,
   }),
 )
+const Subject = Type.Enum([...SUBJECTS], {
+  description:
+    'For email: what the subject says. `title` (default): the title of the insight; `figure`: its first figure with its change, then the title, such as "Late flights 27.3 %, up 3.7 points (Flight delays, June 2001)". A figure that is doubtful or must not be read is not named',
+})
+const Attach = nullable(
+  Type.Enum([...ATTACHMENTS], {
+    description:
+      'For email: `pdf` attaches the insight as PDF, without how it was computed (default null: nothing)',
+  }),
+)
 const IncludeSkipped = Type.Boolean({
   description: 'Also sends a line for each run that its condition skipped',
 })
@@ -56,6 +68,8 @@ const shared = {
   to: Type.Optional(To),
   url: Type.Optional(Url),
   link_expires_in: Type.Optional(LinkExpiresIn),
+  subject: Type.Optional(Subject),
+  attach: Type.Optional(Attach),
   include_skipped: Type.Optional(IncludeSkipped),
   personal: Type.Optional(Personal),
   follows: Type.Optional(nullable(Follows)),
@@ -75,14 +89,18 @@ export type SubscriptionChange = Static<typeof SubscriptionChange>
 /** Faults of `url` and `to`, if given. `missingTarget` finds an absent one. */
 export function targetFaults(
   kind: SubscriptionKind,
-  { to, url }: Pick<SubscriptionChange, 'to' | 'url'>,
+  { to, url, subject, attach }: Pick<SubscriptionChange, 'to' | 'url' | 'subject' | 'attach'>,
   targets: Targets,
 ): FieldError[] {
-  if (kind === 'slack')
+  if (kind === 'slack') {
+    const ofMail = { to, subject: subject === 'title' ? undefined : subject, attach: attach ?? undefined }
     return [
       ...(url === undefined ? [] : urlFaults(url, targets)),
-      ...(to === undefined ? [] : [{ path: 'to', message: 'belongs to the kind email' }]),
+      ...Object.entries(ofMail).flatMap(([path, value]) =>
+        value === undefined ? [] : [{ path, message: 'belongs to the kind email' }],
+      ),
     ]
+  }
   const faults = (to ?? []).flatMap((address, index) =>
     isMailAddress(address)
       ? []

@@ -46,6 +46,7 @@ test('makes, lists, reads, changes and deletes subscriptions, apart from the web
     link_expires_in: null,
   })
   assert.deepEqual([mail.presence_name, mail.user_id, mail.link_expires_in], ['default', 'ada', 604_800])
+  assert.deepEqual([mail.subject, mail.attach], ['title', null])
   assert.deepEqual(mail.events, ['job.completed', 'job.failed', 'job.canceled'])
   assert.deepEqual(
     [chat.url, chat.to, chat.include_skipped, chat.link_expires_in],
@@ -140,6 +141,10 @@ test('refuses what is no plain address, what another kind takes, and what may no
   assert.equal(await fault({ kind: 'email', to: ['ada@example.com'], url: SLACK }), 'url')
   assert.equal(await fault({ kind: 'pigeon', to: ['ada@example.com'] }), 'kind')
   assert.equal(await fault({ kind: 'email', to: ['ada@example.com'], link_expires_in: 1 }), 'link_expires_in')
+  const chat = { kind: 'slack', url: 'https://hooks.example/x' }
+  assert.equal(await fault({ ...chat, subject: 'figure' }), 'subject')
+  assert.equal(await fault({ ...chat, attach: 'pdf' }), 'attach')
+  assert.equal(await fault({ kind: 'email', to: ['ada@example.com'], attach: 'docx' }), 'attach')
 })
 
 test('says that there is no mail server where the operator has set none', async (t) => {

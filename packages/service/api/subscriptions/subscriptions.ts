@@ -77,6 +77,8 @@ export const createSubscription = operation({
       to: to ?? [],
       url: url ?? null,
       link_expires_in: body.link_expires_in === undefined ? LINK_SECONDS.usual : body.link_expires_in,
+      subject: body.subject ?? 'title',
+      attach: body.attach ?? null,
     }
     const webhook = await services.store.createWebhook({
       webhook_id: id,
@@ -140,14 +142,16 @@ export const getSubscription = operation({
 function changedTarget(
   services: Services,
   webhook: Webhook,
-  { to, url, link_expires_in }: SubscriptionChange,
+  { to, url, link_expires_in, subject, attach }: SubscriptionChange,
 ): Pick<WebhookPatch, 'target' | 'url'> {
-  if (to === undefined && url === undefined && link_expires_in === undefined) return {}
+  if ([to, url, link_expires_in, subject, attach].every((field) => field === undefined)) return {}
   const present = openTarget(services.secrets, webhook)
   const target: Target = {
     to: to ?? present.to,
     url: url ?? present.url,
     link_expires_in: link_expires_in === undefined ? present.link_expires_in : link_expires_in,
+    subject: subject ?? present.subject,
+    attach: attach === undefined ? present.attach : attach,
   }
   return {
     target: sealTarget(services.secrets, webhook.webhook_id, target),
@@ -191,7 +195,8 @@ export const changeSubscription = operation({
       ...(await followFaults(call, body.follows, webhook.follows)),
     ]
     if (faults.length > 0) throw invalid(faults)
-    const { to: _to, url: _url, link_expires_in: _link, include_skipped, status, ...plain } = body
+    const { to: _to, url: _url, link_expires_in: _link, subject: _subject, attach: _attach, ...rest } = body
+    const { include_skipped, status, ...plain } = rest
     const patch: WebhookPatch = { ...plain, ...changedTarget(services, webhook, body) }
     if (include_skipped !== undefined) patch.tells_skipped = include_skipped
     if (status !== undefined) patch.status = status

@@ -1,5 +1,6 @@
 /** Composes the message of an event, the same for mail and chat, with a link to the page if ASSAY_PUBLIC_URL is set. */
 
+import { figureLine } from '@assay/engine/pages/figure-line'
 import type { Message } from '@assay/engine/pages/mail-page'
 import { AppError, JOB_ERRORS, type JobErrorCode } from '@assay/model/errors'
 import type { Insight } from '@assay/model/insight'
@@ -117,8 +118,11 @@ export async function compose(composer: Composer, sending: Sending, target: Targ
   if (type !== 'job.completed' || insight_id === '' || skipped) return told(sending)
   const insight = await composer.store.getInsight({ workspace_id: sending.workspace_id, insight_id })
   if (!insight) return null
+  const headline = oneLine(insight.title) || `Completed: ${insight.template_id}`
+  const figure = target.subject === 'figure' ? figureLine(insight.reading) : null
   return {
-    headline: oneLine(insight.title) || `Completed: ${insight.template_id}`,
+    headline,
+    ...(figure === null ? {} : { subject: oneLine(`${figure} (${headline})`) }),
     sentences: [],
     facts: insight.facts,
     insight,

@@ -114,6 +114,57 @@ test('a finished job reaches each reader as a mail of its own: text, HTML, and t
   assert.match(attempt!.request.body, /^Subject: Délais/)
 })
 
+const TILE = {
+  of: 'a.late',
+  label: 'Late flights',
+  value: 0.273,
+  text: '27.3 %',
+  when: null,
+  changes: [{ direction: 'up' as const, text: 'up 3.7 points from May 2001', good: false }],
+  target: null,
+  note: null,
+  doubt: null,
+  course: null,
+}
+const READING = { blockers: [], grade: 'firm' as const, tiles: [TILE], proofs: [] }
+
+test('where it is wished, the subject names the first figure and the PDF comes along, and never a figure that must not be read', async () => {
+  const { mail, people } = await opened()
+  await people.subscribe('email', { to: ADA, subject: 'figure', attach: 'pdf' })
+  const found = { title: 'Flight delays', markdown: '# Delays\n\nMore.\n', charts: [] }
+  await people.finish({ ...found, reading: READING })
+  const one = (await mail.next()).mail
+  assert.equal(one.subject, 'Late flights 27.3 %, up 3.7 points (Flight delays)')
+  assert.match(one.html!, /<title>Flight delays<\/title>/)
+  const [document] = one.attachments
+  assert.deepEqual([document?.mimeType, document?.disposition], ['application/pdf', 'attachment'])
+  assert.match(document!.filename!, /^[\w.-]+-\d{4}-\d\d-\d\d\.pdf$/)
+  assert.match(Buffer.from(document!.content as ArrayBuffer).toString('latin1'), /^%PDF-/)
+  for (const reading of [
+    { ...READING, grade: 'withheld' as const },
+    { ...READING, blockers: ['Days are missing.'] },
+    { ...READING, tiles: [{ ...TILE, doubt: 'Days are missing.' }] },
+    null,
+  ]) {
+    await people.finish({ ...found, reading })
+    assert.equal((await mail.next()).mail.subject, 'Flight delays')
+  }
+})
+
+test('a mail whose PDF cannot be made says so and goes without it', async () => {
+  const { mail, people } = await opened(
+    {},
+    {
+      render: async (task) => (task.form === 'pdf' ? Promise.reject(new Error('too long')) : '<p>x</p>'),
+    },
+  )
+  await people.subscribe('email', { to: ADA, attach: 'pdf' })
+  await people.finish({ title: 'T', markdown: 'x', charts: [] })
+  const one = (await mail.next()).mail
+  assert.equal(one.attachments.length, 0)
+  assert.match(one.html!, /The PDF could not be made this time/)
+})
+
 test('the mail leads to the page for as long as the subscription says, and not to what is kept', async () => {
   const { mail, people } = await opened()
   const webhook = await people.subscribe('email', { to: ADA, link_expires_in: 600 })

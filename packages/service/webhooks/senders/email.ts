@@ -16,6 +16,7 @@ import type { MailServer } from '../../config/config.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Sent } from '../send.ts'
 import { openTarget } from '../target.ts'
+import { attachedPdf } from './attached-pdf.ts'
 import { type Composer, compose } from './compose.ts'
 import { type Letter, mailBytes, messageIdOf, type Picture } from './mime.ts'
 import { keptText, type Sender, type Sending } from './sender.ts'
@@ -31,7 +32,7 @@ export interface EmailOptions extends Composer {
   from: { name: string; address: string } | null
   /** PNG in base64, one for each specification. */
   draw(task: DrawTask, options: { workspace_id: string }): Promise<string[]>
-  /** HTML. */
+  /** HTML, or a PDF as base64. */
   render(task: RenderTask, options: { workspace_id: string }): Promise<string>
   /** The address at which a reader unsubscribes; null: the service has no public address. */
   unsubscribe(webhook: Webhook, to: string): string | null
@@ -165,7 +166,7 @@ function letterOf(
   sending: Sending,
   message: Message,
   to: string,
-): Omit<Letter, 'text' | 'pictures'> {
+): Omit<Letter, 'text' | 'pictures' | 'document'> {
   const { delivery_id, webhook, now } = sending
   const from = options.from!
   const unsubscribe = options.unsubscribe(webhook, to)
@@ -199,10 +200,11 @@ export function createEmailSender(options: EmailOptions): Sender {
         return notSent({ sending, url, body: '' }, 'The insight was deleted, so nothing was sent.', true)
       }
       const content = await contentOf(options, sending, message)
+      const document = target.attach === 'pdf' ? await attachedPdf(options, sending, message) : null
       const mails = await Promise.all(
         recipients.map(async (to) => ({
           to,
-          message: await mailBytes({ ...letterOf(options, sending, message, to), ...content }),
+          message: await mailBytes({ ...letterOf(options, sending, message, to), ...content, document }),
         })),
       )
       const { limits, ca } = options
@@ -211,7 +213,7 @@ export function createEmailSender(options: EmailOptions): Sender {
       ledger.untake(sending.workspace_id, 'mail', mails.length - accepted.length)
       const bytes = accepted.reduce((sum, mail) => sum + mail.message.length, 0)
       ledger.addBytes(sending.workspace_id, 'mail', bytes)
-      const body = `Subject: ${message.headline}\n\n${mailText(message, { why: `To ${recipients.join(', ')}.`, unsubscribe: null })}`
+      const body = `Subject: ${message.subject ?? message.headline}\n\n${mailText(message, { why: `To ${recipients.join(', ')}.`, unsubscribe: null })}`
       return outcome && judged({ sending, url, body }, outcome, takenBefore)
     },
   }

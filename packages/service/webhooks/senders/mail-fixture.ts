@@ -65,7 +65,14 @@ export async function startPeople(
     subscribe(kind, target, over = {}) {
       const webhook_id = uuidv7()
       notify.push(webhook_id)
-      const whole: Target = { to: [], url: null, link_expires_in: 3600, ...target }
+      const whole: Target = {
+        to: [],
+        url: null,
+        link_expires_in: 3600,
+        subject: 'title',
+        attach: null,
+        ...target,
+      }
       return store.createWebhook({
         webhook_id,
         workspace_id: DEFAULT_WORKSPACE,

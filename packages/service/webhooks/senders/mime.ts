@@ -15,6 +15,8 @@ export interface Letter {
   /** The insight's text as HTML, the same for each reader; `cut`: the rest is on the page. */
   text: { body: string; cut: boolean }
   pictures: readonly Picture[]
+  /** The insight as PDF; null: none is attached. */
+  document: { name: string; pdf: Buffer } | null
   from: { name: string; address: string }
   to: string
   /** The same in every try, so that a reader's server recognizes a second copy. */
@@ -31,22 +33,27 @@ export function messageIdOf(delivery_id: string, to: string, from: string): stri
 }
 
 export function mailBytes(letter: Letter): Promise<Buffer> {
-  const { message, text, pictures, from, to, messageId, date, foot } = letter
+  const { message, text, pictures, document, from, to, messageId, date, foot } = letter
   const composer = new MailComposer({
     from,
     to,
-    subject: message.headline,
+    subject: message.subject ?? message.headline,
     messageId,
     date: new Date(date),
     text: mailText(message, foot),
     html: mailPage(message, text, foot),
-    attachments: pictures.map(({ chart_id, cid, png }) => ({
-      content: png,
-      contentType: 'image/png',
-      filename: `${chart_id}.png`,
-      cid,
-      contentDisposition: 'inline' as const,
-    })),
+    attachments: [
+      ...pictures.map(({ chart_id, cid, png }) => ({
+        content: png,
+        contentType: 'image/png',
+        filename: `${chart_id}.png`,
+        cid,
+        contentDisposition: 'inline' as const,
+      })),
+      ...(document === null
+        ? []
+        : [{ content: document.pdf, contentType: 'application/pdf', filename: document.name }]),
+    ],
     headers: {
       'Auto-Submitted': 'auto-generated',
       'X-Auto-Response-Suppress': 'All',

@@ -23,6 +23,8 @@ export interface SubscriptionDraft {
   follows: string
   /** Seconds; empty: no link. */
   link: string
+  subject: SubscriptionView['subject']
+  attach: boolean
   description: string
 }
 
@@ -35,6 +37,8 @@ export const FIRST_DRAFT: SubscriptionDraft = {
   personal: false,
   follows: '',
   link: '604800',
+  subject: 'title',
+  attach: false,
   description: '',
 }
 
@@ -50,6 +54,8 @@ export function draftOf(subscription: SubscriptionView): SubscriptionDraft {
     personal,
     follows: subscription.follows.join('\n'),
     link: link_expires_in === null ? '' : String(link_expires_in),
+    subject: subscription.subject,
+    attach: subscription.attach !== null,
     description: description ?? '',
   }
 }
@@ -66,7 +72,9 @@ export function inputOf(draft: SubscriptionDraft, url: string): SubscriptionInpu
   const { kind, presence_name, events, include_skipped, personal, link, description } = draft
   return {
     kind,
-    ...(kind === 'email' ? { to: readersOf(draft) } : {}),
+    ...(kind === 'email'
+      ? { to: readersOf(draft), subject: draft.subject, attach: draft.attach ? ('pdf' as const) : null }
+      : {}),
     ...(kind === 'slack' && url.trim() !== '' ? { url: url.trim() } : {}),
     ...(presence_name.trim() === '' ? {} : { presence_name: presence_name.trim() }),
     events,
@@ -106,28 +114,51 @@ interface FieldsProps {
   present?: string | null
 }
 
-function TargetField({ draft, change, url, setUrl, faults, present }: FieldsProps) {
+function MailFields({ draft, change }: FieldsProps) {
+  return (
+    <>
+      <CheckField
+        label="The first figure in the subject"
+        hint="Such as “Late flights 27.3 %, up 3.7 points (Flight delays, June 2001)”. A doubtful figure is never named."
+        checked={draft.subject === 'figure'}
+        onChange={({ target }) => change({ ...draft, subject: target.checked ? 'figure' : 'title' })}
+      />
+      <CheckField
+        label="Attach the PDF"
+        hint="Without how it was computed, since mail is forwarded."
+        checked={draft.attach}
+        onChange={({ target }) => change({ ...draft, attach: target.checked })}
+      />
+    </>
+  )
+}
+
+function TargetField(props: FieldsProps) {
+  const { draft, change, url, setUrl, faults, present } = props
   if (draft.kind === 'email')
     return (
-      <Field
-        label="Readers"
-        hint="One address a line, at most 50. Each reader gets a separate mail and can unsubscribe."
-        required
-        fault={readersFault(draft, faults)}
-      >
-        {(parts) => (
-          <textarea
-            className="input"
-            {...parts}
-            aria-required
-            rows={3}
-            spellCheck={false}
-            placeholder="ada@example.com"
-            value={draft.to}
-            onChange={({ target }) => change({ ...draft, to: target.value })}
-          />
-        )}
-      </Field>
+      <>
+        <Field
+          label="Readers"
+          hint="One address a line, at most 50. Each reader gets a separate mail and can unsubscribe."
+          required
+          fault={readersFault(draft, faults)}
+        >
+          {(parts) => (
+            <textarea
+              className="input"
+              {...parts}
+              aria-required
+              rows={3}
+              spellCheck={false}
+              placeholder="ada@example.com"
+              value={draft.to}
+              onChange={({ target }) => change({ ...draft, to: target.value })}
+            />
+          )}
+        </Field>
+        <MailFields {...props} />
+      </>
     )
   return (
     <TextField

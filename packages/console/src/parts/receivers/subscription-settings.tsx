@@ -17,11 +17,19 @@ import {
   SubscriptionFields,
 } from './subscription-form.tsx'
 
+function mailRows({ subject, attach }: SubscriptionView): [string, string][] {
+  return [
+    ['Subject', subject === 'figure' ? 'the first figure, and the title' : 'the title'],
+    ['Attached', attach === null ? 'nothing' : 'the PDF'],
+  ]
+}
+
 function Facts({ subscription }: { subscription: SubscriptionView }) {
   const { subscription_id, kind, to, url, link_expires_in, max_in_flight, rate_per_second } = subscription
   const rows: [string, string][] = [
     ['By', KIND_WORDS[kind]],
     ['Goes to', kind === 'email' ? to.join(', ') || 'no reader' : (url ?? '')],
+    ...(kind === 'email' ? mailRows(subscription) : []),
     ['Presence name', subscription.presence_name],
     ['User', subscription.user_id],
     ['Own', subscription.personal ? 'yes: “me” of this user' : 'no'],
