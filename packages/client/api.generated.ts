@@ -195,6 +195,10 @@ export type ChangeSubscriptionRequest = {
   url?: string | undefined
   /** Seconds for which the link in a message opens the page (default 604800, seven days); null: no link. Links need ASSAY_PUBLIC_URL */
   link_expires_in?: number | null | undefined
+  /** For email: what the subject says. `title` (default): the title of the insight; `figure`: its first figure with its change, then the title, such as "Late flights 27.3 %, up 3.7 points (Flight delays, June 2001)". A figure that is doubtful or must not be read is not named */
+  subject?: 'title' | 'figure' | undefined
+  /** For email: `pdf` attaches the insight as PDF, without how it was computed (default null: nothing) */
+  attach?: 'pdf' | null | undefined
   /** Also sends a line for each run that its condition skipped */
   include_skipped?: boolean | undefined
   /** Whether it is your own: a job or a schedule that you make tells it by `notify: ["me"]`. It has one address at most (default false) */
@@ -464,6 +468,10 @@ export type CreateSubscriptionRequest = {
   url?: string | undefined
   /** Seconds for which the link in a message opens the page (default 604800, seven days); null: no link. Links need ASSAY_PUBLIC_URL */
   link_expires_in?: number | null | undefined
+  /** For email: what the subject says. `title` (default): the title of the insight; `figure`: its first figure with its change, then the title, such as "Late flights 27.3 %, up 3.7 points (Flight delays, June 2001)". A figure that is doubtful or must not be read is not named */
+  subject?: 'title' | 'figure' | undefined
+  /** For email: `pdf` attaches the insight as PDF, without how it was computed (default null: nothing) */
+  attach?: 'pdf' | null | undefined
   /** Also sends a line for each run that its condition skipped */
   include_skipped?: boolean | undefined
   /** Whether it is your own: a job or a schedule that you make tells it by `notify: ["me"]`. It has one address at most (default false) */
@@ -1551,6 +1559,10 @@ export type Subscription = {
   url: string | null
   /** Seconds that the link in a message is valid; null: no link */
   link_expires_in: number | null
+  /** What the subject of a mail says: the title, or the first figure with the title */
+  subject: 'title' | 'figure'
+  /** What is attached to a mail */
+  attach: 'pdf' | null
   /** Whether events of jobs that were skipped by their condition are sent */
   include_skipped: boolean
   /** Whether it is the own subscription of its user, whom a job tells by `notify: ["me"]` */
@@ -2094,6 +2106,8 @@ export interface Operations {
       insight_id: string
       /** The form of charts in the Markdown (default: the template's). `link`: `![title](chart:id)`, with the chart of that id in the JSON */
       charts?: 'mermaid' | 'image' | 'text' | 'none' | 'link' | undefined
+      /** The block whose table a workbook or CSV holds; CSV needs it where there are several */
+      table?: string | undefined
     }
     body: undefined
     result: Insight

@@ -24,16 +24,38 @@ async function* readEvents(response: Response): AsyncGenerator<{ name: string; d
   }
 }
 
+const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+
 const hasEnded = ({ job_status }: Partial<Job>): boolean =>
   job_status === 'completed' || job_status === 'canceled'
+
+/** The forms of an insight. */
+function formCalls(send: Send) {
+  const result = (accept: string, insight_id: string, charts: ChartForm, table?: string) =>
+    send('GET', '/jobs/result', { query: { insight_id, charts, table }, headers: { accept } })
+  return {
+    markdown: async (insight_id: string, charts?: ChartForm): Promise<string> =>
+      (await result('text/markdown', insight_id, charts)).text(),
+    html: async (insight_id: string, charts?: ChartForm): Promise<string> =>
+      (await result('text/html', insight_id, charts)).text(),
+    /** The tables as a workbook (.xlsx), or that of one block. */
+    xlsx: async (insight_id: string, table?: string): Promise<Uint8Array<ArrayBuffer>> =>
+      new Uint8Array(await (await result(XLSX, insight_id, undefined, table)).arrayBuffer()),
+    /** The table of a block as CSV; the block is not needed where there is one table. */
+    csv: async (insight_id: string, table?: string): Promise<string> =>
+      (await result('text/csv', insight_id, undefined, table)).text(),
+    /** Its bytes. */
+    pdf: async (insight_id: string): Promise<Uint8Array<ArrayBuffer>> =>
+      new Uint8Array(await (await result('application/pdf', insight_id, undefined)).arrayBuffer()),
+    json: async (insight_id: string, charts?: ChartForm): Promise<Insight> =>
+      (await (await result('application/json', insight_id, charts)).json()) as Insight,
+  }
+}
 
 export function jobCalls(send: Send, call: Call) {
   const [create, read] = [call('createJob'), call('jobStatus')]
   const [run, cancel] = [call('runJob', 'harmless'), call('cancelJob', 'harmless')]
   const payload = (assignment_id: string) => ({ payload: { type: 'assignment' as const, assignment_id } })
-  const result = (accept: string, insight_id: string, charts: ChartForm) =>
-    send('GET', '/jobs/result', { query: { insight_id, charts }, headers: { accept } })
-
   /** Yields the job now, and after each change and each progress until it has ended. A broken stream is resumed. */
   async function* watch(assignment_id: string, signal?: AbortSignal): AsyncGenerator<Job> {
     const query = { assignment_id }
@@ -85,14 +107,6 @@ export function jobCalls(send: Send, call: Call) {
     },
     list: call('listJobs'),
     delete: call('deleteJob'),
-    markdown: async (insight_id: string, charts?: ChartForm): Promise<string> =>
-      (await result('text/markdown', insight_id, charts)).text(),
-    html: async (insight_id: string, charts?: ChartForm): Promise<string> =>
-      (await result('text/html', insight_id, charts)).text(),
-    /** Its bytes. */
-    pdf: async (insight_id: string): Promise<Uint8Array<ArrayBuffer>> =>
-      new Uint8Array(await (await result('application/pdf', insight_id, undefined)).arrayBuffer()),
-    json: async (insight_id: string, charts?: ChartForm): Promise<Insight> =>
-      (await (await result('application/json', insight_id, charts)).json()) as Insight,
+    ...formCalls(send),
   }
 }

@@ -40,7 +40,7 @@ export const ERRORS = {
     406,
     'The format is not available',
     false,
-    'Ask for text/markdown, text/html, application/json or application/pdf.',
+    'Ask for text/markdown, text/html, application/json, application/pdf or text/csv.',
   ),
   request_timeout: row(
     408,

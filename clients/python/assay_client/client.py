@@ -331,6 +331,16 @@ class Client:
     def html(self, insight_id):
         return self.request("GET", "/jobs/result", query={"insight_id": insight_id}, accept="text/html").decode()
 
+    def xlsx(self, insight_id, table=None):
+        """The tables as a workbook, or that of one block, as bytes."""
+        accept = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+        return self.request("GET", "/jobs/result", query={"insight_id": insight_id, "table": table}, accept=accept)
+
+    def csv(self, insight_id, table=None):
+        """The table of a block as text; the block is not needed where there is one table."""
+        query = {"insight_id": insight_id, "table": table}
+        return self.request("GET", "/jobs/result", query=query, accept="text/csv").decode("utf-8-sig")
+
     def pdf(self, insight_id):
         """Its bytes."""
         return self.request("GET", "/jobs/result", query={"insight_id": insight_id}, accept="application/pdf")

@@ -34,6 +34,7 @@ class Jobs(unittest.TestCase):
         self.assertTrue(markdown.startswith("# "))
         self.assertIn("<html", self.assay.html(job["insight_id"]))
         self.assertTrue(self.assay.pdf(job["insight_id"]).startswith(b"%PDF-"))
+        self.assertTrue(self.assay.xlsx(job["insight_id"]).startswith(b"PK"))
         result = self.assay.result(job["insight_id"])
         self.assertEqual(result["assignment_id"], job["assignment_id"])
         self.assertIn(job["assignment_id"], [one["assignment_id"] for one in self.assay.jobs(template_id="nile-flow")])

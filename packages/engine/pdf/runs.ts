@@ -48,7 +48,7 @@ export function runsOf(children: readonly Token[]): Run[] {
       ...more,
     })
   }
-  const turn = (kind: keyof typeof open, token: Token): void => {
+  const nest = (kind: keyof typeof open, token: Token): void => {
     open[kind] += token.nesting
   }
   for (const token of children) {
@@ -59,9 +59,9 @@ export function runsOf(children: readonly Token[]): Run[] {
     else if (token.type === 'image') add(pictureText(token))
     else if (token.type === 'link_open') links.push(addressOf(token))
     else if (token.type === 'link_close') links.pop()
-    else if (token.type.startsWith('strong_')) turn('b', token)
-    else if (token.type.startsWith('em_')) turn('i', token)
-    else if (token.type.startsWith('s_')) turn('x', token)
+    else if (token.type.startsWith('strong_')) nest('b', token)
+    else if (token.type.startsWith('em_')) nest('i', token)
+    else if (token.type.startsWith('s_')) nest('x', token)
   }
   return runs
 }

@@ -10,6 +10,7 @@ import type { Chart, Column, Findings, Outcome, PageInsight } from '@assay/model
 import type { Progress } from '@assay/model/job'
 import type { Reading } from '@assay/model/reading'
 import type { Fault, Limits, TemplateSource, Variable } from '@assay/model/template'
+import type { StoredTables, TablesFile } from '../export/tables.ts'
 import type { MetricHead, MetricText } from '../metrics/reader.ts'
 import type { Drawing } from '../pages/chart-figure.ts'
 import type { Narrated } from '../printing/narrative.ts'
@@ -77,6 +78,12 @@ export interface DrawTask {
   form?: 'svg' | 'png' | 'pages'
 }
 
+/** The tables of an insight as a workbook or as CSV. */
+export interface TablesTask extends StoredTables {
+  kind: 'tables'
+  form: 'xlsx' | 'csv'
+}
+
 /** Renders an insight: a page as HTML, a PDF as base64, or as HTML the body of a mail whose charts are the attached pictures named in `cids`. */
 export type RenderTask = { kind: 'render' } & (
   | {
@@ -107,6 +114,7 @@ export type Task =
   | DescribeTask
   | DrawTask
   | RenderTask
+  | TablesTask
   | ProbeTask
   | ReadTask
   | ReadMetricsTask
@@ -145,6 +153,7 @@ export interface Results {
   /** One drawing per specification. */
   draw: string[]
   render: string
+  tables: TablesFile
   probe: Probed
   read: ReadHead[]
   'read-metrics': MetricHead[]

@@ -4,7 +4,6 @@ import { CHART_FORMS } from '@assay/model/insight'
 import { JOB_STATUSES } from '@assay/model/job'
 import { clientCommand, eachCommand, pageCommand, showCommand } from '../../client-command.ts'
 import type { Call } from '../../command.ts'
-import { deliver, FORM_OPTIONS, FORMS, requirePlace } from '../../deliver.ts'
 import { EXIT, ExitError } from '../../exit.ts'
 import {
   choiceOption,
@@ -18,6 +17,7 @@ import {
   texts,
 } from '../../options.ts'
 import { out, printJson, progressLine, say } from '../../print.ts'
+import { deliver, FORM_OPTIONS, FORMS, requirePlace } from '../insight-forms.ts'
 
 /** Options of commands that create jobs. */
 export const JOB_OPTIONS = {
@@ -69,6 +69,8 @@ async function printResult(client: Client, insight_id: string, call: Call): Prom
   const file = call.text('out')
   requirePlace(form, file)
   if (form === 'pdf') return deliver(await client.jobs.pdf(insight_id), file)
+  if (form === 'xlsx' || form === 'csv')
+    return deliver(await client.jobs[form](insight_id, call.text('table')), file)
   if (form !== 'json') return deliver(await client.jobs[form](insight_id, charts), file)
   const json = await client.jobs.json(insight_id, charts)
   await deliver(`${JSON.stringify(json, null, 2)}\n`, file)

@@ -13,10 +13,10 @@ import { systemClock } from '@assay/model/clock'
 import { CHART_FORMS, type ChartForm, type Findings } from '@assay/model/insight'
 import { type Config, resolveConfig } from '@assay/service/config/config'
 import type { Call, Command } from '../../command.ts'
-import { deliver, FORM_OPTIONS, FORMS, type Form, requirePlace } from '../../deliver.ts'
 import { EXIT, ExitError, UsageError } from '../../exit.ts'
 import { choiceOption, flag, pairsOption, text, texts } from '../../options.ts'
 import { say } from '../../print.ts'
+import { deliver, FORM_OPTIONS, FORMS, type Form, requirePlace } from '../insight-forms.ts'
 import { type Found, fileOf, findingsOf, load, runHere } from './run-here.ts'
 
 async function variablesOf({ parsed }: Found, call: Call): Promise<Record<string, unknown>> {
@@ -35,6 +35,18 @@ async function analyse(found: Found, call: Call, config: Config, pool: Pool): Pr
   const findings = findingsOf(await runHere(found, { variables, started_at }, { call, config, pool }))
   if (findings.skipped) say('deliver_if is false: a service would complete the job and notify nobody.')
   return findings
+}
+
+/** The tables as a workbook, or one as CSV. */
+async function tablesOf(findings: Findings, form: 'xlsx' | 'csv', table: string | undefined) {
+  const { tablesFile } = await import('@assay/engine/export/tables')
+  const head = { ...findings, insight_id: '', created_at: findings.lineage.started_at }
+  const tables = JSON.stringify(findings.tables)
+  const provenance = findings.provenance ? JSON.stringify(findings.provenance) : null
+  const found = tablesFile(form, { head, tables, provenance, table: table ?? null })
+  if ('names' in found)
+    throw new UsageError(`Name one of the tables by --table: ${found.names.join(', ') || '(there is none)'}.`)
+  return Buffer.from(found.file, form === 'xlsx' ? 'base64' : 'utf8')
 }
 
 async function render(
@@ -137,7 +149,10 @@ export const RUN: Command = {
     let opened = false
     const once = async (pool: Pool): Promise<void> => {
       const findings = await analyse(await load(await fileOf(given!, config), config), call, config, pool)
-      const content = await render(findings, page ? 'html' : format, form, pool)
+      const content =
+        page === null && (format === 'xlsx' || format === 'csv')
+          ? await tablesOf(findings, format, call.text('table'))
+          : await render(findings, page ? 'html' : format, form, pool)
       if (page === null) return deliver(content, file)
       const text = String(content)
       await writeFile(page, call.on('watch') ? text.replace('<head>', `<head>${REFRESH}`) : text)

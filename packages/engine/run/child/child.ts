@@ -147,6 +147,10 @@ async function perform(
       const { drawPicture } = await import('../../charts/drawing/picture.ts')
       return Promise.all(svgs.map(async (svg) => (await drawPicture(svg)).toString('base64')))
     }
+    case 'tables': {
+      const { tablesFile } = await import('../../export/tables.ts')
+      return tablesFile(task.form, task)
+    }
     case 'render': {
       const { PDF_MS, RENDER_MS, renderTask } = await import('./render.ts')
       // Sent first: the process neither reads nor sends messages while it renders.

@@ -12,6 +12,7 @@ import { type Clock, systemClock } from '@assay/model/clock'
 import type { JobErrorCode } from '@assay/model/errors'
 import type { Progress } from '@assay/model/job'
 import { DEFAULT_LIMITS, type Fault } from '@assay/model/template'
+import type { TablesFile } from '../../export/tables.ts'
 import type { MetricHead } from '../../metrics/reader.ts'
 import type { ConnectionAccess } from '../connection-requests.ts'
 import { foldersOf } from '../jail/folders.ts'
@@ -32,6 +33,7 @@ import type {
   Results,
   RunResult,
   RunTask,
+  TablesTask,
   Task,
 } from '../protocol.ts'
 import type { VetDial } from '../socket-requests.ts'
@@ -120,12 +122,13 @@ export interface Pool {
   run(task: Omit<RunTask, 'caps'>, options: RunOptions): Promise<RunResult>
   /** Like run(), behind all waiting jobs. Rejects with `workspace_busy` if too many previews of the workspace wait. */
   preview(task: Omit<RunTask, 'caps'>, options: PreviewOptions): Promise<RunResult>
-  /** These eight reject with TaskError, or with `workspace_busy`. */
+  /** These nine reject with TaskError, or with `workspace_busy`. */
   check(task: CheckTask, options?: SmallTaskOptions): Promise<Fault[]>
   describe(task: DescribeTask, options?: SmallTaskOptions): Promise<Description>
   draw(task: DrawTask, options?: SmallTaskOptions): Promise<string[]>
   /** Renders HTML, or a PDF as base64, within its own time limit. */
   render(task: RenderTask, options?: SmallTaskOptions): Promise<string>
+  tables(task: TablesTask, options?: SmallTaskOptions): Promise<TablesFile>
   probe(task: ProbeTask, options?: SmallTaskOptions): Promise<Probed>
   read(task: ReadTask, options?: SmallTaskOptions): Promise<Results['read']>
   readMetrics(task: ReadMetricsTask, options?: SmallTaskOptions): Promise<MetricHead[]>
@@ -246,6 +249,10 @@ class ProcessPool implements Pool {
 
   render(task: RenderTask, options?: SmallTaskOptions): Promise<string> {
     return this.#smallTask<'render'>(task, options)
+  }
+
+  tables(task: TablesTask, options?: SmallTaskOptions): Promise<TablesFile> {
+    return this.#smallTask<'tables'>(task, options)
   }
 
   probe(task: ProbeTask, options?: SmallTaskOptions): Promise<Probed> {

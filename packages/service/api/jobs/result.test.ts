@@ -47,6 +47,9 @@ test('gives an insight as Markdown, as a page, as JSON or as PDF, by what the cl
   assert.equal(pdf.headers['content-type'], 'application/pdf')
   assert.match(String(pdf.headers['content-disposition']), /^inline; filename="hello-\d{4}-\d\d-\d\d\.pdf"$/)
   assert.match(pdf.text, /^%PDF-1\.7/)
+  const none = await as('text/csv')
+  assert.equal(none.status, 422)
+  assert.match(none.json().detail, /this insight has none/)
   const refused = await as('image/png')
   assert.equal(refused.status, 406)
   assert.equal(refused.json().code, 'not_acceptable')
@@ -228,6 +231,31 @@ test('a preview that cannot be laid out in time is answered with its Markdown', 
   assert.match(warnings(warned), /The render took longer than 10 s/)
   assert.match(page.text, /could not be laid out/)
   assert.equal(page.headers.etag, undefined)
+})
+
+test('gives the tables as a workbook, and the one that is named as CSV', async (t) => {
+  const api = await openTestServer(t, { pool: 'real' })
+  const body = { payload: { type: 'template', template_id: 'hello' } }
+  const assignment_id = (await api.ask('POST', '/v1alpha/jobs', { body })).json()
+  await api.ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
+  const column = { name: 'a', type: 'integer', database_type: 'INTEGER' } as const
+  const table = { columns: [column], rows: [[1]], total: 1 }
+  const id = await api.complete(assignment_id, { tables: { one: table, two: { ...table, rows: [[2]] } } })
+  const as = (accept: string, more = '') =>
+    api.ask('GET', `/v1alpha/jobs/result?insight_id=${id}${more}`, { headers: { accept } })
+  const book = await as('application/vnd.openxmlformats-officedocument.spreadsheetml.sheet')
+  assert.match(book.text, /^PK/)
+  assert.match(String(book.headers['content-disposition']), /^attachment; filename="hello-[\d-]+\.xlsx"$/)
+  const csv = await as('text/csv', '&table=two')
+  assert.deepEqual([csv.status, csv.text], [200, '\ufeffa\r\n2\r\n'])
+  assert.notEqual(csv.headers.etag, (await as('text/csv', '&table=one')).headers.etag)
+  for (const more of ['', '&table=three']) {
+    const refused = await as('text/csv', more)
+    assert.deepEqual(
+      [refused.status, refused.json().errors],
+      [422, [{ path: 'table', message: 'must be one of the tables: one, two' }]],
+    )
+  }
 })
 
 test('a PDF that cannot be set is refused for five minutes, and another form is named', async (t) => {

@@ -1,5 +1,5 @@
 /**
- * Answers an insight in the form that the reader accepts: Markdown, one HTML page, JSON with everything, or PDF. An insight never
+ * Answers an insight in the form that the reader accepts: Markdown, one HTML page, JSON with everything, or the files of result-files.ts. An insight never
  * changes, so each form has its own entity tag.
  */
 
@@ -21,16 +21,23 @@ import type { FastifyReply } from 'fastify'
 import { Id } from '../http/fields.ts'
 import { matchesTag, preferred } from '../http/negotiate.ts'
 import { type Call, operation } from '../http/operation.ts'
+import { FILE_MEDIA, type FileMedia, isFileMedia, sendFile } from './result-files.ts'
 
 /** In the order of preference where the client accepts several with equal quality. */
-export const INSIGHT_MEDIA = ['text/markdown', 'text/html', 'application/json', 'application/pdf'] as const
+export const INSIGHT_MEDIA = [
+  'text/markdown',
+  'text/html',
+  'application/json',
+  'application/pdf',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  'text/csv',
+] as const
 type Media = (typeof INSIGHT_MEDIA)[number]
 
-const TYPES: Record<Media, string> = {
+const TYPES: Record<Exclude<Media, FileMedia>, string> = {
   'text/markdown': 'text/markdown; charset=utf-8',
   'text/html': 'text/html; charset=utf-8',
   'application/json': 'application/json; charset=utf-8',
-  'application/pdf': 'application/pdf',
 }
 
 /** The page contains everything it shows. Nothing in it may run a script or send a request. */
@@ -58,9 +65,9 @@ async function render(
   { services, principal, reply }: Pick<Call, 'services' | 'principal' | 'reply'>,
   { head, data }: Parts,
   media: Media,
-  form: ReadChartForm,
+  { form, table }: { form: ReadChartForm; table?: string | undefined },
 ): Promise<string | FastifyReply> {
-  if (media === 'application/pdf') return sendPdf({ services, principal, reply }, head)
+  if (isFileMedia(media)) return sendFile({ services, principal, reply }, media, { head, data, table })
   void reply.type(TYPES[media])
   if (media === 'text/html') {
     const { html, whole } = await services.pages.of(head, principal.workspace_id)
@@ -78,23 +85,6 @@ async function render(
   const marks = stored.provenance === null ? {} : { provenance: JSON.parse(stored.provenance) as Mark[] }
   const filled = fillMarked({ markdown: head.markdown, ...marks }, head.charts, form, svgs)
   return insightJson(head, filled, drawings, stored)
-}
-
-async function sendPdf(
-  { services, principal, reply }: Pick<Call, 'services' | 'principal' | 'reply'>,
-  head: InsightHead,
-): Promise<FastifyReply> {
-  const { pdf, whole } = await services.documents.of(head, principal.workspace_id)
-  if (!whole) reply.removeHeader('etag')
-  return reply
-    .type(TYPES['application/pdf'])
-    .header('content-disposition', `inline; filename="${fileNameOf(head)}.pdf"`)
-    .send(pdf)
-}
-
-/** Ids of templates are plain names. */
-function fileNameOf({ template_id, created_at }: InsightHead): string {
-  return `${template_id.replaceAll(/[^\w.-]+/g, '-')}-${created_at.slice(0, 10)}`
 }
 
 /** The JSON of an `InsightView`, or of a `PreviewView` if the insight has no id. The data are JSON already and are not parsed. */
@@ -123,7 +113,7 @@ export const readResult = operation({
   audit: 'result.read',
   summary: 'Read the result of a completed job',
   description:
-    'Answers Markdown, HTML, JSON or PDF by the quality values of `Accept`; at equal quality Markdown wins, then HTML. An insight never changes, so each form has its own `ETag`.',
+    'Answers Markdown, HTML, JSON or PDF, the tables as a workbook (.xlsx) or one as CSV, by the quality values of `Accept`; at equal quality Markdown wins, then HTML. An insight never changes, so each form has its own `ETag`.',
   scope: 'viewer',
   query: Type.Object({
     insight_id: Id,
@@ -131,6 +121,12 @@ export const readResult = operation({
       Type.Enum([...READ_CHART_FORMS], {
         description:
           "The form of charts in the Markdown (default: the template's). `link`: `![title](chart:id)`, with the chart of that id in the JSON",
+      }),
+    ),
+    table: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z_][A-Za-z0-9_]{0,254}$',
+        description: 'The block whose table a workbook or CSV holds; CSV needs it where there are several',
       }),
     ),
   }),
@@ -147,7 +143,8 @@ export const readResult = operation({
     const head = await services.store.getInsightHead(of)
     if (!head) throw notFound('insight', query.insight_id)
     const form = query.charts ?? head.chart_form
-    const tag = `"${head.insight_id}.${media.split('/')[1]}.${form}.${services.version}"`
+    const kind = isFileMedia(media) ? FILE_MEDIA[media].ending : media.split('/')[1]
+    const tag = `"${head.insight_id}.${kind}.${query.table ?? form}.${services.version}"`
     void reply.header('etag', tag).header('vary', 'Accept').header('cache-control', 'private, no-cache')
     if (matchesTag(request.headers['if-none-match'], tag)) return reply.code(304).send()
     const data = async (): Promise<InsightData> => {
@@ -155,7 +152,7 @@ export const readResult = operation({
       if (!found) throw notFound('insight', query.insight_id)
       return found
     }
-    return render(call, { head, data }, media, form)
+    return render(call, { head, data }, media, { form, table: query.table })
   },
 })
 
@@ -174,5 +171,5 @@ export async function sendFindings(
     lineage: JSON.stringify(lineage),
     provenance: provenance ? JSON.stringify(provenance) : null,
   })
-  return render(call, { head, data }, media, call.query.charts ?? head.chart_form)
+  return render(call, { head, data }, media, { form: call.query.charts ?? head.chart_form })
 }

@@ -14,7 +14,9 @@ function Numbers({ chart }: { chart: DrawnChart }) {
   return (
     <details className="numbers" onToggle={({ currentTarget }) => setOpened(opened || currentTarget.open)}>
       <summary>The numbers behind it</summary>
-      {opened && table && <Rows table={table} label={`Numbers behind ${chart.title || chart.id}`} />}
+      {opened && table && (
+        <Rows table={table} block={chart.block} label={`Numbers behind ${chart.title || chart.id}`} />
+      )}
       <p>
         <BlockLink insight_id={insight.insight_id} block={chart.block} />
       </p>

@@ -6,8 +6,11 @@ import type { Insight } from '../../insights.ts'
 import { Fault } from '../fault.tsx'
 import { Menu, MenuItem } from '../menu.tsx'
 
+const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+
 const FORMS = {
   pdf: { label: 'PDF', type: 'application/pdf', read: (id: string) => api().jobs.pdf(id) },
+  xlsx: { label: 'XLSX, all tables', type: XLSX, read: (id: string) => api().jobs.xlsx(id) },
   md: {
     label: 'Markdown',
     type: 'text/markdown;charset=utf-8',

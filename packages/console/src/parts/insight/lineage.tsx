@@ -80,7 +80,7 @@ function BlockDetails({ insight, block, asked }: BlockProps) {
       {opened && (
         <>
           {block.sql !== null && <Code text={block.sql.trim()} language="sql" />}
-          {table && <Rows table={table} label={`Rows of ${block.name}`} asked={asked} />}
+          {table && <Rows table={table} block={block.name} label={`Rows of ${block.name}`} asked={asked} />}
           {outcome && <Code text={JSON.stringify(outcome, null, 2)} />}
         </>
       )}

@@ -1,10 +1,14 @@
 /** The rows of a block: sortable, shown in portions. */
 
 import type { Cell, Column, Table } from '@assay/model/insight'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { csvOf } from '../../answers/tables.ts'
+import { api } from '../../api.ts'
 import { save } from '../../drafts/save.ts'
+import { Fault } from '../fault.tsx'
 import { PORTION, ShowMore } from '../lists/show-more.tsx'
+import { useInsightContext } from './insight-context.ts'
 import { compareCells, type Order, SortButton, turned } from './sorting.tsx'
 
 const NUMERIC: readonly Column['type'][] = ['integer', 'number', 'decimal']
@@ -17,25 +21,54 @@ function shownCell(cell: Cell): string {
   return typeof cell === 'object' ? JSON.stringify(cell) : String(cell)
 }
 
-/** All rows that are kept, in the order shown. */
-export function SaveRows({ heads, rows }: { heads: string[]; rows: string[][] }) {
+/** The table of a block as a workbook: its values, with the formats of the text. */
+function SaveWorkbook({ insight_id, block }: { insight_id: string; block: string }) {
+  const load = useMutation({
+    mutationFn: async () => save(new Blob([await api().jobs.xlsx(insight_id, block)]), `${block}.xlsx`),
+  })
+  return (
+    <>
+      <button type="button" className="button quiet save-rows" onClick={() => load.mutate()}>
+        Save as XLSX
+      </button>
+      {load.isError && <Fault error={load.error} />}
+    </>
+  )
+}
+
+/** All rows that are kept, in the order shown; `block`: as a workbook, too. */
+export function SaveRows({
+  heads,
+  rows,
+  block,
+}: {
+  heads: string[]
+  rows: string[][]
+  block?: string | undefined
+}) {
+  const insight = useInsightContext()
   const saveAll = (): void =>
     save(new Blob([csvOf([heads, ...rows])], { type: 'text/csv;charset=utf-8' }), 'table.csv')
   return (
-    <button type="button" className="button quiet save-rows" onClick={saveAll}>
-      Save as CSV
-    </button>
+    <>
+      <button type="button" className="button quiet save-rows" onClick={saveAll}>
+        Save as CSV
+      </button>
+      {insight && block !== undefined && <SaveWorkbook insight_id={insight.insight_id} block={block} />}
+    </>
   )
 }
 
 interface RowsProps {
   table: Table
+  /** Where the rows come from. */
+  block: string
   label: string
   /** The index of a row to mark. */
   asked?: number | undefined
 }
 
-export function Rows({ table, label, asked }: RowsProps) {
+export function Rows({ table, block, label, asked }: RowsProps) {
   const [order, setOrder] = useState<Order | null>(null)
   const [chosen, setMost] = useState(PORTION)
   const { columns, rows, total } = table
@@ -76,7 +109,11 @@ export function Rows({ table, label, asked }: RowsProps) {
           </tbody>
         </table>
       </div>
-      <SaveRows heads={columns.map(({ name }) => name)} rows={sorted.map((row) => row.map(shownCell))} />
+      <SaveRows
+        heads={columns.map(({ name }) => name)}
+        rows={sorted.map((row) => row.map(shownCell))}
+        block={block}
+      />
       <ShowMore
         most={most}
         rows={rows.length}

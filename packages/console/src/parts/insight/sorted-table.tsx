@@ -90,7 +90,11 @@ export function SortedTable({ node, children }: ComponentProps<'table'> & ExtraP
           onChange={({ target }) => setWanted(target.value)}
         />
       )}
-      <SaveRows heads={headings} rows={kept.map((index) => cells[index]!)} />
+      <SaveRows
+        heads={headings}
+        rows={kept.map((index) => cells[index]!)}
+        block={typeof block === 'string' ? block : undefined}
+      />
       {insight && typeof block === 'string' && (
         <figcaption>
           <BlockLink insight_id={insight.insight_id} block={block} />

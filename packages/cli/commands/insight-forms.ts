@@ -1,23 +1,24 @@
 /** Where the form of an insight goes: into a file, or to the output. */
 import { writeFile } from 'node:fs/promises'
-import { UsageError } from './exit.ts'
-import { text } from './options.ts'
-import { out } from './print.ts'
+import { UsageError } from '../exit.ts'
+import { text } from '../options.ts'
+import { out } from '../print.ts'
 
-/** The forms of an insight; the last ones are no text. */
-export const FORMS = ['markdown', 'json', 'html', 'pdf'] as const
+export const FORMS = ['markdown', 'json', 'html', 'pdf', 'xlsx', 'csv'] as const
 export type Form = (typeof FORMS)[number]
 
 /** The options of commands that print an insight. */
 export const FORM_OPTIONS = {
-  format: text('FORM', 'markdown (default), json, html or pdf'),
+  format: text('FORM', 'markdown (default), json, html, pdf, or of its tables xlsx, csv'),
+  table: text('BLOCK', 'With xlsx and csv: only the table of this block'),
   out: text('FILE', 'Write it into this file instead of printing it'),
 }
 
 /** Throws before any work where a form that is no text would be written to a terminal. */
 export function requirePlace(form: Form, file: string | undefined): void {
-  if (form !== 'pdf' || file !== undefined || !process.stdout.isTTY) return
-  throw new UsageError('A PDF is no text for a terminal: name a file, as in --out report.pdf.')
+  const isText = form !== 'pdf' && form !== 'xlsx'
+  if (isText || file !== undefined || !process.stdout.isTTY) return
+  throw new UsageError(`${form} is not a text for a terminal: name a file, as in --out report.${form}.`)
 }
 
 export async function deliver(content: string | Uint8Array, file: string | undefined): Promise<void> {

@@ -1,0 +1,27 @@
+/** A table as CSV after RFC 4180, with its values as they are. */
+import type { Cell, Table } from '@assay/model/insight'
+
+/**
+ * A spreadsheet would run a text that begins with =, +, - or @ as a formula (OWASP, "CSV Injection"), so it gets an apostrophe
+ * before it. Excel knows UTF-8 by the mark at the start.
+ */
+export function tableCsv({ columns, rows }: Table): string {
+  const heads = columns.map(({ name }) => textOf(name)).join(',')
+  const lines = rows.map((row) => row.map(cellOf).join(','))
+  return `\ufeff${[heads, ...lines].join('\r\n')}\r\n`
+}
+
+function cellOf(cell: Cell): string {
+  if (cell === null) return ''
+  if (typeof cell === 'string') return textOf(cell)
+  return typeof cell === 'object' ? quoted(JSON.stringify(cell)) : String(cell)
+}
+
+function textOf(text: string): string {
+  // A decimal and a large integer are texts of digits.
+  return quoted(/^[=+\-@\t\r]/.test(text) && !/^-?\d+(\.\d+)?$/.test(text) ? `'${text}` : text)
+}
+
+function quoted(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

@@ -1,0 +1,38 @@
+/** The `fmt` codes of printing/format.ts as number formats of a spreadsheet (ECMA-376 part 1, 18.8.30). */
+
+const SIGNS: Record<string, string> = {
+  usd: '$',
+  aud: 'A$',
+  brl: 'R$',
+  cad: 'C$',
+  chf: 'CHF ',
+  cny: '¥',
+  eur: '€',
+  gbp: '£',
+  inr: '₹',
+  jpy: '¥',
+  krw: '₩',
+  ngn: '₦',
+  rub: '₽',
+  sek: 'kr ',
+}
+/** A comma at the end divides by a thousand. */
+const UNITS: Record<string, string> = { '': '', k: ',"k"', m: ',,"M"', b: ',,,"B"' }
+const CODE = /^(num|pct|mult|[a-z]{3})([0-4])?([kmb])?$/
+
+const places = (count: number): string => (count === 0 ? '' : `.${'0'.repeat(count)}`)
+
+/** Null: the code is of dates, or says nothing of how a number looks. */
+export function numberFormat(code: string): string | null {
+  if (code === 'sci') return '0.00E+00'
+  if (code === 'id') return '0'
+  const [, kind, digits, unit = ''] = CODE.exec(code) ?? []
+  if (kind === undefined) return null
+  const given = digits === undefined ? null : Number(digits)
+  if (kind === 'pct') return `#,##0${places(given ?? 1)}%`
+  if (kind === 'mult') return `#,##0${places(given ?? 1)}"x"`
+  const sign = kind === 'num' ? '' : SIGNS[kind]
+  if (sign === undefined) return null
+  const number = `${sign === '' ? '' : `"${sign}"`}#,##0${places(given ?? 2)}${UNITS[unit]!}`
+  return sign === '' ? number : `${number};-${number}`
+}
