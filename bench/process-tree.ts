@@ -1,4 +1,4 @@
-/** A command and all that it starts: how long it takes and the most memory that they hold together. Linux. */
+/** The memory of a process and of all that it starts. A command: how long it takes, and the most that these hold. Linux. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -24,11 +24,12 @@ function childrenOf(pid: number): number[] {
   )
 }
 
-/** What ended meanwhile holds nothing. */
-function held(pid: number): number {
+/** Proportional set size in bytes: memory that processes share counts once. A process that ended meanwhile holds none. */
+export function held(pid: number, withChildren = true): number {
   try {
     const own = Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))![1])
-    return childrenOf(pid).reduce((sum, child) => sum + held(child), own * 1024)
+    const children = withChildren ? childrenOf(pid) : []
+    return children.reduce((sum, child) => sum + held(child), own * 1024)
   } catch {
     return 0
   }

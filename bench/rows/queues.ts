@@ -78,7 +78,7 @@ async function measure(
   try {
     await addWebhook(store)
     for (const mode of ['single', 'batch'] as const) {
-      const count = (short ? 200 : 500) * (mode === 'batch' ? 10 : 1)
+      const count = mode === 'single' ? (short ? 200 : 500) : short ? 1000 : 5000
       for (const peer of all) {
         const rates = await inTurns(
           turns,
