@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import * as distributions from '../../packages/engine/numeric/distributions.ts'
-import { erfc, logGamma } from '../../packages/engine/numeric/gamma.ts'
+import { erfc } from '../../packages/engine/numeric/error-function.ts'
+import { logGamma } from '../../packages/engine/numeric/gamma.ts'
 
 const FILE = path.join(import.meta.dirname, '../../packages/engine/numeric/fixtures/special-functions.json')
 

@@ -4,7 +4,8 @@
  * tail by Newton's method in logarithms, where each of these tails is nearly a straight line.
  */
 import { betaFactor, betaTails } from './beta.ts'
-import { erfc, gammaDensity, gammaTails } from './gamma.ts'
+import { erfc } from './error-function.ts'
+import { gammaDensity, gammaTails } from './gamma.ts'
 
 const SQRT_2PI = 2.5066282746310002
 

@@ -69,13 +69,9 @@ export function deviance(x: number, m: number): number {
   }
 }
 
-/** Of erfc, which every normal tail asks for. */
-const ERROR_OF_HALF = stirlingError(0.5)
-
 /** x^a e^-x / Γ(a + 1). */
 function poissonDensity(a: number, x: number): number {
-  const error = a === 0.5 ? ERROR_OF_HALF : stirlingError(a)
-  return Math.exp(-error - deviance(a, x)) / Math.sqrt(2 * Math.PI * a)
+  return Math.exp(-stirlingError(a) - deviance(a, x)) / Math.sqrt(2 * Math.PI * a)
 }
 
 /** Both tails of the regularised incomplete gamma function: lower P(a, x), upper Q(a, x), for a > 0. */
@@ -123,12 +119,6 @@ function upperFraction(a: number, x: number): number {
     if (Math.abs(factor - 1) < 2e-16) break
   }
   return result
-}
-
-/** The complementary error function, relative accuracy kept until it underflows near 27. */
-export function erfc(x: number): number {
-  const { lower, upper } = gammaTails(0.5, x * x)
-  return x >= 0 ? upper : 1 + lower
 }
 
 /** The logarithm of the number of ways to choose k of n. */

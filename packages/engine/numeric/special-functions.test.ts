@@ -18,7 +18,8 @@ import {
   studentUpper,
   studentUpperQuantile,
 } from './distributions.ts'
-import { deviance, erfc, logGamma } from './gamma.ts'
+import { erfc } from './error-function.ts'
+import { deviance, logGamma } from './gamma.ts'
 
 type Row = [...number[], string]
 

@@ -5,7 +5,7 @@
  * by the trapezoidal rule, which converges exponentially for smooth integrands that vanish at both ends (Trefethen and
  * Weideman, SIAM Review 56, 2014). The difference of powers is taken without cancellation: small tails keep their digits.
  */
-import { normalDensity, normalLower } from '../distributions.ts'
+import { normalDensity, normalLower, studentUpperQuantile } from '../distributions.ts'
 import { logGamma } from '../gamma.ts'
 
 const FROM = -8.5
@@ -15,6 +15,8 @@ const WIDE = { step: 0.2, most: 8 }
 const FINE_STEP = 0.1
 /** Farther than this below half the range, and than one more above it, the integrand is below 1e-18 of its greatest value. */
 const REACH = 8
+/** A logarithm of the tail, or a part of the quantile, that is as good as none. */
+const CLOSE = 1e-13
 /** From this many degrees of freedom on the deviation is taken as known. */
 const MANY = 1e7
 
@@ -76,21 +78,23 @@ function rangeUpper(w: number, k: number, { step, places }: Grid, weights: reado
   return Math.min(1, k * sum * step)
 }
 
-/** q with P(Q > q) = p: secants on the logarithm of the tail, inside a bracket. */
+/** q with P(Q > q) = p: secants on the logarithm of the tail, between the quantile of one pair and Bonferroni's of all. */
 export function studentizedRangeQuantile(p: number, k: number, df: number): number {
   if (!(p > 0 && p < 1)) return p === 0 ? Number.POSITIVE_INFINITY : p === 1 ? 0 : Number.NaN
+  if (!(k >= 2) || !(df > 0)) return Number.NaN
+  let low = Math.SQRT2 * studentUpperQuantile(p / 2, df)
+  if (k === 2) return low
   const target = Math.log(p)
   const gap = (q: number) => Math.log(studentizedRangeUpper(q, k, df)) - target
-  let low = 0
-  let high = 4
-  while (gap(high) > 0 && high < 1e8) [low, high] = [high, high * 2]
-  let [left, right] = [low === 0 ? -target : gap(low), gap(high)]
+  let left = gap(low)
+  let high = Math.SQRT2 * studentUpperQuantile(p / (k * (k - 1)), df)
+  let right = gap(high)
   let kept = 0
   for (let step = 0; step < 80; step++) {
     // Regula falsi after Illinois: the end that stays twice counts half.
     const next = high - (right * (high - low)) / (right - left)
     const value = gap(next)
-    if (value === 0 || Math.abs(high - low) <= 1e-13 * high) return next
+    if (Math.abs(value) < CLOSE || Math.abs(high - low) <= CLOSE * high) return next
     if (value > 0) {
       ;[low, left] = [next, value]
       if (kept === 1) right /= 2
@@ -100,7 +104,6 @@ export function studentizedRangeQuantile(p: number, k: number, df: number): numb
       if (kept === -1) left /= 2
       kept = -1
     }
-    if (Math.abs(value) < 1e-13) return next
   }
   return (low + high) / 2
 }
