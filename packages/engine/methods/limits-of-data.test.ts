@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import path from 'node:path'
 import { test } from 'node:test'
 import { METHODS } from './catalog.ts'
 import { outcomeOf, relation } from './relation-fixture.ts'
@@ -153,4 +154,31 @@ test('a coefficient that rounds to nothing has no sign', async () => {
   )
   const { evidence } = await outcomeOf(METHODS.correlation!, table, { values: ['v', 'w'] })
   assert.match(evidence, /^Strongest pair v and w: r = 0\.000, 95 % interval -0\.031 to 0\.031/)
+})
+
+test('days that break the rhythm every year are told as such, though so many of them make heavy tails', async () => {
+  const file = path.join(import.meta.dirname, '../../../templates/data/us-births.csv')
+  const births = await relation(
+    `select date as day, births from read_csv('${file}') where date >= date '2001-01-01'`,
+  )
+  const outcome = await outcomeOf(METHODS.anomalies!, births, { time: 'day', value: 'births' })
+  const days = (outcome.points as { time: string }[]).map(({ time }) => time)
+  // Christmas, New Year, Independence Day, Thanksgiving, Labor Day and Memorial Day of three years.
+  for (const day of [
+    ...['2001', '2002', '2003'].flatMap((year) => [`${year}-12-25`, `${year}-01-01`, `${year}-07-04`]),
+    '2001-11-22',
+    '2002-11-28',
+    '2003-11-27',
+    '2001-09-03',
+    '2002-09-02',
+    '2003-09-01',
+    '2001-05-28',
+    '2002-05-27',
+    '2003-05-26',
+  ])
+    assert.ok(days.includes(day), day)
+  assert.match(
+    outcome.headline,
+    /^2\d values of births stand out, all of them on the same days each year; on 25 December 2001 births stood at 6,440, below the usual 12,\d00 to 14,\d00\.$/,
+  )
 })

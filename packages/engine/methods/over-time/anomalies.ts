@@ -96,6 +96,9 @@ function headline({ measure, grid }: ReadSeries, found: Found): string {
   if (points.length === 0)
     return `No value of ${measure.label} stands out for certain; the farthest, ${amount(value, measure, width)} ${when}, may be chance.`
   const told = `${when} ${measure.label} stood at ${amount(value, measure, width)}, ${above ? 'above' : 'below'} the usual ${usual}`
-  if (points.length === 1) return `${opening(told)}.`
-  return `${count(points.length, 'value')} of ${measure.label} stand out; ${told}.`
+  const again = points.filter(({ time }) => found.yearly?.includes(time)).length
+  if (points.length === 1) return `${opening(told)}${again === 1 ? ', as on that day each year' : ''}.`
+  const part = again === points.length ? 'all' : 2 * again > points.length ? 'most' : `${again}`
+  const which = again === 0 ? '' : `, ${part} of them on the same days each year`
+  return `${count(points.length, 'value')} of ${measure.label} stand out${which}; ${told}.`
 }

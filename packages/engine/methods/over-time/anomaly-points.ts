@@ -6,7 +6,8 @@ import type { FoundSeason } from '../../series/calendar-seasons.ts'
 import type { Time } from '../../series/load.ts'
 import { type ReadSeries, SERIES_OPTIONS } from '../../series/read.ts'
 import { seasonColumns } from '../../series/seasons.ts'
-import { findSpikes, type Residuals, type Spike } from '../../series/spikes/spikes.ts'
+import { findSpikes, type Residuals, type Spike, type Spikes } from '../../series/spikes/spikes.ts'
+import { LEAST_DAYS, yearlyDays } from '../../series/spikes/yearly.ts'
 import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
 import { boundsOf } from '../../verdicts/words.ts'
 import { moment, number } from '../shared/fields.ts'
@@ -65,6 +66,9 @@ export type Options = Static<typeof Options>
 
 export const METHOD = 'residuals beside seasons, levels and neighbours, judged by their own tails'
 const LEAST = 10
+/** The share of alpha for days that stand out every year; each round finds those that the others hid. */
+const YEARLY = 0.2
+const ROUNDS = 2
 /** Changes of level that are taken out: one for so many values. */
 const VALUES_A_LEVEL = 20
 
@@ -99,6 +103,8 @@ export interface Found {
   farthest: Point[]
   tested: Outliers['tested']
   p: number | null
+  /** Times of points on days that stand out every year. */
+  yearly?: Time[]
   /** By `auto`: of each value. */
   residuals?: Residuals | null
   /** Values that stand out by less than `at_least`. */
@@ -169,7 +175,13 @@ function byTails(given: Options, read: ReadSeries, periods: readonly number[], m
     ...periods.flatMap((period) => seasonColumns(rows, period)),
     ...levels.map(({ index }) => values.map((_, row) => (row < index ? 0 : 1))),
   ]
-  const { spikes, farthest, scale, residuals } = findSpikes(values, rows, beside, most, given.alpha)
+  const days = daysOf(read)
+  const share = days === null ? 0 : YEARLY * given.alpha
+  const find = (aside: ReadonlyMap<number, number>) =>
+    findSpikes(values, rows, beside, most, given.alpha - share, aside)
+  const { found, yearly } = besideYearly(find, days, share)
+  const { farthest, scale, residuals } = found
+  const spikes = found.spikes.slice(0, most)
   const point = ({ index, expected, low, high, score, p }: Spike): Point => ({
     time: times[index]!,
     value: finite(values[index]! * unit),
@@ -188,7 +200,33 @@ function byTails(given: Options, read: ReadSeries, periods: readonly number[], m
     tested: [],
     p,
     residuals,
+    yearly: spikes.filter(({ index }) => yearly.has(index)).map(({ index }) => times[index]!),
   }
+}
+
+/** What stands out beside the days that do so every year. */
+function besideYearly(
+  find: (aside: ReadonlyMap<number, number>) => Spikes,
+  days: readonly number[] | null,
+  alpha: number,
+): { found: Spikes; yearly: ReadonlyMap<number, number> } {
+  let found = find(new Map())
+  let yearly = new Map<number, number>()
+  if (days === null) return { found, yearly }
+  for (let round = 0; found.residuals !== null && round < ROUNDS; round++) {
+    const next = yearlyDays(days, found.residuals.standardised, alpha, yearly)
+    if (next.size === yearly.size) break
+    yearly = next
+    found = find(yearly)
+  }
+  return { found, yearly }
+}
+
+/** Whole days, of each day or of working days; null of other steps, and of too few to show a year twice. */
+function daysOf({ series, grid }: ReadSeries): number[] | null {
+  const daily = grid.step.unit === 'weekdays' || (grid.step.unit === 'days' && grid.step.size === 1)
+  const enough = series.positions.length >= LEAST_DAYS && series.kind !== 'number'
+  return daily && enough ? series.positions.map(Math.floor) : null
 }
 
 function byTest(given: Options, read: ReadSeries, periods: readonly number[], most: number): Found {

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { seasonColumns } from '../seasons.ts'
 import { fitLevelNoise, residualsOf } from './level-and-noise.ts'
 import { findSpikes } from './spikes.ts'
+import { yearlyDays } from './yearly.ts'
 
 const rowsOf = (n: number): number[] => Array.from({ length: n }, (_, row) => row)
 
@@ -108,4 +109,22 @@ test('a series without noise has no anomalies of rounding', () => {
   assert.deepEqual(found(rowsOf(60).map((row) => 0.1 * row)), [])
   const broken = rowsOf(60).map((row) => 0.1 * row + (row === 30 ? 0.5 : 0))
   assert.deepEqual(found(broken), [30])
+})
+
+test('days that stand out every year are found where none stands out by itself, and none in noise', () => {
+  const first = 11_323 // 2001-01-01
+  const days = rowsOf(1095).map((row) => first + row)
+  const dates = days.map((day) => new Date(day * 86_400_000).toISOString().slice(5, 10))
+  const known = new Set(['01-01', '07-04', '12-24', '12-25'])
+  const heavy = normals(1095, 17).map((value) => value / Math.sqrt(Math.abs(value) < 0.05 ? 0.02 : 1))
+  const values = heavy.map((value, row) => value - (known.has(dates[row]!) ? 6 : 0))
+  const found = yearlyDays(days, values, 0.01)
+  assert.deepEqual(new Set([...found.keys()].map((index) => dates[index])), known)
+  assert.equal(found.size, 12)
+  let alarms = 0
+  for (let seed = 1; seed <= 60; seed++)
+    if (yearlyDays(days, normals(1095, 31 * seed), 0.01).size > 0) alarms += 1
+  assert.ok(alarms <= 3, `${alarms} of 60`)
+  const { spikes } = findSpikes(values, rowsOf(1095), [], 100, 0.04, found)
+  assert.ok([...found.keys()].every((row) => spikes.some(({ index }) => index === row)))
 })

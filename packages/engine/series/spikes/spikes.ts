@@ -33,8 +33,9 @@ export interface Spikes {
   farthest: Spike[]
   /** The scale on which the residuals are likeliest. */
   scale: 'plain' | 'root' | 'logarithm'
-  /** The residuals on that scale; null where most values are the same. */
+  /** The residuals on that scale, and their tails; null where most values are the same. */
   residuals: Residuals | null
+  tails: Tails | null
 }
 
 export interface Residuals {
@@ -81,7 +82,8 @@ const Z95 = 1.959963984540054
 
 /**
  * `rows` are the steps of the values, ascending; `beside` are columns that explain the series (seasons, levels), without
- * a constant and a line. At most `most` values are found, at a chance of `alpha` of any where there is none.
+ * a constant and a line. At most `most` values are found, at a chance of `alpha` of any where there is none. Values `aside`, with
+ * their chances, neither shape what is expected of others nor are they judged; those beyond the usual are told.
  */
 export function findSpikes(
   values: readonly number[],
@@ -89,11 +91,38 @@ export function findSpikes(
   beside: readonly (readonly number[])[],
   most: number,
   alpha: number,
+  aside: ReadonlyMap<number, number> = new Map(),
 ): Spikes {
   const usual = commonest(values)
   if (usual !== null) return besideOne(values, usual, most, alpha)
-  const views = scalesOf(values).map((scale) => viewOf(values, rows, beside, scale))
-  return judgeViews(views, most, alpha)
+  const views = scalesOf(values).map((scale) => viewOf(values, rows, beside, scale, aside))
+  if (aside.size === 0) return judgeViews(views, most, alpha)
+  const kept = [...values.keys()].filter((index) => !aside.has(index))
+  const pick = (all: Float64Array): Float64Array => Float64Array.from(kept, (index) => all[index]!)
+  const judged = judgeViews(
+    views.map((view) => ({
+      ...view,
+      values: kept.map((index) => view.values[index]!),
+      standardised: pick(view.standardised),
+      lenient: pick(view.lenient),
+      expected: pick(view.expected),
+      spread: pick(view.spread),
+    })),
+    most,
+    alpha,
+  )
+  const placed = (spike: Spike): Spike => ({ ...spike, index: kept[spike.index]! })
+  const view = views.find(({ scale }) => scale.name === judged.scale)!
+  const known = [...aside]
+    .map(([index, p]) => spikeOf(view, judged.tails!, index, p))
+    .filter(({ score }) => Math.abs(score) > Z95)
+  const farFirst = (all: Spike[]): Spike[] => all.toSorted((a, b) => Math.abs(b.score) - Math.abs(a.score))
+  return {
+    ...judged,
+    spikes: farFirst([...judged.spikes.map(placed), ...known]),
+    farthest: farFirst([...judged.farthest.map(placed), ...known]),
+    residuals: { standardised: view.standardised, lenient: view.lenient },
+  }
 }
 
 /**
@@ -142,6 +171,7 @@ function judgeViews(views: readonly View[], most: number, alpha: number): Spikes
     farthest: ranked.slice(0, Math.max(last, FARTHEST)),
     scale: likeliest.scale.name,
     residuals: { standardised: likeliest.standardised, lenient: likeliest.lenient },
+    tails,
   }
 }
 
@@ -162,11 +192,11 @@ function besideOne(values: readonly number[], usual: number, most: number, alpha
   if (!few && others.length >= LEAST_OTHERS) {
     const own = others.map((index) => values[index]!)
     const rows = own.map((_, row) => row)
-    const views = scalesOf(own).map((scale) => viewOf(own, rows, [], scale))
+    const views = scalesOf(own).map((scale) => viewOf(own, rows, [], scale, new Map()))
     const { spikes, farthest, scale } = judgeViews(views, Math.min(most, Math.floor(own.length / 10)), alpha)
     const placed = (found: Spike[]): Spike[] =>
       found.map((spike) => ({ ...spike, index: others[spike.index]! }))
-    return { spikes: placed(spikes), farthest: placed(farthest), scale, residuals: null }
+    return { spikes: placed(spikes), farthest: placed(farthest), scale, residuals: null, tails: null }
   }
   const p = (index: number): number => Math.max(others.length / n, rarity(values, values[index]!))
   const found = few ? others.filter((index) => p(index) <= alpha) : []
@@ -174,7 +204,7 @@ function besideOne(values: readonly number[], usual: number, most: number, alpha
     const score = Math.sign(values[index]! - usual) * MOST_SCORE
     return { index, expected: usual, low: usual, high: usual, score, p: p(index) }
   })
-  return { spikes, farthest: spikes, scale: 'plain', residuals: null }
+  return { spikes, farthest: spikes, scale: 'plain', residuals: null, tails: null }
 }
 
 /** The chance that one of so many counts is as large, by their mean; 0 for values that are no counts. */
@@ -268,6 +298,7 @@ function viewOf(
   rows: readonly number[],
   beside: readonly (readonly number[])[],
   scale: Scale,
+  aside: ReadonlyMap<number, number>,
 ): View {
   const y = values.map(scale.to)
   const first = rows[0]!
@@ -276,7 +307,7 @@ function viewOf(
   const columns = [y.map(() => 1), ramp, ...beside]
   const clean = y.slice()
   const seen = new Uint8Array(length)
-  for (const row of rows) seen[row - first] = 1
+  for (const [at, row] of rows.entries()) if (!aside.has(at)) seen[row - first] = 1
   for (let round = 1; ; round++) {
     const base = explained(clean, columns)
     const rest = new Float64Array(length)
@@ -306,7 +337,7 @@ function viewOf(
         jacobian,
       }
     }
-    const changed = setAside(standardised, seen, rows)
+    const changed = setAside(standardised, seen, rows, aside)
     for (const [at, row] of rows.entries()) clean[at] = seen[row - first] ? y[at]! : expected[at]!
     if (!changed) round = ROUNDS - 1
   }
@@ -316,7 +347,12 @@ function viewOf(
  * Marks the farthest values as not seen, and those that are no longer far as seen. Only those near the farthest of all: it
  * may have drawn the season away from others, which fit again once it is set aside. False where nothing changes.
  */
-function setAside(standardised: Float64Array, seen: Uint8Array, rows: readonly number[]): boolean {
+function setAside(
+  standardised: Float64Array,
+  seen: Uint8Array,
+  rows: readonly number[],
+  known: ReadonlyMap<number, number>,
+): boolean {
   const first = rows[0]!
   const sizes = standardised.map(Math.abs)
   const far = SUSPICIOUS * 1.4826 * medianOf(sizes)
@@ -325,7 +361,7 @@ function setAside(standardised: Float64Array, seen: Uint8Array, rows: readonly n
   let changed = false
   for (const [at, row] of rows.entries()) {
     const aside = seen[row - first] ? sizes[at]! > Math.max(far, NEAR_FARTHEST * most) : sizes[at]! > far
-    if (aside === (seen[row - first] === 1)) {
+    if (!known.has(at) && aside === (seen[row - first] === 1)) {
       seen[row - first] = aside ? 0 : 1
       changed = true
     }
