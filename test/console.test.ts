@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { ensureConsole } from '../packages/console/build.ts'
 import { openBrowser, openPage, signIn, type Watched } from './console/browser.ts'
 import { HOSTILE } from './console/hostile.ts'
@@ -69,8 +69,10 @@ test('leads to sign-in, refuses a wrong token in words, and comes back to the ad
   await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor()
   assert.match(page.url(), /\/jobs\?status=completed$/)
   await page.getByText('No job here').waitFor()
-  const kept = await page.evaluate(() => [JSON.stringify(localStorage), document.cookie].join())
-  assert.doesNotMatch(kept, /console-token/, 'the token is in the storage of the session alone')
+  const kept = await page.evaluate(() =>
+    [JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.cookie].join(),
+  )
+  assert.doesNotMatch(kept, /console-token|assay_sign_in/, 'no script of the page can read a secret')
   assertSilent()
 })
 
@@ -404,6 +406,41 @@ test('says in a sentence why a delivery has not arrived, sends again, recovers a
   assertSilent()
 })
 
+/** In another tab, and in the browser after a restart, bob is signed in. He signs the other browser out, and changes his password. */
+async function findsItsAccount({ context }: Watched): Promise<Page> {
+  const tab = await context.newPage()
+  await tab.goto('/insights')
+  await button(tab, /^bob/).click()
+  await tab.getByRole('menuitem', { name: 'Your account' }).click()
+  await tab.getByRole('cell', { name: 'this browser' }).waitFor()
+  await assertAccessible(tab, 'the account')
+  const [cookie] = (await context.cookies()).filter(({ name }) => name === 'assay_sign_in')
+  assert.ok(cookie?.httpOnly && cookie.sameSite === 'Strict' && cookie.expires * 1000 > Date.now() + 2e9)
+  const again = await browser.newContext({ baseURL: service.url, storageState: await context.storageState() })
+  const restarted = await again.newPage()
+  await restarted.goto('/insights')
+  await button(restarted, /^bob/).waitFor()
+  await again.close()
+  const elsewhere = await openPage(browser, service.url)
+  await elsewhere.page.goto('/')
+  await button(elsewhere.page, 'User and password').click()
+  await elsewhere.page.getByLabel('User', { exact: false }).first().fill('bob')
+  await elsewhere.page.getByLabel(/^Password/).fill('a long enough password')
+  await button(elsewhere.page, 'Sign in').click()
+  await elsewhere.page.getByRole('heading', { name: 'Insights', level: 1 }).waitFor()
+  await tab.reload()
+  await button(tab, /^Sign out Chrome/).click()
+  await button(tab, /^Sign out Chrome/).waitFor({ state: 'detached' })
+  await elsewhere.page.goto('/templates')
+  await elsewhere.page.getByText('Your session has ended').waitFor()
+  await elsewhere.context.close()
+  await tab.getByLabel('Present password').fill('a long enough password')
+  await tab.getByLabel('New password').fill('a password that is as long')
+  await button(tab, 'Change the password').click()
+  await tab.getByText('Every other browser is signed out').waitFor()
+  return tab
+}
+
 test('administers: a token that is shown once, a user who signs in by password and sees no administration', async () => {
   const { page } = watched
   await page.goto('/system/tokens')
@@ -430,6 +467,7 @@ test('administers: a token that is shown once, a user who signs in by password a
   await other.page.goto('/templates/penguins')
   await other.page.getByText('This needs a token with the scope analyst.').waitFor()
   assert.equal(await link(other.page, 'System').count(), 0)
+  const tab = await findsItsAccount(other)
   await button(other.page, /^bob/).click()
   const [revoked] = await Promise.all([
     other.page.waitForResponse(/auth\/logout$/),
@@ -437,6 +475,8 @@ test('administers: a token that is shown once, a user who signs in by password a
   ])
   assert.equal(revoked.status(), 204)
   await button(other.page, 'User and password').waitFor()
+  await button(tab, 'User and password').waitFor()
+  assert.deepEqual(await tab.evaluate(() => Object.keys(localStorage)), [])
   assert.equal(
     await other.page.evaluate(() => Object.keys(sessionStorage).some((key) => key.startsWith('assay.'))),
     false,

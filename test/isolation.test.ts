@@ -139,6 +139,11 @@ const CASES = (of: Ids): Record<string, Case> => ({
   login: open,
   logout: own(),
   whoAmI: own(),
+  changePassword: own({ body: { present: 'x', password: 'a long enough password' } }),
+  beginSignIn: open,
+  listSignIns: own(),
+  endSignIn: hidden(),
+  endSignIns: own(),
   listTokens: operators({ query: { workspace_id: 'victim' } }),
   createToken: operators({ body: { name: 'x', scopes: ['viewer'], workspace_id: 'victim' } }),
   deleteToken: hidden(),
@@ -146,6 +151,7 @@ const CASES = (of: Ids): Record<string, Case> => ({
   createUser: operators({
     body: { username: 'x', password: 'a long enough password', scopes: ['viewer'], workspace_id: 'victim' },
   }),
+  changeUser: hidden({ body: { scopes: ['viewer'] } }),
   deleteUser: hidden(),
   eraseUserJobs: own(),
   listWorkspaces: own(),
@@ -231,6 +237,7 @@ async function fill({ ask, store, complete, token }: TestServer): Promise<Ids> {
   const again = await post(`/subscriptions/${subscription_id}/recover`, { since })
   const link = await post(`/insights/${insight_id}/links`, { label: MARK })
   const made = await post('/tokens', { name: MARK, scopes: ['viewer'] })
+  const signIn = await post('/auth/sign-ins', { token: admin })
   const user = await post('/users', {
     username: MARK,
     password: 'a long enough password',
@@ -248,6 +255,7 @@ async function fill({ ask, store, complete, token }: TestServer): Promise<Ids> {
     subscription_id,
     subscription_recovery_id: again.recovery_id,
     token_id: made.token_id,
+    sign_in_id: signIn.sign_in_id,
     user_id: user.user_id,
     path: 'secret.csv',
     template_id: 'secret',

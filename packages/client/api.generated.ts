@@ -59,14 +59,14 @@ export type Attempt = {
 export type AuditRecord = {
   audit_id: string
   created_at: string
-  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'token.create' | 'token.delete' | 'user.create' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
+  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
   /** The id of the object, of the kind that the action names */
   object_id: string | null
   /** The names of the fields that a change set; of a preview, a draft, a check and choices the sources that were read, and `language model` where one was asked; of a refusal its cause */
   fields: string[]
   /** The user; null before a user is known, and of what the service itself refuses */
   user_id: string | null
-  /** The token that was used */
+  /** The token or the sign-in that was used */
   token_id: string | null
   /** The address that the request came from */
   address: string | null
@@ -124,6 +124,14 @@ export type BatchProgress = {
   }
 }
 
+export type BeginSignInRequest = {
+  /** `name@workspace`, or a name of the default one */
+  username?: string | undefined
+  password?: string | undefined
+  /** In place of a name and a password */
+  token?: string | undefined
+}
+
 export type ChangeConnectionRequest = {
   description?: string | null | undefined
   /** By kind, see docs/sources.md: host, port, database, user, tls, ca; url; file */
@@ -158,6 +166,12 @@ export type ChangeOutgoingRequest = {
   model?: boolean | undefined
   /** The hosts that connections and downloads may reach, of those that the service may: names, addresses, or `*.example.com` for the names below it; null: all of them */
   hosts?: string[] | null | undefined
+}
+
+export type ChangePasswordRequest = {
+  /** The password so far */
+  present: string
+  password: string
 }
 
 export type ChangeScheduleRequest = {
@@ -215,6 +229,13 @@ export type ChangeSubscriptionRequest = {
   /** Event types; `*`: all; absent: the three that end a job */
   events?: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled' | '*')[] | null | undefined
   status?: 'enabled' | 'disabled' | undefined
+}
+
+export type ChangeUserRequest = {
+  /** viewer reads, analyst also runs jobs and webhooks, admin also administers */
+  scopes?: ('viewer' | 'analyst' | 'admin')[] | undefined
+  password?: string | undefined
+  disabled?: boolean | undefined
 }
 
 export type ChangeWebhookRequest = {
@@ -639,6 +660,10 @@ export type EarlierInsights = {
     period: string | null
     created_at: string
   })[]
+}
+
+export type EndedSignIns = {
+  ended: number
 }
 
 export type Erased = {
@@ -1550,6 +1575,27 @@ export type SettingPage = {
   next_cursor: string | null
 }
 
+export type SignIn = {
+  sign_in_id: string
+  /** The browser and its system, as the browser names them */
+  device: string
+  /** The address of the last use */
+  address: string
+  created_at: string
+  /** The last request, to about a minute */
+  last_used_at: string
+  /** It ends then unless it is used before */
+  idle_ends_at: string
+  /** It ends then in any case */
+  ends_at: string
+}
+
+export type SignInPage = {
+  items: SignIn[]
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
+  next_cursor: string | null
+}
+
 export type Subscription = {
   subscription_id: string
   kind: 'email' | 'slack'
@@ -1750,6 +1796,8 @@ export type User = {
   workspace_id: string
   username: string
   scopes: ('viewer' | 'analyst' | 'admin')[]
+  /** True: neither signs in nor uses a token */
+  disabled: boolean
   created_at: string
 }
 
@@ -1865,10 +1913,13 @@ export type WebhookWithSecret = {
 }
 
 export type WhoAmI = {
+  /** Of the token, or of the sign-in */
   token_id: string
   user_id: string
   /** Null where the user is gone */
   username: string | null
+  /** The user has a password, which may be changed */
+  by_password: boolean
   workspace_id: string
   scopes: ('viewer' | 'analyst' | 'admin')[]
   /** Of the service */
@@ -2597,19 +2648,59 @@ export interface Operations {
     body: LoginRequest
     result: Login
   }
-  /** Revoke the token of this request */
+  /** Revoke the token of this request, or sign out */
   logout: {
     path: []
     query: {}
     body: undefined
     result: undefined
   }
-  /** Read the user and the scopes of the token */
+  /** Read the user and the scopes of the token or the sign-in */
   whoAmI: {
     path: []
     query: {}
     body: undefined
     result: WhoAmI
+  }
+  /** Change your password */
+  changePassword: {
+    path: []
+    query: {}
+    body: ChangePasswordRequest
+    result: undefined
+  }
+  /** Sign a browser in */
+  beginSignIn: {
+    path: []
+    query: {}
+    body: BeginSignInRequest
+    result: SignIn
+  }
+  /** List where you are signed in, newest first */
+  listSignIns: {
+    path: []
+    query: {
+      /** The most items of a page (default 50) */
+      limit?: number | undefined
+      /** The next_cursor of the previous page */
+      cursor?: string | undefined
+    }
+    body: undefined
+    result: SignInPage
+  }
+  /** Sign out everywhere */
+  endSignIns: {
+    path: []
+    query: {}
+    body: undefined
+    result: EndedSignIns
+  }
+  /** Sign out one browser of yours */
+  endSignIn: {
+    path: [sign_in_id: string]
+    query: {}
+    body: undefined
+    result: undefined
   }
   /** List tokens, newest first */
   listTokens: {
@@ -2663,7 +2754,17 @@ export interface Operations {
     body: CreateUserRequest
     result: User
   }
-  /** Delete a user and revoke the tokens */
+  /** Change the scopes or the password of a user, or disable the user */
+  changeUser: {
+    path: [user_id: string]
+    query: {
+      /** The workspace; only an admin of the default workspace may name another than its own */
+      workspace_id?: string | undefined
+    }
+    body: ChangeUserRequest
+    result: User
+  }
+  /** Delete a user, revoke the tokens and end the sign-ins */
   deleteUser: {
     path: [user_id: string]
     query: {
@@ -2743,7 +2844,7 @@ export interface Operations {
   listAudit: {
     path: []
     query: {
-      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'token.create' | 'token.delete' | 'user.create' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
+      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
       user_id?: string | undefined
       object_id?: string | undefined
       /** RFC 3339, from 1970 to 9999 */
@@ -2863,11 +2964,17 @@ export const OPERATIONS = {
   login: { method: 'POST', path: '/auth/login', body: 'application/x-www-form-urlencoded' },
   logout: { method: 'POST', path: '/auth/logout' },
   whoAmI: { method: 'GET', path: '/auth/me' },
+  changePassword: { method: 'POST', path: '/auth/password', body: 'application/json' },
+  beginSignIn: { method: 'POST', path: '/auth/sign-ins', body: 'application/json' },
+  listSignIns: { method: 'GET', path: '/auth/sign-ins' },
+  endSignIns: { method: 'DELETE', path: '/auth/sign-ins' },
+  endSignIn: { method: 'DELETE', path: '/auth/sign-ins/{sign_in_id}' },
   listTokens: { method: 'GET', path: '/tokens' },
   createToken: { method: 'POST', path: '/tokens', body: 'application/json', keyed: true },
   deleteToken: { method: 'DELETE', path: '/tokens/{token_id}' },
   listUsers: { method: 'GET', path: '/users' },
   createUser: { method: 'POST', path: '/users', body: 'application/json', keyed: true },
+  changeUser: { method: 'PATCH', path: '/users/{user_id}', body: 'application/json' },
   deleteUser: { method: 'DELETE', path: '/users/{user_id}' },
   eraseUserJobs: { method: 'DELETE', path: '/users/{user_id}/jobs' },
   listWorkspaces: { method: 'GET', path: '/workspaces' },

@@ -43,6 +43,7 @@ export type {
   Recovery,
   Repository as RepositoryView,
   Schedule as ScheduleView,
+  SignIn,
   Subscription as SubscriptionView,
   Template as TemplateView,
   TestConnectionResponse as ConnectionTest,
@@ -87,6 +88,8 @@ function administration(call: Call) {
     users: {
       list: call('listUsers'),
       create: call('createUser'),
+      /** Also disables and sets a password, which ends the user's sign-ins. */
+      update: call('changeUser'),
       delete: call('deleteUser'),
       /** Makes one step. Call it again with `next_cursor` until that is null. */
       eraseJobs: call('eraseUserJobs'),
@@ -104,6 +107,14 @@ function administration(call: Call) {
       delete: call('deleteConnection'),
       test: call('testConnection'),
     },
+    signIns: {
+      /** In a browser, on a page of the service: answers the cookie. */
+      begin: call('beginSignIn', 'once'),
+      list: call('listSignIns'),
+      end: call('endSignIn'),
+      endAll: call('endSignIns'),
+    },
+    changePassword: call('changePassword', 'once'),
     logout: call('logout'),
     me: call('whoAmI'),
     /** What leaves a workspace by day, its budgets, and the stop of all of it. */

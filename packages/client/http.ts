@@ -20,7 +20,8 @@ export class ClientError extends Error {
 export interface ClientOptions {
   /** Address of the service without `/v1alpha`. */
   url: string
-  token: string
+  /** Null: the browser's own sign-in, on a page of the service. */
+  token: string | null
   fetch?: typeof globalThis.fetch
   /** How often a call that may be repeated is repeated. */
   retries?: number
@@ -82,7 +83,8 @@ export function createSender({ url, token, retries = RETRIES, fetch = globalThis
     const address = new URL(base + path)
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) address.searchParams.set(name, String(value))
-    const headers = new Headers({ authorization: `Bearer ${token}`, accept: 'application/json' })
+    const headers = new Headers({ accept: 'application/json' })
+    if (token !== null) headers.set('authorization', `Bearer ${token}`)
     for (const [name, value] of Object.entries(request.headers ?? {}))
       if (value !== undefined) headers.set(name, value)
     const init = { method, headers, ...(body === undefined ? {} : { body }), ...(signal ? { signal } : {}) }

@@ -56,11 +56,30 @@ export const User = Type.Object(
     workspace_id: Type.String(),
     username: Type.String({ minLength: 1, maxLength: 255 }),
     scopes: Type.Array(Type.Enum([...SCOPES])),
+    disabled: Type.Boolean({ description: 'True: neither signs in nor uses a token' }),
     created_at: Type.String({ format: 'date-time' }),
   },
   { title: 'User' },
 )
 export type User = Static<typeof User>
+export type UserPatch = Partial<Pick<User, 'scopes' | 'disabled'> & { password_hash: string }>
+
+const Time = Type.String({ format: 'date-time' })
+
+/** A browser in which a person is signed in. Its cookie holds the secret, the store the hash. */
+export const SignIn = Type.Object(
+  {
+    sign_in_id: Type.String({ format: 'uuid' }),
+    device: Type.String({ description: 'The browser and its system, as the browser names them' }),
+    address: Type.String({ description: 'The address of the last use' }),
+    created_at: Time,
+    last_used_at: Type.String({ format: 'date-time', description: 'The last request, to about a minute' }),
+    idle_ends_at: Type.String({ format: 'date-time', description: 'It ends then unless it is used before' }),
+    ends_at: Type.String({ format: 'date-time', description: 'It ends then in any case' }),
+  },
+  { title: 'SignIn' },
+)
+export type SignIn = Static<typeof SignIn>
 
 export const Token = Type.Object(
   {
@@ -79,6 +98,9 @@ export const Token = Type.Object(
 )
 export type Token = Static<typeof Token>
 
+/** The name of the tokens that logins make. They end with the sign-ins of their user. */
+export const LOGIN_TOKEN = 'login'
+
 const USER_ID_MOST = 255
 
 /** The user id of a token that belongs to no person. Tokens of one name are one account. */
@@ -86,8 +108,9 @@ export function serviceAccount(name: string): string {
   return `service:${name}`.slice(0, USER_ID_MOST)
 }
 
-/** The caller of a request, from its valid token. */
+/** The caller of a request, from its valid token or sign-in. */
 export interface Principal {
+  /** Of a sign-in its `sign_in_id`. */
   token_id: string
   workspace_id: string
   user_id: string

@@ -29,6 +29,7 @@ import * as outgoing from './nouns/workspaces/outgoing.ts'
 import { prune } from './nouns/workspaces/prune.ts'
 import * as repositories from './nouns/workspaces/repositories.ts'
 import * as settings from './nouns/workspaces/settings.ts'
+import * as signIns from './nouns/workspaces/sign-ins.ts'
 import * as templates from './nouns/workspaces/templates.ts'
 import type { Reader, Routine, Transaction } from './rows.ts'
 import { inSteps, untilDone } from './steps.ts'
@@ -39,9 +40,12 @@ const READS = {
   getWorkspace: accounts.getWorkspace,
   listWorkspaces: accounts.listWorkspaces,
   findUser: accounts.findUser,
+  getUser: accounts.getUser,
   listUsers: accounts.listUsers,
   findToken: accounts.findToken,
   listTokens: accounts.listTokens,
+  findSignIn: signIns.findSignIn,
+  listSignIns: signIns.listSignIns,
   getTemplate: templates.getTemplate,
   listTemplates: templates.listTemplates,
   getTemplateVersion: templates.getTemplateVersion,
@@ -94,9 +98,14 @@ const WRITES = {
   createWorkspace: accounts.createWorkspace,
   updateWorkspace: accounts.updateWorkspace,
   createUser: accounts.createUser,
+  updateUser: accounts.updateUser,
   deleteUser: accounts.deleteUser,
   createToken: accounts.createToken,
   deleteToken: accounts.deleteToken,
+  createSignIn: signIns.createSignIn,
+  deleteSignIn: signIns.deleteSignIn,
+  deleteSignIns: signIns.deleteSignIns,
+  noteSignInUses: signIns.noteSignInUses,
   putTemplate: templates.putTemplate,
   deleteTemplate: templates.deleteTemplate,
   putMetric: metrics.putMetric,

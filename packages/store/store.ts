@@ -25,6 +25,7 @@ import type { NarrativeStore } from './contract/workspaces/narratives.ts'
 import type { OutgoingStore } from './contract/workspaces/outgoing.ts'
 import type { RepositoryStore } from './contract/workspaces/repositories.ts'
 import type { RetentionStore } from './contract/workspaces/retention.ts'
+import type { SignInStore } from './contract/workspaces/sign-ins.ts'
 import type { TemplateStore } from './contract/workspaces/templates.ts'
 
 export type * from './contract/jobs/jobs.ts'
@@ -83,6 +84,7 @@ export interface Store
     RecoveryStore,
     RepositoryStore,
     RetentionStore,
+    SignInStore,
     ScheduleStore,
     TemplateStore,
     WebhookStore {

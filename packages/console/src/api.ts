@@ -6,24 +6,19 @@
 import { type Client, ClientError, createClient } from '@assay/client'
 import type { Scope } from '@assay/model/token'
 import { MutationCache, QueryCache, QueryClient, useQuery } from '@tanstack/react-query'
-import { endSession, isMadeByLogin, token } from './session.ts'
+import { endSession, signInId } from './session.ts'
 
 const RETRIES = 2
-const clients = new Map<string, Client>()
+/** The browser adds the cookie of the sign-in to its requests. */
+const client = createClient({ url: location.origin, token: null, retries: RETRIES })
 
-/** The client of a token; by default the token of the session. */
-export function api(given: string = token() ?? ''): Client {
-  const known = clients.get(given)
-  if (known) return known
-  const client = createClient({ url: location.origin, token: given, retries: RETRIES })
-  clients.clear()
-  clients.set(given, client)
+export function api(): Client {
   return client
 }
 
-/** Ends the session if the service refuses its token, whatever the request. */
+/** Ends the session if the service refuses its cookie, whatever the request. */
 export function onError(error: unknown): void {
-  if (error instanceof ClientError && error.status === 401 && token() !== null) endSession('expired')
+  if (error instanceof ClientError && error.status === 401 && signInId() !== null) endSession('expired')
 }
 
 export const queryClient = new QueryClient({
@@ -32,24 +27,14 @@ export const queryClient = new QueryClient({
   defaultOptions: { queries: { retry: false, staleTime: 5_000, refetchOnWindowFocus: true } },
 })
 
-/** OAuth's password flow; returns the token. */
-export async function signIn(username: string, password: string): Promise<string> {
-  const response = await fetch('/v1alpha/auth/login', {
-    method: 'POST',
-    body: new URLSearchParams({ username, password }),
+/** Ends the session here and at the service. Drafts of forms are deleted. Throws if the service cannot be reached. */
+export async function signOut(
+  end: (client: Client) => Promise<unknown> = ({ logout }) => logout(),
+): Promise<void> {
+  await end(client).catch((error: unknown) => {
+    // It has ended already.
+    if (!(error instanceof ClientError && error.status === 401)) throw error
   })
-  const body = (await response.json().catch(() => ({}))) as { access_token?: string; detail?: string }
-  if (!response.ok || body.access_token === undefined)
-    throw new ClientError(body.detail ?? 'The service did not answer.', response.status, 'unauthorized', null)
-  return body.access_token
-}
-
-/** Ends the session here at once, and at the service if a login created its token. Drafts of forms are deleted. */
-export function signOut(): void {
-  if (isMadeByLogin())
-    void api()
-      .logout()
-      .catch(() => undefined)
   for (const key of Object.keys(sessionStorage))
     if (key.startsWith('assay.draft.')) sessionStorage.removeItem(key)
   endSession()

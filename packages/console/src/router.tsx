@@ -16,7 +16,7 @@ import { DELIVERY_STATUSES, JOB_STATUSES } from './names.ts'
 import { SignInPage } from './pages/sign-in.tsx'
 import { NotFound, PageFault } from './parts/fault.tsx'
 import { Shell } from './parts/shell.tsx'
-import { token } from './session.ts'
+import { signInId } from './session.ts'
 
 type Search = Record<string, unknown>
 
@@ -76,7 +76,7 @@ const shell = createRoute({
   id: 'shell',
   component: Shell,
   beforeLoad: ({ location }) => {
-    if (token() === null)
+    if (signInId() === null)
       throw redirect({ to: '/sign-in', search: { next: location.href === '/' ? undefined : location.href } })
   },
 })
@@ -190,6 +190,12 @@ const health = createRoute({
   getParentRoute: () => shell,
   path: '/health',
   component: lazyRouteComponent(() => import('./pages/health.tsx'), 'HealthPage'),
+})
+
+const account = createRoute({
+  getParentRoute: () => shell,
+  path: '/account',
+  component: lazyRouteComponent(() => import('./pages/account.tsx'), 'AccountPage'),
 })
 
 const schedules = createRoute({
@@ -355,6 +361,7 @@ const routeTree = root.addChildren([
     insights,
     insight,
     health,
+    account,
     schedules,
     newSchedule,
     schedule,

@@ -1,17 +1,16 @@
 /**
- * The session: the token, kept only in the storage of this tab. If the service refuses it the session ends, and the
- * sign-in page says why.
+ * Whether this browser is signed in. The secret is in a cookie that no script can read; here is a mark only (the id of the
+ * sign-in), which all tabs see. If the service refuses the cookie the session ends, and the sign-in page says why.
  */
 import { useSyncExternalStore } from 'react'
 
-const KEY = 'assay.token'
-/** Set if a login created the token: signing out revokes it. A token that the user entered stays valid. */
-const MADE = 'assay.token.made'
+const KEY = 'assay.sign-in'
 const listeners = new Set<() => void>()
 let ended: 'expired' | null = null
 
-export function token(): string | null {
-  return sessionStorage.getItem(KEY)
+/** The id of the sign-in; null: nobody is signed in. */
+export function signInId(): string | null {
+  return localStorage.getItem(KEY)
 }
 
 /** Why the last session ended, unless the user ended it. */
@@ -23,28 +22,28 @@ function tell(): void {
   for (const listener of listeners) listener()
 }
 
-export function startSession(value: string, madeByLogin: boolean): void {
-  ended = null
-  sessionStorage.setItem(KEY, value)
-  if (madeByLogin) sessionStorage.setItem(MADE, 'yes')
-  else sessionStorage.removeItem(MADE)
+addEventListener('storage', ({ key, oldValue, newValue }) => {
+  if (key !== KEY) return
+  // Somebody else signed in, in another tab: what this one shows is not theirs.
+  if (oldValue !== null && newValue !== null) location.reload()
   tell()
-}
+})
 
-export function isMadeByLogin(): boolean {
-  return sessionStorage.getItem(MADE) !== null
+export function startSession(sign_in_id: string): void {
+  ended = null
+  localStorage.setItem(KEY, sign_in_id)
+  tell()
 }
 
 export function endSession(reason: 'expired' | null = null): void {
   ended = reason
-  sessionStorage.removeItem(KEY)
-  sessionStorage.removeItem(MADE)
+  localStorage.removeItem(KEY)
   tell()
 }
 
-export function useToken(): string | null {
+export function useSignInId(): string | null {
   return useSyncExternalStore((listener) => {
     listeners.add(listener)
     return () => listeners.delete(listener)
-  }, token)
+  }, signInId)
 }

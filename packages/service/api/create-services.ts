@@ -41,7 +41,7 @@ export function createServices(
     catalog,
     templates: createTemplateReader(pool),
     metricReader: createMetricReader(pool),
-    tokens: createTokenCache(store, clock, log),
+    tokens: createTokenCache(store, clock, log, config),
     audit: createAuditTrail(store, given),
     changes: createChanges(store, clock),
     sample: sampleFiles(),

@@ -47,6 +47,8 @@ export interface ApiDependencies {
     | 'metricsToken'
     | 'publicUrl'
     | 'smtpUrl'
+    | 'signInIdle'
+    | 'signInLife'
   >
   /** The settings with their secrets hidden. */
   settings: ReturnType<typeof describeConfig>

@@ -169,7 +169,7 @@ function operationOf(
     parameters: parametersOf(route, components),
     ...bodyOf(operation, components),
     responses: { ...Object.fromEntries(replies), ...problems(route, shared) },
-    security: operation.scope === null ? [] : [{ bearer: [] }],
+    security: operation.scope === null ? [] : [{ bearer: [] }, { sign_in: [] }],
   }
 }
 
@@ -215,6 +215,12 @@ export function openapiDocument(): Record<string, unknown> {
       },
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer' },
+        sign_in: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'assay_sign_in',
+          description: 'Of a browser, from pages of this service; behind https it is `__Host-assay_sign_in`',
+        },
         password: {
           type: 'oauth2',
           flows: { password: { tokenUrl: '/v1alpha/auth/login', scopes: {} } },

@@ -1,6 +1,7 @@
 /** Every route of the HTTP API. A slash at the end of a path is optional. Parameters are in braces. */
 
 import * as login from './accounts/login.ts'
+import * as signIns from './accounts/sign-ins.ts'
 import * as tokens from './accounts/tokens.ts'
 import * as users from './accounts/users.ts'
 import * as workspaces from './accounts/workspaces.ts'
@@ -139,11 +140,17 @@ export const ROUTES: readonly Route[] = [
   on('POST /v1alpha/auth/login', login.login),
   on('POST /v1alpha/auth/logout', login.logout),
   on('GET /v1alpha/auth/me', login.whoAmI),
+  on('POST /v1alpha/auth/password', users.changePassword),
+  on('POST /v1alpha/auth/sign-ins', signIns.beginSignIn),
+  on('GET /v1alpha/auth/sign-ins', signIns.listSignIns),
+  on('DELETE /v1alpha/auth/sign-ins/{sign_in_id}', signIns.endSignIn),
+  on('DELETE /v1alpha/auth/sign-ins', signIns.endSignIns),
   on('GET /v1alpha/tokens', tokens.listTokens),
   on('POST /v1alpha/tokens', tokens.createToken),
   on('DELETE /v1alpha/tokens/{token_id}', tokens.deleteToken),
   on('GET /v1alpha/users', users.listUsers),
   on('POST /v1alpha/users', users.createUser),
+  on('PATCH /v1alpha/users/{user_id}', users.changeUser),
   on('DELETE /v1alpha/users/{user_id}', users.deleteUser),
   on('DELETE /v1alpha/users/{user_id}/jobs', users.eraseUserJobs),
   on('GET /v1alpha/workspaces', workspaces.listWorkspaces),

@@ -245,7 +245,7 @@ function noRoute(routes: readonly Route[], request: FastifyRequest): AppError {
 }
 
 function addRoute(app: FastifyInstance, { method, path, operation }: Route, services: Services): void {
-  const { tokens, requests, idempotency } = services
+  const { idempotency } = services
   const { scope, bodyType, otherBodyType, bodyBytes = BODY_BYTES } = operation
   app.route({
     method,
@@ -254,7 +254,7 @@ function addRoute(app: FastifyInstance, { method, path, operation }: Route, serv
     config: { bodyType, otherBodyType },
     bodyLimit: bodyBytes,
     handler: handlerOf({ operation, path }, services),
-    ...(scope === null ? {} : { onRequest: authenticate(tokens, requests, scope) }),
+    ...(scope === null ? {} : { onRequest: authenticate(services, scope) }),
     ...(isIdempotent({ method, operation })
       ? { preValidation: idempotency.begin, onSend: idempotency.end }
       : {}),

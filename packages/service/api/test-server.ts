@@ -65,7 +65,14 @@ interface Asked {
 }
 
 /** The caps of the settings in tests. */
-export const TEST_CAPS = { maxStreams: 400, maxDrafts: null, maxSpill: 1e9, filesQuota: 3e6 }
+export const TEST_CAPS = {
+  maxStreams: 400,
+  maxDrafts: null,
+  maxSpill: 1e9,
+  filesQuota: 3e6,
+  signInIdle: 3_600_000,
+  signInLife: 86_400_000,
+}
 
 /** No budget at all but of mail. */
 export const TEST_BUDGETS = {

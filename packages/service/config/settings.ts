@@ -132,6 +132,16 @@ const ROWS = {
   ),
   narrateModel: setting('The model to ask at ASSAY_NARRATE_URL', modelName),
   narrateKey: secret('The key of ASSAY_NARRATE_URL; empty: none', optional),
+  signInIdle: setting(
+    'How long a browser stays signed in without being used; from 5m to 365d',
+    durationFrom(300_000, 365 * 86_400_000),
+    '7d',
+  ),
+  signInLife: setting(
+    'How long a browser stays signed in at the most; from 5m to 365d',
+    durationFrom(300_000, 365 * 86_400_000),
+    '30d',
+  ),
   rateLimit: setting('Requests a second for each token, on each node; empty: no limit', rate),
   workspaceRateLimit: setting(
     'Requests a second for each workspace, on each node, unless it has a limit of its own; empty: no limit',

@@ -32,7 +32,9 @@ function addToken(store: Store, token_hash: string, over: { user_id?: string; ex
   })
 }
 
-function userInput(username: string): Omit<User, 'created_at'> & { password_hash: string | null } {
+function userInput(
+  username: string,
+): Omit<User, 'created_at' | 'disabled'> & { password_hash: string | null } {
   return {
     user_id: uuidv7(),
     workspace_id: WORKSPACE,

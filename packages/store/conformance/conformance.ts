@@ -23,6 +23,7 @@ import { idempotencyTests, recoveryTests, retentionTests } from './recoveries.ts
 import { repositoryTests } from './repositories.ts'
 import { scheduleTests } from './schedules.ts'
 import { settleTests } from './settles.ts'
+import { signInTests } from './sign-ins.ts'
 import { subscriptionTests } from './subscriptions.ts'
 import { webhookTests } from './webhooks.ts'
 
@@ -30,6 +31,7 @@ export type { Harness } from './given.ts'
 
 const PARTS = {
   accounts: accountTests,
+  'sign-ins': signInTests,
   connections: connectionTests,
   jobs: jobTests,
   allowances: allowanceTests,

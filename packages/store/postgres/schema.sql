@@ -378,6 +378,30 @@ CREATE TABLE settings (
   PRIMARY KEY (key)
 );
 
+CREATE TABLE sign_ins (
+  sign_in_id text COLLATE "C" NOT NULL,
+  secret_hash text COLLATE "C" NOT NULL,
+  workspace_id text COLLATE "C" NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  token_id text COLLATE "C",
+  scopes json NOT NULL,
+  device text NOT NULL,
+  address text NOT NULL,
+  created_at timestamp(3) with time zone NOT NULL,
+  last_used_at timestamp(3) with time zone NOT NULL,
+  idle_ends_at timestamp(3) with time zone NOT NULL,
+  ends_at timestamp(3) with time zone NOT NULL,
+  UNIQUE (secret_hash),
+  PRIMARY KEY (sign_in_id),
+  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
+);
+
+CREATE INDEX sign_ins_by_end ON sign_ins USING btree (idle_ends_at);
+
+CREATE INDEX sign_ins_by_token ON sign_ins USING btree (token_id) WHERE (token_id IS NOT NULL);
+
+CREATE INDEX sign_ins_by_user ON sign_ins USING btree (workspace_id, user_id, created_at, sign_in_id);
+
 CREATE TABLE template_versions (
   template_id text COLLATE "C" NOT NULL,
   version text COLLATE "C" NOT NULL,
@@ -422,6 +446,7 @@ CREATE TABLE users (
   username text COLLATE "C" NOT NULL,
   password_hash text,
   scopes json NOT NULL,
+  disabled boolean NOT NULL,
   created_at timestamp(3) with time zone NOT NULL,
   UNIQUE (workspace_id, username),
   PRIMARY KEY (workspace_id, user_id),

@@ -360,6 +360,27 @@ CREATE TABLE settings (
   value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE sign_ins (
+  sign_in_id TEXT PRIMARY KEY,
+  secret_hash TEXT NOT NULL UNIQUE,
+  workspace_id TEXT NOT NULL REFERENCES workspaces,
+  user_id TEXT NOT NULL,
+  token_id TEXT,
+  scopes TEXT NOT NULL,
+  device TEXT NOT NULL,
+  address TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  last_used_at TEXT NOT NULL,
+  idle_ends_at TEXT NOT NULL,
+  ends_at TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX sign_ins_by_end ON sign_ins (idle_ends_at);
+
+CREATE INDEX sign_ins_by_token ON sign_ins (token_id) WHERE token_id IS NOT NULL;
+
+CREATE INDEX sign_ins_by_user ON sign_ins (workspace_id, user_id, created_at, sign_in_id);
+
 CREATE TABLE template_versions (
   template_id TEXT NOT NULL,
   version TEXT NOT NULL,
@@ -400,6 +421,7 @@ CREATE TABLE users (
   username TEXT NOT NULL,
   password_hash TEXT,
   scopes TEXT NOT NULL,
+  disabled INTEGER NOT NULL,
   created_at TEXT NOT NULL,
   PRIMARY KEY (workspace_id, user_id),
   UNIQUE (workspace_id, username)

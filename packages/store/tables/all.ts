@@ -19,6 +19,7 @@ import { NARRATIVES } from './workspaces/narratives.ts'
 import { OUTGOING } from './workspaces/outgoing.ts'
 import { REPOSITORIES } from './workspaces/repositories.ts'
 import { SETTINGS } from './workspaces/settings.ts'
+import { SIGN_INS } from './workspaces/sign-ins.ts'
 import { TEMPLATE_VERSIONS, TEMPLATES } from './workspaces/templates.ts'
 
 export const TABLES = [
@@ -27,6 +28,7 @@ export const TABLES = [
   WORKSPACES,
   USERS,
   TOKENS,
+  SIGN_INS,
   TEMPLATES,
   TEMPLATE_VERSIONS,
   METRICS,

@@ -3,7 +3,7 @@ import type { Client } from '@assay/client'
 import { SCOPES, type Scope } from '@assay/model/token'
 import { allPages, clientCommand, eachCommand, listCommand, showCommand } from '../../client-command.ts'
 import type { Call } from '../../command.ts'
-import { EXIT, ExitError } from '../../exit.ts'
+import { EXIT, ExitError, UsageError } from '../../exit.ts'
 import { choicesOption, durationOption, flag, JSON_OPTION, text, texts, WORKSPACE } from '../../options.ts'
 import { out, printJson, say } from '../../print.ts'
 import { readSecret } from '../../secret-input.ts'
@@ -118,9 +118,46 @@ export const ACCOUNTS = [
   ),
   listCommand(
     { name: 'user list', summary: 'List the users of the workspace', options: { workspace: WORKSPACE } },
-    ['USER', 'NAME', 'SCOPES', 'CREATED'],
+    ['USER', 'NAME', 'SCOPES', 'STATE', 'CREATED'],
     listUsers,
-    (user) => [user.user_id, user.username, user.scopes.join(','), user.created_at],
+    (user) => [
+      user.user_id,
+      user.username,
+      user.scopes.join(','),
+      user.disabled ? 'disabled' : 'enabled',
+      user.created_at,
+    ],
+  ),
+  showCommand(
+    {
+      name: 'user change',
+      operands: 'ID',
+      summary: "Change the scopes or the password of a user, or disable the user; ends the user's sign-ins",
+      options: {
+        scope: SCOPE,
+        password: flag('Set the password that is read from standard input'),
+        disable: flag('Let the user neither sign in nor use tokens'),
+        enable: flag('Undo --disable'),
+        workspace: WORKSPACE,
+      },
+    },
+    async (client, call) => {
+      const scopes = choicesOption(call, 'scope', SCOPES)
+      const [disable, enable, password] = [call.on('disable'), call.on('enable'), call.on('password')]
+      if (disable && enable) throw new UsageError('--disable and --enable contradict each other: give one.')
+      if (!disable && !enable && !password && !scopes)
+        throw new UsageError('Say what to change: --scope, --password, --disable or --enable.')
+      return client.users.update(
+        call.operands[0]!,
+        {
+          ...(scopes ? { scopes } : {}),
+          ...(password ? { password: await readSecret('The password') } : {}),
+          ...(disable || enable ? { disabled: disable } : {}),
+        },
+        workspaceOf(call),
+      )
+    },
+    ({ user_id }) => `${user_id}\n`,
   ),
   eachCommand(
     { name: 'user delete', summary: 'Delete users with their tokens', options: { workspace: WORKSPACE } },

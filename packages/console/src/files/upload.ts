@@ -4,7 +4,6 @@
  */
 import { ClientError, type NewFile, type Problem } from '@assay/client'
 import { api } from '../api.ts'
-import { token } from '../session.ts'
 
 export interface UploadOptions {
   /** If false, the upload is refused if a file of that name exists. */
@@ -37,7 +36,6 @@ function send(path: string, file: Blob, { replace, signal, onProgress }: UploadO
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
     request.open('PUT', `/v1alpha/files/${path.split('/').map(encodeURIComponent).join('/')}`)
-    request.setRequestHeader('authorization', `Bearer ${token() ?? ''}`)
     request.setRequestHeader('content-type', 'application/octet-stream')
     if (!replace) request.setRequestHeader('if-none-match', '*')
     request.upload.addEventListener('progress', ({ loaded, total }) =>

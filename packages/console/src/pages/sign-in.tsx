@@ -1,8 +1,8 @@
-/** Sign in by a token or by user and password. In both cases the token stays in this tab's session. */
+/** Sign in by a token or by user and password. In both cases the browser gets a cookie, for all of its tabs. */
 import { useMutation } from '@tanstack/react-query'
 import { useRouter, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { api, queryClient, signIn } from '../api.ts'
+import { api, queryClient } from '../api.ts'
 import { Fault } from '../parts/fault.tsx'
 import { TextField } from '../parts/field.tsx'
 import { useTitle } from '../parts/page.tsx'
@@ -10,15 +10,14 @@ import { endedBy, startSession } from '../session.ts'
 
 type Way = 'token' | 'password'
 
-/** Returns the token if the service accepts it, else throws the service's refusal. */
-async function proven(way: Way, form: FormData): Promise<string> {
+function credentials(way: Way, form: FormData) {
   const text = (name: string): string => {
     const value = form.get(name)
     return typeof value === 'string' ? value : ''
   }
-  const given = way === 'token' ? text('token').trim() : await signIn(text('username'), text('password'))
-  await api(given).me()
-  return given
+  return way === 'token'
+    ? { token: text('token').trim() }
+    : { username: text('username'), password: text('password') }
 }
 
 /** Accepts only an address of this console, so that a crafted link cannot redirect to another host. */
@@ -54,10 +53,10 @@ export function SignInPage() {
   const { next } = useSearch({ from: '/sign-in' })
   const router = useRouter()
   const entry = useMutation({
-    mutationFn: (form: FormData) => proven(way, form),
-    onSuccess: (given) => {
+    mutationFn: (form: FormData) => api().signIns.begin(credentials(way, form)),
+    onSuccess: ({ sign_in_id }) => {
       queryClient.clear()
-      startSession(given, way === 'password')
+      startSession(sign_in_id)
       router.history.push(ownAddress(next))
     },
   })
@@ -89,7 +88,7 @@ export function SignInPage() {
         </button>
       </form>
       <p className="small">
-        This tab keeps the token until it is closed. <a href="/docs">API reference</a>
+        This browser stays signed in until you sign out. <a href="/docs">API reference</a>
       </p>
     </main>
   )

@@ -1,11 +1,12 @@
 /** The frame of every page: a skip link, the sections, the signed-in user. */
 
 import type { Scope } from '@assay/model/token'
+import { useMutation } from '@tanstack/react-query'
 import { Link, type LinkProps, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { queryClient, signOut, useMay, useMe } from '../api.ts'
 import { pageUploads } from '../files/uploads.ts'
-import { useToken } from '../session.ts'
+import { useSignInId } from '../session.ts'
 import { chooseTheme, chosenTheme, THEMES } from '../theme.ts'
 import { HealthMark } from './health-mark.tsx'
 import { Menu, MenuChoice, MenuItem } from './menu.tsx'
@@ -15,24 +16,30 @@ const THEME_WORDS = { system: 'As the system', light: 'Light', dark: 'Dark' } as
 function UserMenu() {
   const me = useMe().data
   const [theme, setTheme] = useState(chosenTheme)
+  const navigate = useNavigate()
+  const leaving = useMutation({ mutationFn: () => signOut() })
   return (
-    <Menu label={me?.username ?? me?.user_id ?? 'Session'}>
-      {me && (
-        <p className="menu-note">
-          {me.scopes.join(', ')} of {me.workspace_id}
-        </p>
-      )}
-      <MenuChoice
-        label="Colours"
-        value={theme}
-        options={THEMES.map((name) => ({ value: name, label: THEME_WORDS[name] }))}
-        onChoose={(name) => {
-          setTheme(name)
-          chooseTheme(name)
-        }}
-      />
-      <MenuItem onSelect={signOut}>Sign out</MenuItem>
-    </Menu>
+    <>
+      {leaving.isError && <p role="alert">The service was not reached: you are still signed in.</p>}
+      <Menu label={me?.username ?? me?.user_id ?? 'Session'}>
+        {me && (
+          <p className="menu-note">
+            {me.scopes.join(', ')} of {me.workspace_id}
+          </p>
+        )}
+        <MenuChoice
+          label="Colours"
+          value={theme}
+          options={THEMES.map((name) => ({ value: name, label: THEME_WORDS[name] }))}
+          onChoose={(name) => {
+            setTheme(name)
+            chooseTheme(name)
+          }}
+        />
+        <MenuItem onSelect={() => void navigate({ to: '/account' })}>Your account</MenuItem>
+        <MenuItem onSelect={() => leaving.mutate()}>Sign out</MenuItem>
+      </Menu>
+    </>
   )
 }
 
@@ -102,17 +109,17 @@ function useFocusAfterMove() {
 }
 
 export function Shell() {
-  const token = useToken()
+  const signedIn = useSignInId()
   const navigate = useNavigate()
   const main = useFocusAfterMove()
   useEffect(() => {
-    if (token !== null) return
+    if (signedIn !== null) return
     queryClient.clear()
     pageUploads.clear()
     void navigate({ to: '/sign-in', search: { next: location.pathname + location.search } })
-  }, [token, navigate])
-  // Without this, mounted queries would fetch again without a token.
-  if (token === null) return null
+  }, [signedIn, navigate])
+  // Without this, mounted queries would fetch again without a cookie.
+  if (signedIn === null) return null
   return (
     <>
       <a className="skip" href="#main">

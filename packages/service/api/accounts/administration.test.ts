@@ -196,6 +196,7 @@ test('tells whose token it is and what it may do', async (t) => {
     token_id,
     user_id: 'service:reader',
     username: null,
+    by_password: false,
     workspace_id: 'default',
     scopes: ['viewer'],
   })

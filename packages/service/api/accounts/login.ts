@@ -6,29 +6,16 @@ import { iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
 import { Type } from '@assay/model/schema'
-import { DEFAULT_WORKSPACE, includesScope, type Principal, SCOPES, type Scope } from '@assay/model/token'
-import type { Store } from '@assay/store/store'
-import { verifyPassword } from '../../runtime/passwords.ts'
+import { includesScope, LOGIN_TOKEN, SCOPES, type Scope } from '@assay/model/token'
 import { hashToken, newToken } from '../../runtime/secrets.ts'
-import { addressOf } from '../http/client-address.ts'
 import { operation } from '../http/operation.ts'
+import { schemeOf, signInCookie } from '../http/sign-in-cookie.ts'
 import { invalid } from '../http/validate.ts'
-import { bucketsOf, countGuess, deviceCookie, deviceOf } from './guesses.ts'
+import { originOf, provenUser } from './credentials.ts'
 
 const SESSION_SECONDS = 12 * 3600
 /** All fields at their longest, with each character as %XX, and room. Anyone may send one. */
 const FORM_BYTES = 16 * 1024
-
-/**
- * The user of a name as it is typed: `name@workspace`, or a user of the default workspace. A name may hold an @ itself, so
- * what follows the last one counts only if the workspace has that user.
- */
-async function userOf(store: Store, typed: string) {
-  const at = typed.lastIndexOf('@')
-  const workspace_id = typed.slice(at + 1)
-  const found = at > 0 ? await store.findUser({ workspace_id, username: typed.slice(0, at) }) : null
-  return found ?? store.findUser({ workspace_id: DEFAULT_WORKSPACE, username: typed })
-}
 
 /** The requested scopes, or all scopes of the user. Throws a 422 for an unknown scope and `forbidden` for one not held. */
 function grantedScopes(asked: string | undefined, held: Scope[]): Scope[] {
@@ -75,43 +62,25 @@ export const login = operation({
   },
   errors: ['unauthorized', 'forbidden', 'rate_limited'],
   async handle({ services, body, request, reply }) {
-    const { store, clock, secrets } = services
-    const { username, password } = body
-    const address = addressOf(request)
-    const user = await userOf(store, username)
-    const device = user && deviceOf(secrets, request.headers.cookie, user.user_id)
-    const buckets = bucketsOf(address, username, device)
-    await countGuess(store, buckets)
-    const record = {
-      action: 'session.begin',
-      fields: [],
-      address,
-      request_id: request.id,
-    } as const
-    if (
-      !(await verifyPassword(password, user?.password_hash ?? null, device === null ? 'any' : 'known')) ||
-      !user
-    ) {
-      // The record holds no name, because a password may have been typed there.
-      const nobody = { workspace_id: DEFAULT_WORKSPACE, user_id: null, token_id: null, object_id: null }
-      services.audit.note({ ...record, ...nobody, fields: [], action: 'session.refuse' })
-      throw new AppError('unauthorized', 'The username or the password is wrong.', {
-        headers: { 'www-authenticate': 'Bearer' },
-      })
-    }
-    await store.returnAllowances(buckets)
-    if (device === null)
-      void reply.header('set-cookie', deviceCookie(secrets, user.user_id, request.protocol === 'https'))
+    const { store, clock } = services
+    const user = await provenUser(services, body, request, reply)
     const scopes = grantedScopes(body.scope, user.scopes)
     const secret = newToken()
     const { workspace_id, user_id } = user
     const token_id = uuidv7()
-    const begun = { ...record, fields: [], workspace_id, user_id, token_id, object_id: token_id }
+    const begun = {
+      ...originOf(request),
+      action: 'session.begin' as const,
+      workspace_id,
+      user_id,
+      token_id,
+      object_id: token_id,
+    }
     await store.audited(begun).createToken({
       token_id,
       workspace_id,
       user_id,
-      name: 'login',
+      name: LOGIN_TOKEN,
       scopes,
       expires_at: iso(clock.now() + SESSION_SECONDS * 1000),
       token_hash: hashToken(secret),
@@ -125,31 +94,20 @@ export const login = operation({
   },
 })
 
-/** Looks the name up in the list of users, which is fast enough for a request that clients send once a session. */
-async function usernameOf(store: Store, { workspace_id, user_id }: Principal): Promise<string | null> {
-  let cursor: string | undefined
-  do {
-    const page = await store.listUsers({ workspace_id, limit: 200, cursor })
-    const user = page.items.find((candidate) => candidate.user_id === user_id)
-    if (user) return user.username
-    cursor = page.next_cursor ?? undefined
-  } while (cursor !== undefined)
-  return null
-}
-
 export const whoAmI = operation({
   name: 'whoAmI',
   tag: 'Authentication',
-  summary: 'Read the user and the scopes of the token',
+  summary: 'Read the user and the scopes of the token or the sign-in',
   scope: 'viewer',
   replies: {
     200: {
       description: 'The token, without its secret',
       schema: Type.Object(
         {
-          token_id: Type.String({ format: 'uuid' }),
+          token_id: Type.String({ format: 'uuid', description: 'Of the token, or of the sign-in' }),
           user_id: Type.String(),
           username: Type.Union([Type.String(), Type.Null()], { description: 'Null where the user is gone' }),
+          by_password: Type.Boolean({ description: 'The user has a password, which may be changed' }),
           workspace_id: Type.String(),
           scopes: Type.Array(Type.Enum([...SCOPES])),
           version: Type.String({ description: 'Of the service' }),
@@ -160,8 +118,10 @@ export const whoAmI = operation({
   },
   async handle({ services, principal }) {
     const { token_id, user_id, workspace_id, scopes } = principal
-    const username = await usernameOf(services.store, principal)
-    return { token_id, user_id, username, workspace_id, scopes, version: services.version }
+    const user = await services.store.getUser({ workspace_id, user_id })
+    const username = user?.username ?? null
+    const by_password = user !== null && user.password_hash !== null
+    return { token_id, user_id, username, by_password, workspace_id, scopes, version: services.version }
   },
 })
 
@@ -169,14 +129,19 @@ export const logout = operation({
   name: 'logout',
   tag: 'Authentication',
   audit: 'session.end',
-  summary: 'Revoke the token of this request',
-  description: 'A token of a login ends before its hours are over.',
+  summary: 'Revoke the token of this request, or sign out',
+  description:
+    'A token of a login ends before its hours are over. A sign-in ends, and its cookie is deleted.',
   scope: 'viewer',
   idempotent: false,
-  replies: { 204: { description: 'The token is revoked' } },
-  async handle({ services, principal, reply }) {
-    const { workspace_id, token_id } = principal
-    await services.store.deleteToken({ workspace_id, token_id })
+  replies: { 204: { description: 'The token is revoked, or the sign-in has ended' } },
+  async handle({ services, principal, request, reply }) {
+    const { store, config } = services
+    const { workspace_id, user_id, token_id } = principal
+    if (request.headers.authorization === undefined) {
+      await store.deleteSignIn({ workspace_id, user_id, sign_in_id: token_id })
+      void reply.header('set-cookie', signInCookie('', 0, schemeOf(request, config.publicUrl)))
+    } else await store.deleteToken({ workspace_id, token_id })
     services.tokens.forget()
     return reply.code(204).send()
   },

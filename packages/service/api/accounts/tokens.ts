@@ -3,7 +3,7 @@
 import { iso } from '@assay/model/clock'
 import { AppError, notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
-import { serviceAccount, Token } from '@assay/model/token'
+import { LOGIN_TOKEN, serviceAccount, Token } from '@assay/model/token'
 import { hashToken, newToken } from '../../runtime/secrets.ts'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
@@ -59,6 +59,8 @@ export const createToken = operation({
         'forbidden',
         `A token belongs to you (user_id ${principal.user_id}) or to a service account: leave user_id out for one.`,
       )
+    if (body.name === LOGIN_TOKEN)
+      throw invalid([{ path: 'name', message: 'is the name of the tokens that logins make: choose another' }])
     const expires_at = body.expires_at ?? null
     if (expires_at !== null && expires_at <= iso(clock.now()))
       throw invalid([{ path: 'expires_at', message: 'must lie in the future' }])

@@ -8,6 +8,7 @@ import { LIMIT_DEFAULT, Name, pageOf, pageQuery } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 import { administered, OfWorkspace, Scopes } from './administration.ts'
+import { provenUser } from './credentials.ts'
 
 export const listUsers = operation({
   name: 'listUsers',
@@ -60,11 +61,86 @@ export const createUser = operation({
   },
 })
 
+export const changeUser = operation({
+  name: 'changeUser',
+  tag: 'Administration',
+  audit: 'user.change',
+  summary: 'Change the scopes or the password of a user, or disable the user',
+  description:
+    'A change ends the sign-ins of the user, and the tokens of logins, at once on this node and within two seconds on others. While a user is disabled none of their tokens is taken. A person changes an own password by `POST /v1alpha/auth/password`.',
+  scope: 'admin',
+  params: Type.Object({ user_id: Name }),
+  query: Type.Object({ workspace_id: OfWorkspace }),
+  body: Type.Object({
+    scopes: Type.Optional(Scopes),
+    password: Type.Optional(Type.String({ minLength: 8, maxLength: 1024 })),
+    disabled: Type.Optional(Type.Boolean()),
+  }),
+  replies: { 200: { description: 'The user', schema: User } },
+  errors: ['not_found', 'conflict'],
+  async handle({ services, principal, params, query, body }) {
+    const { store, tokens } = services
+    const key = { workspace_id: await administered(services, principal, query.workspace_id), ...params }
+    const { password, ...patch } = body
+    const own = key.user_id === principal.user_id && key.workspace_id === principal.workspace_id
+    if (own && body.disabled)
+      throw new AppError('conflict', 'This is your own user: another admin can disable it.')
+    const known = await store.getUser(key)
+    if (!known) throw notFound('user', params.user_id)
+    const fault = password === undefined ? null : passwordFault(password, known.username)
+    if (fault !== null) throw invalid([{ path: 'password', message: fault }])
+    const password_hash = password === undefined ? {} : { password_hash: await hashPassword(password) }
+    const user = await store.updateUser({ ...key, patch: { ...patch, ...password_hash } })
+    tokens.forget()
+    if (!user) throw notFound('user', params.user_id)
+    return user
+  },
+})
+
+export const changePassword = operation({
+  name: 'changePassword',
+  tag: 'Authentication',
+  audit: 'user.password',
+  summary: 'Change your password',
+  description:
+    'Every other sign-in of yours ends, and so do the tokens of logins. Wrong passwords count as at the login.',
+  scope: 'viewer',
+  idempotent: false,
+  body: Type.Object({
+    present: Type.String({ minLength: 1, maxLength: 1024, description: 'The password so far' }),
+    password: Type.String({ minLength: 8, maxLength: 1024 }),
+  }),
+  replies: { 204: { description: 'The new password holds' } },
+  errors: ['conflict'],
+  async handle({ services, principal, body, request, reply }) {
+    const { store, tokens } = services
+    const { workspace_id, user_id, token_id } = principal
+    const user = await store.getUser({ workspace_id, user_id })
+    if (!user || user.password_hash === null)
+      throw new AppError('conflict', 'You have no password: ask an admin for a user with one.')
+    const username = `${user.username}@${workspace_id}`
+    await provenUser(services, { username, password: body.present }, request, reply).catch(
+      (error: unknown) => {
+        // A 401 would end the sign-in in the console.
+        if (error instanceof AppError && error.code === 'unauthorized')
+          throw invalid([{ path: 'present', message: 'is wrong' }])
+        throw error
+      },
+    )
+    const fault = passwordFault(body.password, user.username)
+    if (fault !== null) throw invalid([{ path: 'password', message: fault }])
+    const patch = { password_hash: await hashPassword(body.password) }
+    await store.updateUser({ workspace_id, user_id, patch, except: token_id })
+    tokens.forget()
+    return reply.code(204).send()
+  },
+})
+
 export const deleteUser = operation({
   name: 'deleteUser',
   tag: 'Administration',
   audit: 'user.delete',
-  summary: 'Delete a user and revoke the tokens',
+  summary: 'Delete a user, revoke the tokens and end the sign-ins',
   scope: 'admin',
   params: Type.Object({ user_id: Name }),
   query: Type.Object({ workspace_id: OfWorkspace }),

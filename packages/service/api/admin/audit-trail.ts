@@ -94,6 +94,9 @@ export function createAuditTrail(
   }
 }
 
+/** What people do to their own user. */
+const OF_ONESELF: readonly AuditAction[] = ['user.password', 'sign_in.end_all']
+
 type Fields = Record<string, unknown>
 
 function valueOf(from: unknown, key: string): string | undefined {
@@ -106,7 +109,11 @@ function auditRecord(action: AuditAction, call: AuditedCall): NewAuditRecord {
   const { principal, params, query, body, id, request } = call
   const key = AUDIT_ACTIONS[action]
   const payload = typeof body === 'object' && body !== null ? (body as Fields).payload : undefined
-  const own = action.startsWith('session.') ? principal.token_id : undefined
+  const own = action.startsWith('session.')
+    ? principal.token_id
+    : OF_ONESELF.includes(action)
+      ? principal.user_id
+      : undefined
   // The same path in another Unicode form is the same file.
   const object = (
     own ?? [params, body, payload, query].map((from) => valueOf(from, key)).find(Boolean)

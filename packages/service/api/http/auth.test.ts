@@ -89,7 +89,8 @@ const PRINCIPAL = {
   rate_limit: null,
 }
 
-const noteTokenUses = async (): Promise<void> => undefined
+const nothing = async (): Promise<void> => undefined
+const OTHERS = { noteTokenUses: nothing, noteSignInUses: nothing, findSignIn: async () => null }
 
 test('does not keep a token that was revoked while it was being looked up', async () => {
   const principal = PRINCIPAL
@@ -99,7 +100,7 @@ test('does not keep a token that was revoked while it was being looked up', asyn
     lookups += 1
     return new Promise((resolve) => (answer = resolve))
   }
-  const cache = createTokenCache({ findToken, noteTokenUses }, new FakeClock(), silentLog)
+  const cache = createTokenCache({ findToken, ...OTHERS }, new FakeClock(), silentLog, TEST_CAPS)
   const looking = cache.find('a')
   cache.forget()
   answer(principal)
@@ -118,7 +119,7 @@ test('keeps a found token for two seconds', async () => {
     lookups += 1
     return principal
   }
-  const cache = createTokenCache({ findToken, noteTokenUses }, clock, silentLog)
+  const cache = createTokenCache({ findToken, ...OTHERS }, clock, silentLog, TEST_CAPS)
   for (let count = 0; count < 2; count += 1) assert.equal(await cache.find('a'), principal)
   clock.advance(2000)
   await cache.find('a')

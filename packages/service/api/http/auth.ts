@@ -1,6 +1,6 @@
 /**
- * Checks the bearer token of a request, its scope and its rate. A token is cached for two seconds. A token that another node
- * revokes may work for that long; one that this process revokes stops at once.
+ * Checks the bearer token of a request, or the cookie of its sign-in, its scope and its rate. Both are cached for two seconds.
+ * One that another node revokes may work for that long; one that this process revokes stops at once.
  */
 
 import { type Clock, iso } from '@assay/model/clock'
@@ -14,7 +14,9 @@ import type { Config } from '../../config/config.ts'
 import { createGatherer } from '../../runtime/gatherer.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { hashToken } from '../../runtime/secrets.ts'
+import { addressOf } from './client-address.ts'
 import { createRateLimiter, type Rate } from './rate-limiter.ts'
+import { refuseForeignPage, schemeOf, signInSecret } from './sign-in-cookie.ts'
 
 const KEPT_MS = 2000
 const MOST_KEPT = 1000
@@ -25,27 +27,34 @@ declare module 'fastify' {
   }
 }
 
-/** The last use of a token is written about once a minute. */
+/** The last use of a token or a sign-in is written about once a minute. */
 const USES_MS = 60_000
 
 export interface TokenCache {
   /** Null: there is no such token. */
   find(token: string): Promise<Principal | null>
-  /** Clears the cache. Call it after tokens, users or workspaces change. */
+  /** Null: there is no such sign-in. Its life is extended by this use. */
+  findSignIn(secret: string, address: string): Promise<Principal | null>
+  /** Clears the cache. Call it after tokens, sign-ins, users or workspaces change. */
   forget(): void
   /** Writes the uses that are noted. */
   close(): Promise<void>
 }
 
+type Accounts = Pick<Store, 'findToken' | 'noteTokenUses' | 'findSignIn' | 'noteSignInUses'>
+
 export function createTokenCache(
-  store: Pick<Store, 'findToken' | 'noteTokenUses'>,
+  store: Accounts,
   clock: Clock,
   log: Logger,
+  { signInIdle }: Pick<Config, 'signInIdle'>,
 ): TokenCache {
+  const warn = (error: unknown): void => log.warn({ err: error }, 'uses of tokens could not be noted')
   const uses = createGatherer<{ token_id: string; at: string }>(clock, USES_MS, (noted) =>
-    store
-      .noteTokenUses(noted)
-      .catch((error: unknown) => log.warn({ err: error }, 'uses of tokens could not be noted')),
+    store.noteTokenUses(noted).catch(warn),
+  )
+  const signInUses = createGatherer<Parameters<Store['noteSignInUses']>[0][number]>(clock, USES_MS, (noted) =>
+    store.noteSignInUses(noted).catch(warn),
   )
   const kept = new LRUCache<string, Principal>({
     max: MOST_KEPT,
@@ -56,32 +65,77 @@ export function createTokenCache(
   })
   let generation = 0
 
+  /** `note` is called for each that is looked up and found. */
+  async function find(
+    key: string,
+    look: () => Promise<Principal | null>,
+    note: (principal: Principal) => void,
+  ): Promise<Principal | null> {
+    const known = kept.get(key)
+    if (known) return known
+    const asked = generation
+    const principal = await look()
+    if (principal) note(principal)
+    // A lookup that began before a revocation must not bring the revoked one back.
+    if (principal && asked === generation) kept.set(key, principal)
+    return principal
+  }
+
   return {
-    async find(token) {
-      const known = kept.get(token)
-      if (known) return known
-      const asked = generation
-      const principal = await store.findToken(hashToken(token))
-      if (principal) {
-        const { token_id } = principal
-        uses.note(token_id, () => ({ token_id, at: iso(clock.now()) }))
-      }
-      // A lookup that began before a revocation must not bring the revoked token back.
-      if (principal && asked === generation) kept.set(token, principal)
-      return principal
-    },
+    find: (token) =>
+      find(
+        `token ${token}`,
+        () => store.findToken(hashToken(token)),
+        ({ token_id }) => uses.note(token_id, () => ({ token_id, at: iso(clock.now()) })),
+      ),
+    findSignIn: (secret, address) =>
+      find(
+        `sign-in ${secret}`,
+        () => store.findSignIn(hashToken(secret)),
+        ({ token_id: sign_in_id }) =>
+          signInUses.note(sign_in_id, () => ({
+            sign_in_id,
+            at: iso(clock.now()),
+            address,
+            idle_ms: signInIdle,
+          })),
+      ),
     forget() {
       generation += 1
       kept.clear()
     },
-    close: () => uses.close(),
+    async close() {
+      await uses.close()
+      await signInUses.close()
+    },
   }
 }
 
-/** Finds the principal of an Authorization header; null: the header holds no token that exists. */
-export async function principalOf(tokens: TokenCache, header: string): Promise<Principal | null> {
-  const token = BEARER.exec(header)?.[1]
-  return token === undefined ? null : tokens.find(token)
+/** How callers are known. */
+interface Doors {
+  tokens: TokenCache
+  config: Pick<Config, 'publicUrl'>
+}
+
+/**
+ * The caller of a request: by its Authorization header or, where there is none, by the cookie of a sign-in. Null: neither
+ * exists. `forbidden` where the page of another site uses the cookie.
+ */
+export async function callerOf(
+  { tokens, config }: Doors,
+  request: FastifyRequest,
+): Promise<Principal | null> {
+  const { authorization } = request.headers
+  if (authorization !== undefined) {
+    const token = BEARER.exec(authorization)?.[1]
+    return token === undefined ? null : tokens.find(token)
+  }
+  // The endpoint of agents passes their token on, and a cookie is none.
+  if (!request.url.startsWith('/v1alpha/')) return null
+  const secret = signInSecret(request, schemeOf(request, config.publicUrl))
+  if (secret === null) return null
+  refuseForeignPage(request, config.publicUrl, true)
+  return tokens.findSignIn(secret, addressOf(request))
 }
 
 const BEARER = /^bearer +([\x21-\x7e]{1,1024})$/i
@@ -133,14 +187,13 @@ export function createRequestLimits(
   }
 }
 
-/** A hook that refuses requests without a token of the scope, or above the rate. */
-export function authenticate(tokens: TokenCache, requests: RequestLimits, scope: Scope) {
+/** A hook that refuses requests without a token or a sign-in of the scope, or above the rate. */
+export function authenticate(services: Doors & { requests: RequestLimits }, scope: Scope) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const { authorization: header = '' } = request.headers
-    const principal = await principalOf(tokens, header)
-    if (!principal) throw unauthorized(header !== '')
+    const principal = await callerOf(services, request)
+    if (!principal) throw unauthorized((request.headers.authorization ?? '') !== '')
     request.principal = principal
-    const allowance = requests(principal)
+    const allowance = services.requests(principal)
     if (allowance) {
       reply.headers(rateHeaders(allowance))
       if (!allowance.allowed)

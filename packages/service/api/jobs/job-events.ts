@@ -8,7 +8,7 @@ import { Readable } from 'node:stream'
 import { isFinal, type Job, type Move } from '@assay/model/job'
 import { Type } from '@assay/model/schema'
 import type { Services } from '../dependencies.ts'
-import { principalOf } from '../http/auth.ts'
+import { callerOf } from '../http/auth.ts'
 import { Id } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
@@ -105,7 +105,7 @@ export const jobEvents = operation({
   tag: 'Jobs',
   summary: 'Follow a job live',
   description:
-    'Server-sent events: `status` (the present state first, then each change; resume with `Last-Event-ID`) and `progress` (at most one a second, without id). The stream ends after a final state, and when the token expires or is revoked.',
+    'Server-sent events: `status` (the present state first, then each change; resume with `Last-Event-ID`) and `progress` (at most one a second, without id). The stream ends after a final state, and when the token or the sign-in expires or is revoked.',
   scope: 'viewer',
   streams: true,
   query: Type.Object({ assignment_id: Id }),
@@ -116,10 +116,9 @@ export const jobEvents = operation({
   errors: ['not_found', 'workspace_busy'],
   async handle({ services, principal, query, signal, request, reply }) {
     const seen = lastEventId(request.headers['last-event-id'])
-    const { authorization = '' } = request.headers
     const job = await requireJob(services, principal, query.assignment_id)
     const look = async (): Promise<Job | null> =>
-      (await principalOf(services.tokens, authorization)) !== null
+      (await callerOf(services, request)) !== null
         ? services.store.getJob({ workspace_id: principal.workspace_id, assignment_id: job.assignment_id })
         : null
     if (seen !== null && seen >= job.moves.length && isFinal(job.job_status)) return reply.code(204).send()

@@ -72,6 +72,7 @@ const replies = {
 /** The sections of the console. A path below a section is an address of the console. */
 export const SECTIONS = [
   'sign-in',
+  'account',
   'templates',
   'metric',
   'jobs',

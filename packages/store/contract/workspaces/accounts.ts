@@ -1,5 +1,13 @@
 /** What the store promises of workspaces, users and tokens. Every store has the default workspace from its first start. */
-import type { Principal, Token, User, Workspace, WorkspaceCaps, WorkspacePatch } from '@assay/model/token'
+import type {
+  Principal,
+  Token,
+  User,
+  UserPatch,
+  Workspace,
+  WorkspaceCaps,
+  WorkspacePatch,
+} from '@assay/model/token'
 import type { Page, PageQuery } from '../page.ts'
 
 export interface AccountStore {
@@ -14,19 +22,31 @@ export interface AccountStore {
   /** With all that is in it, unseen from the first step; `conflict` for the default one and for one with unfinished jobs. False: not there. */
   deleteWorkspace(workspace_id: string): Promise<boolean>
   /** `name_taken` where the workspace has a user of this name. */
-  createUser(input: Omit<User, 'created_at'> & { password_hash: string | null }): Promise<User>
+  createUser(input: Omit<User, 'created_at' | 'disabled'> & { password_hash: string | null }): Promise<User>
   findUser(input: {
     workspace_id: string
     username: string
   }): Promise<(User & { password_hash: string | null }) | null>
+  getUser(input: {
+    workspace_id: string
+    user_id: string
+  }): Promise<(User & { password_hash: string | null }) | null>
+  /** A change ends the sign-ins of the user but `except`, and the tokens of logins. Null: not there. */
+  updateUser(input: {
+    workspace_id: string
+    user_id: string
+    patch: UserPatch
+    except?: string | undefined
+  }): Promise<User | null>
   listUsers(query: PageQuery & { workspace_id: string }): Promise<Page<User>>
-  /** With its tokens. False: not there. */
+  /** With its tokens and sign-ins. False: not there. */
   deleteUser(input: { workspace_id: string; user_id: string }): Promise<boolean>
   createToken(input: Omit<Token, 'created_at' | 'last_used_at'> & { token_hash: string }): Promise<Token>
-  /** The hot path of every request: null where there is none or it has expired. */
+  /** The hot path of every request: null where there is none, it has expired or its user is disabled. */
   findToken(token_hash: string): Promise<Principal | null>
   /** `last_used_at` of each, if it is later than what stands there. */
   noteTokenUses(uses: { token_id: string; at: string }[]): Promise<void>
   listTokens(query: PageQuery & { workspace_id: string }): Promise<Page<Token>>
+  /** With the sign-ins that were begun with it. */
   deleteToken(input: { workspace_id: string; token_id: string }): Promise<boolean>
 }

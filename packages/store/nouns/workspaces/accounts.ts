@@ -14,6 +14,8 @@ import type { Reader, Routine, Writer } from '../../rows.ts'
 import type { Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
 import { TOKENS, USERS, type UserRow, WORKSPACES } from '../../tables/workspaces/accounts.ts'
+import { SIGN_INS } from '../../tables/workspaces/sign-ins.ts'
+import { deleteSignIns } from './sign-ins.ts'
 
 const WORKSPACE = WORKSPACES.except('deleted_at', 'outgoing')
 const OPEN = 'WHERE workspace_id = :workspace_id AND deleted_at IS NULL'
@@ -38,6 +40,9 @@ const FIND_USER = USERS.select(
   `JOIN workspaces USING (workspace_id)
    WHERE workspace_id = :workspace_id AND username = :username AND deleted_at IS NULL`,
 )
+const GET_USER = USERS.select(by('workspace_id', 'user_id'))
+const LOCK_USER = USERS.select(`${by('workspace_id', 'user_id')} FOR UPDATE`)
+const UPDATE_USER = USERS.update(['scopes', 'disabled', 'password_hash'], by('workspace_id', 'user_id'))
 const DELETE_USER = USERS.delete(by('workspace_id', 'user_id'))
 const USER_LIST = listOf(USERS, { columns: USER, id: 'user_id', indexed: [['workspace_id']] })
 
@@ -49,8 +54,11 @@ const INSERT_TOKEN = TOKENS.insert<Token>(
      WHERE tokens.workspace_id = excluded.workspace_id`,
 )
 const FIND_TOKEN = TOKENS.sql<Principal>(
-  `SELECT token_id, workspace_id, user_id, scopes, rate_limit FROM tokens JOIN workspaces USING (workspace_id)
-   WHERE token_hash = :token_hash AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > :now)`,
+  `SELECT token_id, tokens.workspace_id, tokens.user_id, tokens.scopes, rate_limit
+   FROM tokens JOIN workspaces ON workspaces.workspace_id = tokens.workspace_id
+   LEFT JOIN users ON users.workspace_id = tokens.workspace_id AND users.user_id = tokens.user_id
+   WHERE token_hash = :token_hash AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > :now)
+     AND users.disabled IS NOT TRUE`,
 )
 const NOTE_USE = TOKENS.sql(
   `UPDATE tokens SET last_used_at = :at
@@ -58,6 +66,8 @@ const NOTE_USE = TOKENS.sql(
 )
 const DELETE_TOKEN = TOKENS.delete(by('workspace_id', 'token_id'))
 const DELETE_TOKENS = TOKENS.delete(by('workspace_id', 'user_id'))
+const END_SIGN_INS = SIGN_INS.delete(by('workspace_id', 'user_id'))
+const END_SIGN_INS_OF_TOKEN = SIGN_INS.delete(by('workspace_id', 'token_id'))
 const TOKEN_LIST = listOf(TOKENS, { columns: TOKEN, id: 'token_id', indexed: [['workspace_id']] })
 
 export function* createWorkspace(tx: Writer, input: Input<'createWorkspace'>): Routine<Workspace> {
@@ -101,7 +111,7 @@ export function listWorkspaces(from: Reader, query: PageQuery): Routine<Page<Wor
 }
 
 export function* createUser(tx: Writer, input: Input<'createUser'>): Routine<User> {
-  const row: UserRow = { ...input, created_at: tx.now }
+  const row: UserRow = { ...input, disabled: false, created_at: tx.now }
   if ((yield* tx.run(INSERT_USER, row)) === 0)
     throw new AppError('name_taken', `There is already a user ${JSON.stringify(input.username)}.`)
   const { password_hash: _, ...user } = row
@@ -112,12 +122,28 @@ export function* findUser(from: Reader, input: Input<'findUser'>): Routine<UserR
   return (yield* from.find(FIND_USER, input)) ?? null
 }
 
+export function* getUser(from: Reader, input: Input<'getUser'>): Routine<UserRow | null> {
+  return (yield* from.find(GET_USER, input)) ?? null
+}
+
+/** Who may do less, or has another password, signs in anew. */
+export function* updateUser(tx: Writer, input: Input<'updateUser'>): Routine<User | null> {
+  const { patch, except, ...key } = input
+  const found = yield* tx.find(LOCK_USER, key)
+  if (!found) return null
+  const { password_hash, ...user } = { ...found, ...patch }
+  yield* tx.run(UPDATE_USER, { ...user, password_hash })
+  if (Object.keys(patch).length > 0) yield* deleteSignIns(tx, { ...key, except })
+  return user
+}
+
 export function listUsers(from: Reader, query: Input<'listUsers'>): Routine<Page<User>> {
   return USER_LIST.page(from, query)
 }
 
 export function* deleteUser(tx: Writer, input: Input<'deleteUser'>): Routine<boolean> {
   yield* tx.run(DELETE_TOKENS, input)
+  yield* tx.run(END_SIGN_INS, input)
   return (yield* tx.run(DELETE_USER, input)) > 0
 }
 
@@ -143,5 +169,6 @@ export function listTokens(from: Reader, query: Input<'listTokens'>): Routine<Pa
 }
 
 export function* deleteToken(tx: Writer, input: Input<'deleteToken'>): Routine<boolean> {
+  yield* tx.run(END_SIGN_INS_OF_TOKEN, input)
   return (yield* tx.run(DELETE_TOKEN, input)) > 0
 }

@@ -20,6 +20,7 @@ import { IDEMPOTENCY_KEYS } from '../../tables/workspaces/idempotency-keys.ts'
 import { METRICS } from '../../tables/workspaces/metrics.ts'
 import { NARRATIVES } from '../../tables/workspaces/narratives.ts'
 import { OUTGOING } from '../../tables/workspaces/outgoing.ts'
+import { SIGN_INS } from '../../tables/workspaces/sign-ins.ts'
 import { TEMPLATES } from '../../tables/workspaces/templates.ts'
 import { cancelJob, removeJobs } from '../jobs/jobs.ts'
 import { removeDeliveriesOfJobs } from '../webhooks/waiting.ts'
@@ -37,6 +38,7 @@ export const TABLES_OF_WORKSPACE = [
   CONNECTIONS,
   NARRATIVES,
   OUTGOING,
+  SIGN_INS,
   TOKENS,
   USERS,
   IDEMPOTENCY_KEYS,

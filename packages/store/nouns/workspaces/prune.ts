@@ -16,6 +16,7 @@ import { ALLOWANCES } from '../../tables/workspaces/allowances.ts'
 import { IDEMPOTENCY_KEYS } from '../../tables/workspaces/idempotency-keys.ts'
 import { LINKS } from '../../tables/workspaces/links.ts'
 import { NARRATIVES } from '../../tables/workspaces/narratives.ts'
+import { SIGN_INS } from '../../tables/workspaces/sign-ins.ts'
 import { removeDrafts, removeJobs } from '../jobs/jobs.ts'
 import { DELETE_DELIVERIES_OF_EVENTS, DELETE_EVENTS, emptyClosed } from './erasure.ts'
 import { KEEP_KEYS_MS } from './idempotency.ts'
@@ -90,6 +91,7 @@ const DELETE_VERSIONS = statement({
 /** What else is older. */
 const OTHERS = [
   TOKENS.deleteSome('WHERE expires_at < :before', 'FOR UPDATE SKIP LOCKED'),
+  SIGN_INS.deleteSome('WHERE idle_ends_at < :before', 'FOR UPDATE SKIP LOCKED'),
   LINKS.deleteSome('WHERE expires_at < :before', 'FOR UPDATE SKIP LOCKED'),
   NARRATIVES.deleteSome('WHERE created_at < :before', 'FOR UPDATE SKIP LOCKED'),
   IDEMPOTENCY_KEYS.deleteSome('WHERE started_at <= :keys_before', 'FOR UPDATE SKIP LOCKED'),

@@ -66,6 +66,7 @@ CREATE TABLE users (
   username text COLLATE "C" NOT NULL,
   password_hash text,
   scopes json NOT NULL,
+  disabled boolean NOT NULL,
   created_at timestamptz(3) NOT NULL,
   PRIMARY KEY (workspace_id, user_id),
   UNIQUE (workspace_id, username)
@@ -85,6 +86,25 @@ CREATE TABLE tokens (
 );
 CREATE INDEX tokens_by_time ON tokens (workspace_id, created_at, token_id);
 CREATE INDEX tokens_by_expiry ON tokens (expires_at) WHERE expires_at IS NOT NULL;
+
+-- Browsers in which people are signed in. One that was begun with a token ends with it.
+CREATE TABLE sign_ins (
+  sign_in_id text COLLATE "C" PRIMARY KEY,
+  secret_hash text COLLATE "C" NOT NULL UNIQUE,
+  workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
+  user_id text COLLATE "C" NOT NULL,
+  token_id text COLLATE "C",
+  scopes json NOT NULL,
+  device text NOT NULL,
+  address text NOT NULL,
+  created_at timestamptz(3) NOT NULL,
+  last_used_at timestamptz(3) NOT NULL,
+  idle_ends_at timestamptz(3) NOT NULL,
+  ends_at timestamptz(3) NOT NULL
+);
+CREATE INDEX sign_ins_by_user ON sign_ins (workspace_id, user_id, created_at, sign_in_id);
+CREATE INDEX sign_ins_by_token ON sign_ins (token_id) WHERE token_id IS NOT NULL;
+CREATE INDEX sign_ins_by_end ON sign_ins (idle_ends_at);
 
 -- Who did what. The records of a deleted workspace stay until they are old enough.
 CREATE TABLE audit (

@@ -64,6 +64,7 @@ CREATE TABLE users (
   username TEXT NOT NULL,
   password_hash TEXT,
   scopes TEXT NOT NULL,
+  disabled INTEGER NOT NULL,
   created_at TEXT NOT NULL,
   PRIMARY KEY (workspace_id, user_id),
   UNIQUE (workspace_id, username)
@@ -83,6 +84,25 @@ CREATE TABLE tokens (
 ) STRICT;
 CREATE INDEX tokens_by_time ON tokens (workspace_id, created_at, token_id);
 CREATE INDEX tokens_by_expiry ON tokens (expires_at) WHERE expires_at IS NOT NULL;
+
+-- Browsers in which people are signed in. One that was begun with a token ends with it.
+CREATE TABLE sign_ins (
+  sign_in_id TEXT PRIMARY KEY,
+  secret_hash TEXT NOT NULL UNIQUE,
+  workspace_id TEXT NOT NULL REFERENCES workspaces,
+  user_id TEXT NOT NULL,
+  token_id TEXT,
+  scopes TEXT NOT NULL,
+  device TEXT NOT NULL,
+  address TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  last_used_at TEXT NOT NULL,
+  idle_ends_at TEXT NOT NULL,
+  ends_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX sign_ins_by_user ON sign_ins (workspace_id, user_id, created_at, sign_in_id);
+CREATE INDEX sign_ins_by_token ON sign_ins (token_id) WHERE token_id IS NOT NULL;
+CREATE INDEX sign_ins_by_end ON sign_ins (idle_ends_at);
 
 -- Who did what. The records of a deleted workspace stay until they are old enough.
 CREATE TABLE audit (

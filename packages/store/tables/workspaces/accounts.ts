@@ -34,6 +34,7 @@ export const USERS = new Table<UserRow>('users', ['workspace_id', 'user_id'], {
   username: 'text',
   password_hash: 'text?',
   scopes: 'json',
+  disabled: 'boolean',
   created_at: 'time',
 })
 

@@ -68,6 +68,52 @@ function NewUser() {
   )
 }
 
+function SetPassword({ user: { user_id, username } }: { user: User }) {
+  const [password, setPassword] = useState('')
+  return (
+    <AskFirst
+      quiet
+      label="Set password"
+      of={username}
+      title={`Set the password of “${username}”?`}
+      description="The user is signed out everywhere."
+      note={
+        <TextField
+          label="New password"
+          type="password"
+          autoComplete="new-password"
+          required
+          value={password}
+          onChange={({ target }) => setPassword(target.value)}
+        />
+      }
+      action="Set the password"
+      act={() => api().users.update(user_id, { password })}
+      onDone={() => setPassword('')}
+    />
+  )
+}
+
+function Disable({ user: { user_id, username, disabled } }: { user: User }) {
+  const cache = useQueryClient()
+  const onDone = () => cache.invalidateQueries({ queryKey: ['users'] })
+  const [label, description] = disabled
+    ? ['Enable', 'The user can sign in again, and the user’s tokens work again.']
+    : ['Disable', 'The user is signed out everywhere, and the user’s tokens are refused. Schedules go on.']
+  return (
+    <AskFirst
+      quiet
+      label={label}
+      of={username}
+      title={`${label} the user “${username}”?`}
+      description={description}
+      action={`${label} the user`}
+      act={() => api().users.update(user_id, { disabled: !disabled })}
+      onDone={onDone}
+    />
+  )
+}
+
 function Remove({ user: { user_id, username } }: { user: User }) {
   const cache = useQueryClient()
   return (
@@ -76,7 +122,7 @@ function Remove({ user: { user_id, username } }: { user: User }) {
       label="Delete"
       of={username}
       title={`Delete the user “${username}”?`}
-      description="The user’s tokens are revoked. Jobs and webhooks stay."
+      description="The user’s tokens are revoked and the sign-ins end. Jobs and webhooks stay."
       action="Delete the user"
       act={() => api().users.delete(user_id)}
       onDone={() => cache.invalidateQueries({ queryKey: ['users'] })}
@@ -95,12 +141,17 @@ export function UsersPage() {
           <ListTable columns={['User', 'Scopes', 'Made', 'Action']}>
             {users.map((user) => (
               <tr key={user.user_id}>
-                <td>{user.username}</td>
+                <td>
+                  {user.username}
+                  {user.disabled && ' (disabled)'}
+                </td>
                 <td>{user.scopes.join(', ')}</td>
                 <td>
                   <Time at={user.created_at} />
                 </td>
                 <td>
+                  <SetPassword user={user} />
+                  <Disable user={user} />
                   <Remove user={user} />
                 </td>
               </tr>

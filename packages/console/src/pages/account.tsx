@@ -1,0 +1,133 @@
+/** One's own account: where one is signed in, signing out there or everywhere, and the password. */
+
+import type { SignIn } from '@assay/client'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, faultsOf, signOut, useMe } from '../api.ts'
+import { AskFirst } from '../parts/ask-first.tsx'
+import { NewForm } from '../parts/editing.tsx'
+import { TextField } from '../parts/field.tsx'
+import { ListTable } from '../parts/lists/list-table.tsx'
+import { Paged, usePaged } from '../parts/lists/paged.tsx'
+import { Page } from '../parts/page.tsx'
+import { Time } from '../parts/show.tsx'
+
+function End({ signIn: { sign_in_id, device } }: { signIn: SignIn }) {
+  const cache = useQueryClient()
+  const ending = useMutation({
+    mutationFn: () => api().signIns.end(sign_in_id),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['sign-ins'] }),
+  })
+  return (
+    <button
+      type="button"
+      className="button quiet small"
+      aria-label={`Sign out ${device}`}
+      disabled={ending.isPending}
+      onClick={() => ending.mutate()}
+    >
+      Sign out
+    </button>
+  )
+}
+
+function SignIns() {
+  const present = useMe().data?.token_id
+  const query = usePaged(['sign-ins'], (cursor) => api().signIns.list(cursor ? { cursor } : {}))
+  return (
+    <section>
+      <h2>Where you are signed in</h2>
+      <Paged query={query} empty={<p>Nowhere but here.</p>}>
+        {(signIns) => (
+          <ListTable columns={['Device', 'Address', 'Last used', 'Since', 'Ends', 'Action']}>
+            {signIns.map((signIn) => (
+              <tr key={signIn.sign_in_id}>
+                <td>{signIn.device}</td>
+                <td>{signIn.address}</td>
+                <td>
+                  <Time at={signIn.last_used_at} />
+                </td>
+                <td>
+                  <Time at={signIn.created_at} />
+                </td>
+                <td>
+                  <Time at={signIn.idle_ends_at} />
+                </td>
+                <td>{signIn.sign_in_id === present ? 'this browser' : <End signIn={signIn} />}</td>
+              </tr>
+            ))}
+          </ListTable>
+        )}
+      </Paged>
+      <AskFirst
+        label="Sign out everywhere"
+        title="Sign out everywhere?"
+        description="Every browser of yours is signed out, this one too, and the tokens of logins end. Other tokens stay."
+        action="Sign out everywhere"
+        act={() => signOut((client) => client.signIns.endAll())}
+        onDone={() => undefined}
+      />
+    </section>
+  )
+}
+
+function Password() {
+  const [present, setPresent] = useState('')
+  const [password, setPassword] = useState('')
+  const cache = useQueryClient()
+  const change = useMutation({
+    mutationFn: () => api().changePassword({ present, password }),
+    onSuccess: async () => {
+      setPresent('')
+      setPassword('')
+      await cache.invalidateQueries({ queryKey: ['sign-ins'] })
+    },
+  })
+  const faults = faultsOf(change.error)
+  return (
+    <section>
+      <h2>Password</h2>
+      <NewForm
+        create={change}
+        shown={Object.keys(faults).length > 0}
+        action="Change the password"
+        onSubmit={() => change.mutate()}
+      >
+        <TextField
+          label="Present password"
+          type="password"
+          autoComplete="current-password"
+          required
+          value={present}
+          fault={faults.present}
+          onChange={({ target }) => setPresent(target.value)}
+        />
+        <TextField
+          label="New password"
+          type="password"
+          autoComplete="new-password"
+          required
+          value={password}
+          fault={faults.password}
+          onChange={({ target }) => setPassword(target.value)}
+        />
+      </NewForm>
+      {change.isSuccess && <p role="status">It is changed. Every other browser is signed out.</p>}
+    </section>
+  )
+}
+
+export function AccountPage() {
+  const me = useMe().data
+  return (
+    <Page title="Your account">
+      {me && (
+        <p>
+          {me.username ?? me.user_id}, {me.scopes.join(', ')} of {me.workspace_id}
+        </p>
+      )}
+      <SignIns />
+      {me?.by_password === true && <Password />}
+    </Page>
+  )
+}

@@ -1,0 +1,58 @@
+/** Names and passwords, judged alike wherever they are given. */
+import { AppError } from '@assay/model/errors'
+import { DEFAULT_WORKSPACE, type User } from '@assay/model/token'
+import type { Store } from '@assay/store/store'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { verifyPassword } from '../../runtime/passwords.ts'
+import type { Services } from '../dependencies.ts'
+import { addressOf } from '../http/client-address.ts'
+import { schemeOf } from '../http/sign-in-cookie.ts'
+import { bucketsOf, countGuess, deviceCookie, deviceOf } from './guesses.ts'
+
+/**
+ * The user of a name as it is typed: `name@workspace`, or a user of the default workspace. A name may hold an @ itself, so
+ * what follows the last one counts only if the workspace has that user.
+ */
+async function userOf(store: Store, typed: string) {
+  const at = typed.lastIndexOf('@')
+  const workspace_id = typed.slice(at + 1)
+  const found = at > 0 ? await store.findUser({ workspace_id, username: typed.slice(0, at) }) : null
+  return found ?? store.findUser({ workspace_id: DEFAULT_WORKSPACE, username: typed })
+}
+
+/** The part of an audit record that tells of the request. */
+export function originOf(request: FastifyRequest) {
+  return { fields: [], address: addressOf(request), request_id: request.id }
+}
+
+/**
+ * The user who proved by a password who they are. An unknown or disabled user takes as long as a wrong password and gets the
+ * same answer: `unauthorized`. `rate_limited` after too many wrong ones. The device becomes a known one.
+ */
+export async function provenUser(
+  { store, secrets, audit, config }: Services,
+  { username, password }: { username: string; password: string },
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<User> {
+  const found = await userOf(store, username)
+  const user = found?.disabled ? null : found
+  const device = user && deviceOf(secrets, request.headers.cookie, user.user_id)
+  const buckets = bucketsOf(addressOf(request), username, device)
+  await countGuess(store, buckets)
+  const asker = device === null ? 'any' : 'known'
+  if (!(await verifyPassword(password, user?.password_hash ?? null, asker)) || !user) {
+    // The record holds no name, because a password may have been typed there.
+    const nobody = { workspace_id: DEFAULT_WORKSPACE, user_id: null, token_id: null, object_id: null }
+    audit.note({ ...originOf(request), ...nobody, action: 'session.refuse' })
+    throw new AppError('unauthorized', 'The username or the password is wrong.', {
+      headers: { 'www-authenticate': 'Bearer' },
+    })
+  }
+  await store.returnAllowances(buckets)
+  if (device === null) {
+    const isSecure = schemeOf(request, config.publicUrl) === 'https'
+    void reply.header('set-cookie', deviceCookie(secrets, user.user_id, isSecure))
+  }
+  return user
+}

@@ -1,0 +1,168 @@
+/**
+ * Sign-ins: a browser gets a cookie in place of a token, so that no script can read it and every tab is signed in. They last
+ * as ASSAY_SIGN_IN_IDLE and ASSAY_SIGN_IN_LIFE say, and end with the token or the password that they were begun with.
+ */
+import { AppError, notFound } from '@assay/model/errors'
+import { uuidv7 } from '@assay/model/ids'
+import { Type } from '@assay/model/schema'
+import { type Scope, SignIn } from '@assay/model/token'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { hashToken, newLinkSecret } from '../../runtime/secrets.ts'
+import type { Services } from '../dependencies.ts'
+import { addressOf } from '../http/client-address.ts'
+import { Id, LIMIT_DEFAULT, pageOf, pageQuery } from '../http/fields.ts'
+import { operation } from '../http/operation.ts'
+import { refuseForeignPage, schemeOf, signInCookie } from '../http/sign-in-cookie.ts'
+import { invalid } from '../http/validate.ts'
+import { originOf, provenUser } from './credentials.ts'
+import { deviceName } from './device-name.ts'
+
+const SECOND = 1000
+
+interface Credentials {
+  username?: string
+  password?: string
+  token?: string
+}
+
+interface Proven {
+  workspace_id: string
+  user_id: string
+  scopes: Scope[]
+  /** The token that proved it; null: a password. */
+  token_id: string | null
+}
+
+async function prove(
+  services: Services,
+  { username, password, token }: Credentials,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Proven> {
+  if (token === undefined) {
+    if (username === undefined || password === undefined)
+      throw invalid([{ path: '', message: 'must hold username and password, or token' }])
+    const user = await provenUser(services, { username, password }, request, reply)
+    return { ...user, token_id: null }
+  }
+  if (username !== undefined || password !== undefined)
+    throw invalid([{ path: 'token', message: 'must stand alone, without username and password' }])
+  const found = await services.store.findToken(hashToken(token))
+  if (!found) throw noToken()
+  return found
+}
+
+function noToken(): AppError {
+  return new AppError('unauthorized', 'The token does not exist or has expired: create one, or log in.', {
+    headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+  })
+}
+
+export const beginSignIn = operation({
+  name: 'beginSignIn',
+  tag: 'Authentication',
+  summary: 'Sign a browser in',
+  description:
+    'Answers a cookie that scripts cannot read. Requests with it need no token; those that may change something are taken from pages of this service only (`Sec-Fetch-Site` or `Origin`). Programs use a token, or `POST /v1alpha/auth/login`.',
+  scope: null,
+  idempotent: false,
+  body: Type.Object({
+    username: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 320,
+        description: '`name@workspace`, or a name of the default one',
+      }),
+    ),
+    password: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
+    token: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 1024, description: 'In place of a name and a password' }),
+    ),
+  }),
+  replies: { 201: { description: 'The sign-in, whose secret is in the cookie alone', schema: SignIn } },
+  errors: ['unauthorized', 'forbidden', 'rate_limited'],
+  async handle({ services, body, request, reply }) {
+    const { store, config } = services
+    refuseForeignPage(request, config.publicUrl, false)
+    const { workspace_id, user_id, scopes, token_id } = await prove(services, body, request, reply)
+    const sign_in_id = uuidv7()
+    const secret = newLinkSecret()
+    const begun = { ...originOf(request), action: 'session.begin' as const, workspace_id, user_id }
+    const signIn = await store
+      .audited({ ...begun, token_id: sign_in_id, object_id: sign_in_id })
+      .createSignIn({
+        sign_in_id,
+        secret_hash: hashToken(secret),
+        workspace_id,
+        user_id,
+        scopes,
+        token_id,
+        device: deviceName(request.headers['user-agent'] ?? ''),
+        address: addressOf(request),
+        idle_ms: config.signInIdle,
+        life_ms: config.signInLife,
+      })
+    if (!signIn) throw noToken()
+    const seconds = Math.floor((Date.parse(signIn.ends_at) - Date.parse(signIn.created_at)) / SECOND)
+    void reply.header('set-cookie', signInCookie(secret, seconds, schemeOf(request, config.publicUrl)))
+    return reply.code(201).send(signIn)
+  },
+})
+
+export const listSignIns = operation({
+  name: 'listSignIns',
+  tag: 'Authentication',
+  summary: 'List where you are signed in, newest first',
+  description:
+    'Of the user of the token or the sign-in. `token_id` of `GET /v1alpha/auth/me` is the present one.',
+  scope: 'viewer',
+  query: pageQuery({}),
+  replies: { 200: { description: 'A page of sign-ins, without their secrets', schema: pageOf(SignIn) } },
+  async handle({ services, principal, query }) {
+    const { workspace_id, user_id } = principal
+    return services.store.listSignIns({ limit: LIMIT_DEFAULT, ...query, workspace_id, user_id })
+  },
+})
+
+export const endSignIn = operation({
+  name: 'endSignIn',
+  tag: 'Authentication',
+  audit: 'sign_in.end',
+  summary: 'Sign out one browser of yours',
+  description: 'Takes effect at once on this node. Other nodes may accept it for two more seconds.',
+  scope: 'viewer',
+  params: Type.Object({ sign_in_id: Id }),
+  replies: { 204: { description: 'It is signed out' } },
+  errors: ['not_found'],
+  async handle({ services, principal, params, reply }) {
+    const { workspace_id, user_id } = principal
+    const ended = await services.store.deleteSignIn({ workspace_id, user_id, ...params })
+    services.tokens.forget()
+    if (!ended) throw notFound('sign-in', params.sign_in_id)
+    return reply.code(204).send()
+  },
+})
+
+export const endSignIns = operation({
+  name: 'endSignIns',
+  tag: 'Authentication',
+  audit: 'sign_in.end_all',
+  summary: 'Sign out everywhere',
+  description:
+    'Ends every sign-in of yours, also the present one, and the tokens that logins made. Other tokens stay.',
+  scope: 'viewer',
+  replies: {
+    200: {
+      description: 'How many sign-ins have ended',
+      schema: Type.Object({ ended: Type.Integer({ minimum: 0 }) }, { title: 'EndedSignIns' }),
+    },
+  },
+  async handle({ services, principal, request, reply }) {
+    const { store, tokens, config } = services
+    const { workspace_id, user_id } = principal
+    const ended = await store.deleteSignIns({ workspace_id, user_id })
+    tokens.forget()
+    void reply.header('set-cookie', signInCookie('', 0, schemeOf(request, config.publicUrl)))
+    return { ended }
+  },
+})

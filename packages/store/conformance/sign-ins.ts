@@ -1,0 +1,149 @@
+/** Sign-ins: how long they last, and what ends them. */
+import assert from 'node:assert/strict'
+import { uuidv7 } from '@assay/model/ids'
+import type { SignIn, User } from '@assay/model/token'
+import type { Store } from '../store.ts'
+import { at, type ConformanceTests, otherWorkspace, SECOND, WORKSPACE } from './given.ts'
+
+const HOUR = 3600 * SECOND
+const LASTING = { idle_ms: 2 * HOUR, life_ms: 5 * HOUR }
+
+async function addSignIn(
+  store: Store,
+  secret_hash: string,
+  over: Partial<Parameters<Store['createSignIn']>[0]> = {},
+): Promise<SignIn> {
+  const made = await store.createSignIn({
+    sign_in_id: uuidv7(),
+    secret_hash,
+    workspace_id: WORKSPACE,
+    user_id: 'ada',
+    token_id: null,
+    scopes: ['viewer', 'analyst'],
+    device: 'Firefox on Linux',
+    address: '192.0.2.1',
+    ...LASTING,
+    ...over,
+  })
+  assert.ok(made)
+  return made
+}
+
+function addUser(store: Store, username = 'ada'): Promise<User> {
+  const user = { user_id: username, workspace_id: WORKSPACE, username, scopes: ['analyst' as const] }
+  return store.createUser({ ...user, password_hash: 'scrypt$1' })
+}
+
+function addToken(store: Store, name: string, token_hash: string, expires_at: string | null = null) {
+  const of = { workspace_id: WORKSPACE, user_id: 'ada', name, scopes: ['viewer' as const] }
+  return store.createToken({ ...of, token_id: uuidv7(), expires_at, token_hash })
+}
+
+const isThere = async (store: Store, hash: string): Promise<boolean> =>
+  (await store.findSignIn(hash)) !== null
+
+export const signInTests: ConformanceTests = {
+  'last while they are used, and end at their absolute end in any case': async ({ store, now, elapse }) => {
+    const made = await addSignIn(store, 'hash-1')
+    assert.equal(Date.parse(made.idle_ends_at) - Date.parse(made.created_at), 2 * HOUR)
+    assert.equal(Date.parse(made.ends_at) - Date.parse(made.created_at), 5 * HOUR)
+    assert.deepEqual(await store.findSignIn('hash-1'), {
+      token_id: made.sign_in_id,
+      workspace_id: WORKSPACE,
+      user_id: 'ada',
+      scopes: ['viewer', 'analyst'],
+      rate_limit: null,
+    })
+    await addSignIn(store, 'unused')
+    const { sign_in_id } = made
+    for (const step of [1.5, 1.5, 1.5]) {
+      await elapse(step * HOUR)
+      const use = { sign_in_id, at: at(now()), address: '192.0.2.2', idle_ms: 2 * HOUR }
+      await store.noteSignInUses([use, { ...use, at: made.created_at, address: 'earlier' }])
+    }
+    assert.deepEqual([await isThere(store, 'hash-1'), await isThere(store, 'unused')], [true, false])
+    const { items } = await store.listSignIns({ workspace_id: WORKSPACE, user_id: 'ada', limit: 10 })
+    assert.deepEqual(
+      items.map(({ address, idle_ends_at, ends_at }) => [address, idle_ends_at === ends_at]),
+      [['192.0.2.2', true]],
+    )
+    await elapse(0.6 * HOUR)
+    assert.equal(await isThere(store, 'hash-1'), false)
+  },
+
+  'end before with the token that they were begun with': async ({ store, now }) => {
+    const token = await addToken(store, 'mine', 'token-1', at(now() + HOUR))
+    const { token_id } = token
+    const made = await addSignIn(store, 'hash-1', { token_id })
+    assert.deepEqual([made.ends_at, made.idle_ends_at], [token.expires_at, token.expires_at])
+    await addSignIn(store, 'hash-2')
+    await store.deleteToken(token)
+    assert.deepEqual([await isThere(store, 'hash-1'), await isThere(store, 'hash-2')], [false, true])
+    await assert.rejects(addSignIn(store, 'hash-3', { token_id }), 'the token is gone')
+  },
+
+  'are listed and ended by their own user only': async ({ store }) => {
+    const own = await addSignIn(store, 'hash-1')
+    const workspace_id = await otherWorkspace(store)
+    await addSignIn(store, 'hash-2', { workspace_id })
+    await addSignIn(store, 'hash-3', { user_id: 'bob' })
+    const key = { workspace_id: WORKSPACE, user_id: 'ada', sign_in_id: own.sign_in_id }
+    const listed = await store.listSignIns({ ...key, limit: 10 })
+    assert.deepEqual(listed.items, [own])
+    assert.equal(await store.deleteSignIn({ ...key, user_id: 'bob' }), false)
+    assert.equal(await store.deleteSignIn({ ...key, workspace_id }), false)
+    assert.equal(await store.deleteSignIn(key), true)
+    assert.equal(await store.deleteSignIn(key), false)
+    assert.equal(await isThere(store, 'hash-1'), false)
+  },
+
+  'end all at once but the present one, with the tokens of logins': async ({ store }) => {
+    const present = await addSignIn(store, 'hash-1')
+    await addSignIn(store, 'hash-2')
+    await addSignIn(store, 'hash-3', { user_id: 'bob' })
+    await addToken(store, 'login', 'token-1')
+    await addToken(store, 'nightly', 'token-2')
+    const of = { workspace_id: WORKSPACE, user_id: 'ada' }
+    assert.equal(await store.deleteSignIns({ ...of, except: present.sign_in_id }), 1)
+    assert.deepEqual(await Promise.all(['hash-1', 'hash-2', 'hash-3'].map((hash) => isThere(store, hash))), [
+      true,
+      false,
+      true,
+    ])
+    assert.equal(await store.findToken('token-1'), null)
+    assert.ok(await store.findToken('token-2'))
+    assert.equal(await store.deleteSignIns(of), 1)
+    assert.equal(await isThere(store, 'hash-1'), false)
+  },
+
+  'end when their user changes, is disabled or deleted; the tokens of a disabled user rest': async ({
+    store,
+  }) => {
+    const ada = await addUser(store)
+    const key = { workspace_id: WORKSPACE, user_id: 'ada' }
+    await addToken(store, 'nightly', 'token')
+    await addSignIn(store, 'hash-1')
+    assert.deepEqual(await store.updateUser({ ...key, patch: {} }), ada)
+    assert.equal(await isThere(store, 'hash-1'), true)
+    const changed = await store.updateUser({
+      ...key,
+      patch: { password_hash: 'scrypt$2', scopes: ['viewer'] },
+    })
+    assert.deepEqual(changed, { ...ada, scopes: ['viewer'] })
+    assert.deepEqual(await store.getUser(key), { ...changed, password_hash: 'scrypt$2' })
+    assert.equal(await isThere(store, 'hash-1'), false)
+    await store.updateUser({ ...key, patch: { disabled: true } })
+    await addSignIn(store, 'hash-2')
+    assert.deepEqual([await isThere(store, 'hash-2'), await store.findToken('token')], [false, null])
+    await store.updateUser({ ...key, patch: { disabled: false } })
+    assert.ok(await store.findToken('token'))
+    const kept = await addSignIn(store, 'hash-3')
+    await addSignIn(store, 'hash-4')
+    await store.updateUser({ ...key, patch: { password_hash: 'scrypt$3' }, except: kept.sign_in_id })
+    assert.deepEqual([await isThere(store, 'hash-3'), await isThere(store, 'hash-4')], [true, false])
+    assert.equal(await store.deleteUser(key), true)
+    assert.equal(await isThere(store, 'hash-3'), false)
+    assert.equal(await store.updateUser({ ...key, patch: { disabled: true } }), null)
+    assert.equal(await store.getUser(key), null)
+  },
+}

@@ -1,0 +1,86 @@
+/** Sign-ins: browsers in which people are signed in. */
+import { iso } from '@assay/model/clock'
+import { AppError } from '@assay/model/errors'
+import { LOGIN_TOKEN, type Principal, type SignIn } from '@assay/model/token'
+import type { Page } from '../../contract/page.ts'
+import { listOf } from '../../list.ts'
+import type { Reader, Routine, Writer } from '../../rows.ts'
+import type { Input } from '../../store.ts'
+import { by } from '../../tables/table.ts'
+import { TOKENS } from '../../tables/workspaces/accounts.ts'
+import { SIGN_INS } from '../../tables/workspaces/sign-ins.ts'
+
+const SHOWN = SIGN_INS.except('secret_hash', 'workspace_id', 'user_id', 'token_id', 'scopes')
+// A repeat after a crash brings the same id with a new secret: nobody has seen the first one.
+const INSERT = SIGN_INS.insert<SignIn>(
+  SIGN_INS.columns,
+  `ON CONFLICT (sign_in_id) DO UPDATE SET secret_hash = excluded.secret_hash
+     WHERE sign_ins.workspace_id = excluded.workspace_id AND sign_ins.user_id = excluded.user_id
+   RETURNING ${SIGN_INS.list(SHOWN)}`,
+)
+// Whoever deletes the token meanwhile waits, and then ends this sign-in, too.
+const LOCK_TOKEN = TOKENS.select(`${by('workspace_id', 'token_id')} FOR UPDATE`, ['expires_at'])
+const FIND = SIGN_INS.sql<Principal>(
+  `SELECT sign_in_id AS token_id, sign_ins.workspace_id, sign_ins.user_id, sign_ins.scopes, rate_limit
+   FROM sign_ins JOIN workspaces ON workspaces.workspace_id = sign_ins.workspace_id
+   LEFT JOIN users ON users.workspace_id = sign_ins.workspace_id AND users.user_id = sign_ins.user_id
+   WHERE secret_hash = :secret_hash AND idle_ends_at > :now AND deleted_at IS NULL AND users.disabled IS NOT TRUE`,
+)
+const NOTE_USE = SIGN_INS.sql({
+  sqlite: `UPDATE sign_ins SET last_used_at = :at, address = :address, idle_ends_at = min(:idle_ends_at, ends_at)
+    WHERE sign_in_id = :sign_in_id AND last_used_at < :at`,
+  postgres: `UPDATE sign_ins SET last_used_at = :at, address = :address, idle_ends_at = least(:idle_ends_at::timestamptz, ends_at)
+    WHERE sign_in_id = :sign_in_id AND last_used_at < :at`,
+})
+const LIST = listOf(SIGN_INS, {
+  columns: SHOWN,
+  id: 'sign_in_id',
+  always: 'idle_ends_at > :now',
+  indexed: [['workspace_id', 'user_id']],
+})
+const DELETE = SIGN_INS.delete(by('workspace_id', 'user_id', 'sign_in_id'))
+const DELETE_ALL = SIGN_INS.delete(`${by('workspace_id', 'user_id')} AND sign_in_id <> :except`)
+const DELETE_LOGINS = TOKENS.delete(by('workspace_id', 'user_id', 'name'))
+
+export function* createSignIn(tx: Writer, input: Input<'createSignIn'>): Routine<SignIn | null> {
+  const { idle_ms, life_ms, ...rest } = input
+  const token = input.token_id === null ? { expires_at: null } : yield* tx.find(LOCK_TOKEN, input)
+  if (!token) return null
+  const now = Date.parse(tx.now)
+  const ends = [iso(now + life_ms), token.expires_at].filter((end) => end !== null)
+  const signIn = yield* tx.find(INSERT, {
+    ...rest,
+    created_at: tx.now,
+    last_used_at: tx.now,
+    idle_ends_at: earliest(iso(now + idle_ms), ...ends),
+    ends_at: earliest(...ends),
+  })
+  if (!signIn) throw new AppError('name_taken', `There is already a sign-in ${input.sign_in_id}.`)
+  return signIn
+}
+
+const earliest = (...times: string[]): string => times.toSorted()[0]!
+
+export function* findSignIn(from: Reader, secret_hash: string): Routine<Principal | null> {
+  return (yield* from.find(FIND, { secret_hash })) ?? null
+}
+
+/** In the order of the ids, so that nodes that write at once do not wait for each other in a circle. */
+export function* noteSignInUses(tx: Writer, uses: Input<'noteSignInUses'>): Routine<void> {
+  for (const { idle_ms, ...use } of uses.toSorted((a, b) => (a.sign_in_id < b.sign_in_id ? -1 : 1)))
+    yield* tx.run(NOTE_USE, { ...use, idle_ends_at: iso(Date.parse(use.at) + idle_ms) })
+}
+
+export function listSignIns(from: Reader, query: Input<'listSignIns'>): Routine<Page<SignIn>> {
+  return LIST.page(from, query)
+}
+
+export function* deleteSignIn(tx: Writer, input: Input<'deleteSignIn'>): Routine<boolean> {
+  return (yield* tx.run(DELETE, input)) > 0
+}
+
+export function* deleteSignIns(tx: Writer, input: Input<'deleteSignIns'>): Routine<number> {
+  const { workspace_id, user_id, except = '' } = input
+  yield* tx.run(DELETE_LOGINS, { workspace_id, user_id, name: LOGIN_TOKEN })
+  return yield* tx.run(DELETE_ALL, { workspace_id, user_id, except })
+}
