@@ -177,6 +177,8 @@ const CASES = (of: Ids): Record<string, Case> => ({
   errorsPage: open,
   referenceFile: open,
   openLink: open,
+  confirmPage: open,
+  confirm: open,
   unsubscribePage: open,
   unsubscribe: open,
   consolePage: open,

@@ -59,7 +59,7 @@ export type Attempt = {
 export type AuditRecord = {
   audit_id: string
   created_at: string
-  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
+  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
   /** The id of the object, of the kind that the action names */
   object_id: string | null
   /** The names of the fields that a change set; of a preview, a draft, a check and choices the sources that were read, and `language model` where one was asked; of a refusal its cause */
@@ -166,6 +166,8 @@ export type ChangeOutgoingRequest = {
   model?: boolean | undefined
   /** The hosts that connections and downloads may reach, of those that the service may: names, addresses, or `*.example.com` for the names below it; null: all of them */
   hosts?: string[] | null | undefined
+  /** Domains whose addresses get mail without the agreement of their owners, from now on: `example.com`, `*.example.com` for those below it, `*` for all; null: ASSAY_MAIL_DOMAINS */
+  mail_domains?: string[] | null | undefined
 }
 
 export type ChangePasswordRequest = {
@@ -227,7 +229,7 @@ export type ChangeSubscriptionRequest = {
   max_in_flight?: number | null | undefined
   rate_per_second?: number | null | undefined
   /** Event types; `*`: all; absent: the three that end a job */
-  events?: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled' | '*')[] | null | undefined
+  events?: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled' | '*')[] | null | undefined
   status?: 'enabled' | 'disabled' | undefined
 }
 
@@ -251,7 +253,7 @@ export type ChangeWebhookRequest = {
   user_id?: string | undefined
   presence_name?: string | undefined
   /** Event types; `*`: all; absent: the three that end a job */
-  events?: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled' | '*')[] | null | undefined
+  events?: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled' | '*')[] | null | undefined
   status?: 'enabled' | 'disabled' | undefined
   description?: string | null | undefined
   /** Seconds between tries, each with a fifth of jitter; empty: a single try */
@@ -507,7 +509,7 @@ export type CreateSubscriptionRequest = {
   max_in_flight?: number | null | undefined
   rate_per_second?: number | null | undefined
   /** Event types; `*`: all; absent: the three that end a job */
-  events?: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled' | '*')[] | undefined
+  events?: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled' | '*')[] | undefined
 }
 
 export type CreateTokenRequest = {
@@ -544,7 +546,7 @@ export type CreateWebhookRequest = {
   user_id: string
   presence_name: string
   /** Event types; `*`: all; absent: the three that end a job */
-  events?: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled' | '*')[] | undefined
+  events?: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled' | '*')[] | undefined
   signature?: 'v1' | 'v1a' | undefined
   description?: string | null | undefined
   /** Seconds between tries, each with a fifth of jitter; empty: a single try */
@@ -574,7 +576,7 @@ export type CreateWorkspaceRequest = {
 export type Delivery = {
   delivery_id: string
   event_id: string
-  event_type: 'job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled'
+  event_type: 'job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled'
   /** The id of the webhook or the subscription */
   webhook_id: string
   assignment_id: string | null
@@ -593,7 +595,7 @@ export type DeliveryPage = {
 export type DeliveryWithAttempts = {
   delivery_id: string
   event_id: string
-  event_type: 'job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled'
+  event_type: 'job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled'
   /** The id of the webhook or the subscription */
   webhook_id: string
   assignment_id: string | null
@@ -675,7 +677,7 @@ export type Erased = {
 
 export type Event = {
   event_id: string
-  type: 'job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled'
+  type: 'job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled'
   timestamp: string
   data: Record<string, unknown>
 }
@@ -687,7 +689,7 @@ export type EventPage = {
 }
 
 export type EventType = {
-  type: 'job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled'
+  type: 'job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled'
   description: string
   /** JSON Schema of the body that is sent */
   schema: Record<string, unknown>
@@ -1183,6 +1185,8 @@ export type Outgoing = {
   model: boolean
   /** The hosts that connections and downloads may reach; null: all that the service may */
   hosts: string[] | null
+  /** Domains whose addresses get mail without the agreement of their owners; null: ASSAY_MAIL_DOMAINS */
+  mail_domains: string[] | null
   /** One for each kind */
   budgets: ({
     kind: 'mail' | 'chat' | 'model' | 'webhook' | 'download' | 'query'
@@ -1401,7 +1405,7 @@ export type RecoverRequest = {
   /** Also events that were never sent: from before the webhook existed, or while it was disabled */
   include_unsent?: boolean | undefined
   /** Only events of these types */
-  event_types?: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled')[] | undefined
+  event_types?: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled')[] | undefined
   /** Counts and sends nothing */
   dry_run?: boolean | undefined
 }
@@ -1601,6 +1605,12 @@ export type Subscription = {
   kind: 'email' | 'slack'
   /** The addresses that get the mail; empty for a chat */
   to: string[]
+  /** Addresses of `to` that get no mail before their owners agree */
+  waiting: ({
+    to: string
+    /** unconfirmed: its owner has not agreed yet. left: its owner has unsubscribed, and can return by the page in an earlier mail */
+    reason: 'unconfirmed' | 'left'
+  })[]
   /** The host of a chat; the rest of the address is hidden */
   url: string | null
   /** Seconds that the link in a message is valid; null: no link */
@@ -1618,7 +1628,7 @@ export type Subscription = {
   user_id: string
   presence_name: string
   /** The event types that it receives */
-  events: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled')[]
+  events: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled')[]
   description: string | null
   /** Seconds between tries */
   retry_schedule: number[]
@@ -1821,7 +1831,7 @@ export type Webhook = {
   user_id: string
   presence_name: string
   /** The event types that it receives */
-  events: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled')[]
+  events: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled')[]
   description: string | null
   /** Seconds between tries */
   retry_schedule: number[]
@@ -1884,7 +1894,7 @@ export type WebhookWithSecret = {
   user_id: string
   presence_name: string
   /** The event types that it receives */
-  events: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled')[]
+  events: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled')[]
   description: string | null
   /** Seconds between tries */
   retry_schedule: number[]
@@ -2420,7 +2430,7 @@ export interface Operations {
     path: [webhook_id: string]
     query: {
       status?: 'pending' | 'delivered' | 'failed' | 'canceled' | undefined
-      event_type?: 'job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled' | undefined
+      event_type?: 'job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled' | undefined
       /** A UUID; JSON's quotes around it are accepted */
       assignment_id?: string | undefined
       /** RFC 3339, from 1970 to 9999 */
@@ -2522,7 +2532,7 @@ export interface Operations {
     path: [subscription_id: string]
     query: {
       status?: 'pending' | 'delivered' | 'failed' | 'canceled' | undefined
-      event_type?: 'job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled' | undefined
+      event_type?: 'job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled' | undefined
       /** A UUID; JSON's quotes around it are accepted */
       assignment_id?: string | undefined
       /** RFC 3339, from 1970 to 9999 */
@@ -2623,7 +2633,7 @@ export interface Operations {
   listEvents: {
     path: []
     query: {
-      type?: 'job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'webhook.failing' | 'webhook.disabled' | undefined
+      type?: 'job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled' | undefined
       /** newest unless given */
       order?: 'newest' | 'oldest' | undefined
       /** The most items of a page (default 50) */
@@ -2844,7 +2854,7 @@ export interface Operations {
   listAudit: {
     path: []
     query: {
-      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
+      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
       user_id?: string | undefined
       object_id?: string | undefined
       /** RFC 3339, from 1970 to 9999 */

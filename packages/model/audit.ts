@@ -53,6 +53,7 @@ export const AUDIT_ACTIONS = {
   'subscription.recover': 'subscription_id',
   'subscription.cancel_pending': 'subscription_id',
   'subscription.unsubscribe': 'subscription_id',
+  'subscription.confirm': 'subscription_id',
   'delivery.redeliver': 'delivery_id',
   'outgoing.change': 'workspace_id',
   'outgoing.refuse': 'kind',

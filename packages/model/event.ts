@@ -14,6 +14,7 @@ export const EVENT_TYPES = [
   'job.canceled',
   'schedule.failed',
   'webhook.test',
+  'subscription.confirm',
   'webhook.failing',
   'webhook.disabled',
 ] as const
@@ -65,6 +66,7 @@ const TestEventData = Type.Object({
   webhook_id: Type.String({ format: 'uuid' }),
   message: Type.String(),
 })
+const ConfirmEventData = Type.Object({ webhook_id: Type.String({ format: 'uuid' }) })
 const TriedDelivery = Type.Object(
   {
     delivery_id: Type.String({ format: 'uuid' }),
@@ -102,6 +104,7 @@ export const EVENT_DATA: Record<EventType, TSchema> = {
   'job.canceled': JobEventData,
   'schedule.failed': ScheduleFailedData,
   'webhook.test': TestEventData,
+  'subscription.confirm': ConfirmEventData,
   'webhook.failing': FailingEventData,
   'webhook.disabled': DisabledEventData,
 }

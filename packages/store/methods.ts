@@ -13,6 +13,7 @@ import { settleJobs } from './nouns/jobs/settles.ts'
 import * as attempts from './nouns/webhooks/attempts.ts'
 import * as deliveries from './nouns/webhooks/deliveries.ts'
 import { listEvents } from './nouns/webhooks/events.ts'
+import * as consents from './nouns/webhooks/mail-consents.ts'
 import * as recoveries from './nouns/webhooks/recoveries.ts'
 import * as waiting from './nouns/webhooks/waiting.ts'
 import * as webhooks from './nouns/webhooks/webhooks.ts'
@@ -69,6 +70,7 @@ const READS = {
   findLink: links.findLink,
   listLinks: links.listLinks,
   getNarrative: narratives.getNarrative,
+  findMailConsents: consents.findMailConsents,
   readOutgoing: outgoing.readOutgoing,
   listOutgoing: outgoing.listOutgoing,
   listAudit: audit.listAudit,
@@ -91,6 +93,8 @@ const READS = {
 const WRITES = {
   keepOnce: settings.keepOnce,
   keepNarrative: narratives.keepNarrative,
+  claimMailQuestions: consents.claimMailQuestions,
+  noteMailConsents: consents.noteMailConsents,
   countOutgoing: outgoing.countOutgoing,
   changeOutgoing: outgoing.changeOutgoing,
   takeAllowances: allowances.takeAllowances,

@@ -11,6 +11,7 @@ import type { JobStore } from './contract/jobs/jobs.ts'
 import type { NodeStore } from './contract/jobs/nodes.ts'
 import type { ScheduleStore } from './contract/jobs/schedules.ts'
 import type { DeliveryStore } from './contract/webhooks/deliveries.ts'
+import type { MailConsentStore } from './contract/webhooks/mail-consents.ts'
 import type { RecoveryStore } from './contract/webhooks/recoveries.ts'
 import type { WebhookStore } from './contract/webhooks/webhooks.ts'
 import type { AccountStore } from './contract/workspaces/accounts.ts'
@@ -77,6 +78,7 @@ export interface Store
     IdempotencyStore,
     JobStore,
     LinkStore,
+    MailConsentStore,
     MetricStore,
     NarrativeStore,
     NodeStore,

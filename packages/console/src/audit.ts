@@ -13,6 +13,7 @@ export const ACTION_WORDS: Record<AuditAction, string> = {
   'link.open': 'opened a link',
   'outgoing.change': 'changed what may leave',
   'outgoing.refuse': 'refused what was to leave',
+  'subscription.confirm': 'agreed to get mail',
   'template.put': 'wrote a template',
   'template.delete': 'deleted a template',
   'template.preview': 'previewed a template',

@@ -29,6 +29,7 @@ const EVERY_EVENT: Record<EventType, true> = {
   'job.canceled': true,
   'schedule.failed': true,
   'webhook.test': true,
+  'subscription.confirm': true,
   'webhook.failing': true,
   'webhook.disabled': true,
 }

@@ -42,9 +42,17 @@ export interface OutgoingRules {
   model: boolean
   /** The hosts that its connections and downloads may reach, of those that the service may; null: all of them. */
   hosts: string[] | null
+  /** Domains whose addresses get mail without the agreement of their owners; null: as the service has it. `*`: all. */
+  mail_domains: string[] | null
 }
 
-export const OPEN_RULES: OutgoingRules = { stopped: null, budgets: {}, model: true, hosts: null }
+export const OPEN_RULES: OutgoingRules = {
+  stopped: null,
+  budgets: {},
+  model: true,
+  hosts: null,
+  mail_domains: null,
+}
 
 /** What left a workspace on one day. */
 export interface OutgoingCount {
@@ -74,6 +82,12 @@ export const OutgoingView = Type.Object(
     hosts: nullable(
       Type.Array(Type.String(), {
         description: 'The hosts that connections and downloads may reach; null: all that the service may',
+      }),
+    ),
+    mail_domains: nullable(
+      Type.Array(Type.String(), {
+        description:
+          'Domains whose addresses get mail without the agreement of their owners; null: ASSAY_MAIL_DOMAINS',
       }),
     ),
     budgets: Type.Array(

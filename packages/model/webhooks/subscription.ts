@@ -32,12 +32,20 @@ export interface Target {
   link_expires_in: number | null
   subject: (typeof SUBJECTS)[number]
   attach: (typeof ATTACHMENTS)[number] | null
+  /** Addresses of `to` that get nothing before their owners agree, each with the time since which they wait. */
+  unconfirmed?: Record<string, string>
 }
 
 /** The context a target is sealed with (`SecretBox`). */
 export function targetContext(webhook_id: string): string {
   return `webhook:${webhook_id}:target`
 }
+
+/** Why a subscription is disabled that nobody reads any more. */
+export const LAST_LEFT = 'The last reader unsubscribed.'
+
+/** The context of the token in an address at which a reader agrees, which holds `[workspace_id, webhook_id, recipient]`. */
+export const CONFIRM_CONTEXT = 'confirm'
 
 /** The context of the token in an unsubscribe address, which holds `[workspace_id, webhook_id, recipient]`. */
 export const UNSUBSCRIBE_CONTEXT = 'unsubscribe'
@@ -47,6 +55,16 @@ export const SubscriptionView = Type.Object(
     subscription_id: Type.String({ format: 'uuid' }),
     kind: Type.Enum([...SUBSCRIPTION_KINDS]),
     to: Type.Array(Type.String(), { description: 'The addresses that get the mail; empty for a chat' }),
+    waiting: Type.Array(
+      Type.Object({
+        to: Type.String(),
+        reason: Type.Enum(['unconfirmed', 'left'], {
+          description:
+            'unconfirmed: its owner has not agreed yet. left: its owner has unsubscribed, and can return by the page in an earlier mail',
+        }),
+      }),
+      { description: 'Addresses of `to` that get no mail before their owners agree' },
+    ),
     url: nullable(Type.String({ description: 'The host of a chat; the rest of the address is hidden' })),
     link_expires_in: nullable(
       Type.Integer({ description: 'Seconds that the link in a message is valid; null: no link' }),
@@ -77,11 +95,16 @@ export function hiddenUrl(url: string, fingerprint: string): string {
 }
 
 /** `now`: milliseconds since 1970. */
-export function subscriptionView(webhook: Webhook, target: Target, now: number): SubscriptionView {
+export function subscriptionView(
+  webhook: Webhook,
+  { target, waiting }: { target: Target; waiting: SubscriptionView['waiting'] },
+  now: number,
+): SubscriptionView {
   return {
     subscription_id: webhook.webhook_id,
     kind: webhook.kind as SubscriptionKind,
     to: target.to,
+    waiting,
     url: webhook.kind === 'slack' ? webhook.url : null,
     link_expires_in: target.link_expires_in,
     subject: target.subject,

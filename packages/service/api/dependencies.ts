@@ -49,6 +49,8 @@ export interface ApiDependencies {
     | 'smtpUrl'
     | 'signInIdle'
     | 'signInLife'
+    | 'mailFrom'
+    | 'mailDomains'
   >
   /** The settings with their secrets hidden. */
   settings: ReturnType<typeof describeConfig>

@@ -25,6 +25,7 @@ import * as agents from './pages/mcp.ts'
 import * as pages from './pages/pages.ts'
 import * as repository from './repository/repository.ts'
 import * as schedules from './schedules/schedules.ts'
+import * as confirming from './subscriptions/confirm-page.ts'
 import * as subscriptions from './subscriptions/subscriptions.ts'
 import * as unsubscribing from './subscriptions/unsubscribe-page.ts'
 import * as drafts from './templates/drafts.ts'
@@ -173,6 +174,8 @@ export const ROUTES: readonly Route[] = [
   on('GET /docs/errors', pages.errorsPage),
   on('GET /docs/{file}', pages.referenceFile),
   on('GET /links/{secret}', linkPage.openLink),
+  on('GET /confirm/{token}', confirming.confirmPage),
+  on('POST /confirm/{token}', confirming.confirm),
   on('GET /unsubscribe/{token}', unsubscribing.unsubscribePage),
   on('POST /unsubscribe/{token}', unsubscribing.unsubscribe),
   on('GET /', console.consolePage),

@@ -64,7 +64,7 @@ interface Asked {
   headers?: Record<string, string>
 }
 
-/** The caps of the settings in tests. */
+/** The caps of the settings in tests, and the domain of their readers. */
 export const TEST_CAPS = {
   maxStreams: 400,
   maxDrafts: null,
@@ -72,6 +72,8 @@ export const TEST_CAPS = {
   filesQuota: 3e6,
   signInIdle: 3_600_000,
   signInLife: 86_400_000,
+  mailFrom: null,
+  mailDomains: ['example.com'],
 }
 
 /** No budget at all but of mail. */

@@ -13,7 +13,9 @@ import type { SenderOptions, Senders } from '../webhooks/senders/senders.ts'
 export function sendersOf(
   { smtpUrl: server, mailFrom: from, publicUrl }: Config,
   pool: Pool | null,
-  shared: Pick<SenderOptions, 'store' | 'targets' | 'ledger' | 'log' | 'version'> & { secrets: SecretBox },
+  shared: Pick<SenderOptions, 'store' | 'targets' | 'ledger' | 'clock' | 'log' | 'version'> & {
+    secrets: SecretBox
+  },
 ) {
   const noPool = (): Promise<never> => Promise.reject(new Error('This node has no pool.'))
   const draw: Pool['draw'] = (task, options) => pool?.draw(task, { ...options, patient: true }) ?? noPool()

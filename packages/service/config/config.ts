@@ -34,6 +34,14 @@ export function budgetsOf(config: Config): Budgets {
   }
 }
 
+/** Domains whose addresses get mail without the agreement of their owners. */
+export function mailDomainsOf({ mailDomains, mailFrom }: Pick<Config, 'mailDomains' | 'mailFrom'>): string[] {
+  if (mailDomains !== null) return mailDomains
+  return mailFrom === null
+    ? []
+    : [mailFrom.address.slice(mailFrom.address.lastIndexOf('@') + 1).toLowerCase()]
+}
+
 /** Variables that Kubernetes sets in each pod for a service named "assay". */
 const SERVICE_LINK = /^ASSAY_(SERVICE_(HOST|PORT)|PORT_\d+_)/
 

@@ -8,6 +8,7 @@ import { parseCollector, parseCollectorHeaders } from './collector.ts'
 import { branchName, folderWithin, templatesPlace } from './templates-place.ts'
 import {
   cap,
+  domainList,
   durationFrom,
   filesLocation,
   folder,
@@ -126,6 +127,10 @@ const ROWS = {
     mailServer,
   ),
   mailFrom: setting('The sender of mail: Assay <assay@example.com>; required with ASSAY_SMTP_URL', mailbox),
+  mailDomains: setting(
+    'Domains whose addresses get mail without the agreement of their owners, such as example.com,*.example.com; * for all; empty: the domain of ASSAY_MAIL_FROM',
+    domainList,
+  ),
   narrateUrl: setting(
     'A language model for {% narrate %} and for drafts that are asked for: the address of an endpoint with the chat completions of OpenAI, without /chat/completions; empty: none',
     publicUrl,

@@ -218,6 +218,23 @@ export const list = (value: string): string[] | null =>
         .split(',')
         .map((part) => part.trim())
         .filter(Boolean)
+const DOMAIN = /^(\*|(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*)$/
+
+/** Whether it names a domain, those below it (`*.example.com`), or all (`*`). */
+export function isDomain(text: string): boolean {
+  return text.length <= 253 && DOMAIN.test(text)
+}
+
+/** Domains of mail; null: none are named. */
+export const domainList = (value: string): string[] | null => {
+  const found = list(value.toLowerCase())
+  for (const domain of found ?? [])
+    if (!isDomain(domain))
+      throw new Error(
+        `must list domains such as example.com or *.example.com, or be *; ${JSON.stringify(domain)} is not one of these`,
+      )
+  return found
+}
 /** Targets of outgoing requests; null: none are named. */
 export const targetList = (value: string): string[] | null => {
   const found = list(value)

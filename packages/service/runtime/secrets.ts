@@ -2,7 +2,7 @@
  * Seals secrets for the store by AES-256-GCM with the first key of the list. A sealed text is bound to its use (`context`) and
  * holds the id of its key, so that keys can be rotated: "v1.KEYID.IV.CIPHERTEXT+TAG" in base64url.
  */
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
 export class SecretError extends Error {}
 
@@ -34,6 +34,15 @@ export class SecretBox {
   derive(purpose: string): string {
     const key = this.#keys.get(this.#first)!
     return Buffer.from(hkdfSync('sha256', key, '', `assay derived ${purpose}`, 32)).toString('base64url')
+  }
+
+  /** Keyed hashes of a text for a purpose, one for each key, that of the first key first: to find a text that is not stored. */
+  hashes(text: string, purpose: string): string[] {
+    return [...this.#keys.values()].map((key) =>
+      createHmac('sha256', Buffer.from(hkdfSync('sha256', key, '', `assay hash ${purpose}`, 32)))
+        .update(text)
+        .digest('base64url'),
+    )
   }
 
   open(sealed: string, context: string): string {

@@ -51,6 +51,37 @@ export const outgoingTests: ConformanceTests = {
     assert.deepEqual(await list(WORKSPACE, '2026-03-01'), [mail, query])
   },
 
+  'keeps what owners of mail addresses have said, for each workspace alone': async ({ store }) => {
+    const other = await otherWorkspace(store)
+    const [asked_at, confirmed_at, left_at] = [1, 2, 3].map((hour) => `${DAY}T0${hour}:00:00.000Z`)
+    const note = (workspace_id: string, address_hashes: string[], said: object) =>
+      store.noteMailConsents({ workspace_id, address_hashes, note: said })
+    await note(WORKSPACE, ['b', 'a'], { asked_at })
+    await note(WORKSPACE, ['a'], { confirmed_at })
+    await note(WORKSPACE, ['a'], { left_at })
+    await note(other, ['a'], { left_at: asked_at })
+    const find = (workspace_id: string) =>
+      store.findMailConsents({ workspace_id, address_hashes: ['a', 'b', 'c'] })
+    const found = (await find(WORKSPACE)).toSorted((x, y) => (x.address_hash < y.address_hash ? -1 : 1))
+    assert.deepEqual(found, [
+      { address_hash: 'a', asked_at, confirmed_at, left_at },
+      { address_hash: 'b', asked_at, confirmed_at: null, left_at: null },
+    ])
+    const claim = (hour: number, before: number) =>
+      store.claimMailQuestions({
+        workspace_id: WORKSPACE,
+        address_hashes: ['b', 'new'],
+        at: `${DAY}T0${hour}:00:00.000Z`,
+        before: `${DAY}T0${before}:00:00.000Z`,
+      })
+    const claims = await Promise.all([claim(4, 1), claim(4, 1), claim(4, 1)])
+    assert.deepEqual(claims.flat(), ['new'], 'one of all that ask at once')
+    assert.deepEqual(await claim(5, 4), ['b'])
+    await store.deleteWorkspace(other)
+    assert.deepEqual(await find(other), [])
+    assert.equal((await find(WORKSPACE)).length, 2)
+  },
+
   'keeps the rules of a workspace beside its caps': async ({ store }) => {
     const workspace_id = await otherWorkspace(store)
     const stopped = { at: `${DAY}T00:00:00.000Z`, user_id: 'ada', by_operator: true, reason: null }

@@ -248,6 +248,16 @@ CREATE INDEX links_by_expiry ON links USING btree (expires_at);
 
 CREATE INDEX links_by_insight ON links USING btree (insight_id, created_at, link_id);
 
+CREATE TABLE mail_consents (
+  workspace_id text COLLATE "C" NOT NULL,
+  address_hash text COLLATE "C" NOT NULL,
+  asked_at timestamp(3) with time zone,
+  confirmed_at timestamp(3) with time zone,
+  left_at timestamp(3) with time zone,
+  PRIMARY KEY (workspace_id, address_hash),
+  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id) ON DELETE CASCADE
+);
+
 CREATE TABLE metrics (
   workspace_id text COLLATE "C" NOT NULL,
   metric_id text COLLATE "C" NOT NULL,

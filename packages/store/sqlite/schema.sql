@@ -246,6 +246,15 @@ CREATE INDEX links_by_expiry ON links (expires_at);
 
 CREATE INDEX links_by_insight ON links (insight_id, created_at, link_id);
 
+CREATE TABLE mail_consents (
+  workspace_id TEXT NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  address_hash TEXT NOT NULL,
+  asked_at TEXT,
+  confirmed_at TEXT,
+  left_at TEXT,
+  PRIMARY KEY (workspace_id, address_hash)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE metrics (
   workspace_id TEXT NOT NULL REFERENCES workspaces,
   metric_id TEXT NOT NULL,

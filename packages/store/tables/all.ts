@@ -6,6 +6,7 @@ import { NODES } from './jobs/nodes.ts'
 import { SCHEDULES } from './jobs/schedules.ts'
 import { ATTEMPTS, DELIVERIES } from './webhooks/deliveries.ts'
 import { EVENTS } from './webhooks/events.ts'
+import { MAIL_CONSENTS } from './webhooks/mail-consents.ts'
 import { ATTEMPT_COUNTS, RECOVERIES } from './webhooks/recoveries.ts'
 import { WEBHOOK_EVENTS, WEBHOOK_FOLLOWS, WEBHOOKS } from './webhooks/webhooks.ts'
 import { TOKENS, USERS, WORKSPACES } from './workspaces/accounts.ts'
@@ -40,6 +41,7 @@ export const TABLES = [
   INSIGHT_CARDS,
   LINKS,
   NARRATIVES,
+  MAIL_CONSENTS,
   OUTGOING,
   WEBHOOKS,
   WEBHOOK_EVENTS,

@@ -12,6 +12,7 @@ import {
 import { nullable, Type } from '@assay/model/schema'
 import { DEFAULT_WORKSPACE, type Principal } from '@assay/model/token'
 import type { Static } from 'typebox'
+import { isDomain } from '../../config/values.ts'
 import { budgetOf } from '../../outgoing/refusal.ts'
 import { administered, OfWorkspace } from '../accounts/administration.ts'
 import type { Services } from '../dependencies.ts'
@@ -67,6 +68,16 @@ const OutgoingChange = Type.Object({
       }),
     ),
   ),
+  mail_domains: Type.Optional(
+    nullable(
+      Type.Array(Type.String({ minLength: 1, maxLength: 253 }), {
+        maxItems: HOSTS_MOST,
+        uniqueItems: true,
+        description:
+          'Domains whose addresses get mail without the agreement of their owners, from now on: `example.com`, `*.example.com` for those below it, `*` for all; null: ASSAY_MAIL_DOMAINS',
+      }),
+    ),
+  ),
 })
 type OutgoingChange = Static<typeof OutgoingChange>
 
@@ -86,6 +97,7 @@ async function viewOf(
     stopped: rules.stopped,
     model: rules.model,
     hosts: rules.hosts,
+    mail_domains: rules.mail_domains,
     budgets: OUTGOING_KINDS.map((kind) => ({
       kind,
       budget: budgetOf(rules, kind, ledger.budgets),
@@ -137,17 +149,33 @@ function hostsOf(hosts: string[]): string[] {
   return lower
 }
 
+function domainsOf(domains: string[]): string[] {
+  const lower = domains.map((domain) => domain.toLowerCase())
+  const faults = lower.flatMap((domain, index) =>
+    isDomain(domain)
+      ? []
+      : [
+          {
+            path: `mail_domains.${index}`,
+            message: 'must be a domain such as example.com, *.example.com or *',
+          },
+        ],
+  )
+  if (faults.length > 0) throw invalid(faults)
+  return lower
+}
+
 /** The rules to write. Throws `forbidden` for what only the operator may do. */
 function patchOf(
-  { stopped, reason = null, budgets, model, hosts }: OutgoingChange,
+  { stopped, reason = null, budgets, model, hosts, mail_domains }: OutgoingChange,
   { present, principal, at }: { present: OutgoingRules; principal: Principal; at: string },
 ): Partial<OutgoingRules> {
   const by_operator = principal.workspace_id === DEFAULT_WORKSPACE
-  const isOperators = budgets !== undefined || model !== undefined || hosts !== undefined
+  const isOperators = [budgets, model, hosts, mail_domains].some((given) => given !== undefined)
   if (isOperators && !by_operator)
     throw new AppError(
       'forbidden',
-      `Budgets, hosts and the language model take an admin token of the workspace ${DEFAULT_WORKSPACE}: an admin of this workspace may set "stopped".`,
+      `Budgets, hosts, domains of mail and the language model take an admin token of the workspace ${DEFAULT_WORKSPACE}: an admin of this workspace may set "stopped".`,
     )
   if (present.stopped?.by_operator === true && !by_operator && stopped !== undefined)
     throw new AppError(
@@ -161,6 +189,7 @@ function patchOf(
     ...(budgets === undefined ? {} : { budgets: { ...present.budgets, ...budgets } }),
     ...(model === undefined ? {} : { model }),
     ...(hosts === undefined ? {} : { hosts: hosts && hostsOf(hosts) }),
+    ...(mail_domains === undefined ? {} : { mail_domains: mail_domains && domainsOf(mail_domains) }),
   }
 }
 
@@ -170,7 +199,7 @@ export const changeOutgoing = operation({
   tag: 'Administration',
   summary: 'Stop what leaves a workspace, or change its budgets',
   description:
-    'An admin stops all that leaves the own workspace and opens it again. Deliveries wait meanwhile and go out afterwards; what a job asks of the model, of a connection or of another host is refused. Only an admin of the default workspace sets budgets, hosts and the model, and opens what it has stopped. Other nodes follow within two seconds.',
+    'An admin stops all that leaves the own workspace and opens it again. Deliveries wait meanwhile and go out afterwards; what a job asks of the model, of a connection or of another host is refused. Only an admin of the default workspace sets budgets, hosts, domains of mail and the model, and opens what it has stopped. Other nodes follow within two seconds.',
   scope: 'admin',
   query: Type.Object({ workspace_id: OfWorkspace }),
   body: OutgoingChange,

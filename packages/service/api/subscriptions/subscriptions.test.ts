@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { type Target, targetContext, UNSUBSCRIBE_CONTEXT } from '@assay/model/subscription'
+import { CONFIRM_CONTEXT, type Target, targetContext, UNSUBSCRIBE_CONTEXT } from '@assay/model/subscription'
 import { DEFAULT_WORKSPACE as workspace_id } from '@assay/model/token'
 import { fingerprint } from '../../runtime/secrets.ts'
 import { type Json, openTestServer, TEST_CAPS, type TestServer } from '../test-server.ts'
@@ -9,7 +9,10 @@ import { type Json, openTestServer, TEST_CAPS, type TestServer } from '../test-s
 const SERVER = { host: 'mail.example', port: 587, secure: false, tls: true, user: null, password: '' }
 const SLACK = 'http://127.0.0.1:9/services/T01234567/B01234567/s3cr3ts3cr3t'
 
-async function opened(t: Parameters<typeof openTestServer>[0]): Promise<TestServer> {
+async function opened(
+  t: Parameters<typeof openTestServer>[0],
+  publicUrl: string | null = null,
+): Promise<TestServer> {
   const config = {
     ...TEST_CAPS,
     host: '127.0.0.1',
@@ -21,7 +24,7 @@ async function opened(t: Parameters<typeof openTestServer>[0]): Promise<TestServ
     maxRunning: null,
     trustProxy: null,
     metricsToken: null,
-    publicUrl: null,
+    publicUrl,
     smtpUrl: SERVER,
   }
   return openTestServer(t, { parts: { config } })
@@ -296,6 +299,76 @@ test('only a user makes a subscription her own, with one address', async (t) => 
   assert.equal((await changed({ personal: false })).personal, false)
 })
 
+test('an address outside the domains waits for its owner, who is asked once and agrees by a page', async (t) => {
+  const bare = await opened(t)
+  const outside = { kind: 'email', to: ['ada@example.com', 'eve@elsewhere.example'] }
+  const refused = (await post(bare, outside)).json().errors[0]
+  assert.equal(refused.path, 'to.1')
+  assert.match(
+    refused.message,
+    /outside the domains that get mail at once \(example\.com\).*ASSAY_MAIL_DOMAINS/,
+  )
+  const api = await opened(t, 'https://assay.example')
+  const { ask, secrets, store } = api
+  const made_ = await made(api, outside)
+  const waiting = [{ to: 'eve@elsewhere.example', reason: 'unconfirmed' }]
+  assert.deepEqual([made_.to, made_.waiting], [outside.to, waiting])
+  const path = `/v1alpha/subscriptions/${made_.subscription_id}`
+  const events = async () =>
+    (await ask('GET', `${path}/deliveries`)).json().items.map(({ event_type }: Json) => event_type)
+  assert.deepEqual(await events(), ['subscription.confirm'])
+  await ask('PATCH', path, { body: { description: 'x', to: [...outside.to, 'bob@example.com'] } })
+  assert.deepEqual(await events(), ['subscription.confirm'], 'asked once')
+  const sealed = (context: string, to = 'eve@elsewhere.example'): string =>
+    secrets.seal(JSON.stringify([workspace_id, made_.subscription_id, to]), context)
+  const agreeing = `/confirm/${sealed(CONFIRM_CONTEXT)}`
+  const page = await ask('GET', agreeing, { token: null })
+  assert.match(page.text, /mail at eve@elsewhere\.example.*<form method="post">/s)
+  const shown = async () => (await ask('GET', '/v1alpha/subscriptions')).json().items[0].waiting
+  assert.deepEqual(await shown(), waiting, 'looking changes nothing')
+  const click = (url: string) => ask('POST', url, { token: null, ...ONE_CLICK[0] })
+  assert.equal((await click(`/confirm/${sealed(UNSUBSCRIBE_CONTEXT)}`)).status, 404)
+  assert.equal((await click(agreeing)).status, 200)
+  assert.deepEqual(await shown(), [])
+  assert.deepEqual((await made(api, outside)).waiting, [], 'once agreed, on every list of the workspace')
+  const { items } = (await ask('GET', '/v1alpha/audit?action=subscription.confirm')).json()
+  assert.deepEqual(
+    items.map(({ object_id }: Json) => object_id),
+    [made_.subscription_id],
+  )
+  await store.changeOutgoing({ workspace_id, patch: { mail_domains: ['*.org'] } })
+  const narrowed = await made(api, { kind: 'email', to: ['new@example.com', 'x@a.org'] })
+  assert.deepEqual(narrowed.waiting, [{ to: 'new@example.com', reason: 'unconfirmed' }])
+  const kept = await readFile(`${api.folder}/assay.db`)
+  assert.ok(!kept.includes('eve@elsewhere'), 'no address in clear')
+})
+
+test('who has unsubscribed returns by herself only, to the list that she left', async (t) => {
+  const api = await opened(t, 'https://assay.example')
+  const { ask, secrets } = api
+  const ADA = 'ada@example.com'
+  const { subscription_id } = await made(api, { kind: 'email', to: [ADA] })
+  const other = await made(api, { kind: 'email', to: [ADA] })
+  const token = secrets.seal(JSON.stringify([workspace_id, subscription_id, ADA]), UNSUBSCRIBE_CONTEXT)
+  const leave = () => ask('POST', `/unsubscribe/${token}`, { token: null, ...ONE_CLICK[0] })
+  const read = async (id: string) => (await ask('GET', `/v1alpha/subscriptions/${id}`)).json()
+  const left = await leave()
+  assert.deepEqual((await read(other.subscription_id)).waiting, [], 'her other subscriptions stay')
+  const again = await made(api, { kind: 'email', to: [ADA] })
+  assert.deepEqual(again.waiting, [{ to: ADA, reason: 'left' }], 'a new list does not reach her')
+  assert.deepEqual(
+    (await ask('GET', `/v1alpha/subscriptions/${again.subscription_id}/deliveries`)).json().items,
+    [],
+  )
+  const back = /action="(\/confirm\/[^"]+)"/.exec(left.text)![1]!
+  const page = await ask('GET', `/unsubscribe/${token}`, { token: null })
+  assert.match(page.text, /Get this mail again/)
+  assert.equal((await ask('POST', back, { token: null, ...ONE_CLICK[0] })).status, 200)
+  const returned = await read(subscription_id)
+  assert.deepEqual([returned.to, returned.waiting, returned.status], [[ADA], [], 'enabled'])
+  assert.deepEqual((await read(again.subscription_id)).waiting, [])
+})
+
 /** As RFC 8058 has it (sections 3.1 and 8.2): a mail program may post either kind of form. */
 const ONE_CLICK = [
   { type: 'application/x-www-form-urlencoded', body: 'List-Unsubscribe=One-Click' },
@@ -334,7 +407,12 @@ test('a reader takes herself off the list by the button or the one click of a ma
     assert.equal((await click(pathOf('ada@example.com'), form)).status, 200, 'a second click changes nothing')
     assert.deepEqual((await readers()).to, ['bob@example.com'], form.type)
     const body = { to: ['ada@example.com', 'bob@example.com'] }
-    await ask('PATCH', `/v1alpha/subscriptions/${subscription_id}`, { body })
+    const patched = await ask('PATCH', `/v1alpha/subscriptions/${subscription_id}`, { body })
+    assert.deepEqual(
+      patched.json().waiting,
+      [{ to: 'ada@example.com', reason: 'left' }],
+      'nobody puts her back',
+    )
   }
   const json = { type: 'application/json', body: '{"List-Unsubscribe": "One-Click"}' }
   assert.equal((await ask('POST', pathOf('ada@example.com'), { token: null, ...json })).status, 415)

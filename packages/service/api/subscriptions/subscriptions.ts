@@ -11,7 +11,6 @@ import {
   SUBSCRIPTION_KINDS,
   type SubscriptionKind,
   SubscriptionView,
-  subscriptionView,
   type Target,
 } from '@assay/model/subscription'
 import { WEBHOOK_STATUSES, type Webhook } from '@assay/model/webhook'
@@ -24,6 +23,7 @@ import { type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 import { requireSubscription, SubscriptionPath } from '../webhooks/webhook-lookup.ts'
 import { followFaults } from './follows.ts'
+import { askReaders, viewsOf, withAgreement } from './readers.ts'
 import {
   missingTarget,
   personalFaults,
@@ -37,8 +37,8 @@ function shownTarget(kind: SubscriptionKind, target: Target): string {
   return kind === 'slack' ? hiddenUrl(target.url!, fingerprint(target.url!)) : 'mailto:••••'
 }
 
-function view(services: Services, webhook: Webhook): SubscriptionView {
-  return subscriptionView(webhook, openTarget(services.secrets, webhook), services.clock.now())
+async function view(services: Services, webhook: Webhook): Promise<SubscriptionView> {
+  return (await viewsOf(services, webhook.workspace_id, [webhook]))[0]!
 }
 
 function requireMailServer({ config }: Services, kind: SubscriptionKind): void {
@@ -73,13 +73,17 @@ export const createSubscription = operation({
     ]
     if (faults.length > 0) throw invalid(faults)
     requireMailServer(services, kind)
-    const target: Target = {
+    const wanted: Target = {
       to: to ?? [],
       url: url ?? null,
       link_expires_in: body.link_expires_in === undefined ? LINK_SECONDS.usual : body.link_expires_in,
       subject: body.subject ?? 'title',
       attach: body.attach ?? null,
     }
+    const { target, asks } = await withAgreement(services, principal.workspace_id, {
+      target: wanted,
+      before: null,
+    })
     const webhook = await services.store.createWebhook({
       webhook_id: id,
       workspace_id: principal.workspace_id,
@@ -101,7 +105,11 @@ export const createSubscription = operation({
       max_in_flight: body.max_in_flight ?? null,
       rate_per_second: body.rate_per_second ?? null,
     })
-    return reply.code(201).header('location', `/v1alpha/subscriptions/${id}`).send(view(services, webhook))
+    if (asks) await askReaders(services.store, webhook)
+    return reply
+      .code(201)
+      .header('location', `/v1alpha/subscriptions/${id}`)
+      .send(await view(services, webhook))
   },
 })
 
@@ -121,7 +129,7 @@ export const listSubscriptions = operation({
     const { workspace_id } = principal
     const kinds = kind === undefined ? SUBSCRIPTION_KINDS : [kind]
     const page = await services.store.listWebhooks({ limit: LIMIT_DEFAULT, ...query, workspace_id, kinds })
-    return { items: page.items.map((one) => view(services, one)), next_cursor: page.next_cursor }
+    return { items: await viewsOf(services, workspace_id, page.items), next_cursor: page.next_cursor }
   },
 })
 
@@ -138,25 +146,32 @@ export const getSubscription = operation({
   },
 })
 
-/** The sealed target after a change; empty: it does not change. */
-function changedTarget(
+/** The sealed target after a change, and whether new readers are to be asked; no patch: it does not change. */
+async function changedTarget(
   services: Services,
   webhook: Webhook,
   { to, url, link_expires_in, subject, attach }: SubscriptionChange,
-): Pick<WebhookPatch, 'target' | 'url'> {
-  if ([to, url, link_expires_in, subject, attach].every((field) => field === undefined)) return {}
+): Promise<{ patch: Pick<WebhookPatch, 'target' | 'url'>; asks: boolean }> {
+  if ([to, url, link_expires_in, subject, attach].every((field) => field === undefined))
+    return { patch: {}, asks: false }
   const present = openTarget(services.secrets, webhook)
-  const target: Target = {
+  const wanted: Target = {
+    ...present,
     to: to ?? present.to,
     url: url ?? present.url,
     link_expires_in: link_expires_in === undefined ? present.link_expires_in : link_expires_in,
     subject: subject ?? present.subject,
     attach: attach === undefined ? present.attach : attach,
   }
-  return {
+  const { target, asks } = await withAgreement(services, webhook.workspace_id, {
+    target: wanted,
+    before: present,
+  })
+  const patch = {
     target: sealTarget(services.secrets, webhook.webhook_id, target),
     url: shownTarget(webhook.kind as SubscriptionKind, target),
   }
+  return { patch, asks }
 }
 
 /** Whose own subscription it is can change only by its user; other changes leave that alone. */
@@ -197,7 +212,8 @@ export const changeSubscription = operation({
     if (faults.length > 0) throw invalid(faults)
     const { to: _to, url: _url, link_expires_in: _link, subject: _subject, attach: _attach, ...rest } = body
     const { include_skipped, status, ...plain } = rest
-    const patch: WebhookPatch = { ...plain, ...changedTarget(services, webhook, body) }
+    const { patch: targeted, asks } = await changedTarget(services, webhook, body)
+    const patch: WebhookPatch = { ...plain, ...targeted }
     if (include_skipped !== undefined) patch.tells_skipped = include_skipped
     if (status !== undefined) patch.status = status
     if (status === 'disabled') patch.disabled_reason = `Turned off by ${principal.user_id}.`
@@ -205,6 +221,7 @@ export const changeSubscription = operation({
     const changed = await services.store.updateWebhook({ workspace_id, webhook_id, patch, if_target: target })
     if (!changed)
       throw new AppError('conflict', 'The subscription was changed or deleted meanwhile: read it again.')
+    if (asks) await askReaders(services.store, changed)
     return view(services, changed)
   },
 })

@@ -1,75 +1,27 @@
 /**
  * The page on which a reader unsubscribes from mail. The sealed address in the mail names the subscription and the reader, so no
  * token is needed. Opening the page changes nothing, because programs open addresses ahead of people. The button
- * unsubscribes, and so does the one click of a mail program (RFC 8058).
+ * unsubscribes, and so does the one click of a mail program (RFC 8058). Who has left returns by the same page.
  */
 
-import { FORM_PAGE_POLICY, plainPage } from '@assay/engine/pages/plain-page'
-import { Type } from '@assay/model/schema'
-import { type Target, UNSUBSCRIBE_CONTEXT } from '@assay/model/subscription'
-import type { FastifyReply } from 'fastify'
+import { plainPage } from '@assay/engine/pages/plain-page'
+import { CONFIRM_CONTEXT, LAST_LEFT, type Target, UNSUBSCRIBE_CONTEXT } from '@assay/model/subscription'
+import { noteConsents, readConsents, readersOf } from '../../outgoing/consents.ts'
 import { openTarget, sealTarget } from '../../webhooks/target.ts'
 import { linkRecord } from '../admin/audit-trail.ts'
 import type { Services } from '../dependencies.ts'
 import { addressOf } from '../http/client-address.ts'
 import { type Call, operation } from '../http/operation.ts'
+import { ANY, busy, Path, type Reader, readerOf, replies, send, TRIES, unknown } from './reader-page.ts'
 
-const HEADERS = {
-  'cache-control': 'private, no-store',
-  'content-security-policy': `${FORM_PAGE_POLICY}; frame-ancestors 'none'`,
-  'referrer-policy': 'no-referrer',
-  'x-robots-tag': 'noindex, nofollow, noarchive',
-}
-const TRIES = 5
-
-const Path = Type.Object({ token: Type.String() })
-const ANY = Type.Object({}, { additionalProperties: true })
-const replies = {
-  200: { description: 'A page', media: ['text/html'] },
-  404: { description: 'The address is incomplete', media: ['text/html'] },
-  429: { description: 'Too many from one address', media: ['text/html'] },
-} as const
-
-interface Reader {
-  workspace_id: string
-  webhook_id: string
-  to: string
-}
-
-/** The reader of a sealed address. Null: this service did not make the address, or it was changed. */
-function readerOf({ secrets }: Services, token: string): Reader | null {
-  try {
-    const [workspace_id, webhook_id, to] = JSON.parse(secrets.open(token, UNSUBSCRIBE_CONTEXT)) as string[]
-    return { workspace_id: workspace_id!, webhook_id: webhook_id!, to: to! }
-  } catch {
-    return null
-  }
-}
-
-function send(reply: FastifyReply, status: number, page: string) {
-  return reply.code(status).type('text/html; charset=utf-8').headers(HEADERS).send(page)
-}
-
-const unknown = (reply: FastifyReply) =>
-  send(
-    reply,
-    404,
-    plainPage('This address is incomplete', 'Copy it again from the mail, or ask the sender of the mail.'),
-  )
-const busy = (reply: FastifyReply, reset: number) =>
-  send(
-    reply.header('retry-after', String(reset)),
-    429,
-    plainPage('Too many pages at once', 'Wait a minute and load this page again.'),
-  )
-
-/** Removes a reader, if still on the list. Removing the last reader disables the subscription. */
+/** Removes a reader, if still on the list, for good: who puts her on a list again cannot reach her before she returns. Removing the last reader disables the subscription. */
 async function takeOff(
   services: Services,
   request: Call['request'],
   { workspace_id, webhook_id, to }: Reader,
 ): Promise<void> {
   const of = { workspace_id, object_id: webhook_id, fields: ['to'] }
+  const book = { store: services.store, box: services.secrets }
   const store = services.store.audited(linkRecord('subscription.unsubscribe', request, of))
 
   for (let left = TRIES; left > 0; left -= 1) {
@@ -78,12 +30,30 @@ async function takeOff(
     const target: Target = openTarget(services.secrets, webhook)
     const rest = target.to.filter((one) => one !== to)
     if (rest.length === target.to.length) return
+    // First, so that nobody can put her back in between.
+    await noteConsents(book, { clock: services.clock, workspace_id, addresses: [to], what: 'left_at' })
     const sealed = sealTarget(services.secrets, webhook_id, { ...target, to: rest })
-    const off = { status: 'disabled', disabled_reason: 'The last reader unsubscribed.' } as const
+    const off = { status: 'disabled', disabled_reason: LAST_LEFT } as const
     const patch = { target: sealed, ...(rest.length === 0 ? off : {}) }
     if (await store.updateWebhook({ workspace_id, webhook_id, patch, if_target: webhook.target })) return
   }
   throw new Error('The subscription changes all the time.')
+}
+
+/** Whether the reader gets the mail at present: somebody may have put her on the list again, which has no effect. */
+async function isReader(services: Services, { workspace_id, webhook_id, to }: Reader): Promise<boolean> {
+  const { store, secrets: box, clock } = services
+  const webhook = await store.getWebhook({ workspace_id, webhook_id })
+  if (webhook?.kind !== 'email') return false
+  const consents = await readConsents({ store, box }, workspace_id, [to])
+  return readersOf(openTarget(box, webhook), consents, clock.now()).open.includes(to)
+}
+
+/** The page of a reader who has left, with the way back. */
+function leftPage({ secrets }: Services, { workspace_id, webhook_id, to }: Reader): string {
+  const token = secrets.seal(JSON.stringify([workspace_id, webhook_id, to]), CONFIRM_CONTEXT)
+  const button = `<form method="post" action="/confirm/${token}"><p><button>Get this mail again</button></p></form>`
+  return plainPage('You are unsubscribed', 'You get no more mail of this subscription.', button)
 }
 
 export const unsubscribePage = operation({
@@ -95,10 +65,12 @@ export const unsubscribePage = operation({
   params: Path,
   query: ANY,
   replies,
-  handle({ services, params, request, reply }) {
+  async handle({ services, params, request, reply }) {
     const { allowed, reset } = services.readers.take(addressOf(request))
     if (!allowed) return busy(reply, reset)
-    if (!readerOf(services, params.token)) return unknown(reply)
+    const reader = readerOf(services, params.token, UNSUBSCRIBE_CONTEXT)
+    if (!reader) return unknown(reply)
+    if (!(await isReader(services, reader))) return send(reply, 200, leftPage(services, reader))
     const sentence = 'Press the button to get no more mail of this subscription.'
     const button = '<form method="post"><p><button>Unsubscribe</button></p></form>'
     return send(reply, 200, plainPage('Unsubscribe from this mail?', sentence, button))
@@ -121,9 +93,9 @@ export const unsubscribe = operation({
   async handle({ services, params, request, reply }) {
     const { allowed, reset } = services.readers.take(addressOf(request))
     if (!allowed) return busy(reply, reset)
-    const reader = readerOf(services, params.token)
+    const reader = readerOf(services, params.token, UNSUBSCRIBE_CONTEXT)
     if (!reader) return unknown(reply)
     await takeOff(services, request, reader)
-    return send(reply, 200, plainPage('You are unsubscribed', 'You get no more mail of this subscription.'))
+    return send(reply, 200, leftPage(services, reader))
   },
 })

@@ -103,6 +103,11 @@ export const CATALOGUE: Record<EventType, { description: string; data: Record<st
     description: 'A person tests a webhook.',
     data: { webhook_id: EXAMPLE_ID, message: 'This is a test: nothing happened, and the webhook works.' },
   },
+  'subscription.confirm': {
+    description:
+      'New readers of a subscription are asked by mail whether they agree. It goes to that subscription alone.',
+    data: { webhook_id: EXAMPLE_ID },
+  },
   'webhook.failing': {
     description:
       'Every attempt of a webhook has failed for a day. It is sent once, until an attempt succeeds. Only for webhooks whose `events` names it or is `*`.',

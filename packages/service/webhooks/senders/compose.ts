@@ -68,6 +68,8 @@ function told({ event: { type, data } }: Sending): Message {
       return plain(`Canceled: ${template}`, 'A person canceled the job.')
     case 'webhook.test':
       return plain('This is a test', textOf(data, 'message'))
+    case 'subscription.confirm':
+      return plain('Do you want this mail?')
     case 'webhook.failing':
       return plain(
         'Every attempt of a webhook fails',

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { systemClock } from '@assay/model/clock'
 import { chartPlaceholder } from '@assay/model/insight'
+import { CONFIRM_CONTEXT } from '@assay/model/subscription'
 import { DEFAULT_WORKSPACE as workspace_id } from '@assay/model/token'
 import type { Email } from 'postal-mime'
 import { type MailServerOptions, startMailServer } from '../../../../test/mail-server.ts'
 import { makeChart } from '../../../engine/charts/spec.ts'
 import { sorted } from '../../../store/conformance/given.ts'
+import { noteConsents } from '../../outgoing/consents.ts'
 import { hashToken } from '../../runtime/secrets.ts'
 import { type People, PUBLIC_URL, startPeople } from './mail-fixture.ts'
 import type { SenderOptions } from './senders.ts'
@@ -50,6 +53,40 @@ function header(mail: Email, name: string): string | undefined {
 }
 
 const ADA = ['ada@example.com']
+
+test('who has not agreed is asked once and gets nothing else, until she agrees', async () => {
+  const { mail, people } = await opened()
+  const { store, box } = people
+  const EVE = 'eve@elsewhere.example'
+  const since = '2026-01-01T00:00:00.000Z'
+  const webhook = await people.subscribe('email', { to: [...ADA, EVE], unconfirmed: { [EVE]: since } })
+  const only = await people.subscribe('email', { to: [EVE], unconfirmed: { [EVE]: since } })
+  await people.finish({ ...FOUND, title: 'First' })
+  const first = [await mail.next(), await mail.next()]
+  const subjects = (to: string) => first.filter((one) => one.to[0] === to).map((one) => one.mail.subject)
+  assert.deepEqual(subjects('ada@example.com'), ['First'])
+  const question = 'Do you want reports by mail?'
+  assert.deepEqual(subjects(EVE), [question], 'once, although two lists wait for her')
+  const { text, html } = first.find((one) => one.to[0] === EVE)!.mail
+  assert.match(text!, /send reports to eve@elsewhere\.example from assay\.example/)
+  assert.doesNotMatch(html!, /minutes|Délais/)
+  const [, token] = /https:\/\/assay\.example\/confirm\/([\w.-]+)/.exec(text!)!
+  const sealed = JSON.parse(box.open(token!, CONFIRM_CONTEXT)) as string[]
+  assert.equal(sealed[2], EVE)
+  await Promise.all([people.told(webhook), people.told(only)])
+  await people.finish({ ...FOUND, title: 'Second' })
+  assert.deepEqual([(await mail.next()).to, (await people.told(only)).status], [ADA, 'failed'])
+  const { failing_since, failures } = (await store.getWebhook(only))!
+  assert.deepEqual([failing_since, failures], [null, 0], 'the mail server is not at fault')
+  const book = { store, box }
+  await noteConsents(book, { clock: systemClock, workspace_id, addresses: [EVE], what: 'confirmed_at' })
+  await people.finish({ ...FOUND, title: 'Third' })
+  const third = [await mail.next(), await mail.next(), await mail.next()]
+  assert.deepEqual(
+    third.map((one) => one.mail.subject),
+    ['Third', 'Third', 'Third'],
+  )
+})
 
 test('mail over the budget waits, and only what the server has taken counts', async () => {
   const { mail, people } = await opened({}, {}, {}, { mail: 0 })

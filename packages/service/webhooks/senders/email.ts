@@ -7,15 +7,18 @@
 import { type Message, mailMarkdown, mailText } from '@assay/engine/pages/mail-page'
 import { plainBody } from '@assay/engine/pages/plain-page'
 import type { DrawTask, RenderTask } from '@assay/engine/run/protocol'
-import { iso } from '@assay/model/clock'
+import { type Clock, iso } from '@assay/model/clock'
 import type { Attempt } from '@assay/model/delivery'
 import type { Insight } from '@assay/model/insight'
+import type { Target } from '@assay/model/subscription'
 import type { Webhook } from '@assay/model/webhook'
 import type { Store } from '@assay/store/store'
 import type { MailServer } from '../../config/config.ts'
+import { type ConsentBook, claimQuestions, returnQuestions } from '../../outgoing/consents.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Sent } from '../send.ts'
 import { openTarget } from '../target.ts'
+import { question, recipientsOf } from './ask-mail.ts'
 import { attachedPdf } from './attached-pdf.ts'
 import { type Composer, compose } from './compose.ts'
 import { type Letter, mailBytes, messageIdOf, type Picture } from './mime.ts'
@@ -26,7 +29,7 @@ import { converse, type Outcome, type Reply, type SmtpLimits } from './smtp.ts'
 const PICTURES_MOST = 10
 
 export interface EmailOptions extends Composer {
-  store: Composer['store'] & Pick<Store, 'getDelivery'>
+  store: Composer['store'] & Pick<Store, 'getDelivery'> & ConsentBook['store']
   /** The mail server; null: ASSAY_SMTP_URL is not set. */
   server: MailServer | null
   from: { name: string; address: string } | null
@@ -34,8 +37,10 @@ export interface EmailOptions extends Composer {
   draw(task: DrawTask, options: { workspace_id: string }): Promise<string[]>
   /** HTML, or a PDF as base64. */
   render(task: RenderTask, options: { workspace_id: string }): Promise<string>
-  /** The address at which a reader unsubscribes; null: the service has no public address. */
+  /** The addresses at which a reader unsubscribes and agrees; null: the service has no public address. */
   unsubscribe(webhook: Webhook, to: string): string | null
+  confirm(webhook: Webhook, to: string): string | null
+  clock: Clock
   log: Logger
   limits?: SmtpLimits
   ca?: string[]
@@ -46,6 +51,9 @@ interface Try {
   url: string
   body: string
 }
+
+const NOBODY =
+  'No reader of this subscription has agreed to get mail, or all have left: nothing was sent. The mail that asks them was sent before.'
 
 const NO_PHASES = { dns: null, connect: null, tls: null, first_byte: null, total: 0 }
 
@@ -63,11 +71,15 @@ function record({ sending, url, body }: Try, over: Partial<Attempt>): Attempt {
   }
 }
 
-/** The record of a try that sent nothing. `final`: no later try follows. */
-function notSent(tried: Try, detail: string, final: boolean): Sent {
+/** The record of a try that sent nothing. `final`: no later try follows. `reached`: the mail server is not at fault. */
+function notSent(
+  tried: Try,
+  detail: string,
+  { final, reached = false }: { final: boolean; reached?: boolean },
+): Sent {
   return {
     record: record(tried, { error: { class: 'request_invalid', detail } }),
-    directives: { retryAfter: null, control: final ? 'abort-message' : null },
+    directives: { retryAfter: null, control: final ? 'abort-message' : null, reached },
   }
 }
 
@@ -175,45 +187,88 @@ function letterOf(
   return { message, from, to, messageId, date: now, foot: { why, unsubscribe } }
 }
 
+interface Mail {
+  to: string
+  message: Buffer
+}
+
+/** The mails to readers, and the questions to those who have not agreed. Null: the insight was deleted. */
+async function mailsOf(
+  options: EmailOptions,
+  sending: Sending,
+  { target, open, ask }: { target: Target; open: readonly string[]; ask: readonly string[] },
+): Promise<{ mails: Mail[]; message: Message } | null> {
+  const message = await compose(options, sending, target)
+  if (message === null) return null
+  const { delivery_id, webhook, now } = sending
+  const from = options.from!
+  const questions = ask.map(async (to) => {
+    const own = { from, to, messageId: messageIdOf(delivery_id, to, from.address), date: now }
+    return { to, message: await mailBytes({ ...own, ...question(to, options.confirm(webhook, to)!) }) }
+  })
+  if (open.length === 0) return { mails: await Promise.all(questions), message }
+  const content = await contentOf(options, sending, message)
+  const document = target.attach === 'pdf' ? await attachedPdf(options, sending, message) : null
+  const letters = open.map(async (to) => ({
+    to,
+    message: await mailBytes({ ...letterOf(options, sending, message, to), ...content, document }),
+  }))
+  return { mails: await Promise.all([...letters, ...questions]), message }
+}
+
+/** Counts what the mail server has taken. */
+async function noteTaken(
+  options: EmailOptions,
+  { workspace_id }: Sending,
+  { mails, ask, outcome }: { mails: Mail[]; ask: readonly string[]; outcome: Outcome | null },
+): Promise<void> {
+  const { ledger, store, box } = options
+  const taken = mails.filter(({ to }) => (outcome?.replies.get(to)?.status ?? 999) < 300)
+  ledger.untake(workspace_id, 'mail', mails.length - taken.length)
+  ledger.addBytes(
+    workspace_id,
+    'mail',
+    taken.reduce((sum, mail) => sum + mail.message.length, 0),
+  )
+  const taking = new Set(taken.map(({ to }) => to))
+  await returnQuestions({ store, box }, { workspace_id, addresses: ask.filter((to) => !taking.has(to)) })
+}
+
 export function createEmailSender(options: EmailOptions): Sender {
-  const { server, from } = options
+  const { server, from, ledger } = options
   return {
     async send(sending, giveUp) {
-      const { webhook } = sending
+      const { webhook, workspace_id } = sending
       const url = server === null ? 'smtp:' : `smtp://${server.host}:${server.port}`
+      const nothing = { sending, url, body: '' }
       if (server === null || from === null)
-        return notSent(
-          { sending, url, body: '' },
-          'There is no mail server: set ASSAY_SMTP_URL and ASSAY_MAIL_FROM.',
-          false,
-        )
-      const { ledger } = options
+        return notSent(nothing, 'There is no mail server: set ASSAY_SMTP_URL and ASSAY_MAIL_FROM.', {
+          final: false,
+        })
       const target = openTarget(options.box, webhook)
       const before = await lastWords(options, sending)
       const takenBefore = [...before.values()].some((reply) => reply.startsWith('2'))
-      const recipients = target.to.filter((to) => !before.has(to))
-      const refusal = await ledger.take(sending.workspace_id, 'mail', recipients.length)
+      const recipients = await recipientsOf(options, sending, target)
+      const open = recipients.open.filter((to) => !before.has(to))
+      const wanted = recipients.ask.filter((to) => !before.has(to))
+      const refusal = await ledger.take(workspace_id, 'mail', open.length + wanted.length)
       if (refusal !== null) return { held: refusal }
-      const message = await compose(options, sending, target)
-      if (message === null) {
-        ledger.untake(sending.workspace_id, 'mail', recipients.length)
-        return notSent({ sending, url, body: '' }, 'The insight was deleted, so nothing was sent.', true)
+      const ask = await claimQuestions(options, { clock: options.clock, workspace_id, addresses: wanted })
+      ledger.untake(workspace_id, 'mail', wanted.length - ask.length)
+      if (open.length + ask.length + before.size === 0 && target.to.length > 0)
+        return notSent(nothing, NOBODY, { final: true, reached: true })
+      const made = await mailsOf(options, sending, { target, open, ask })
+      if (made === null) {
+        ledger.untake(workspace_id, 'mail', open.length + ask.length)
+        await returnQuestions(options, { workspace_id, addresses: ask })
+        return notSent(nothing, 'The insight was deleted, so nothing was sent.', { final: true })
       }
-      const content = await contentOf(options, sending, message)
-      const document = target.attach === 'pdf' ? await attachedPdf(options, sending, message) : null
-      const mails = await Promise.all(
-        recipients.map(async (to) => ({
-          to,
-          message: await mailBytes({ ...letterOf(options, sending, message, to), ...content, document }),
-        })),
-      )
+      const { mails, message } = made
       const { limits, ca } = options
       const outcome = await converse({ server, from: from.address, mails, giveUp, limits, ca })
-      const accepted = mails.filter(({ to }) => (outcome?.replies.get(to)?.status ?? 999) < 300)
-      ledger.untake(sending.workspace_id, 'mail', mails.length - accepted.length)
-      const bytes = accepted.reduce((sum, mail) => sum + mail.message.length, 0)
-      ledger.addBytes(sending.workspace_id, 'mail', bytes)
-      const body = `Subject: ${message.subject ?? message.headline}\n\n${mailText(message, { why: `To ${recipients.join(', ')}.`, unsubscribe: null })}`
+      await noteTaken(options, sending, { mails, ask, outcome })
+      const why = `To ${[...open, ...ask.map((to) => `${to} (asked to agree)`)].join(', ')}.`
+      const body = `Subject: ${message.subject ?? message.headline}\n\n${mailText(message, { why, unsubscribe: null })}`
       return outcome && judged({ sending, url, body }, outcome, takenBefore)
     },
   }

@@ -44,6 +44,7 @@ export async function startPeople(
             store,
             box,
             ledger,
+            clock,
             publicUrl: PUBLIC_URL,
             server: null,
             from: { name: 'Assay', address: 'assay@reports.example' },

@@ -1,6 +1,6 @@
 /** The senders of subscriptions, by kind. */
 
-import { type SubscriptionKind, UNSUBSCRIBE_CONTEXT } from '@assay/model/subscription'
+import { CONFIRM_CONTEXT, type SubscriptionKind, UNSUBSCRIBE_CONTEXT } from '@assay/model/subscription'
 import type { Webhook } from '@assay/model/webhook'
 import type { Guard } from '@assay/net/guard'
 import type { Targets } from '@assay/net/target'
@@ -10,7 +10,7 @@ import { createSlackSender } from './slack.ts'
 
 export type Senders = Record<SubscriptionKind, Sender>
 
-export interface SenderOptions extends Omit<EmailOptions, 'unsubscribe'> {
+export interface SenderOptions extends Omit<EmailOptions, 'unsubscribe' | 'confirm'> {
   targets: Targets
   /** The version of this program. */
   version: string
@@ -21,11 +21,14 @@ export interface SenderOptions extends Omit<EmailOptions, 'unsubscribe'> {
 /** Makes the senders. `guard` connects to chats. The mail server is the operator's own and needs no guard. */
 export function createSenders(options: SenderOptions, guard: Guard): Senders {
   const { box, publicUrl } = options
-  const unsubscribe = ({ workspace_id, webhook_id }: Webhook, to: string): string | null =>
-    publicUrl &&
-    `${publicUrl}/unsubscribe/${box.seal(JSON.stringify([workspace_id, webhook_id, to]), UNSUBSCRIBE_CONTEXT)}`
+  const sealedAt =
+    (page: string, context: string) =>
+    ({ workspace_id, webhook_id }: Webhook, to: string): string | null =>
+      publicUrl && `${publicUrl}/${page}/${box.seal(JSON.stringify([workspace_id, webhook_id, to]), context)}`
+  const unsubscribe = sealedAt('unsubscribe', UNSUBSCRIBE_CONTEXT)
+  const confirm = sealedAt('confirm', CONFIRM_CONTEXT)
   return {
-    email: createEmailSender({ ...options, unsubscribe }),
+    email: createEmailSender({ ...options, unsubscribe, confirm }),
     slack: createSlackSender({ ...options, guard }),
   }
 }

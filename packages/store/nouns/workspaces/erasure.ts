@@ -13,6 +13,7 @@ import { JOB_COUNTS } from '../../tables/jobs/jobs.ts'
 import { SCHEDULES } from '../../tables/jobs/schedules.ts'
 import { by } from '../../tables/table.ts'
 import { EVENTS, type EventRow } from '../../tables/webhooks/events.ts'
+import { MAIL_CONSENTS } from '../../tables/webhooks/mail-consents.ts'
 import { WEBHOOKS } from '../../tables/webhooks/webhooks.ts'
 import { TOKENS, USERS, WORKSPACES } from '../../tables/workspaces/accounts.ts'
 import { CONNECTIONS } from '../../tables/workspaces/connections.ts'
@@ -39,6 +40,7 @@ export const TABLES_OF_WORKSPACE = [
   NARRATIVES,
   OUTGOING,
   SIGN_INS,
+  MAIL_CONSENTS,
   TOKENS,
   USERS,
   IDEMPOTENCY_KEYS,

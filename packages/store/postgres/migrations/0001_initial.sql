@@ -193,6 +193,16 @@ CREATE TABLE outgoing (
 );
 CREATE INDEX outgoing_by_day ON outgoing (day);
 
+-- What owners of mail addresses have said: `address_hash` is a keyed hash of the address.
+CREATE TABLE mail_consents (
+  workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  address_hash text COLLATE "C" NOT NULL,
+  asked_at timestamptz(3),
+  confirmed_at timestamptz(3),
+  left_at timestamptz(3),
+  PRIMARY KEY (workspace_id, address_hash)
+);
+
 -- Databases that sources with a query read. Secrets are sealed.
 CREATE TABLE connections (
   workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,

@@ -191,6 +191,16 @@ CREATE TABLE outgoing (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX outgoing_by_day ON outgoing (day);
 
+-- What owners of mail addresses have said: `address_hash` is a keyed hash of the address.
+CREATE TABLE mail_consents (
+  workspace_id TEXT NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  address_hash TEXT NOT NULL,
+  asked_at TEXT,
+  confirmed_at TEXT,
+  left_at TEXT,
+  PRIMARY KEY (workspace_id, address_hash)
+) STRICT, WITHOUT ROWID;
+
 -- Databases that sources with a query read. Secrets are sealed.
 CREATE TABLE connections (
   workspace_id TEXT NOT NULL REFERENCES workspaces,

@@ -24,11 +24,20 @@ function mailRows({ subject, attach }: SubscriptionView): [string, string][] {
   ]
 }
 
+const WAITING_WORDS = { unconfirmed: 'has not agreed yet', left: 'has unsubscribed' } as const
+
+/** The readers, each of those that get nothing with the reason. */
+function readersOf(to: readonly string[], waiting: SubscriptionView['waiting']): string {
+  const reasons = new Map(waiting.map((one) => [one.to, WAITING_WORDS[one.reason]]))
+  return to.map((one) => (reasons.has(one) ? `${one} (${reasons.get(one)})` : one)).join(', ')
+}
+
 function Facts({ subscription }: { subscription: SubscriptionView }) {
-  const { subscription_id, kind, to, url, link_expires_in, max_in_flight, rate_per_second } = subscription
+  const { subscription_id, kind, to, waiting, url, link_expires_in, max_in_flight, rate_per_second } =
+    subscription
   const rows: [string, string][] = [
     ['By', KIND_WORDS[kind]],
-    ['Goes to', kind === 'email' ? to.join(', ') || 'no reader' : (url ?? '')],
+    ['Goes to', kind === 'email' ? readersOf(to, waiting) || 'no reader' : (url ?? '')],
     ...(kind === 'email' ? mailRows(subscription) : []),
     ['Presence name', subscription.presence_name],
     ['User', subscription.user_id],

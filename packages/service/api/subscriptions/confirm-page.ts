@@ -1,0 +1,84 @@
+/**
+ * The page on which the owner of a mail address agrees to get mail, and on which a reader who has left returns. Opening it changes
+ * nothing, because programs open addresses ahead of people; the button does.
+ */
+import { plainPage } from '@assay/engine/pages/plain-page'
+import { CONFIRM_CONTEXT, LAST_LEFT, RECIPIENTS_MOST } from '@assay/model/subscription'
+import { noteConsents, readConsents } from '../../outgoing/consents.ts'
+import { openTarget, sealTarget } from '../../webhooks/target.ts'
+import { linkRecord } from '../admin/audit-trail.ts'
+import type { Services } from '../dependencies.ts'
+import { addressOf } from '../http/client-address.ts'
+import { type Call, operation } from '../http/operation.ts'
+import { ANY, busy, Path, type Reader, readerOf, replies, send, TRIES, unknown } from './reader-page.ts'
+
+/** Puts a reader who has left back on the list. */
+async function putBack(
+  { store, secrets }: Services,
+  { workspace_id, webhook_id, to }: Reader,
+): Promise<void> {
+  for (let left = TRIES; left > 0; left -= 1) {
+    const webhook = await store.getWebhook({ workspace_id, webhook_id })
+    if (webhook?.kind !== 'email') return
+    const target = openTarget(secrets, webhook)
+    if (target.to.includes(to) || target.to.length >= RECIPIENTS_MOST) return
+    const sealed = sealTarget(secrets, webhook_id, { ...target, to: [...target.to, to] })
+    const on = webhook.disabled_reason === LAST_LEFT ? ({ status: 'enabled' } as const) : {}
+    const patch = { target: sealed, ...on }
+    if (await store.updateWebhook({ workspace_id, webhook_id, patch, if_target: webhook.target })) return
+  }
+  throw new Error('The subscription changes all the time.')
+}
+
+async function agree(services: Services, request: Call['request'], reader: Reader): Promise<void> {
+  const { workspace_id, webhook_id, to } = reader
+  const { secrets: box, clock } = services
+  const of = { workspace_id, object_id: webhook_id }
+  const store = services.store.audited(linkRecord('subscription.confirm', request, of))
+  const before = (await readConsents({ store, box }, workspace_id, [to])).get(to)
+  await noteConsents({ store, box }, { clock, workspace_id, addresses: [to], what: 'confirmed_at' })
+  if (before?.left_at) await putBack(services, reader)
+}
+
+export const confirmPage = operation({
+  name: 'confirmPage',
+  tag: 'Pages',
+  hidden: true,
+  summary: 'Ask a reader to agree to mail',
+  scope: null,
+  params: Path,
+  query: ANY,
+  replies,
+  handle({ services, params, request, reply }) {
+    const { allowed, reset } = services.readers.take(addressOf(request))
+    if (!allowed) return busy(reply, reset)
+    const reader = readerOf(services, params.token, CONFIRM_CONTEXT)
+    if (!reader) return unknown(reply)
+    const sentence = `Press the button to get mail at ${reader.to}. Each mail has an address at which you unsubscribe.`
+    const button = '<form method="post"><p><button>Yes, send me mail</button></p></form>'
+    return send(reply, 200, plainPage('Do you want this mail?', sentence, button))
+  },
+})
+
+export const confirm = operation({
+  name: 'confirm',
+  tag: 'Pages',
+  hidden: true,
+  summary: 'Agree to mail',
+  scope: null,
+  params: Path,
+  query: ANY,
+  body: ANY,
+  bodyType: 'application/x-www-form-urlencoded',
+  otherBodyType: 'multipart/form-data',
+  idempotent: false,
+  replies,
+  async handle({ services, params, request, reply }) {
+    const { allowed, reset } = services.readers.take(addressOf(request))
+    if (!allowed) return busy(reply, reset)
+    const reader = readerOf(services, params.token, CONFIRM_CONTEXT)
+    if (!reader) return unknown(reply)
+    await agree(services, request, reader)
+    return send(reply, 200, plainPage('You get the mail from now on', 'You can close this page.'))
+  },
+})

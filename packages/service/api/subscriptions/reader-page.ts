@@ -1,0 +1,56 @@
+/** What the pages share on which a reader of mail unsubscribes, agrees or returns. The sealed address in a mail names the subscription and the reader. */
+
+import { FORM_PAGE_POLICY, plainPage } from '@assay/engine/pages/plain-page'
+import { Type } from '@assay/model/schema'
+import type { FastifyReply } from 'fastify'
+import type { Services } from '../dependencies.ts'
+
+const HEADERS = {
+  'cache-control': 'private, no-store',
+  'content-security-policy': `${FORM_PAGE_POLICY}; frame-ancestors 'none'`,
+  'referrer-policy': 'no-referrer',
+  'x-robots-tag': 'noindex, nofollow, noarchive',
+}
+/** Of a change that others may come between. */
+export const TRIES = 5
+
+export const Path = Type.Object({ token: Type.String() })
+export const ANY = Type.Object({}, { additionalProperties: true })
+export const replies = {
+  200: { description: 'A page', media: ['text/html'] },
+  404: { description: 'The address is incomplete', media: ['text/html'] },
+  429: { description: 'Too many from one address', media: ['text/html'] },
+} as const
+
+export interface Reader {
+  workspace_id: string
+  webhook_id: string
+  to: string
+}
+
+/** The reader of a sealed address. Null: this service did not make the address, or it was changed. */
+export function readerOf({ secrets }: Services, token: string, context: string): Reader | null {
+  try {
+    const [workspace_id, webhook_id, to] = JSON.parse(secrets.open(token, context)) as string[]
+    return { workspace_id: workspace_id!, webhook_id: webhook_id!, to: to! }
+  } catch {
+    return null
+  }
+}
+
+export function send(reply: FastifyReply, status: number, page: string) {
+  return reply.code(status).type('text/html; charset=utf-8').headers(HEADERS).send(page)
+}
+
+export const unknown = (reply: FastifyReply) =>
+  send(
+    reply,
+    404,
+    plainPage('This address is incomplete', 'Copy it again from the mail, or ask the sender of the mail.'),
+  )
+export const busy = (reply: FastifyReply, reset: number) =>
+  send(
+    reply.header('retry-after', String(reset)),
+    429,
+    plainPage('Too many pages at once', 'Wait a minute and load this page again.'),
+  )

@@ -1,0 +1,142 @@
+/**
+ * The agreement of who owns a mail address. An address outside the allowed domains gets nothing but one question before its
+ * owner agrees. One whose owner has unsubscribed and that is put on a list anew gets nothing, not even that question, until
+ * the owner returns by the page of an earlier mail.
+ */
+import { type Clock, iso } from '@assay/model/clock'
+import { isListed } from '@assay/model/outgoing'
+import type { Target } from '@assay/model/subscription'
+import type { Store } from '@assay/store/store'
+import type { SecretBox } from '../runtime/secrets.ts'
+
+/** Milliseconds after which an owner who has not answered may be asked again. */
+const ASK_AGAIN_MS = 7 * 86_400_000
+
+/** Times of what an owner has said; null: never. */
+export interface Consent {
+  asked_at: string | null
+  confirmed_at: string | null
+  left_at: string | null
+}
+
+const UNKNOWN: Consent = { asked_at: null, confirmed_at: null, left_at: null }
+
+export interface ConsentBook {
+  store: Pick<Store, 'findMailConsents' | 'noteMailConsents' | 'claimMailQuestions'>
+  box: SecretBox
+}
+
+function hashesOf(box: SecretBox, workspace_id: string, address: string): string[] {
+  return box.hashes(`${workspace_id}\n${address.toLowerCase()}`, 'mail address')
+}
+
+const later = (a: string | null, b: string | null): string | null =>
+  a === null || (b !== null && b > a) ? b : a
+
+/** What is known of each address. */
+export async function readConsents(
+  { store, box }: ConsentBook,
+  workspace_id: string,
+  addresses: readonly string[],
+): Promise<Map<string, Consent>> {
+  if (addresses.length === 0) return new Map()
+  const hashes = new Map(addresses.map((address) => [address, hashesOf(box, workspace_id, address)]))
+  const address_hashes = [...new Set([...hashes.values()].flat())]
+  const found = await store.findMailConsents({ workspace_id, address_hashes })
+  const of = new Map(found.map((row) => [row.address_hash, row]))
+  return new Map(
+    addresses.map((address) => {
+      // A rotated key gives another hash.
+      const rows = hashes.get(address)!.flatMap((hash) => of.get(hash) ?? [])
+      const known = rows.reduce<Consent>(
+        (all, row) => ({
+          asked_at: later(all.asked_at, row.asked_at),
+          confirmed_at: later(all.confirmed_at, row.confirmed_at),
+          left_at: later(all.left_at, row.left_at),
+        }),
+        UNKNOWN,
+      )
+      return [address, known]
+    }),
+  )
+}
+
+/** Notes what the owners have said now. */
+export async function noteConsents(
+  { store, box }: Pick<ConsentBook, 'box'> & { store: Pick<Store, 'noteMailConsents'> },
+  said: {
+    clock: Clock
+    workspace_id: string
+    addresses: readonly string[]
+    what: 'confirmed_at' | 'left_at'
+  },
+): Promise<void> {
+  const { clock, workspace_id, addresses, what } = said
+  const address_hashes = addresses.map((address) => hashesOf(box, workspace_id, address)[0]!)
+  await store.noteMailConsents({ workspace_id, address_hashes, note: { [what]: iso(clock.now()) } })
+}
+
+/** Those whose owners are to be asked now: of all mails that would ask an owner one does. */
+export async function claimQuestions(
+  { store, box }: ConsentBook,
+  { clock, workspace_id, addresses }: { clock: Clock; workspace_id: string; addresses: readonly string[] },
+): Promise<string[]> {
+  if (addresses.length === 0) return []
+  const of = new Map(addresses.map((address) => [hashesOf(box, workspace_id, address)[0]!, address]))
+  const now = clock.now()
+  const [at, before] = [iso(now), iso(now - ASK_AGAIN_MS)]
+  const claimed = await store.claimMailQuestions({ workspace_id, address_hashes: [...of.keys()], at, before })
+  return claimed.map((hash) => of.get(hash)!)
+}
+
+/** Those who were not asked after all, because the mail server took no mail to them: the next mail asks them. */
+export async function returnQuestions(
+  { store, box }: ConsentBook,
+  { workspace_id, addresses }: { workspace_id: string; addresses: readonly string[] },
+): Promise<void> {
+  if (addresses.length === 0) return
+  const address_hashes = addresses.map((address) => hashesOf(box, workspace_id, address)[0]!)
+  await store.noteMailConsents({ workspace_id, address_hashes, note: { asked_at: iso(0) } })
+}
+
+/** Whether the last that the owner has said is that she left. */
+export function hasLeft({ confirmed_at, left_at }: Consent): boolean {
+  return left_at !== null && (confirmed_at === null || confirmed_at < left_at)
+}
+
+/** Whether an address that is put on a list has to wait for its owner. */
+export function mustAgree(address: string, consent: Consent, domains: readonly string[]): boolean {
+  if (hasLeft(consent)) return true
+  const domain = address.slice(address.lastIndexOf('@') + 1).toLowerCase()
+  return consent.confirmed_at === null && !domains.includes('*') && !isListed(domain, domains)
+}
+
+export interface Readers {
+  /** They get the mail. */
+  open: string[]
+  /** They wait, and are to be asked. */
+  ask: string[]
+  waiting: { to: string; reason: 'unconfirmed' | 'left' }[]
+}
+
+/** The readers of a list at `now`, in milliseconds since 1970. */
+export function readersOf(
+  { to, unconfirmed = {} }: Target,
+  consents: ReadonlyMap<string, Consent>,
+  now: number,
+): Readers {
+  const readers: Readers = { open: [], ask: [], waiting: [] }
+  for (const address of to) {
+    const since = unconfirmed[address]
+    const consent = consents.get(address) ?? UNKNOWN
+    if (since === undefined || (consent.confirmed_at !== null && consent.confirmed_at >= since)) {
+      readers.open.push(address)
+      continue
+    }
+    const left = hasLeft(consent)
+    readers.waiting.push({ to: address, reason: left ? 'left' : 'unconfirmed' })
+    const askedBefore = consent.asked_at === null ? Number.NEGATIVE_INFINITY : Date.parse(consent.asked_at)
+    if (!left && now - askedBefore >= ASK_AGAIN_MS) readers.ask.push(address)
+  }
+  return readers
+}
