@@ -37,6 +37,7 @@ import { MIGRATE } from './commands/service/migrate.ts'
 import { MOVE } from './commands/service/move.ts'
 import { REPOSITORY } from './commands/service/repository.ts'
 import { RESTORE } from './commands/service/restore.ts'
+import { SECRETS } from './commands/service/secrets.ts'
 import { SERVE } from './commands/service/serve.ts'
 import { VERIFY } from './commands/verify/verify.ts'
 
@@ -77,4 +78,5 @@ export const COMMANDS: readonly Command[] = [
   MOVE,
   BACKUP,
   RESTORE,
+  ...SECRETS,
 ]

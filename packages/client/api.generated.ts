@@ -1386,6 +1386,20 @@ export type Queue = {
     failing: number
     disabled: number
   }
+  /** Secrets that cannot be opened */
+  secrets: {
+    /** What is missing where this node lacks the key of the secrets: jobs and deliveries wait then */
+    missing_key: string | null
+    /** What must be entered again, because no key opens it (at most 100) */
+    lost: ({
+      kind: 'webhook' | 'subscription' | 'connection'
+      workspace_id: string
+      /** Of the webhook or subscription, or the name of the connection */
+      id: string
+      /** Such as "the header x-key", "the signing secret", "its readers" */
+      what: string[]
+    })[]
+  }
   /** The disk with the home of this node */
   disk: {
     free_bytes: number

@@ -79,14 +79,39 @@ test('neither tokens nor the key stand in the database in clear', async () => {
   assert.ok(!database.includes(token) && !database.includes(key))
 })
 
-test('refuses to start with another secret key, and starts with a list that holds the first', async () => {
+test('with another secret key jobs stay readable and nothing is done, and with a list that holds the first all goes on', async () => {
   const home = await newHome()
   const [a, b] = [randomBytes(32).toString('hex'), randomBytes(32).toString('base64')]
   await (await start(home, { secretKey: a })).stop()
-  await assert.rejects(start(home, { secretKey: b }), (error: unknown) => {
+  const token = 'a-token-of-another-key'
+  const locked = await start(home, { secretKey: b, token })
+  const ask = (path_: string, init: RequestInit = {}) =>
+    fetch(`${locked.url}${path_}`, {
+      ...init,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    })
+  assert.equal((await ask('/v1alpha/jobs/')).status, 200)
+  const ready = await ask('/readyz')
+  assert.equal(ready.status, 503)
+  assert.match(await ready.text(), /The key of the secrets is missing on this node/)
+  const { secrets } = (await (await ask('/v1alpha/queue')).json()) as { secrets: { missing_key: string } }
+  assert.match(secrets.missing_key, /ASSAY_SECRET_KEY: .*another key/)
+  const made = await ask('/v1alpha/webhooks/', {
+    method: 'POST',
+    body: JSON.stringify({ url: 'https://example.com/', headers: [], user_id: 'u', presence_name: 'p' }),
+  })
+  assert.equal(made.status, 503)
+  assert.doesNotMatch(secrets.missing_key + (await made.text()), new RegExp(b.slice(0, 12)))
+  const { items } = (await (await ask('/v1alpha/nodes')).json()) as { items: { roles: string[] }[] }
+  assert.deepEqual(
+    items.map(({ roles }) => roles),
+    [['api']],
+    'it claims nothing',
+  )
+  await locked.stop()
+  await assert.rejects(start(home, { secretKey: b, roles: 'worker' }), (error: unknown) => {
     assert.ok(error instanceof ConfigError)
     assert.match(error.message, /ASSAY_SECRET_KEY: .*another key/)
-    assert.ok(!error.message.includes(b))
     return true
   })
   await (await start(home, { secretKey: `${b},${a}` })).stop()

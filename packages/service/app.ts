@@ -17,11 +17,10 @@ import {
   connectionBook,
   keepOf,
   listenError,
-  openSecrets,
   targetsOf,
 } from './app/settings.ts'
 import { openTemplates } from './app/templates.ts'
-import { budgetsOf, type Config, type describeConfig } from './config/config.ts'
+import { budgetsOf, type Config, type describeConfig, type Role } from './config/config.ts'
 import { openFiles } from './files/open.ts'
 import { createLedger } from './outgoing/ledger.ts'
 import { createLease } from './queue/lease.ts'
@@ -32,9 +31,12 @@ import { workFolder } from './runtime/home.ts'
 import { type Logger, silentLog } from './runtime/log.ts'
 import { createMetrics } from './runtime/metrics.ts'
 import { openTraces } from './runtime/open-traces.ts'
+import type { SecretBox } from './runtime/secrets.ts'
 import { type Service, supervise, untilStopped } from './runtime/service.ts'
 import { VERSION } from './runtime/version.ts'
 import { createScheduler } from './schedules/scheduler.ts'
+import { openSecrets } from './secrets/key-check.ts'
+import { createLostSecrets } from './secrets/lost.ts'
 import { createTemplateReader } from './templates/template-reader.ts'
 import { createDispatcher } from './webhooks/dispatcher.ts'
 
@@ -95,14 +97,23 @@ async function openBase({ config, clock = systemClock, log = silentLog }: AppOpt
   return { base, firstToken }
 }
 
+/** Without the key of the secrets a node answers requests and does no work: jobs and deliveries would fail for want of them. */
+function rolesWith({ locked }: SecretBox, { roles }: Config, log: Logger): Role[] {
+  if (locked === null) return roles
+  log.error({ reason: locked }, 'jobs and deliveries wait: the key of the secrets is missing')
+  return ['api']
+}
+
 /**
  * Makes the parts of the node, in the order in which they start; they stop in the reverse order. Each service is put into
  * `services` as soon as it exists, so that a start that fails half-way can stop them.
  */
 async function buildServices(options: AppOptions, store: Store, services: Service[]) {
   const { config, settings = [] } = options
-  const { roles, home } = config
+  const { home } = config
   const { base, firstToken } = await openBase(options, store)
+  const roles = rolesWith(base.secrets, config, base.log)
+  const lostSecrets = createLostSecrets({ ...base, config })
   const { clock, log, metrics, ledger, traces, node_id } = base
   if (traces) services.push(untilStopped('traces', () => traces.close(Math.min(config.drain, FLUSH_MS))))
   services.push(untilStopped('ledger', () => ledger.close()))
@@ -116,6 +127,7 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
   services.push(untilStopped('files', () => files.close()))
 
   const node = { node_id, name: `${hostname()}:${process.pid}`, roles, version: VERSION }
+  services.push(lostSecrets)
   const lease = createLease({ store, clock, log, node, leaseMs: config.lease })
   const keeping = { keep: keepOf(config), keepAuditMs: config.keepAudit, leaseMs: config.lease }
   services.push(lease, createReaper({ ...base, ...keeping }))
@@ -137,6 +149,7 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
   const api = await createApi({
     ...base,
     files,
+    lostSecrets,
     config,
     settings,
     pool,

@@ -29,6 +29,7 @@ import * as narratives from './nouns/workspaces/narratives.ts'
 import * as outgoing from './nouns/workspaces/outgoing.ts'
 import { prune } from './nouns/workspaces/prune.ts'
 import * as repositories from './nouns/workspaces/repositories.ts'
+import * as sealed from './nouns/workspaces/sealed.ts'
 import * as settings from './nouns/workspaces/settings.ts'
 import * as signIns from './nouns/workspaces/sign-ins.ts'
 import * as templates from './nouns/workspaces/templates.ts'
@@ -38,6 +39,7 @@ import type { Counts, NewRecovery, Store } from './store.ts'
 
 /** Each is one question to the database, or several that need not agree. */
 const READS = {
+  getKept: settings.getKept,
   getWorkspace: accounts.getWorkspace,
   listWorkspaces: accounts.listWorkspaces,
   findUser: accounts.findUser,
@@ -92,6 +94,8 @@ const READS = {
 /** Each is one transaction and resolves once it is durable. */
 const WRITES = {
   keepOnce: settings.keepOnce,
+  replaceKept: settings.replaceKept,
+  reseal: sealed.reseal,
   keepNarrative: narratives.keepNarrative,
   claimMailQuestions: consents.claimMailQuestions,
   noteMailConsents: consents.noteMailConsents,

@@ -26,6 +26,7 @@ import type { NarrativeStore } from './contract/workspaces/narratives.ts'
 import type { OutgoingStore } from './contract/workspaces/outgoing.ts'
 import type { RepositoryStore } from './contract/workspaces/repositories.ts'
 import type { RetentionStore } from './contract/workspaces/retention.ts'
+import type { SealedStore } from './contract/workspaces/sealed.ts'
 import type { SignInStore } from './contract/workspaces/sign-ins.ts'
 import type { TemplateStore } from './contract/workspaces/templates.ts'
 
@@ -37,6 +38,7 @@ export type * from './contract/webhooks/recoveries.ts'
 export type * from './contract/webhooks/webhooks.ts'
 export type * from './contract/workspaces/idempotency.ts'
 export type * from './contract/workspaces/metrics.ts'
+export type * from './contract/workspaces/sealed.ts'
 export type * from './contract/workspaces/templates.ts'
 
 /** Something may have changed. Only a hint: hints can be lost, polling must suffice. Given after the commit. */
@@ -88,6 +90,7 @@ export interface Store
     RetentionStore,
     SignInStore,
     ScheduleStore,
+    SealedStore,
     TemplateStore,
     WebhookStore {
   readonly kind: 'sqlite' | 'postgres'
@@ -96,8 +99,6 @@ export interface Store
   close(): Promise<void>
   /** Hints from this process and, on PostgreSQL, from the others. Returns how to stop. */
   subscribe(listener: (hint: Hint) => void): () => void
-  /** Writes the value where the key has none yet; answers with the value that is kept. */
-  keepOnce(key: string, value: string): Promise<string>
   counts(): Promise<Counts>
   /** Null where there is one connection and no pool (SQLite). */
   connections(): Connections | null

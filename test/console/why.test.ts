@@ -4,7 +4,12 @@ import type { Attempt } from '@assay/model/delivery'
 import type { JobView } from '@assay/model/job'
 import type { ScheduleView } from '@assay/model/schedule'
 import type { WebhookView } from '@assay/model/webhook'
-import { diskTrouble, scheduleTrouble, webhookTrouble } from '../../packages/console/src/troubles.ts'
+import {
+  diskTrouble,
+  scheduleTrouble,
+  secretTroubles,
+  webhookTrouble,
+} from '../../packages/console/src/troubles.ts'
 import { ago, duration } from '../../packages/console/src/words/durations.ts'
 import { whyDelivery, whyNone as whyNoneAt } from '../../packages/console/src/words/why.ts'
 
@@ -155,4 +160,30 @@ test('tells what fails at present with the page that mends it, and nothing of wh
   )
   assert.equal(diskTrouble({ free_bytes: 6e9, total_bytes: 100e9 }), null)
   assert.match(diskTrouble({ free_bytes: 4e9, total_bytes: 100e9 })!.says, /^Only 4 GB of 100 GB are free/)
+})
+
+test('a key that is missing, and what it sealed, are told with the page on which it is entered again', () => {
+  assert.deepEqual(secretTroubles({ missing_key: null, lost: [] }), [])
+  const lost = [
+    { kind: 'connection' as const, workspace_id: 'default', id: 'crm', what: ['the secret password'] },
+    {
+      kind: 'webhook' as const,
+      workspace_id: 'team',
+      id: 'w1',
+      what: ['the header x', 'the signing secret'],
+    },
+  ]
+  const told = secretTroubles({ missing_key: 'ASSAY_SECRET_KEY: put it back.', lost })
+  assert.deepEqual(
+    told.map(({ kind, says }) => [kind, says]),
+    [
+      ['Key', 'Jobs and deliveries wait. ASSAY_SECRET_KEY: put it back.'],
+      ['Connection', 'The key that sealed the secret password is gone: enter it again.'],
+      [
+        'Webhook',
+        'The key that sealed the header x, the signing secret is gone: enter it again. It belongs to the workspace team.',
+      ],
+    ],
+  )
+  assert.equal(told[1]!.at.to, '/system/connections/$name')
 })

@@ -1,5 +1,5 @@
 /** What fails at present: schedules, webhooks, subscriptions, the disk; each with what to do. */
-import type { SubscriptionView, WebhookView } from '@assay/client'
+import type { QueueView, SubscriptionView, WebhookView } from '@assay/client'
 import type { ScheduleView } from '@assay/model/schedule'
 import { useQuery } from '@tanstack/react-query'
 import type { LinkProps } from '@tanstack/react-router'
@@ -14,7 +14,7 @@ const MOST = 200
 const FREE_LEAST = 0.05
 
 export interface Trouble {
-  kind: 'Schedule' | 'Webhook' | 'Subscription' | 'Disk'
+  kind: 'Schedule' | 'Webhook' | 'Subscription' | 'Connection' | 'Disk' | 'Key'
   id: string
   name: string
   /** What fails, in a sentence or two. */
@@ -98,6 +98,44 @@ export function diskTrouble(disk: { free_bytes: number; total_bytes: number } | 
   }
 }
 
+/** The key of the secrets where it is missing, and what it has sealed. */
+export function secretTroubles({ missing_key, lost }: QueueView['secrets']): Trouble[] {
+  const settings = { to: '/system/settings' } as const
+  const key: Trouble[] =
+    missing_key === null
+      ? []
+      : [
+          {
+            kind: 'Key',
+            id: 'key',
+            name: 'The key of the secrets',
+            says: `Jobs and deliveries wait. ${missing_key}`,
+            action: 'See the settings',
+            at: settings,
+          },
+        ]
+  return [...key, ...lost.map(lostTrouble)]
+}
+
+function lostTrouble({ kind, workspace_id, id, what }: QueueView['secrets']['lost'][number]): Trouble {
+  const where = workspace_id === 'default' ? '' : ` It belongs to the workspace ${workspace_id}.`
+  const told = {
+    id: `lost ${workspace_id} ${id}`,
+    name: id,
+    says: `The key that sealed ${what.join(', ')} is gone: enter it again.${where}`,
+    action: 'Enter it again',
+  }
+  if (kind === 'connection')
+    return { ...told, kind: 'Connection', at: { to: '/system/connections/$name', params: { name: id } } }
+  if (kind === 'webhook')
+    return { ...told, kind: 'Webhook', at: { to: '/webhooks/$webhook_id', params: { webhook_id: id } } }
+  return {
+    ...told,
+    kind: 'Subscription',
+    at: { to: '/subscriptions/$subscription_id', params: { subscription_id: id } },
+  }
+}
+
 async function look(operator: boolean): Promise<Trouble[]> {
   const [schedules, webhooks, subscriptions, queue] = await Promise.all([
     api().schedules.list({ limit: MOST }),
@@ -107,6 +145,7 @@ async function look(operator: boolean): Promise<Trouble[]> {
   ])
   const found = [
     diskTrouble(queue?.disk ?? null),
+    ...(queue ? secretTroubles(queue.secrets) : []),
     ...schedules.items.map(scheduleTrouble),
     ...webhooks.items.map(webhookTrouble),
     ...subscriptions.items.map(subscriptionTrouble),

@@ -15,6 +15,7 @@ import type { Metrics } from '../runtime/metrics.ts'
 import type { LanguageModel } from '../runtime/narrator.ts'
 import type { SecretBox } from '../runtime/secrets.ts'
 import type { Traces } from '../runtime/traces.ts'
+import type { LostSecrets } from '../secrets/lost.ts'
 import type { MetricReader } from '../templates/metric-reader.ts'
 import type { TemplateReader } from '../templates/template-reader.ts'
 import type { AuditTrail } from './admin/audit-trail.ts'
@@ -65,6 +66,8 @@ export interface ApiDependencies {
   /** Absent: none is configured. */
   model?: LanguageModel | undefined
   secrets: SecretBox
+  /** Absent in tests that lose no key. */
+  lostSecrets?: LostSecrets
   connections: ConnectionRegistry
   targets: Targets
   clock: Clock

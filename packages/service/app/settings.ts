@@ -7,8 +7,8 @@ import { type Config, ConfigError } from '../config/config.ts'
 import { type ConnectionRegistry, openConnections } from '../connections/connection-registry.ts'
 import { SettingsFault } from '../connections/settings-file.ts'
 import type { Ledger } from '../outgoing/ledger.ts'
-import { homeKeys, makeHome } from '../runtime/home.ts'
-import { SecretBox, SecretError } from '../runtime/secrets.ts'
+import { makeHome } from '../runtime/home.ts'
+import type { SecretBox } from '../runtime/secrets.ts'
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
@@ -74,32 +74,6 @@ export async function checkMailServer({ smtpUrl }: Config): Promise<void> {
       cause: error,
     })
   })
-}
-
-/**
- * Makes the box of the secret key. The store holds a sealed text; a node that cannot open it has another key. Throws
- * ConfigError then, because such a node would make secrets unreadable.
- */
-export async function openSecrets(config: Config, store: Store): Promise<SecretBox> {
-  if (store.kind === 'postgres' && config.secretKey.length === 0) {
-    throw new ConfigError(
-      'ASSAY_SECRET_KEY: on PostgreSQL every node needs the same key, 32 bytes as hex or base64.',
-    )
-  }
-  const keys = config.secretKey.length > 0 ? config.secretKey : await homeKeys(config.home)
-  const secrets = new SecretBox(keys)
-  const kept = await store.keepOnce('secret_key_check', secrets.seal('assay', 'secret_key_check'))
-  try {
-    secrets.open(kept, 'secret_key_check')
-  } catch (error) {
-    if (!(error instanceof SecretError)) throw error
-    const source = config.secretKey.length > 0 ? 'ASSAY_SECRET_KEY' : `${config.home}/secret.key`
-    throw new ConfigError(
-      `${source}: the secrets in this store were sealed with another key; add that key (a list divided by commas).`,
-      { cause: error },
-    )
-  }
-  return secrets
 }
 
 export function keepOf({ keepJobs, keepDrafts, keepEvents, keepDeliveries }: Config) {

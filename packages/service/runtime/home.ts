@@ -1,6 +1,18 @@
 /** The home: the folder that holds a service's state, and the key that seals its secrets. */
 import { randomBytes } from 'node:crypto'
-import { access, constants, link, mkdir, mkdtemp, open, readdir, readFile, rm, stat } from 'node:fs/promises'
+import {
+  access,
+  constants,
+  link,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises'
 import { hostname } from 'node:os'
 import path from 'node:path'
 import { parseKeys } from './secrets.ts'
@@ -54,6 +66,23 @@ export async function homeKeys(home: string): Promise<Buffer[]> {
   return made
 }
 
+/** Puts the keys in the place of those of the home: all of them or, where it is cut off, none. */
+export async function writeKeys(home: string, keys: readonly Buffer[]): Promise<void> {
+  const file = keyFileOf(home)
+  const draft = `${file}.${randomBytes(8).toString('hex')}`
+  const handle = await open(draft, 'wx', 0o600)
+  try {
+    await handle.writeFile(keys.map((key) => `${key.toString('hex')}\n`).join(''))
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await rename(draft, file)
+  const folder = await open(home, 'r')
+  await folder.sync().catch(() => undefined)
+  await folder.close()
+}
+
 /** Null: there is no such file. */
 export async function readKeys(file: string): Promise<Buffer[] | null> {
   let text: string
@@ -66,7 +95,7 @@ export async function readKeys(file: string): Promise<Buffer[] | null> {
   try {
     return parseKeys(text)
   } catch (error) {
-    throw new Error(`${file} does not hold keys of 64 hex digits, one a line: put the right file back.`, {
+    throw new Error(`${file} does not hold 64 hex digits (a key a line): put the right file back.`, {
       cause: error,
     })
   }

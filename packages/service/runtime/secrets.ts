@@ -3,26 +3,65 @@
  * holds the id of its key, so that keys can be rotated: "v1.KEYID.IV.CIPHERTEXT+TAG" in base64url.
  */
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { AppError } from '@assay/model/errors'
 
 export class SecretError extends Error {}
 
 const TAG_BYTES = 16
 
+/** The id under which a sealed text names its key. */
+export function keyIdOf(key: Buffer): string {
+  return createHash('sha256').update('assay key id').update(key).digest('hex').slice(0, 8)
+}
+
+/** The id of the key that sealed the text. */
+export function sealedBy(sealed: string): string {
+  return sealed.split('.')[1] ?? ''
+}
+
 export class SecretBox {
   readonly #keys = new Map<string, Buffer>()
   readonly #first: string
+  /**
+   * Null: the keys are those of the store. Else the sentence that says what is missing: nothing is sealed for the store then,
+   * because whoever has the right keys could not open it.
+   */
+  readonly locked: string | null
 
-  constructor(keys: Buffer[]) {
+  constructor(keys: Buffer[], locked: string | null = null) {
     if (keys.length === 0) throw new SecretError('A secret key is needed.')
     const ids = keys.map((key) => {
-      const id = createHash('sha256').update('assay key id').update(key).digest('hex').slice(0, 8)
+      const id = keyIdOf(key)
       this.#keys.set(id, Buffer.from(hkdfSync('sha256', key, '', 'assay secrets', 32)))
       return id
     })
     this.#first = ids[0]!
+    this.locked = locked
   }
 
+  /** Of the key that seals. */
+  get first(): string {
+    return this.#first
+  }
+
+  /** Whether there is the key that sealed the text. */
+  holdsKeyOf(sealed: string): boolean {
+    return this.#keys.has(sealedBy(sealed))
+  }
+
+  /** Throws AppError `store_unavailable` while the box is locked. */
+  requireKeys(): void {
+    if (this.locked !== null) throw new AppError('store_unavailable', this.locked)
+  }
+
+  /** Seals what the store keeps. Throws AppError `store_unavailable` while the box is locked. */
   seal(plain: string, context: string): string {
+    this.requireKeys()
+    return this.sealForOthers(plain, context)
+  }
+
+  /** Seals what a client keeps, such as a cookie. */
+  sealForOthers(plain: string, context: string): string {
     const iv = randomBytes(12)
     const cipher = createCipheriv('aes-256-gcm', this.#keys.get(this.#first)!, iv)
     cipher.setAAD(Buffer.from(context))

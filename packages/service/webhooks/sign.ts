@@ -1,7 +1,13 @@
 /** Makes the headers of one attempt, as they are sent and as the record shows them. */
 import type { Event } from '@assay/model/event'
 import { type Key, prepareKey, sign } from '@assay/model/signature'
-import { headerContext, secretContext, shownValue, type Webhook } from '@assay/model/webhook'
+import {
+  headerContext,
+  type SealedSecret,
+  secretContext,
+  shownValue,
+  type Webhook,
+} from '@assay/model/webhook'
 import type { SecretBox } from '../runtime/secrets.ts'
 
 export interface AttemptHeaders {
@@ -111,14 +117,17 @@ function hiddenOf(keys: readonly Key[]): string {
   return keys.map(({ version }) => `${version},••••`).join(' ')
 }
 
+const isCurrent = ({ expires_at }: SealedSecret, now: number): boolean =>
+  expires_at === null || Date.parse(expires_at) > now
+
 export function createSigner({ box, version }: SignerOptions): Signer {
   const open = remember((sealed, context) => box.open(sealed, context))
   const keyOf = remember((sealed, context) => prepareKey(box.open(sealed, context)))
 
-  /** The present key first, then the replaced ones that have not expired. */
+  /** The present key first, then the replaced ones that have not expired; one whose secret key is gone is left out. */
   function signingKeys(webhook: Webhook, now: number): Key[] {
     return webhook.secrets
-      .filter(({ expires_at }) => expires_at === null || Date.parse(expires_at) > now)
+      .filter((secret, index) => index === 0 || (isCurrent(secret, now) && box.holdsKeyOf(secret.sealed)))
       .map(({ sealed }) => keyOf(sealed, secretContext(webhook.webhook_id)))
   }
 

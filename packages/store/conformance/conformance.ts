@@ -22,6 +22,7 @@ import { outgoingTests } from './outgoing.ts'
 import { idempotencyTests, recoveryTests, retentionTests } from './recoveries.ts'
 import { repositoryTests } from './repositories.ts'
 import { scheduleTests } from './schedules.ts'
+import { sealedTests } from './sealed.ts'
 import { settleTests } from './settles.ts'
 import { signInTests } from './sign-ins.ts'
 import { subscriptionTests } from './subscriptions.ts'
@@ -47,6 +48,7 @@ const PARTS = {
   narratives: narrativeTests,
   outgoing: outgoingTests,
   repositories: repositoryTests,
+  'sealed texts': sealedTests,
   'webhooks and events': webhookTests,
   subscriptions: subscriptionTests,
   deliveries: deliveryTests,

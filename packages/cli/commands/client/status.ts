@@ -53,6 +53,13 @@ function repositoryLine({ address, taken, latest, unreached }: Repository): stri
   return `\nTemplates of ${address}: ${served}${refused}${away}\n`
 }
 
+function printSecrets({ missing_key, lost }: QueueView['secrets']): void {
+  if (missing_key !== null) out(`\nJobs and deliveries wait. ${missing_key}\n`)
+  if (lost.length === 0) return
+  const rows = lost.map(({ kind, workspace_id, id, what }) => [kind, workspace_id, id, what.join(', ')])
+  out(`\n${table(['TO ENTER AGAIN', 'WORKSPACE', 'ID', 'WHAT'], rows)}`)
+}
+
 function print(url: string | null, nodes: NodeView[], queue: QueueView, repository: Repository | null): void {
   out(url === null ? 'No service runs on this home.\n\n' : `${url}\n\n`)
   if (nodes.length > 0)
@@ -64,6 +71,7 @@ function print(url: string | null, nodes: NodeView[], queue: QueueView, reposito
   out(table(['DELIVERIES', 'COUNT'], Object.entries({ due, waiting })))
   out(`\n${table(['WEBHOOKS', 'COUNT'], Object.entries(webhooks))}`)
   if (repository) out(repositoryLine(repository))
+  printSecrets(queue.secrets)
   const { walls, missing } = wallsHere('auto')
   out(
     `\nWalls around analysis processes on this machine: ${walls.length > 0 ? walls.join(', ') : `none, as ${missing}`}.\n`,

@@ -42,7 +42,7 @@ export function deviceOf(secrets: SecretBox, cookies: string | undefined, user_i
 
 /** The cookie that makes the device of this answer known. Only the login reads it. */
 export function deviceCookie(secrets: SecretBox, user_id: string, secure: boolean): string {
-  const sealed = secrets.seal(`${randomBytes(16).toString('hex')} ${user_id}`, CONTEXT)
+  const sealed = secrets.sealForOthers(`${randomBytes(16).toString('hex')} ${user_id}`, CONTEXT)
   const rest = `Path=/v1alpha/auth; Max-Age=${DEVICE_SECONDS}; HttpOnly; SameSite=Strict`
   return `${COOKIE}=${sealed}; ${rest}${secure ? '; Secure' : ''}`
 }

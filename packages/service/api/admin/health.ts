@@ -25,7 +25,7 @@ export const ready = operation({
   tag: 'Service',
   summary: 'Check that the node is ready',
   description:
-    'Ready means: the store answers within two seconds and has the schema of this program, the last renewal of the lease of this node succeeded, and with SQLite the disk has free space.',
+    'Ready means: the store answers within two seconds and has the schema of this program, the last renewal of the lease of this node succeeded, it has the key of the secrets, and with SQLite the disk has free space.',
   scope: null,
   replies: { 200: { description: 'The node is ready', schema: State('ready') } },
   errors: ['store_unavailable', 'stopping'],
@@ -35,6 +35,8 @@ export const ready = operation({
     const disk = services.store.kind === 'sqlite' && services.home ? await diskOf(services.home) : null
     if (disk && disk.free_bytes < FREE_LEAST)
       throw new AppError('store_unavailable', 'The disk of the home is full: free some space on it.')
+    if (services.secrets.locked !== null)
+      throw new AppError('store_unavailable', 'The key of the secrets is missing on this node.')
     const trouble = services.lease?.trouble() ?? null
     if (trouble !== null)
       throw new AppError('store_unavailable', `The lease of this node cannot be renewed: ${trouble}`)

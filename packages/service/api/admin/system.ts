@@ -54,6 +54,16 @@ export const listSettings = operation({
   },
 })
 
+/** The words of `LostSecret`. */
+const Lost = Type.Object({
+  kind: Type.Enum(['webhook', 'subscription', 'connection']),
+  workspace_id: Type.String(),
+  id: Type.String({ description: 'Of the webhook or subscription, or the name of the connection' }),
+  what: Type.Array(Type.String(), {
+    description: 'Such as "the header x-key", "the signing secret", "its readers"',
+  }),
+})
+
 const nullableTime = Type.Union([Time, Type.Null()])
 
 export const readQueue = operation({
@@ -61,7 +71,7 @@ export const readQueue = operation({
   tag: 'Administration',
   summary: 'Read the backlog',
   description:
-    'Unfinished jobs by state with the oldest of each, pending deliveries (counted up to 100,000), failing and disabled webhooks, and the disk.',
+    'Unfinished jobs by state with the oldest of each, pending deliveries (counted up to 100,000), failing and disabled webhooks, secrets that cannot be opened, and the disk.',
   scope: 'admin',
   replies: {
     200: {
@@ -85,6 +95,18 @@ export const readQueue = operation({
             failing: Type.Integer({ minimum: 0, description: 'Enabled, and the last attempts failed' }),
             disabled: Type.Integer({ minimum: 0 }),
           }),
+          secrets: Type.Object(
+            {
+              missing_key: Type.Union([Type.String(), Type.Null()], {
+                description:
+                  'What is missing where this node lacks the key of the secrets: jobs and deliveries wait then',
+              }),
+              lost: Type.Array(Lost, {
+                description: 'What must be entered again, because no key opens it (at most 100)',
+              }),
+            },
+            { description: 'Secrets that cannot be opened' },
+          ),
           disk: Type.Union(
             [
               Type.Object({
@@ -103,6 +125,8 @@ export const readQueue = operation({
   async handle({ services, principal }) {
     requireOperator(principal)
     const disk = services.home === undefined ? null : await diskOf(services.home)
-    return { ...(await services.store.counts()), disk }
+    const { lostSecrets, store } = services
+    const secrets = { missing_key: services.secrets.locked, lost: (await lostSecrets?.list()) ?? [] }
+    return { ...(await store.counts()), secrets, disk }
   },
 })

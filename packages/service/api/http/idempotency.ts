@@ -11,7 +11,7 @@ import { uuidv7 } from '@assay/model/ids'
 import type { IdempotencyKey, Store } from '@assay/store/store'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../../runtime/log.ts'
-import type { SecretBox } from '../../runtime/secrets.ts'
+import { type SecretBox, SecretError } from '../../runtime/secrets.ts'
 import { invalid } from './validate.ts'
 
 const KEPT_HEADERS = ['content-type', 'location', 'www-authenticate'] as const
@@ -39,7 +39,7 @@ export interface Idempotency {
   end<Payload>(request: FastifyRequest, reply: FastifyReply, payload: Payload): Promise<Payload>
 }
 
-const contextOf = ({ workspace_id, method, path, key }: IdempotencyKey): string =>
+export const answerContext = ({ workspace_id, method, path, key }: IdempotencyKey): string =>
   `idempotency:${workspace_id}:${method}:${path}:${key}`
 
 function keyOf(request: FastifyRequest): IdempotencyKey | null {
@@ -62,6 +62,29 @@ interface Parts {
   stopping: AbortSignal
 }
 
+function keptAnswer(reply: FastifyReply, payload: unknown): KeptAnswer {
+  const headers: Record<string, string> = {}
+  for (const name of KEPT_HEADERS) {
+    const value = reply.getHeader(name)
+    if (value !== undefined) headers[name] = String(value)
+  }
+  return { status: reply.statusCode, headers, body: typeof payload === 'string' ? payload : '' }
+}
+
+/** Throws `conflict` where the key that sealed the answer is gone. */
+function openAnswer(secrets: SecretBox, sealed: string, key: IdempotencyKey): KeptAnswer {
+  try {
+    return JSON.parse(secrets.open(sealed, answerContext(key))) as KeptAnswer
+  } catch (error) {
+    if (!(error instanceof SecretError)) throw error
+    throw new AppError(
+      'conflict',
+      'The answer to this Idempotency-Key was sealed by a key that is gone: read what the first request made before you send it with another key.',
+      { cause: error },
+    )
+  }
+}
+
 export function createIdempotency({ store, secrets, clock, log, node_id, stopping }: Parts): Idempotency {
   /** Stores the answer in the background, because the store could not be reached when the answer was sent. */
   async function settle(key: IdempotencyKey, answer: string | null): Promise<void> {
@@ -80,6 +103,8 @@ export function createIdempotency({ store, secrets, clock, log, node_id, stoppin
     async begin(request, reply) {
       const key = keyOf(request)
       if (key === null) return undefined
+      // Its answer could not be kept.
+      secrets.requireKeys()
       const query = request.url.split('?')[1] ?? ''
       const body_hash = hash(
         'sha256',
@@ -103,7 +128,7 @@ export function createIdempotency({ store, secrets, clock, log, node_id, stoppin
         request.idempotent = { key, id: start.id }
         return undefined
       }
-      const answer = JSON.parse(secrets.open(start.answer, contextOf(key))) as KeptAnswer
+      const answer = openAnswer(secrets, start.answer, key)
       return reply
         .code(answer.status)
         .headers({ ...answer.headers, 'idempotency-replayed': 'true' })
@@ -114,15 +139,9 @@ export function createIdempotency({ store, secrets, clock, log, node_id, stoppin
       if (request.idempotent === null) return payload
       const { key } = request.idempotent
       request.idempotent = null
-      const status = reply.statusCode
-      const headers: Record<string, string> = {}
-      for (const name of KEPT_HEADERS) {
-        const value = reply.getHeader(name)
-        if (value !== undefined) headers[name] = String(value)
-      }
-      const kept: KeptAnswer = { status, headers, body: typeof payload === 'string' ? payload : '' }
-      const answer =
-        status === 429 || status >= 500 ? null : secrets.seal(JSON.stringify(kept), contextOf(key))
+      const kept = keptAnswer(reply, payload)
+      const again = kept.status === 429 || kept.status >= 500
+      const answer = again ? null : secrets.seal(JSON.stringify(kept), answerContext(key))
       try {
         await store.endIdempotent({ ...key, answer })
       } catch {

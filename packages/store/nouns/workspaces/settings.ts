@@ -1,12 +1,21 @@
-/** Values that are set once for the whole store. */
-import type { Routine, Writer } from '../../rows.ts'
+/** Values that are set for the whole store. */
+import type { Reader, Routine, Writer } from '../../rows.ts'
 import { by } from '../../tables/table.ts'
 import { SETTINGS } from '../../tables/workspaces/settings.ts'
 
 const INSERT = SETTINGS.insert(SETTINGS.columns, 'ON CONFLICT DO NOTHING')
+const REPLACE = SETTINGS.upsert()
 const FIND = SETTINGS.select(by('key'))
 
 export function* keepOnce(tx: Writer, key: string, value: string): Routine<string> {
   yield* tx.run(INSERT, { key, value })
   return (yield* tx.find(FIND, { key }))!.value
+}
+
+export function* getKept(from: Reader, key: string): Routine<string | null> {
+  return (yield* from.find(FIND, { key }))?.value ?? null
+}
+
+export function* replaceKept(tx: Writer, input: { key: string; value: string }): Routine<void> {
+  yield* tx.run(REPLACE, input)
 }

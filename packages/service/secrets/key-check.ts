@@ -1,0 +1,57 @@
+/** Whether keys are those of a store: it keeps a text that they must open. */
+import { randomBytes } from 'node:crypto'
+import type { Store } from '@assay/store/store'
+import { type Config, ConfigError } from '../config/config.ts'
+import { homeKeys, keyFileOf, readKeys } from '../runtime/home.ts'
+import { SecretBox, SecretError } from '../runtime/secrets.ts'
+
+export const CHECK = 'secret_key_check'
+const PLAIN = 'assay'
+
+/** Whether the box opens the kept text. */
+export function opensCheck(box: SecretBox, kept: string): boolean {
+  try {
+    box.open(kept, CHECK)
+    return true
+  } catch (error) {
+    if (error instanceof SecretError) return false
+    throw error
+  }
+}
+
+export const sealCheck = (box: SecretBox): string => box.seal(PLAIN, CHECK)
+
+type KeyConfig = Pick<Config, 'secretKey' | 'home' | 'roles'>
+
+/** Throws ConfigError on PostgreSQL without ASSAY_SECRET_KEY: every node needs the same. */
+export function requireGivenKey(store: Pick<Store, 'kind'>, { secretKey }: Pick<Config, 'secretKey'>): void {
+  if (store.kind === 'postgres' && secretKey.length === 0)
+    throw new ConfigError(
+      'ASSAY_SECRET_KEY: on PostgreSQL every node needs the same key, 32 bytes as hex or base64.',
+    )
+}
+
+/**
+ * Makes the box of the secret keys. Where they are not those that sealed the secrets of the store the box is locked: it tells
+ * what is missing and seals nothing. Throws ConfigError for a node that could do nothing then.
+ */
+export async function openSecrets(
+  config: KeyConfig,
+  store: Pick<Store, 'kind' | 'getKept' | 'keepOnce'>,
+): Promise<SecretBox> {
+  requireGivenKey(store, config)
+  const file = keyFileOf(config.home)
+  const given = config.secretKey.length > 0 ? config.secretKey : null
+  let kept = await store.getKept(CHECK)
+  // A key is made at the first start only: later one is missing.
+  const keys = given ?? (kept === null ? await homeKeys(config.home) : await readKeys(file))
+  const box = new SecretBox(keys ?? [randomBytes(32)])
+  kept ??= await store.keepOnce(CHECK, sealCheck(box))
+  if (opensCheck(box, kept)) return box
+  const missing = given ? 'ASSAY_SECRET_KEY' : file
+  const locked =
+    `${missing}: ${keys ? 'the secrets in this store were sealed with another key' : 'the file with the key of the secrets is gone'}; ` +
+    'put that key back (of several the first seals), or give the secrets up with "assay secrets forget --lost" and enter them again.'
+  if (!config.roles.includes('api')) throw new ConfigError(locked)
+  return new SecretBox(keys ?? [randomBytes(32)], locked)
+}

@@ -1,0 +1,79 @@
+/** What must be entered again, because the key that sealed it is gone: looked for at the start, and told until it is entered. */
+import { openCopySource } from '@assay/store/copy'
+import type { Store } from '@assay/store/store'
+import type { Config } from '../config/config.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { SecretBox } from '../runtime/secrets.ts'
+import type { Service } from '../runtime/service.ts'
+import { countSecrets, type LostSecret } from './reseal.ts'
+
+/** More are counted and not listed. */
+const LISTED_MOST = 100
+const LOGGED_MOST = 20
+
+export interface LostSecrets {
+  /** Null: the keys are those of the store. Else the sentence that says what is missing. */
+  readonly locked: string | null
+  /** Those that are still to be entered, of the first hundred. */
+  list(): Promise<LostSecret[]>
+}
+
+interface LostOptions {
+  config: Pick<Config, 'store' | 'home'>
+  store: Pick<Store, 'getWebhook' | 'getConnection'>
+  secrets: SecretBox
+  log: Logger
+}
+
+async function isLost(
+  { kind, workspace_id, id }: LostSecret,
+  { store, secrets }: LostOptions,
+): Promise<boolean> {
+  const lost = ({ sealed }: { sealed: string }): boolean => !secrets.holdsKeyOf(sealed)
+  if (kind === 'connection')
+    return (await store.getConnection({ workspace_id, name: id }))?.secrets.some(lost) ?? false
+  const webhook = await store.getWebhook({ workspace_id, webhook_id: id })
+  if (!webhook) return false
+  const { headers, secrets: keys, target } = webhook
+  // The present signing secret is the first: older ones are left out of a signature.
+  return headers.some(lost) || keys.slice(0, 1).some(lost) || (target !== null && lost({ sealed: target }))
+}
+
+export function createLostSecrets(options: LostOptions): LostSecrets & Service {
+  const { config, secrets, log } = options
+  let found: LostSecret[] = []
+
+  async function look(): Promise<void> {
+    const source = await openCopySource({ url: config.store, home: config.home })
+    try {
+      const { lost } = await countSecrets(source, secrets, { answers: false })
+      found = lost.slice(0, LISTED_MOST)
+      if (lost.length > 0)
+        log.error(
+          { count: lost.length, secrets: lost.slice(0, LOGGED_MOST) },
+          'secrets were sealed by a key that is gone: put it back, or enter them again',
+        )
+    } finally {
+      await source.close()
+    }
+  }
+
+  return {
+    name: 'lost secrets',
+    locked: secrets.locked,
+    async list() {
+      const still = await Promise.all(found.map((one) => isLost(one, options)))
+      found = found.filter((_, index) => still[index])
+      return found
+    },
+    async run(signal) {
+      await look().catch((error: unknown) =>
+        log.warn({ err: error }, 'the secrets could not be looked through'),
+      )
+      if (!signal.aborted)
+        await new Promise<void>((resolve) =>
+          signal.addEventListener('abort', () => resolve(), { once: true }),
+        )
+    },
+  }
+}
