@@ -630,6 +630,30 @@ test("a partial that is a link out of its template's folder is refused and not s
   assert.doesNotMatch(refused.out + refused.err, /nobody else may read/)
 })
 
+test('doctor tries each part of a service that runs, and ends with 1 where one has failed', async () => {
+  const findings = JSON.parse(await ok(['doctor', '--json'])) as { part: string; state: string }[]
+  const states = new Map(findings.map(({ part, state }) => [part, state]))
+  for (const part of ['settings', 'service', 'store', 'key', 'clock', 'templates'])
+    assert.equal(states.get(part), 'ok', part)
+  const { code, out } = await run([
+    'doctor',
+    '--smtp-url',
+    'smtp://127.0.0.1:1',
+    '--mail-from',
+    'a@example.com',
+  ])
+  assert.equal(code, 1)
+  assert.match(
+    out,
+    /^mail +FAILED +127\.0\.0\.1:1: The mail server refused the connection\.\n +Check ASSAY_SMTP_URL/m,
+  )
+  const wrong = await run(['doctor'], { env: { ASSAY_KEEP_JOBS: '0d' } })
+  assert.deepEqual(
+    [wrong.code, /^settings +FAILED +ASSAY_KEEP_JOBS: "0d" is not usable/.test(wrong.out)],
+    [78, true],
+  )
+})
+
 test('a backup that was made while the service runs becomes a home of its own', async () => {
   const [copies, copy] = [path.join(folder, 'copies'), path.join(folder, 'copy')]
   await ok(['jobs', 'run', 'nile-flow', '--wait'])

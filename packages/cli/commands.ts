@@ -32,6 +32,7 @@ import { METRICS } from './commands/metrics/metrics.ts'
 import { BACKUP } from './commands/service/backup.ts'
 import { CONFIG } from './commands/service/config.ts'
 import { DEMO } from './commands/service/demo.ts'
+import { DOCTOR } from './commands/service/doctor.ts'
 import { MCP } from './commands/service/mcp.ts'
 import { MIGRATE } from './commands/service/migrate.ts'
 import { MOVE } from './commands/service/move.ts'
@@ -69,6 +70,7 @@ export const COMMANDS: readonly Command[] = [
   EVENTS,
   MCP,
   STATUS,
+  DOCTOR,
   ...CONNECTIONS,
   ...ACCOUNTS,
   ...WORKSPACES,

@@ -6,6 +6,7 @@ import type { CopySource } from './copy.ts'
 import { openSqliteSource } from './sqlite.ts'
 
 export type * from './copy.ts'
+export { lookAtStore, type StoreLook } from './look.ts'
 export { openSqliteSource, openSqliteTarget } from './sqlite.ts'
 export { COPIED, sharedIndexes } from './tables.ts'
 

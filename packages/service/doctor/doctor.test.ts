@@ -1,0 +1,143 @@
+/** What the checks find in a sound service, and in one with a fault in each part. */
+import assert from 'node:assert/strict'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, test } from 'node:test'
+import { systemClock } from '@assay/model/clock'
+import { openStore } from '@assay/store/open'
+import { resolveConfig } from '../config/config.ts'
+import { nameAt } from '../recovery/locations.ts'
+import { openSecrets } from '../secrets/key-check.ts'
+import { examine } from './doctor.ts'
+
+const folder = mkdtempSync(path.join(tmpdir(), 'assay-doctor-test-'))
+const servers: Server[] = []
+after(() => {
+  for (const server of servers) server.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function listening(status: number, body: string): Promise<string> {
+  const server = createServer((_request, response) => {
+    response.writeHead(status).end(body)
+  })
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const home = path.join(folder, 'home')
+
+async function found(environment: Record<string, string>, runs = false) {
+  const findings = await examine(resolveConfig({ ASSAY_HOME: home, ...environment }).config, runs)
+  for (const { state, says, remedy, part } of findings) {
+    assert.match(says, /[.!?]$/, `${part}: ${says}`)
+    assert.equal(
+      remedy === null,
+      state === 'ok' || state === 'unused',
+      `${part} says what to do if something is wrong`,
+    )
+  }
+  return Object.fromEntries(findings.map((finding) => [finding.part, finding]))
+}
+
+test('finds nothing wrong where nothing is, before the first start and after it', async () => {
+  const before = await found({})
+  assert.equal(before.home?.state, 'warning')
+  assert.equal(before.store?.state, 'unused')
+  const { config } = resolveConfig({ ASSAY_HOME: home })
+  const store = await openStore({ url: '', home, clock: systemClock, publicUrl: null })
+  await openSecrets(config, store)
+  const url = await listening(200, '{"status":"ok"}')
+  const backup = path.join(folder, 'backups')
+  mkdirSync(backup)
+  writeFileSync(path.join(backup, nameAt(new Date(), false)), 'x')
+  const parts = await found(
+    {
+      ASSAY_PUBLIC_URL: url,
+      ASSAY_TRACES: url,
+      ASSAY_NARRATE_URL: url,
+      ASSAY_NARRATE_MODEL: 'm',
+      ASSAY_BACKUP: backup,
+    },
+    true,
+  )
+  await store.close()
+  const wrong = Object.values(parts).filter(
+    ({ state, part }) => !['ok', 'unused'].includes(state) && !['jail', 'disk'].includes(part),
+  )
+  assert.deepEqual(wrong, [])
+  for (const part of [
+    'home',
+    'store',
+    'clock',
+    'key',
+    'templates',
+    'backups',
+    'public address',
+    'traces',
+    'language model',
+  ])
+    assert.equal(parts[part]?.state, 'ok', part)
+  assert.match(parts.store!.says, /^SQLite 3\.\d+\.\d+, /)
+})
+
+test('names what is wrong in each part, and what to do', async () => {
+  const templates = path.join(folder, 'templates')
+  mkdirSync(templates)
+  writeFileSync(path.join(templates, 'broken.md'), '---\nvariables: 7\n---\n')
+  const old = path.join(folder, 'old')
+  mkdirSync(old)
+  writeFileSync(path.join(old, nameAt(new Date(0), false)), 'x')
+  const html = await listening(200, '<html>')
+  const refusing = await listening(401, '')
+  const parts = await found(
+    {
+      ASSAY_SECRET_KEY: 'ab'.repeat(32),
+      ASSAY_TEMPLATES: templates,
+      ASSAY_BACKUP: old,
+      ASSAY_DATA: path.join(folder, 'nowhere'),
+      ASSAY_FILES: path.join(folder, 'no-uploads'),
+      ASSAY_SMTP_URL: 'smtp://127.0.0.1:1',
+      ASSAY_MAIL_FROM: 'a@example.com',
+      ASSAY_PUBLIC_URL: `${html}/assay`,
+      ASSAY_TRACES: refusing,
+      ASSAY_NARRATE_URL: refusing,
+      ASSAY_NARRATE_MODEL: 'm',
+    },
+    true,
+  )
+  const expected: Record<string, RegExp> = {
+    key: /ASSAY_SECRET_KEY holds another key than the store's/,
+    templates: /1 of the files cannot be used: .*broken\.md/,
+    backups: /is of 1970-01-01/,
+    data: /nowhere is not a folder that can be read/,
+    uploads: /No file can be written to .*no-uploads \(ENOENT\)/,
+    mail: /127\.0\.0\.1:1: The mail server refused the connection/,
+    'public address': /assay\/healthz answers 200, and not as a service does/,
+    traces: /answers 401/,
+    'language model': /refuses the key \(401\)/,
+  }
+  for (const [part, sentence] of Object.entries(expected)) {
+    assert.equal(parts[part]?.state, 'failed', part)
+    assert.match(parts[part].says, sentence)
+  }
+})
+
+test('tells a database that cannot be reached, and a home that is another one', async () => {
+  const parts = await found({
+    ASSAY_STORE: 'postgres://ada:hidden-word@127.0.0.1:1/assay',
+    ASSAY_SECRET_KEY: 'ab'.repeat(32),
+  })
+  assert.equal(parts.store?.state, 'failed')
+  assert.match(parts.store.says, /The database cannot be reached.*ECONNREFUSED/)
+  assert.doesNotMatch(JSON.stringify(parts), /hidden-word/)
+  const file = path.join(folder, 'a-file')
+  writeFileSync(file, 'x')
+  assert.match((await found({ ASSAY_HOME: file })).home!.says, /is no folder/)
+  chmodSync(home, 0o755)
+  assert.match((await found({})).home!.remedy!, /chmod 700/)
+})

@@ -1,0 +1,75 @@
+/** What a database says of itself, without changing anything: for who looks for a fault. */
+import { existsSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { readMigrations } from '../migrate.ts'
+import { storeFile } from '../open.ts'
+import { translate } from '../sqlite/connection.ts'
+import { MIGRATIONS } from '../sqlite/schema.ts'
+import type { StoreKind } from './tables.ts'
+
+export interface StoreLook {
+  kind: StoreKind
+  /** "PostgreSQL 17.2", "SQLite 3.50.4". */
+  server: string
+  /** `none`: no service has started on it yet. */
+  schema: 'current' | 'older' | 'newer' | 'none'
+  bytes: number
+  /** By how much its clock is ahead of this machine's, in milliseconds; null: it has none of its own. */
+  ahead_ms: number | null
+  /** The time of its newest event. */
+  newest_at: string | null
+  /** A text that the keys of its secrets open. */
+  key_check: string | null
+  /** PostgreSQL: connections that are open, and how many may be. */
+  connections: { open: number; most: number } | null
+  /** PostgreSQL: a standby that takes no writes. */
+  standby: boolean
+}
+
+/** How the applied migrations stand to those of this program. */
+export function schemaState(applied: readonly string[]): StoreLook['schema'] {
+  const known = readMigrations(MIGRATIONS).map(({ name }) => name)
+  if (applied.length === 0) return 'none'
+  if (applied.some((name) => !known.includes(name))) return 'newer'
+  return known.every((name) => applied.includes(name)) ? 'current' : 'older'
+}
+
+/** Throws AppError `store_unavailable` with a sentence where the database cannot be read. Null: there is no SQLite database yet. */
+export async function lookAtStore({ url, home }: { url: string; home: string }): Promise<StoreLook | null> {
+  if (/^postgres(ql)?:/.test(url)) {
+    const { lookAtPostgres } = await import('./look-postgres.ts')
+    return lookAtPostgres(url)
+  }
+  const file = storeFile(url, home)
+  if (!existsSync(file)) return null
+  try {
+    return lookAtSqlite(file)
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
+function lookAtSqlite(file: string): StoreLook {
+  const db = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
+  try {
+    const one = (sql: string) => Object.values(db.prepare(sql).get() ?? {})[0]
+    const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
+    const has = (table: string) => tables.some(({ name }) => name === table)
+    const applied = has('migrations') ? db.prepare('SELECT name FROM migrations').all() : []
+    return {
+      kind: 'sqlite',
+      server: `SQLite ${String(one('SELECT sqlite_version()'))}`,
+      schema: schemaState(applied.map(({ name }) => String(name))),
+      bytes: Number(one('SELECT page_count * page_size FROM pragma_page_count, pragma_page_size')),
+      ahead_ms: null,
+      newest_at: has('events') ? ((one('SELECT max(timestamp) FROM events') ?? null) as string | null) : null,
+      key_check: has('settings')
+        ? ((one("SELECT value FROM settings WHERE key = 'secret_key_check'") ?? null) as string | null)
+        : null,
+      connections: null,
+      standby: false,
+    }
+  } finally {
+    db.close()
+  }
+}
