@@ -1,10 +1,13 @@
 /** The files of deploy/ name what there is: settings, roles, commands, files. (No engine runs them here.) */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { ROLES, SETTINGS } from '@assay/service/config/config'
 import { parse } from 'yaml'
+import { ALERTS, WATCHED } from '../deploy/monitoring/watched.ts'
+import { createMetrics } from '../packages/service/runtime/metrics.ts'
 
 const root = path.dirname(import.meta.dirname)
 const read = (file: string): string => readFileSync(path.join(root, file), 'utf8')
@@ -12,7 +15,9 @@ const known = new Set(Object.values(SETTINGS).map(({ env }) => env))
 
 test('every setting that a file of deploy/ or a guide sets exists', () => {
   const files = [
-    ...readdirSync(path.join(root, 'deploy')).map((file) => `deploy/${file}`),
+    ...readdirSync(path.join(root, 'deploy'), { withFileTypes: true, recursive: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name))),
     ...readdirSync(path.join(root, 'docs'))
       .filter((file) => file.endsWith('.md'))
       .map((file) => `docs/${file}`),
@@ -49,4 +54,49 @@ test('neither the image nor the repository takes the secrets that stand beside t
     ['.gitignore', '.env'],
   ] as const)
     assert.ok(read(file).split('\n').includes(line), file)
+})
+
+test('alert rules, dashboard and the table of metrics name metrics that there are, and leave out none', async () => {
+  const known = new Map(
+    (await createMetrics().registry.getMetricsAsJSON()).map(({ name, type }) => [
+      name,
+      type as unknown as string,
+    ]),
+  )
+  const expressions = [
+    ...ALERTS.map(({ when }) => when),
+    ...WATCHED.flatMap(({ panel }) => panel?.queries.map(([expression]) => expression) ?? []),
+    ...WATCHED.map(({ metric }) => metric),
+  ]
+  const named = expressions.flatMap((text) => text.match(/\b(?:assay|nodejs|process)_[a-z0-9_]+/g) ?? [])
+  for (const name of named) {
+    const base = known.has(name) ? name : name.replace(/_(?:bucket|count|sum)$/, '')
+    assert.ok(known.has(base), name)
+  }
+  const told = new Set(WATCHED.flatMap(({ metric }) => metric.match(/\bassay_[a-z0-9_]+/g) ?? []))
+  const own = [...known.keys()].filter((name) => name.startsWith('assay_'))
+  assert.deepEqual(
+    own.filter((name) => !told.has(name)),
+    [],
+    'every metric is explained',
+  )
+  for (const name of own)
+    assert.equal(
+      name.endsWith('_total'),
+      known.get(name) === 'counter',
+      `${name}: counters alone end in _total`,
+    )
+})
+
+const promtool = spawnSync('promtool', ['--version']).error === undefined
+
+test('promtool takes the alert rules', { skip: promtool ? false : 'no promtool here' }, () => {
+  const { status, stdout, stderr } = spawnSync(
+    'promtool',
+    ['check', 'rules', path.join(root, 'deploy/monitoring/alerts.yaml')],
+    {
+      encoding: 'utf8',
+    },
+  )
+  assert.equal(status, 0, stdout + stderr)
 })

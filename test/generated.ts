@@ -7,6 +7,8 @@ import { dataPage } from '@assay/engine/reading/samples'
 import { frontMatterSchema } from '@assay/engine/reading/schema'
 import { ERRORS, JOB_ERRORS } from '@assay/model/errors'
 import { flagOf, SETTINGS, type SettingName } from '@assay/service/config/config'
+import { watchTable } from '../deploy/monitoring/watched.ts'
+import { alertRules, dashboard } from '../deploy/monitoring/written.ts'
 import { clientTypes } from '../packages/client/generate.ts'
 import { pollutedSection } from '../packages/engine/sources/text/polluted-results-fixture.ts'
 import { CODE_NAMES, CODES } from '../packages/engine/verdicts/codes.ts'
@@ -129,6 +131,9 @@ export const GENERATED: Record<string, () => string | Promise<string>> = {
   'docs/accuracy.md': accuracyTable,
   'docs/forecasts.md': async () => forecastsPage(await backtestScores()) + freshPart(await freshScores()),
   'docs/sandbox.md': sandboxPage,
+  'docs/operating.md': () => withPart('docs/operating.md', 'watch', watchTable()),
+  'deploy/monitoring/alerts.yaml': alertRules,
+  'deploy/monitoring/dashboard.json': dashboard,
   'packages/engine/pages/answer.generated.ts': answerScript,
   'packages/engine/pages/around-style.generated.ts': aroundStyle,
   'docs/templates.md': () => withPart('docs/templates.md', 'fields', fieldsSection()),

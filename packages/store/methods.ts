@@ -10,6 +10,8 @@ import * as jobs from './nouns/jobs/jobs.ts'
 import * as nodes from './nouns/jobs/nodes.ts'
 import * as schedules from './nouns/jobs/schedules.ts'
 import { settleJobs } from './nouns/jobs/settles.ts'
+import * as sealed from './nouns/service/sealed.ts'
+import * as settings from './nouns/service/settings.ts'
 import * as attempts from './nouns/webhooks/attempts.ts'
 import * as deliveries from './nouns/webhooks/deliveries.ts'
 import { listEvents } from './nouns/webhooks/events.ts'
@@ -29,8 +31,6 @@ import * as narratives from './nouns/workspaces/narratives.ts'
 import * as outgoing from './nouns/workspaces/outgoing.ts'
 import { prune } from './nouns/workspaces/prune.ts'
 import * as repositories from './nouns/workspaces/repositories.ts'
-import * as sealed from './nouns/workspaces/sealed.ts'
-import * as settings from './nouns/workspaces/settings.ts'
 import * as signIns from './nouns/workspaces/sign-ins.ts'
 import * as templates from './nouns/workspaces/templates.ts'
 import type { Reader, Routine, Transaction } from './rows.ts'
@@ -39,6 +39,7 @@ import type { Counts, NewRecovery, Store } from './store.ts'
 
 /** Each is one question to the database, or several that need not agree. */
 const READS = {
+  databaseBytes: settings.databaseBytes,
   getKept: settings.getKept,
   getWorkspace: accounts.getWorkspace,
   listWorkspaces: accounts.listWorkspaces,

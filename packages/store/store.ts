@@ -100,6 +100,8 @@ export interface Store
   /** Hints from this process and, on PostgreSQL, from the others. Returns how to stop. */
   subscribe(listener: (hint: Hint) => void): () => void
   counts(): Promise<Counts>
+  /** What the database takes on its disk, without its log. */
+  databaseBytes(): Promise<number>
   /** Null where there is one connection and no pool (SQLite). */
   connections(): Connections | null
   /**

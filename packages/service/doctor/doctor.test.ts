@@ -137,7 +137,7 @@ test('tells a database that cannot be reached, and a home that is another one', 
   assert.doesNotMatch(JSON.stringify(parts), /hidden-word/)
   const file = path.join(folder, 'a-file')
   writeFileSync(file, 'x')
-  assert.match((await found({ ASSAY_HOME: file })).home!.says, /is no folder/)
+  assert.match((await found({ ASSAY_HOME: file })).home!.says, /is not a folder/)
   chmodSync(home, 0o755)
   assert.match((await found({})).home!.remedy!, /chmod 700/)
 })

@@ -28,7 +28,8 @@ export async function home({ home: folder }: Config): Promise<Finding> {
       ? warning('home', `${folder} is not there yet.`, 'The first "assay serve" makes it.')
       : failed('home', `${folder} cannot be made in ${parent}.`, 'Name a folder of this user in ASSAY_HOME.')
   }
-  if (!about.isDirectory()) return failed('home', `${folder} is no folder.`, 'Name a folder in ASSAY_HOME.')
+  if (!about.isDirectory())
+    return failed('home', `${folder} is not a folder.`, 'Name a folder in ASSAY_HOME.')
   if (!(await mayWrite(folder)))
     return failed('home', `${folder} cannot be written to.`, 'Give the folder to the user of the service.')
   if ((about.mode & 0o077) !== 0)
@@ -107,11 +108,15 @@ export function jail(config: Config): Finding {
 }
 
 export function templates(config: Config): Finding {
-  const catalog = createCatalog({ shipped: templatesFolder, folders: config.templates })
+  const catalog = createCatalog({ shipped: templatesFolder, folders: config.templates.folders })
   const count = catalog.list().length
   const broken = catalog.broken()
   if (broken.length === 0)
-    return ok('templates', `${count} templates and ${catalog.metrics().length} metrics can be used.`)
+    return ok(
+      'templates',
+      `${count} templates and ${catalog.metrics().length} metrics can be used.` +
+        (config.templates.repository === null ? '' : ' Of the repository tells "assay repository show".'),
+    )
   const names = broken.map(({ file }) => file).slice(0, 3)
   return failed(
     'templates',

@@ -10,6 +10,7 @@ import { openStore } from '@assay/store/open'
 import type { Store } from '@assay/store/store'
 import { syncAtOnce } from '../../store/sqlite/durable/sync-at-once.ts'
 import { silentLog } from '../runtime/log.ts'
+import { createMetrics } from '../runtime/metrics.ts'
 import { createReaper } from './reaper.ts'
 
 syncAtOnce()
@@ -49,6 +50,7 @@ async function setUp() {
     },
     keepAuditMs: 365 * DAY_MS,
     leaseMs: 30_000,
+    metrics: createMetrics(),
   })
   const control = new AbortController()
   const running = reaper.run(control.signal)

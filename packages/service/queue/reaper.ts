@@ -6,6 +6,7 @@ import { type Clock, iso } from '@assay/model/clock'
 import type { Retention } from '@assay/store/contract/retention'
 import type { Store } from '@assay/store/store'
 import type { Logger } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
 import type { Service } from '../runtime/service.ts'
 
 /** Share of the lease between two looks: 5 s of 30 s. */
@@ -24,11 +25,12 @@ export interface ReaperOptions {
   keep: Retention
   keepAuditMs: number
   leaseMs: number
+  metrics: Pick<Metrics, 'retention' | 'rowsDeleted'>
 }
 
 /** Deletes old rows batch by batch until none is left. */
 async function prune(options: ReaperOptions, signal: AbortSignal): Promise<void> {
-  const { store, clock, log, keep } = options
+  const { store, clock, log, keep, metrics } = options
   const total = { jobs: 0, drafts: 0, events: 0, deliveries: 0, other: 0 }
   let rest = 1
   while (rest > 0 && !signal.aborted) {
@@ -36,6 +38,7 @@ async function prune(options: ReaperOptions, signal: AbortSignal): Promise<void>
     rest = 0
     for (const [kind, count] of Object.entries(pruned) as [keyof typeof total, number][]) {
       total[kind] += count
+      if (count > 0) metrics.rowsDeleted.inc({ kind }, count)
       rest += count
     }
     if (rest > 0) await clock.sleep(PRUNE_PAUSE_MS, signal)
@@ -44,7 +47,7 @@ async function prune(options: ReaperOptions, signal: AbortSignal): Promise<void>
 }
 
 async function pruneAudit(
-  { store, clock, log, keepAuditMs }: ReaperOptions,
+  { store, clock, log, keepAuditMs, metrics }: ReaperOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const before = iso(clock.now() - keepAuditMs)
@@ -55,11 +58,20 @@ async function pruneAudit(
     if (pruned < PRUNE_BATCH) break
     await clock.sleep(PRUNE_PAUSE_MS, signal)
   }
+  if (total > 0) metrics.rowsDeleted.inc({ kind: 'audit' }, total)
   if (total > 0) log.info({ records: total }, 'old records of the audit trail were deleted')
 }
 
 export function createReaper(options: ReaperOptions): Service {
-  const { store, clock, log } = options
+  const { store, clock, log, metrics, keep } = options
+  const lasting = {
+    jobs: keep.jobs_ms,
+    drafts: keep.drafts_ms,
+    events: keep.events_ms,
+    deliveries: keep.deliveries_ms,
+    audit: options.keepAuditMs,
+  }
+  for (const [kind, ms] of Object.entries(lasting)) metrics.retention.set({ kind }, ms / 1000)
 
   async function reap(): Promise<void> {
     const reaped = await store.reapNodes({ all: false, but: options.node_id })

@@ -2,6 +2,11 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { VERSION } from './version.ts'
 
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+]
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
 /** Makes metrics in one registry. `name` follows "assay_"; `labels` are the names of the labels. */
@@ -52,7 +57,17 @@ function queueMetrics({ gauge, counter, histogram }: Makers) {
   }
 }
 
-function nodeMetrics({ gauge, histogram }: Makers) {
+function storeMetrics({ gauge, counter }: Makers) {
+  return {
+    storeBytes: gauge('store_bytes', 'Size of the database'),
+    retention: gauge('retention_seconds', 'How long rows are kept, by kind', ['kind']),
+    rowsDeleted: counter('rows_deleted_total', 'Rows that this node has deleted after their time, by kind', [
+      'kind',
+    ]),
+  }
+}
+
+function nodeMetrics({ gauge, counter, histogram }: Makers) {
   const build = gauge('build_info', 'Always 1; the labels tell the version and its Node', ['version', 'node'])
   build.set({ version: VERSION, node: process.versions.node }, 1)
   return {
@@ -81,7 +96,7 @@ function nodeMetrics({ gauge, histogram }: Makers) {
       'Tasks of the analysis processes of this node by workspace, queue (job, preview, small) and state: the same way',
       ['workspace_id', 'queue', 'state'],
     ),
-    workspaceTaskSeconds: gauge(
+    workspaceTaskSeconds: counter(
       'workspace_task_seconds_total',
       'Time that the analysis processes of this node have worked for a workspace: the same way',
       ['workspace_id'],
@@ -89,6 +104,7 @@ function nodeMetrics({ gauge, histogram }: Makers) {
     caps: gauge('cap', 'The caps of each workspace that has none of its own, by name', ['cap']),
     spilled: gauge('spilled_bytes', 'Bytes on disk that the analyses of this node have spilled'),
     diskFree: gauge('disk_free_bytes', 'Free space on the disk that holds the home of this node'),
+    diskSize: gauge('disk_size_bytes', 'Size of the disk that holds the home of this node'),
   }
 }
 
@@ -121,6 +137,10 @@ function deliveryMetrics({ gauge, counter, histogram }: Makers) {
       'Pending deliveries: due now, or waiting for their next try',
       ['state'],
     ),
+    deliveriesOldest: gauge(
+      'deliveries_oldest_seconds',
+      'For how long the oldest pending delivery has been due; 0: none is',
+    ),
     webhooks: gauge('webhooks', 'Webhooks whose last attempts failed, and disabled ones', ['state']),
     attempts: histogram(
       'delivery_attempt_duration_seconds',
@@ -152,10 +172,13 @@ function analysisMetrics({ gauge }: Makers, registry: Registry) {
 export function createMetrics() {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
+  // Gauges of the library whose names are those of counters; nodejs_active_handles and the like tell the same by type.
+  for (const name of MISNAMED) registry.removeSingleMetric(name)
   const makers = makersOf(registry)
   return {
     registry,
     ...queueMetrics(makers),
+    ...storeMetrics(makers),
     ...nodeMetrics(makers),
     ...backupMetrics(makers),
     ...deliveryMetrics(makers),

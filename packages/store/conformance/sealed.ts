@@ -48,6 +48,9 @@ export const sealedTests: ConformanceTests = {
     assert.equal(await store.reseal([answer]), 1)
     assert.deepEqual(await store.startIdempotent(start), { state: 'replay', answer: 'v2.answer' })
   },
+  'tells what the database takes on its disk': async ({ store }) => {
+    assert.ok((await store.databaseBytes()) > 50_000)
+  },
   'keeps the first value of a key until it is replaced': async ({ store }) => {
     assert.equal(await store.getKept('check'), null)
     assert.equal(await store.keepOnce('check', 'one'), 'one')

@@ -2,7 +2,7 @@
 import { Client } from 'pg'
 import { clientConfig } from '../postgres/connection.ts'
 import { translate } from '../postgres/failures.ts'
-import { type StoreLook, schemaState } from './look.ts'
+import { type StoreLook, schemaState } from './store-look.ts'
 
 interface Facts {
   server: string

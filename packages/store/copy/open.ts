@@ -6,8 +6,9 @@ import type { CopySource } from './copy.ts'
 import { openSqliteSource } from './sqlite.ts'
 
 export type * from './copy.ts'
-export { lookAtStore, type StoreLook } from './look.ts'
+export { lookAtStore } from './look.ts'
 export { openSqliteSource, openSqliteTarget } from './sqlite.ts'
+export type { StoreLook } from './store-look.ts'
 export { COPIED, sharedIndexes } from './tables.ts'
 
 export const isPostgres = (url: string): boolean => /^postgres(ql)?:/.test(url)

@@ -30,7 +30,7 @@ export interface NodeHealth {
 
 interface GaugeDependencies {
   metrics: Metrics
-  store: Pick<Store, 'counts' | 'connections'>
+  store: Pick<Store, 'counts' | 'connections' | 'databaseBytes'>
   clock: Clock
   log: Logger
   lease?: NodeHealth
@@ -104,6 +104,9 @@ function setStore(given: GaugeDependencies, { jobs, deliveries, webhooks }: Coun
   setJobs(given, jobs)
   metrics.deliveriesPending.set({ state: 'due' }, deliveries.due)
   metrics.deliveriesPending.set({ state: 'waiting' }, deliveries.waiting)
+  const due =
+    deliveries.oldest_at === null ? 0 : (given.clock.now() - Date.parse(deliveries.oldest_at)) / 1000
+  metrics.deliveriesOldest.set(Math.max(0, due))
   metrics.webhooks.set({ state: 'failing' }, webhooks.failing)
   metrics.webhooks.set({ state: 'disabled' }, webhooks.disabled)
 }
@@ -115,6 +118,8 @@ function clearStore({ metrics }: GaugeDependencies): void {
     'workspaceJobs',
     'workspaceOldestQueued',
     'deliveriesPending',
+    'deliveriesOldest',
+    'storeBytes',
     'webhooks',
   ] as const)
     metrics[gauge].reset()
@@ -165,7 +170,10 @@ async function setNode(given: GaugeDependencies): Promise<void> {
     metrics.storeConnections.set({ state }, count)
   if (lease) metrics.leaseLeft.set(lease.left() / 1000)
   const disk = home === undefined ? null : await diskOf(home)
-  if (disk) metrics.diskFree.set(disk.free_bytes)
+  if (disk) {
+    metrics.diskFree.set(disk.free_bytes)
+    metrics.diskSize.set(disk.total_bytes)
+  }
 }
 
 /** Returns a function that brings the gauges up to date. */
@@ -176,7 +184,9 @@ export function createGauges(given: GaugeDependencies): () => Promise<void> {
 
   async function count(): Promise<void> {
     try {
-      setStore(given, await store.counts())
+      const [counts, bytes] = await Promise.all([store.counts(), store.databaseBytes()])
+      setStore(given, counts)
+      given.metrics.storeBytes.set(bytes)
       counted = clock.monotonic()
     } catch (error) {
       clearStore(given)

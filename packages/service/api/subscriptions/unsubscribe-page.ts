@@ -51,7 +51,7 @@ async function isReader(services: Services, { workspace_id, webhook_id, to }: Re
 
 /** The page of a reader who has left, with the way back. */
 function leftPage({ secrets }: Services, { workspace_id, webhook_id, to }: Reader): string {
-  const token = secrets.seal(JSON.stringify([workspace_id, webhook_id, to]), CONFIRM_CONTEXT)
+  const token = secrets.sealForOthers(JSON.stringify([workspace_id, webhook_id, to]), CONFIRM_CONTEXT)
   const button = `<form method="post" action="/confirm/${token}"><p><button>Get this mail again</button></p></form>`
   return plainPage('You are unsubscribed', 'You get no more mail of this subscription.', button)
 }

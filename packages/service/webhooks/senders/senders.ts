@@ -24,7 +24,8 @@ export function createSenders(options: SenderOptions, guard: Guard): Senders {
   const sealedAt =
     (page: string, context: string) =>
     ({ workspace_id, webhook_id }: Webhook, to: string): string | null =>
-      publicUrl && `${publicUrl}/${page}/${box.seal(JSON.stringify([workspace_id, webhook_id, to]), context)}`
+      publicUrl &&
+      `${publicUrl}/${page}/${box.sealForOthers(JSON.stringify([workspace_id, webhook_id, to]), context)}`
   const unsubscribe = sealedAt('unsubscribe', UNSUBSCRIBE_CONTEXT)
   const confirm = sealedAt('confirm', CONFIRM_CONTEXT)
   return {
