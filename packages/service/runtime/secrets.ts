@@ -22,6 +22,7 @@ export function sealedBy(sealed: string): string {
 export class SecretBox {
   readonly #keys = new Map<string, Buffer>()
   readonly #first: string
+  readonly #left = new Map<string, Buffer[]>()
   /**
    * Null: the keys are those of the store. Else the sentence that says what is missing: nothing is sealed for the store then,
    * because whoever has the right keys could not open it.
@@ -77,11 +78,20 @@ export class SecretBox {
 
   /** Keyed hashes of a text for a purpose, one for each key, that of the first key first: to find a text that is not stored. */
   hashes(text: string, purpose: string): string[] {
-    return [...this.#keys.values()].map((key) =>
-      createHmac('sha256', Buffer.from(hkdfSync('sha256', key, '', `assay hash ${purpose}`, 32)))
-        .update(text)
-        .digest('base64url'),
+    return this.hashKeys(purpose).map((key) => createHmac('sha256', key).update(text).digest('base64url'))
+  }
+
+  /** The keys of those hashes. They open nothing: a key of secrets that goes leaves its own behind. */
+  hashKeys(purpose: string): Buffer[] {
+    const own = [...this.#keys.values()].map((key) =>
+      Buffer.from(hkdfSync('sha256', key, '', `assay hash ${purpose}`, 32)),
     )
+    return [...own, ...(this.#left.get(purpose) ?? [])]
+  }
+
+  /** Adds the keys of hashes that earlier keys have left. */
+  addHashKeys(purpose: string, keys: readonly Buffer[]): void {
+    this.#left.set(purpose, [...keys])
   }
 
   open(sealed: string, context: string): string {

@@ -21,6 +21,29 @@ export function opensCheck(box: SecretBox, kept: string): boolean {
 
 export const sealCheck = (box: SecretBox): string => box.seal(PLAIN, CHECK)
 
+const HASH_KEYS = 'older_hash_keys'
+/** What addresses of mail are hashed for (outgoing/consents.ts). */
+const HASHED = 'mail address'
+
+type Kept = Pick<Store, 'getKept' | 'replaceKept'>
+
+/** Keeps the keys of hashes in the store, sealed by the first key, so that addresses are still known when older keys go. */
+export async function leaveHashKeys(box: SecretBox, store: Kept): Promise<void> {
+  await takeHashKeys(box, store)
+  const keys = [...new Set(box.hashKeys(HASHED).map((key) => key.toString('base64url')))]
+  await store.replaceKept({ key: HASH_KEYS, value: box.seal(JSON.stringify(keys), HASH_KEYS) })
+}
+
+async function takeHashKeys(box: SecretBox, store: Pick<Store, 'getKept'>): Promise<void> {
+  const sealed = await store.getKept(HASH_KEYS)
+  if (sealed === null || !box.holdsKeyOf(sealed)) return
+  const keys = JSON.parse(box.open(sealed, HASH_KEYS)) as string[]
+  box.addHashKeys(
+    HASHED,
+    keys.map((key) => Buffer.from(key, 'base64url')),
+  )
+}
+
 type KeyConfig = Pick<Config, 'secretKey' | 'home' | 'roles'>
 
 /** Throws ConfigError on PostgreSQL without ASSAY_SECRET_KEY: every node needs the same. */
@@ -47,7 +70,10 @@ export async function openSecrets(
   const keys = given ?? (kept === null ? await homeKeys(config.home) : await readKeys(file))
   const box = new SecretBox(keys ?? [randomBytes(32)])
   kept ??= await store.keepOnce(CHECK, sealCheck(box))
-  if (opensCheck(box, kept)) return box
+  if (opensCheck(box, kept)) {
+    await takeHashKeys(box, store)
+    return box
+  }
   const missing = given ? 'ASSAY_SECRET_KEY' : file
   const locked =
     `${missing}: ${keys ? 'the secrets in this store were sealed with another key' : 'the file with the key of the secrets is gone'}; ` +

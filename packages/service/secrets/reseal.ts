@@ -2,7 +2,7 @@
 import type { CopySource } from '@assay/store/copy'
 import type { Resealing, Store } from '@assay/store/store'
 import { type SecretBox, sealedBy } from '../runtime/secrets.ts'
-import { CHECK, sealCheck } from './key-check.ts'
+import { CHECK, leaveHashKeys, sealCheck } from './key-check.ts'
 import { type SealedRow, sealedRows } from './sealed-texts.ts'
 
 /** What must be entered again, because no key opens it. */
@@ -78,6 +78,7 @@ export async function resealAll(store: Store, source: CopySource, box: SecretBox
     for (let from = 0; from < older.length; from += BATCH)
       count += await store.reseal(older.slice(from, from + BATCH))
   }
+  await leaveHashKeys(box, store)
   await store.replaceKept({ key: CHECK, value: sealCheck(box) })
   return count
 }

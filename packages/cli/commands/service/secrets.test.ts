@@ -55,6 +55,7 @@ test('a key is rotated, the store resealed, the old one forgotten, and a lost on
     headers: [{ name: 'x', sealed: box.seal('v', headerContext(id, 'x')), fingerprint: '' }],
     secrets: [{ sealed: box.seal('s', secretContext(id)), expires_at: null }],
   })
+  const [known] = box.hashes('default\nann@example.com', 'mail address')
   await store.close()
   const [old] = keys()
 
@@ -71,6 +72,14 @@ test('a key is rotated, the store resealed, the old one forgotten, and a lost on
   assert.match((await run(t, 'secrets', 'forget'))[1], /is the only one that this store needs/)
   assert.equal(keys().length, 1)
   assert.notEqual(keys()[0], old)
+
+  const between = await openStore({ url: '', home, clock: systemClock, publicUrl: null })
+  const present = await openSecrets(config, between)
+  await between.close()
+  assert.ok(
+    present.hashes('default\nann@example.com', 'mail address').includes(known!),
+    'who has left stays known',
+  )
 
   rmSync(file)
   assert.match((await run(t, 'secrets', 'list'))[1], /There is no key: put .*secret\.key back/)

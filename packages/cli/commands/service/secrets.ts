@@ -165,7 +165,9 @@ const FORGET: Command = {
   async run(call) {
     const config = configOf(call)
     const lost = call.on('lost')
-    const { CHECK, homeKeys, opensCheck, sealCheck, writeKeys } = await import('@assay/service/secrets')
+    const { CHECK, homeKeys, leaveHashKeys, opensCheck, sealCheck, writeKeys } = await import(
+      '@assay/service/secrets'
+    )
     const { SecretBox } = await import('@assay/service/runtime/secrets')
     return withStore(config, async (store) => {
       const keys = inHome(config) && lost ? await homeKeys(config.home) : (await boxOf(config)).keys
@@ -184,6 +186,7 @@ const FORGET: Command = {
           `The secrets of ${counts.lost.length} webhooks, subscriptions and connections are sealed by a key that is not here ` +
             '("assay secrets list"): add that key, or give them up with --lost.',
         )
+      await leaveHashKeys(box, store)
       await store.replaceKept({ key: CHECK, value: sealCheck(box) })
       if (inHome(config)) await writeKeys(config.home, keys.slice(0, 1))
       else if (keys.length > 1) say(`Now give every node the first key alone (${box.first}).`)
