@@ -11,7 +11,7 @@ import { fUpper } from '../numeric/distributions.ts'
 import { logGamma } from '../numeric/gamma.ts'
 import { exactSum } from '../numeric/sum.ts'
 import { classicAnova, gamesHowell, tukey, welchAnova, welchHolds } from '../numeric/tests/means.ts'
-import { leftOut } from '../verdicts/common-doubts.ts'
+import { FEW, fewRows, leftOut } from '../verdicts/common-doubts.ts'
 import { type Meanings, measureOf, opening } from '../verdicts/measure.ts'
 import { doubt, gradeOf, lesser, stopped, verdict } from '../verdicts/verdict.ts'
 import { amount, CERTAINTY, quoted } from '../verdicts/words.ts'
@@ -117,7 +117,7 @@ export const anova: Method = {
         ...lost,
         ...doubtsOf(grouped, unequal, judged.pairs.length),
       ],
-      mild: ['constant'],
+      mild: alike ? ['constant'] : ['constant', 'too_few'],
     })
     const { test: taken, reason, welch, pairs } = judged
     return { ...told, n, method: NAMES[taken], ...fields, test: taken, reason, welch, pairs, groups: listed }
@@ -328,6 +328,9 @@ function doubtsOf({ groups }: Grouped, unequal: number | null, pairs: number): D
         'The groups spread differently, so a difference holds for the average of a group and not for each of its values.',
       ),
     )
+  const least = Math.min(...groups.map((group) => group.n))
+  const varied = groups.some(({ low, high }) => low !== high)
+  if (varied && single === 0 && least < FEW) found.push(fewRows(least, { one: 'row', many: 'rows' }))
   if (pairs > 1) found.push(doubt('many_tests', 'The comparisons of pairs are corrected for their number.'))
   return found
 }

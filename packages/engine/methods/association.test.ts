@@ -188,3 +188,16 @@ function noise(seed: number): () => number {
     return normalQuantile(state / 2_147_483_647)
   }
 }
+
+test('two flags go together as categories, and a flag beside a number makes two groups', async () => {
+  const flags = await relation(
+    `select (i % 2)::double as member, (i % 10 < 2 + 6 * (i % 2))::int as returned, 20 + 5 * (i % 2) + (i * 31 % 17) / 4.0 as spend from range(400) r(i)`,
+  )
+  const both = await outcomeOf(association, flags, { x: 'member', y: 'returned' })
+  assert.deepEqual([both.kind, both.test], ['categories', 'chi_square'])
+  assert.match(both.headline, /most of all "[01]" with "[01]"\.$/)
+  const one = await outcomeOf(association, flags, { x: 'member', y: 'spend' })
+  assert.equal(one.kind, 'number by category')
+  const asked = await outcomeOf(association, flags, { x: 'member', y: 'returned', test: 'pearson' })
+  assert.equal(asked.kind, 'numbers')
+})

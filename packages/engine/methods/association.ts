@@ -48,13 +48,13 @@ export const association: Method = {
   async run(table, options, context) {
     const given = options as Options
     const kind = await kindOf(table, given)
-    checkTest(given, kind)
+    checkTest(given, kind === 'numbers' || kind === 'categories' ? kind : 'number by category')
     const answer =
       kind === 'categories'
         ? await ofCategories(table, given, context.meanings)
         : kind === 'numbers'
           ? await ofNumbers(table, given, context.meanings)
-          : await ofBoth(table, given, context)
+          : await ofBoth(table, kind === 'x by y' ? [given.x, given.y] : [given.y, given.x], context)
     const [x, y] = labels(given, context.meanings)
     const told = verdict({
       headline: (sure: Grade) =>
@@ -76,7 +76,11 @@ function heldEqual({ controls, strata }: Options, meanings: Meanings): string {
   return controls === undefined ? '' : ` with ${controls.map(name).join(' and ')} held equal`
 }
 
-async function kindOf(table: Relation, given: Options): Promise<Answer['kind']> {
+/** By types, and by whether a number has only two values. */
+async function kindOf(
+  table: Relation,
+  given: Options,
+): Promise<'categories' | 'numbers' | 'x by y' | 'y by x'> {
   const numeric = [given.x, given.y].map((name, i) => isNumeric(columnOf(table, i === 0 ? 'x' : 'y', name)))
   if (given.as === 'categories') return 'categories'
   if (given.as === 'numbers') {
@@ -86,14 +90,19 @@ async function kindOf(table: Relation, given: Options): Promise<Answer['kind']> 
   }
   if ((CATEGORIES as readonly string[]).includes(given.test) || given.strata !== undefined)
     return 'categories'
-  if (numeric[0] && numeric[1]) return 'numbers'
-  if (!numeric[0] && !numeric[1]) return 'categories'
-  // A number of at most two different values beside a category is one itself: a flag of 0 and 1.
-  const flag = numeric[0] ? given.x : given.y
+  // A number of at most two different values is a category: a flag of 0 and 1.
+  const counted = [given.x, given.y].map((name) => `count(distinct ${groupSql(table, 'x', name)})`)
   const [row] = await table.query(
-    `select count(distinct ${groupSql(table, 'x', flag)}) as n from ${table.relation}`,
+    `select ${counted.map((sql, i) => `${sql} as n${i}`).join(', ')} from ${table.relation}`,
   )
-  return (row!.n as number) <= 2 ? 'categories' : 'number by category'
+  const named = given.test !== 'auto' || given.controls !== undefined
+  const both = numeric.every(Boolean)
+  const isNumber = numeric.map((number, i) => {
+    const values = row![`n${i}`] as number
+    return number && (named || values > 2 || (both && values < 2))
+  })
+  if (isNumber[0] && isNumber[1]) return 'numbers'
+  return isNumber[0] ? 'x by y' : isNumber[1] ? 'y by x' : 'categories'
 }
 
 function checkTest({ test, strata, controls }: Options, kind: Answer['kind']): void {
@@ -117,9 +126,11 @@ function checkTest({ test, strata, controls }: Options, kind: Answer['kind']): v
     throw new MethodError(`test: ${test} needs \`controls\`, the columns that are held equal.`)
 }
 
-async function ofBoth(table: Relation, given: Options, context: MethodContext): Promise<Answer> {
-  const byX = isNumeric(columnOf(table, 'x', given.x))
-  const [value, group] = byX ? [given.x, given.y] : [given.y, given.x]
+async function ofBoth(
+  table: Relation,
+  [value, group]: readonly [string, string],
+  context: MethodContext,
+): Promise<Answer> {
   const options = { value, group, what: 'level', test: 'auto', confidence: 0.95 }
   const found: Outcome = await compareGroups.run(table, options, context)
   const of = (name: string) => (found[name] ?? null) as number | null

@@ -182,3 +182,25 @@ test('days that break the rhythm every year are told as such, though so many of 
     /^2\d values of births stand out, all of them on the same days each year; on 25 December 2001 births stood at 6,440, below the usual 12,\d00 to 14,\d00\.$/,
   )
 })
+
+test('hours are told by the clocks of the zone, also where summer time begins', async () => {
+  const hours = await relation(
+    `select timezone('UTC', timestamp '2024-03-01' + to_hours(i::int)) as at,
+      10 + 5 * cos(2 * pi() * (i + 1 + (i >= 721)::int - 6) / 24) + (hash(i) % 100) / 200.0 + case when i = 800 then 30 else 0 end as kwh from range(1440) r(i)`,
+  )
+  const asked = { time: 'at', value: 'kwh' }
+  const zone = { time_zone: 'Europe/Berlin' }
+  const season = await outcomeOf(METHODS.seasonality!, hours, asked, undefined, zone)
+  assert.match(season.headline, /daily season in kwh: highest at 06:00,/)
+  const spike = await outcomeOf(METHODS.anomalies!, hours, asked, undefined, zone)
+  // 08:00 UTC.
+  assert.match(spike.headline, /^On 3 April 2024, 10:00 kwh stood at/)
+})
+
+test('one row of a short series of alike neighbours does not decide by its own', async () => {
+  const trending = await relation(
+    `select date '2020-01-01' + interval (i) month as t, 1 + 0.02 * i + (hash(i) % 100) / 10000.0 as x, 3 + 0.06 * i + (hash(i + 99) % 100) / 10000.0 as y from range(48) r(i)`,
+  )
+  const outcome = await outcomeOf(METHODS.correlation!, trending, { values: ['x', 'y'] })
+  assert.ok(outcome.caveats.every(({ code }) => code !== 'one_row_decides'))
+})

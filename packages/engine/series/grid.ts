@@ -22,6 +22,7 @@ export interface Grid {
   values: number[]
   /** False if the value was interpolated. */
   observed: boolean[]
+  time_zone: string | undefined
   /** The time `ahead` steps after the last one. */
   after(ahead: number): Time
 }
@@ -37,6 +38,7 @@ export function gridOf(series: Series): Grid {
       positions: series.positions,
       values: series.values,
       observed: series.values.map(() => true),
+      time_zone: series.time_zone,
       after: (ahead) => labelOf(series, { unit: 'order' }, ahead),
     }
   }
@@ -64,6 +66,7 @@ export function gridOf(series: Series): Grid {
     positions,
     values,
     observed,
+    time_zone: series.time_zone,
     after: (ahead) => labelOf(series, step, ahead),
   }
 }

@@ -23,6 +23,8 @@ export interface Series {
   positions: number[]
   /** What the time column is, for labels of times that are not in the data. */
   kind: 'number' | 'date' | 'timestamp' | 'zoned'
+  /** Of moments: the zone whose clocks tell them in words. */
+  time_zone?: string
   /** The values over `unit`, a power of two above them all: no square of them overflows. */
   values: number[]
   unit: number
@@ -89,6 +91,7 @@ export async function loadSeries(
         : isZoned(column)
           ? 'zoned'
           : 'timestamp',
+    ...(!number && !local && isZoned(column) ? { time_zone } : {}),
     values: rows.map((row) => row.value as number),
     unit,
     doubts,

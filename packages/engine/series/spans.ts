@@ -1,4 +1,5 @@
 /** The times of a series in words. */
+import { clockInZone } from '@assay/model/dates'
 import { timeInWords } from '../verdicts/times.ts'
 import { type Grid, unitOf } from './grid.ts'
 import type { Series, Time } from './load.ts'
@@ -9,8 +10,15 @@ export function spanOf(series: Series, grid: Grid): string {
   return `from ${inWords(first, grid)} to ${inWords(last, grid)}`
 }
 
-function inWords(time: Time, grid: Grid): string {
-  return timeInWords(time, unitOf(grid.step))
+/** As the clocks of the template's zone show it. */
+export function inWords(time: Time, grid: Grid): string {
+  return timeInWords(onTheClock(time, grid), unitOf(grid.step))
+}
+
+/** A moment with the date and the hour that its zone had. */
+export function onTheClock(time: Time, { time_zone }: Grid): Time {
+  if (typeof time === 'number' || time_zone === undefined || !/^\d{4}-.*Z$/u.test(time)) return time
+  return clockInZone(time, time_zone).replace(' ', 'T')
 }
 
 /** "on 5 May 2024", "in May 2024", "in 1898", "at 17". */

@@ -205,7 +205,12 @@ function doubtsOf(
           `${bucket.days!.due - bucket.days!.seen} of ${bucket.days!.due} days of ${side.named}`,
       )
       .join(' and ')
-    doubts.push(doubt('days_missing', `${opening(gone)} have no data. ${basis}`))
+    doubts.push(
+      doubt(
+        'days_missing',
+        `${opening(gone)} ${/^1 /u.test(gone) && missing.length === 1 ? 'has' : 'have'} no data. ${basis}`,
+      ),
+    )
   }
   const more = (pair.after.days?.due ?? 0) - (pair.before.days?.due ?? 0)
   if (more !== 0)

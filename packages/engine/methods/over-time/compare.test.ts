@@ -151,3 +151,16 @@ test('what repeats every week is no change, and a change from one value througho
   assert.match(few.headline, /down 50 % from 100 on 11 January 2024\.$/)
   assert.deepEqual([flat.grade, flat.direction], ['firm', 'decreasing'])
 })
+
+test('a last day of two hours on the clocks of the zone is no fall', async () => {
+  const table = await relation(
+    `select timezone('UTC', timestamp '2024-03-01' + to_hours(k::int)) as t, 10.0 as v from range(1440) r(k)`,
+  )
+  const hourly = { ...asked, period: 'day' }
+  const outcome = await outcomeOf(compare, table, hourly, undefined, { time_zone: 'Europe/Berlin' })
+  assert.deepEqual([outcome.current_period, outcome.current, outcome.direction], ['2024-04-29', 240, 'none'])
+  assert.match(outcome.summary, /30 April 2024 has data only until 01:00\. It is left out\./)
+  const utc = await outcomeOf(compare, table, hourly)
+  assert.equal(utc.current_period, '2024-04-29')
+  assert.doesNotMatch(utc.summary, /left out/)
+})

@@ -449,7 +449,12 @@ function doubtsOf(given: Options, pair: Pair, { relative, p, history }: Judged):
           : matched === null
             ? ' The comparison is per day that has data; if no row means zero, write missing: zero.'
             : ` The comparison is over the ${count(matched, 'weekday')} that both weeks have; if no row means zero, write missing: zero.`
-    doubts.push(doubt('days_missing', `${opening(gone)} have no data.${basis}`))
+    doubts.push(
+      doubt(
+        'days_missing',
+        `${opening(gone)} ${missing.now + missing.before === 1 ? 'has' : 'have'} no data.${basis}`,
+      ),
+    )
   }
   if (given.aggregate === 'sum' && current.days && previous.days && current.days.due !== previous.days.due) {
     const more = current.days.due - previous.days.due

@@ -13,15 +13,13 @@ import { type Column, stepAt } from '../../forecasting/design.ts'
 import { type Backtest, type Forecast, forecastSeries } from '../../forecasting/forecast-series.ts'
 import type { Ahead } from '../../forecasting/prediction.ts'
 import type { EtsParameters } from '../../numeric/ets.ts'
-import { unitNamed } from '../../series/grid.ts'
 import type { Series, Time } from '../../series/load.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.ts'
 import { testSeason } from '../../series/seasons.ts'
-import { atTime } from '../../series/spans.ts'
+import { atTime, inWords } from '../../series/spans.ts'
 import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
 import { opening } from '../../verdicts/measure.ts'
 import { verbFor } from '../../verdicts/nouns.ts'
-import { timeInWords } from '../../verdicts/times.ts'
 import { doubt, type Finding, stopped, verdict } from '../../verdicts/verdict.ts'
 import { amount, both, boundsOf } from '../../verdicts/words.ts'
 import { seriesColumns } from '../shared/columns.ts'
@@ -258,11 +256,11 @@ function doubtsOf({ backtest }: Forecast, { series, measure }: ReadSeries): Doub
 }
 
 /** The doubts of the series; heavy tails say which values are left out. */
-function withLeftOut({ doubts, series, grid, measure, diagnosis }: ReadSeries, out: LeftOut): Doubt[] {
+function withLeftOut({ doubts, series, grid, measure }: ReadSeries, out: LeftOut): Doubt[] {
   if (out.rows.length === 0) return [...doubts]
   const row = out.rows[0]!
   const value = amount(grid.values[row]! * series.unit, measure)
-  const at = timeInWords(grid.times[row]!, unitNamed(diagnosis.step))
+  const at = inWords(grid.times[row]!, grid)
   const others = out.rows.length > 1 ? `, as are ${out.rows.length - 1} more` : ''
   const told = doubt(
     'tails_heavy',

@@ -17,7 +17,7 @@ import { calendarSeasons } from '../../series/calendar-seasons.ts'
 import { type Grid, stepName } from '../../series/grid.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.ts'
 import { testSeason } from '../../series/seasons.ts'
-import { spanOf } from '../../series/spans.ts'
+import { onTheClock, spanOf } from '../../series/spans.ts'
 import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
 import { gradeOf, LIKELY, verdict } from '../../verdicts/verdict.ts'
 import { changeOf } from '../../verdicts/words.ts'
@@ -153,10 +153,21 @@ function placeName(grid: Grid, place: number, period: number): string {
     return WEEKDAYS[day] ?? time
   }
   const hourly = step.unit === 'days' && Math.abs(step.size * 24 - 1) < 1e-6
-  if (hourly && period === 24) return `${time.slice(11, 13)}:00`
+  if (hourly && period === 24) return `${hourOf(grid, place)}:00`
   const yearly = step.unit === 'days' && Math.abs(step.size * period - 365) < 8
   if (yearly && month !== undefined) return `${Number(time.slice(8, 10))} ${month}`
   return `step ${place + 1}`
+}
+
+/** The hour that the clocks of the zone showed most often; summer time moves it by one. */
+function hourOf(grid: Grid, place: number): string {
+  const places = grid.times.filter((_, index) => index % 24 === place)
+  const stride = Math.max(1, Math.floor(places.length / 24))
+  const hours = places
+    .filter((_, index) => index % stride === 0)
+    .map((time) => String(onTheClock(time, grid)).slice(11, 13))
+  const counted = Map.groupBy(hours, (hour) => hour)
+  return [...counted].toSorted((a, b) => b[1].length - a[1].length)[0]![0]
 }
 
 /** "weekly", "yearly", "daily", or null. */

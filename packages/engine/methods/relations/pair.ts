@@ -104,7 +104,8 @@ export async function pairOf(
       x: across * powerAbove(sizes[0]),
       y: up * powerAbove(sizes[1]),
       estimate,
-      p: byStudent(estimate, worth - 1),
+      // Without one of n rows they are worth that much less.
+      p: byStudent(estimate, (worth * (n - 1)) / n),
     })),
   }
 }

@@ -1,8 +1,7 @@
 /** Hands a finding to drivers: the value that came against the value that the anomaly was judged by, split over the leaves of its segment. */
 import type { Cell } from '@assay/model/insight'
-import { unitOf } from '../../series/grid.ts'
+import { inWords } from '../../series/spans.ts'
 import { type Measure, measureOf } from '../../verdicts/measure.ts'
-import { timeInWords } from '../../verdicts/times.ts'
 import { both, quoted } from '../../verdicts/words.ts'
 import { type Cause, causesOf } from '../drivers/causes.ts'
 import type { Options as Drivers } from '../drivers/options.ts'
@@ -42,7 +41,7 @@ export function explain(
   const labels = (column: string): string => measureOf(context.meanings, column).label
   const measure = ofSegment(measureOf(context.meanings, value), segment.where, labels)
   const time = whole.grid.times[step]!
-  const after = sideOf(String(time), timeInWords(time, unitOf(whole.grid.step)))
+  const after = sideOf(String(time), inWords(time, whole.grid))
   const sides: Sides = {
     before: sideOf('expected', 'what was expected'),
     after,

@@ -151,13 +151,15 @@ async function calendarPeriods(
 ): Promise<Omit<Periods, 'left'>> {
   const unit = asked.period
   const daily = await table.query(
-    `select cast(t as date)::varchar as day, ${aggregateSql(asked)} as value from ${kept} group by all order by day desc limit ${MOST_DAYS}`,
+    `select cast(t as date)::varchar as day, ${aggregateSql(asked)} as value, count(*) as n,
+       ${CLOCK('min')} as first, ${CLOCK('max')} as last from ${kept} group by 1 order by 1 desc limit ${MOST_DAYS}`,
   )
   if (daily.length === 0) return { complete: [], doubts: [], days: [], adjoin: meet }
   const days = daily
     .toReversed()
     .map((row) => ({ day: dayNumber(row.day as string), value: row.value as number }))
-  const due = dueDays(days.map(({ day }) => day))
+  const open = cutDays(daily.toReversed() as unknown as DayRows[])
+  const due = dueDays(days.slice(open.first, days.length - open.last).map(({ day }) => day))
   const rows = await table.query(
     `select cast(date_trunc('${unit}', t) as date)::varchar as start, ${aggregateSql(asked)} as value, count(*) as n
      from ${kept} group by start order by start desc limit ${MOST}`,
@@ -172,7 +174,13 @@ async function calendarPeriods(
   const buckets = rows
     .toReversed()
     .map((row) => at(dayNumber(row.start as string), row.value as number, row.n as number))
-  const cuts = cutsOf(buckets, due, dayNumber(dayInZone(context.now, context.time_zone)))
+  const today = dayNumber(dayInZone(context.now, context.time_zone))
+  const cuts = cutsOf(
+    buckets,
+    due,
+    today,
+    unit === 'day' ? (daily.toReversed() as unknown as DayRows[]) : null,
+  )
   const keeps = asked.partial === 'keep'
   const doubts = cutsInWords(cuts, unit, keeps)
   const cut = new Set(cuts.map(({ bucket }) => bucket))
@@ -206,18 +214,67 @@ interface Cut {
   says: string
 }
 
+interface DayRows {
+  n: number
+  /** Minutes after midnight. */
+  first: number
+  last: number
+}
+
+/** Minutes after midnight of the first or the last row of a day. */
+const CLOCK = (end: 'min' | 'max'): string =>
+  `datediff('minute', date_trunc('day', ${end}(t::timestamp)), ${end}(t::timestamp))`
+
+const clock = (minutes: number): string =>
+  `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`
+
+const LEAST_WHOLE_DAYS = 8
+
+/**
+ * How many days at either end are cut off: one that begins later, or ends earlier, than nineteen in twenty of the others, with fewer than half as
+ * many rows as the middle one of them has.
+ */
+function cutDays(days: readonly DayRows[]): { first: 0 | 1; last: 0 | 1 } {
+  const others = days.slice(1, -1)
+  if (others.length < LEAST_WHOLE_DAYS) return { first: 0, last: 0 }
+  const sorted = (of: (day: DayRows) => number): number[] => others.map(of).toSorted((a, b) => a - b)
+  const at = (values: readonly number[], share: number): number =>
+    values[Math.floor(share * (values.length - 1))]!
+  const few =
+    at(
+      sorted(({ n }) => n),
+      0.5,
+    ) / 2
+  const [head, tail] = [days[0]!, days.at(-1)!]
+  const late =
+    head.n < few &&
+    head.first >
+      at(
+        sorted(({ first }) => first),
+        0.95,
+      )
+  const early =
+    tail.n < few &&
+    tail.last <
+      at(
+        sorted(({ last }) => last),
+        0.05,
+      )
+  return { first: late ? 1 : 0, last: early ? 1 : 0 }
+}
+
 const NOT_OVER = 'is not over yet'
 
 /** The periods that are cut off at either end, and why. */
-function cutsOf(buckets: readonly Bucket[], due: Due, today: number): Cut[] {
+function cutsOf(buckets: readonly Bucket[], due: Due, today: number, hours: DayRows[] | null): Cut[] {
   const cuts = new Map<Bucket, string>()
   const first = buckets[0]
   if (first && buckets.length < MOST && due.before(due.first) >= first.start)
-    cuts.set(first, `has data from ${dayInWords(due.first)} on`)
+    cuts.set(first, `has data from ${hours ? clock(hours[0]!.first) : dayInWords(due.first)} on`)
   for (const bucket of buckets) {
     if (bucket.end > today) cuts.set(bucket, NOT_OVER)
     else if (bucket.end > due.last && due.after(due.last) < bucket.end)
-      cuts.set(bucket, `has data only until ${dayInWords(due.last)}`)
+      cuts.set(bucket, `has data only until ${hours ? clock(hours.at(-1)!.last) : dayInWords(due.last)}`)
   }
   return [...cuts].map(([bucket, says]) => ({ bucket, says }))
 }
