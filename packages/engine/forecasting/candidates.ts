@@ -163,6 +163,7 @@ function spreadOf(
   )
   return changingSpread(
     rest.map((value, row) => (row === 0 ? value * Math.sqrt(1 - a * a) : value - a * rest[row - 1]!)),
+    a,
   )
 }
 

@@ -2,15 +2,23 @@
 
 /** t statistics from which the spread is taken to shrink, and to grow: an interval that is too narrow is the worse fault. */
 const SHRINKS = 2
-const GROWS = 1.2
+const GROWS = { level: 0.6, wandering: 1.2 }
+/** The persistence from which a series wanders: its intervals are wide anyway. */
+const WANDERS = 0.5
 /** Sizes count up to so many medians, so that one outlier makes no trend. */
 const WINSOR = 4
 /** The least spread beside the mean one, and the most beyond the end of the series beside that at its end. */
 const LEAST = 0.25
 const MOST_AHEAD = 1.5
 
-/** The spread at a place of the series relative to its root mean square; null where it does not clearly change. */
-export function changingSpread(errors: readonly number[]): ((place: number) => number) | null {
+/**
+ * The spread at a place of the series relative to its root mean square; null where it does not clearly change. `errors` are innovations of
+ * this persistence.
+ */
+export function changingSpread(
+  errors: readonly number[],
+  persistence: number,
+): ((place: number) => number) | null {
   const n = errors.length
   if (n < 20) return null
   const sizes = errors.map(Math.abs)
@@ -24,7 +32,8 @@ export function changingSpread(errors: readonly number[]): ((place: number) => n
   let squares = 0
   for (const [place, size] of clipped.entries()) squares += (size - mean - slope * (place - middle)) ** 2
   const error = Math.sqrt(squares / (n - 2) / ((n * (n * n - 1)) / 12))
-  if (!(slope > GROWS * error || slope < -SHRINKS * error)) return null
+  const grows = persistence < WANDERS ? GROWS.level : GROWS.wandering
+  if (!(slope > grows * error || slope < -SHRINKS * error)) return null
   const at = (place: number): number => Math.max(LEAST * mean, mean + slope * (place - middle))
   let whole = 0
   for (let place = 0; place < n; place++) whole += at(place) ** 2
