@@ -208,7 +208,7 @@ function doubtsOf(
     doubts.push(
       doubt(
         'days_missing',
-        `${opening(gone)} ${/^1 /u.test(gone) && missing.length === 1 ? 'has' : 'have'} no data. ${basis}`,
+        `${opening(gone)} ${gone.startsWith('1 ') && missing.length === 1 ? 'has' : 'have'} no data. ${basis}`,
       ),
     )
   }
