@@ -59,7 +59,7 @@ export type Attempt = {
 export type AuditRecord = {
   audit_id: string
   created_at: string
-  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
+  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
   /** The id of the object, of the kind that the action names */
   object_id: string | null
   /** The names of the fields that a change set; of a preview, a draft, a check and choices the sources that were read, and `language model` where one was asked; of a refusal its cause */
@@ -406,8 +406,10 @@ export type CreateDraftRequest = {
   connection?: string | undefined
   /** Its table, such as `orders` or `sales.orders`, judged by its first 10,000 rows */
   table?: string | undefined
-  /** Lines of the source that say how the file is read, such as `dates: dmy` or `columns: { due: { dates: mdy } }`; they settle questions */
+  /** Lines of the source that say how the file is read, such as `dates: dmy` or `columns: { due: { dates: mdy } }`; they settle questions. Left out: those that were kept with the upload */
   dialect?: string[] | undefined
+  /** Keeps `dialect` with the upload, so that later drafts and uploads of the same path begin with it; with an empty `dialect` forgets it */
+  keep?: boolean | undefined
   /** What the report is to tell: the language model of the settings writes the template. Only for a `file`; the model is told the names of its columns, their ranges and most frequent values */
   ask?: string | undefined
 }
@@ -640,6 +642,8 @@ export type Draft = {
       write: string
     }[]
   }[]
+  /** The lines by which the file was read: those of the request, or those that were kept with it */
+  dialect: string[]
   /** Of `ask`: whether the language model wrote `source` */
   asked: {
     /** False: `source` is the draft by rules */
@@ -2868,7 +2872,7 @@ export interface Operations {
   listAudit: {
     path: []
     query: {
-      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
+      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
       user_id?: string | undefined
       object_id?: string | undefined
       /** RFC 3339, from 1970 to 9999 */

@@ -39,6 +39,7 @@ export const AUDIT_ACTIONS = {
   'file.put': 'path',
   'file.read': 'path',
   'file.delete': 'path',
+  'file.declare': 'path',
   'webhook.create': 'webhook_id',
   'webhook.change': 'webhook_id',
   'webhook.delete': 'webhook_id',

@@ -19,6 +19,7 @@ import type { AllowanceStore } from './contract/workspaces/allowances.ts'
 import type { AuditStore } from './contract/workspaces/audit.ts'
 import type { ConnectionStore } from './contract/workspaces/connections.ts'
 import type { ErasureStore } from './contract/workspaces/erasure.ts'
+import type { FileDialectStore } from './contract/workspaces/file-dialects.ts'
 import type { IdempotencyStore } from './contract/workspaces/idempotency.ts'
 import type { LinkStore } from './contract/workspaces/links.ts'
 import type { MetricStore } from './contract/workspaces/metrics.ts'
@@ -77,6 +78,7 @@ export interface Store
     ConnectionStore,
     DeliveryStore,
     ErasureStore,
+    FileDialectStore,
     IdempotencyStore,
     JobStore,
     LinkStore,

@@ -173,11 +173,12 @@ class Client:
     def delete_template(self, template_id):
         self.request("DELETE", f"/jobs/templates/{_segment(template_id)}")
 
-    def draft(self, file, dialect=(), ask=None):
+    def draft(self, file, dialect=None, ask=None, keep=False):
         """Metrics and a template (`source`) for a table such as "uploads/PATH"; `questions` names what can be read in two ways.
-        dialect: lines such as "dates: dmy" that settle them. ask: what the report is to tell, for a language model. Stores nothing."""
-        lines = [dialect] if isinstance(dialect, str) else list(dialect)
-        return self._json("POST", "/drafts", body={"file": file, "dialect": lines, "ask": ask})
+        dialect: lines such as "dates: dmy" that settle them. keep: keeps them with the upload. ask: what the report is to
+        tell, for a language model."""
+        lines = [dialect] if isinstance(dialect, str) else dialect and list(dialect)
+        return self._json("POST", "/drafts", body={"file": file, "dialect": lines, "ask": ask, "keep": keep})
 
     # -- metrics -------------------------------------------------------------------------------------------------------
 

@@ -37,6 +37,7 @@ export const ACTION_WORDS: Record<AuditAction, string> = {
   'agent.call': 'called as an agent the tool',
   'file.put': 'uploaded a file',
   'file.read': 'read a file',
+  'file.declare': 'said how to read',
   'file.delete': 'deleted a file',
   'webhook.create': 'created a webhook',
   'webhook.change': 'changed a webhook',

@@ -93,7 +93,7 @@ function badArguments(errors: FieldError[]): ClientError {
     title: 'Bad arguments',
     status: 422,
     detail,
-    code: 'validation_failed',
+    code: 'invalid',
     errors,
   }
   return new ClientError(detail, 422, problem.code, problem as unknown as ClientError['problem'])

@@ -12,6 +12,7 @@ import { claimTests, nodeTests } from './claims.ts'
 import { connectionTests } from './connections.ts'
 import { deliveryTests } from './deliveries.ts'
 import { erasureTests } from './erasure.ts'
+import { fileDialectTests } from './file-dialects.ts'
 import type { Harness } from './given.ts'
 import { insightCardTests } from './insight-cards.ts'
 import { jobTests } from './jobs.ts'
@@ -46,6 +47,7 @@ const PARTS = {
   links: linkTests,
   lists: listTests,
   narratives: narrativeTests,
+  'file dialects': fileDialectTests,
   outgoing: outgoingTests,
   repositories: repositoryTests,
   'sealed texts': sealedTests,

@@ -59,6 +59,7 @@ async function fill(store: Store): Promise<string> {
   await store.putTemplate({ workspace_id, template_id: 'mine', source: '# Mine', user_id: 'bob' })
   await store.putMetric({ workspace_id, metric_id: 'mine', source: 'metric: mine', user_id: 'bob' })
   await store.keepNarrative({ workspace_id, hash: 'h', text: 'text' })
+  await store.keepFileDialect({ workspace_id, path: 'a.csv', lines: ['dates: dmy'] })
   return workspace_id
 }
 

@@ -113,6 +113,15 @@ CREATE INDEX events_by_workspace ON events USING btree (workspace_id, xid, seq);
 
 CREATE INDEX events_in_window ON events USING btree (workspace_id, "timestamp", seq);
 
+CREATE TABLE file_dialects (
+  workspace_id text COLLATE "C" NOT NULL,
+  path text COLLATE "C" NOT NULL,
+  lines json NOT NULL,
+  updated_at timestamp(3) with time zone NOT NULL,
+  PRIMARY KEY (workspace_id, path),
+  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id) ON DELETE CASCADE
+);
+
 CREATE TABLE idempotency_keys (
   workspace_id text COLLATE "C" NOT NULL,
   method text COLLATE "C" NOT NULL,

@@ -107,6 +107,14 @@ CREATE INDEX events_by_type ON events (workspace_id, type, seq) WHERE type <> 'j
 
 CREATE INDEX events_by_workspace ON events (workspace_id, seq);
 
+CREATE TABLE file_dialects (
+  workspace_id TEXT NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  path TEXT NOT NULL,
+  lines TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  PRIMARY KEY (workspace_id, path)
+) STRICT;
+
 CREATE TABLE idempotency_keys (
   workspace_id TEXT NOT NULL,
   method TEXT NOT NULL,

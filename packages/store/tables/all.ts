@@ -13,6 +13,7 @@ import { TOKENS, USERS, WORKSPACES } from './workspaces/accounts.ts'
 import { ALLOWANCES } from './workspaces/allowances.ts'
 import { AUDIT } from './workspaces/audit.ts'
 import { CONNECTIONS } from './workspaces/connections.ts'
+import { FILE_DIALECTS } from './workspaces/file-dialects.ts'
 import { IDEMPOTENCY_KEYS } from './workspaces/idempotency-keys.ts'
 import { LINKS } from './workspaces/links.ts'
 import { METRICS } from './workspaces/metrics.ts'
@@ -42,6 +43,7 @@ export const TABLES = [
   LINKS,
   NARRATIVES,
   MAIL_CONSENTS,
+  FILE_DIALECTS,
   OUTGOING,
   WEBHOOKS,
   WEBHOOK_EVENTS,

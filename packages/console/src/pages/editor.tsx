@@ -3,7 +3,7 @@
 import type { VariableView } from '@assay/model/template'
 import type { EditorView } from '@codemirror/view'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { Link, useLocation, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useRef } from 'react'
 import { api, faultsOf } from '../api.ts'
 import { useDraft } from '../drafts/draft.ts'
@@ -227,12 +227,16 @@ function copyOf(source: string): string {
 
 /** A draft of a table in the editor; an answer to one of its questions drafts again. */
 function Drafted({ of }: { of: DraftOf }) {
+  const { keep = false } = useLocation().state
   const query = useQuery({
-    queryKey: ['draft', of],
-    queryFn: () => api().drafts.create(askedOf(of)),
+    queryKey: ['draft', of, keep],
+    queryFn: () => api().drafts.create(askedOf(of, keep)),
     staleTime: Number.POSITIVE_INFINITY,
+    // What was said of the file since counts when the page is opened again.
+    gcTime: 0,
   })
-  const name = 'file' in of ? `draft.${of.file}.${of.lines}` : `draft.${of.connection}.${of.table}`
+  const read = query.data?.dialect.join('\n') ?? ''
+  const name = 'file' in of ? `draft.${of.file}.${read}` : `draft.${of.connection}.${of.table}`
   return (
     <Loaded query={query}>
       {(draft) => (

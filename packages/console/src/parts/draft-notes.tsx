@@ -11,12 +11,26 @@ type Metrics = DraftView['metrics']
 /** What is drafted: a file with the lines that say how it is read, one below the other, or a table of a database. */
 export type DraftOf = { file: string; lines: string } | { connection: string; table: string }
 
-/** What the service is asked for. */
-export function askedOf(of: DraftOf) {
-  return 'file' in of ? { file: of.file, dialect: of.lines.split('\n').filter(Boolean) } : of
+declare module '@tanstack/react-router' {
+  interface HistoryState {
+    /** The reader has just said how the file is read: it is kept with the upload. An address alone keeps nothing. */
+    keep?: boolean
+  }
 }
 
-function Asked({ of, question }: { of: DraftOf; question: Question }) {
+/** What the service is asked for. Without lines those that were kept with an upload count. */
+export function askedOf(of: DraftOf, keep: boolean) {
+  if (!('file' in of)) return of
+  const dialect = of.lines.split('\n').filter(Boolean)
+  const upload = of.file.startsWith('uploads/')
+  return {
+    file: of.file,
+    ...(dialect.length > 0 || keep ? { dialect } : {}),
+    ...(keep && upload ? { keep } : {}),
+  }
+}
+
+function Asked({ of, question, lines }: { of: DraftOf; question: Question; lines: readonly string[] }) {
   const { column, says, readings } = question
   return (
     <li>
@@ -30,7 +44,8 @@ function Asked({ of, question }: { of: DraftOf; question: Question }) {
               key={write}
               className="button small"
               to="/templates/new"
-              search={{ file: of.file, lines: [of.lines, write].filter(Boolean).join('\n') }}
+              search={{ file: of.file, lines: [...lines, write].join('\n') }}
+              state={{ keep: true }}
             >
               {as} ({write})
             </Link>
@@ -41,16 +56,29 @@ function Asked({ of, question }: { of: DraftOf; question: Question }) {
   )
 }
 
+/** How the file is read, as somebody has said, and the way to be asked again. */
+function ReadBy({ file, lines }: { file: string; lines: readonly string[] }) {
+  return (
+    <p className="small">
+      The file is read with <code>{lines.join('; ')}</code>, as was chosen.{' '}
+      <Link to="/templates/new" search={{ file }} state={{ keep: true }}>
+        Choose again
+      </Link>
+    </p>
+  )
+}
+
 export function DraftNotes({ of, draft }: { of: DraftOf; draft: DraftView }) {
-  const { questions, assumptions } = draft
+  const { questions, assumptions, dialect } = draft
   return (
     <>
+      {'file' in of && dialect.length > 0 && <ReadBy file={of.file} lines={dialect} />}
       {questions.length > 0 && (
         <section className="notice" aria-label="Questions">
           <p>What can be read in two ways is left out until you choose:</p>
           <ul>
             {questions.map((question) => (
-              <Asked key={question.column} of={of} question={question} />
+              <Asked key={question.column} of={of} question={question} lines={dialect} />
             ))}
           </ul>
         </section>

@@ -5,6 +5,7 @@
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable } from 'node:stream'
+import { readLines } from '@assay/engine/drafting/draft'
 import { sourceOf } from '@assay/engine/reading/lookup'
 import { TaskError } from '@assay/engine/run/pool'
 import { AppError, notFound } from '@assay/model/errors'
@@ -89,9 +90,29 @@ async function arrive(call: Call, file: string, limits: Limits): Promise<Arrival
 
 /** Reads the file in the sandbox with the reader of analyses. Throws a 422 with the reason if it cannot be read. */
 async function readingOf(call: Call, file: string, staged: Staged): Promise<AsRead> {
+  const { services, principal } = call
+  const { workspace_id } = principal
+  const kept = await services.store.getFileDialect({ workspace_id, path: file })
+  const keys = kept === null ? 0 : readLines(kept)
+  if (typeof keys === 'number') return readingBy(call, file, staged, {})
+  // What was said of an earlier file need not fit this one.
+  return readingBy(call, file, staged, keys).catch((error: unknown) => {
+    if (error instanceof AppError && error.code === 'stopping') throw error
+    return readingBy(call, file, staged, {})
+  })
+}
+
+/** `keys`: of the source, beside the name of the file. */
+async function readingBy(
+  call: Call,
+  file: string,
+  staged: Staged,
+  keys: Record<string, unknown>,
+): Promise<AsRead> {
   const { services, principal, signal } = call
   const name = path.basename(staged.file)
-  const template = sourceOf('upload', `---\nsources:\n  upload: { file: "${name}" }\n---\n`)
+  const source = JSON.stringify({ file: name, ...keys })
+  const template = sourceOf('upload', `---\nsources:\n  upload: ${source}\n---\n`)
   const roots = { sample: {}, data: path.dirname(staged.file) }
   const { workspace_id } = principal
   const { sources } = await services.pool
@@ -285,6 +306,7 @@ export const deleteFile = operation({
     const { match } = conditionsOf(request)
     if (!(await services.files.remove(principal.workspace_id, file, { match, noneMatch: null })))
       throw notFound('file', file)
+    await services.store.deleteFileDialect({ workspace_id: principal.workspace_id, path: file })
     return reply.code(204).send()
   },
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { openTestServer, type TestServer } from '../test-server.ts'
+import { type Json, openTestServer, type TestServer } from '../test-server.ts'
 
 const DRAFTS = '/v1alpha/drafts'
 
@@ -61,6 +61,53 @@ test('a draft of an upload asks what has two readings, and a line of the next re
       type: 'text/markdown',
     })
     assert.deepEqual(checked.json().faults, [])
+  }
+})
+
+test('what was said of an upload is kept with it, for drafts and uploads to come, until it is forgotten', async (t) => {
+  const server = await openTestServer(t, { pool: 'real' })
+  const { ask, tokens } = server
+  await upload(server, 'orders.csv', ORDERS)
+  const file = 'uploads/orders.csv'
+  const draft = async (body: object): Promise<Json> => {
+    const answer = await ask('POST', DRAFTS, { body: { file, ...body }, token: tokens.analyst })
+    assert.equal(answer.status, 200, answer.text)
+    return answer.json()
+  }
+  const dialect = ['dates: mdy']
+  await draft({ dialect })
+  assert.equal((await draft({})).questions.length, 1, 'lines alone are not kept')
+  await draft({ dialect, keep: true })
+  const later = await draft({})
+  assert.deepEqual([later.questions, later.dialect], [[], dialect])
+  assert.match(later.source, /dates: mdy/)
+  const again = await ask('PUT', `/v1alpha/files/orders.csv`, { body: ORDERS, type: 'text/csv' })
+  const due = again.json().readings.find(({ name }: { name: string }) => name === 'due')
+  assert.deepEqual([due.dates, due.doubt], [{ is: 'mdy', sure: 'declared' }, undefined])
+
+  // A file that it does not fit is read as it is.
+  const other = ORDERS.replaceAll(/0(\d)\/0(\d)\/2025/g, '1$1/0$2/2025')
+  await ask('PUT', `/v1alpha/files/orders.csv`, { body: other, type: 'text/csv' })
+  assert.deepEqual((await draft({})).dialect, [])
+
+  await draft({ dialect: [], keep: true })
+  await ask('PUT', '/v1alpha/files/orders.csv', { body: ORDERS, type: 'text/csv' })
+  assert.equal((await draft({})).questions.length, 1)
+  await draft({ dialect, keep: true })
+  assert.equal((await ask('DELETE', '/v1alpha/files/orders.csv')).status, 204)
+  await upload(server, 'orders.csv', ORDERS)
+  assert.equal((await draft({})).questions.length, 1)
+  const actions = async (): Promise<string[]> =>
+    (await ask('GET', '/v1alpha/audit?action=file.declare'))
+      .json()
+      .items.map(({ object_id }: { object_id: string }) => object_id)
+  assert.deepEqual(await actions(), ['orders.csv', 'orders.csv', 'orders.csv'])
+  for (const body of [
+    { file: 'sample/us-births.csv', dialect, keep: true },
+    { file, keep: true },
+  ]) {
+    const refused = await ask('POST', DRAFTS, { body })
+    assert.equal(refused.json().errors[0].path, 'keep', refused.text)
   }
 })
 

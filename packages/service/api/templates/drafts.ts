@@ -12,6 +12,8 @@ import { errorsOf } from '@assay/engine/reading/lookup'
 import { CONNECTION_NAME } from '@assay/model/connection'
 import { KINDS } from '@assay/model/connection-kinds'
 import { AppError, notFound } from '@assay/model/errors'
+import { normalPath, UPLOADS, vetUploadPath } from '@assay/model/file'
+import type { Findings } from '@assay/model/insight'
 import { METRIC_ID } from '@assay/model/metric'
 import { nullable, Type } from '@assay/model/schema'
 import { TEMPLATE_ID } from '@assay/model/template'
@@ -49,7 +51,14 @@ const Wanted = Type.Object({
     Type.Array(Line, {
       maxItems: LINES_MOST,
       description:
-        'Lines of the source that say how the file is read, such as `dates: dmy` or `columns: { due: { dates: mdy } }`; they settle questions',
+        'Lines of the source that say how the file is read, such as `dates: dmy` or `columns: { due: { dates: mdy } }`; they settle questions. Left out: those that were kept with the upload',
+    }),
+  ),
+  keep: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description:
+        'Keeps `dialect` with the upload, so that later drafts and uploads of the same path begin with it; with an empty `dialect` forgets it',
     }),
   ),
   ask: Type.Optional(
@@ -105,6 +114,10 @@ const DraftView = Type.Object(
           'What can be read in two ways. The draft leaves these columns out until a line settles them',
       },
     ),
+    dialect: Type.Array(Type.String(), {
+      description:
+        'The lines by which the file was read: those of the request, or those that were kept with it',
+    }),
     asked: Type.Union(
       [
         Type.Object({
@@ -124,8 +137,8 @@ const DraftView = Type.Object(
 type Asked = Call<unknown, unknown, Static<typeof Wanted>>
 
 /** Throws a 422 for lines and names that no source can have. */
-async function tableOf({ services, principal, body }: Asked): Promise<Draftable> {
-  const { file, connection, table, dialect: lines = [], ask } = body
+async function tableOf({ services, principal, body }: Asked, lines: readonly string[]): Promise<Draftable> {
+  const { file, connection, table, ask } = body
   if ((file === undefined) === (table === undefined) || (connection === undefined) !== (table === undefined))
     throw invalid([{ path: 'file', message: 'is required, or connection and table in its place' }])
   if (table !== undefined) {
@@ -157,14 +170,78 @@ async function tableOf({ services, principal, body }: Asked): Promise<Draftable>
 }
 
 /** The template that looks at the table. Throws a 422 where the engine refuses its source. */
-async function lookOf({ services, principal, body }: Asked, table: Draftable) {
+async function lookOf({ services, principal, body }: Asked, table: Draftable, lines: readonly string[]) {
   const { found, faults } = await services.templates.read(lookingAt(table), principal.workspace_id)
   const errors = errorsOf(faults)
   if (found !== null && errors.length === 0) return found
-  const path = (body.dialect ?? []).length > 0 ? 'dialect' : body.table === undefined ? 'file' : 'table'
+  const path = lines.length > 0 ? 'dialect' : body.table === undefined ? 'file' : 'table'
   throw invalid(
     errors.map(({ message, remedy }) => ({ path, message: `cannot be used: ${message} ${remedy}` })),
   )
+}
+
+/** The path of an upload that a template names; null for other files. */
+function uploadOf(file: string | undefined): string | null {
+  if (file === undefined || !file.startsWith(UPLOADS)) return null
+  const path = normalPath(file.slice(UPLOADS.length))
+  return vetUploadPath(path) === null ? path : null
+}
+
+interface Looked {
+  table: Draftable
+  findings: Findings
+  /** The lines by which the file was read. */
+  lines: readonly string[]
+}
+
+async function lookBy(call: Asked, lines: readonly string[]): Promise<Looked> {
+  const table = await tableOf(call, lines)
+  const look = await lookOf(call, table, lines)
+  noteReading(call, 'template.draft', look, call.body.ask === undefined ? [] : ['language model'])
+  const { findings } = await runUnstored(call, look, {})
+  return { table, findings, lines }
+}
+
+/** What fits a kept declaration no more: the file was replaced by another. */
+const isMisfit = (error: unknown): boolean =>
+  error instanceof AppError && ['preview_failed', 'invalid'].includes(error.code)
+
+const openIn = ({ findings, table }: Looked): number => draftFrom(findings, table, true).questions.length
+
+/** As was kept with the upload, unless the file as it is asks less. */
+async function lookByKept(call: Asked, kept: readonly string[]): Promise<Looked> {
+  const looked = await lookBy(call, kept).catch((error: unknown) => {
+    if (isMisfit(error)) return null
+    throw error
+  })
+  if (looked !== null && openIn(looked) === 0) return looked
+  const plain = await lookBy(call, [])
+  return looked !== null && openIn(looked) <= openIn(plain) ? looked : plain
+}
+
+/** Looks at the table as the request says, else as was kept with the upload, else as it is; and keeps what is to be kept. */
+async function findingsOf(call: Asked): Promise<Looked> {
+  const { services, principal, body } = call
+  const { workspace_id } = principal
+  const { dialect, keep = false } = body
+  const path = uploadOf(body.file)
+  if (keep && (path === null || dialect === undefined))
+    throw invalid([{ path: 'keep', message: 'takes an upload as file, and dialect' }])
+  const kept =
+    path && dialect === undefined ? await services.store.getFileDialect({ workspace_id, path }) : null
+  if (kept !== null) return lookByKept(call, kept)
+  const looked = await lookBy(call, dialect ?? [])
+  if (keep && path !== null) await keepDialect(call, path, looked.lines)
+  return looked
+}
+
+async function keepDialect(call: Asked, path: string, lines: readonly string[]): Promise<void> {
+  const { services, principal } = call
+  const { workspace_id } = principal
+  const store = services.store.audited({ ...services.audit.record('file.declare', call), object_id: path })
+  await (lines.length === 0
+    ? store.deleteFileDialect({ workspace_id, path })
+    : store.keepFileDialect({ workspace_id, path, lines: [...lines] }))
 }
 
 export const createDraft = operation({
@@ -174,16 +251,13 @@ export const createDraft = operation({
   audit: null,
   summary: 'Draft metrics and a template for a table',
   description:
-    'Decides what each column is to a report and writes a first template. Asks about what can be read in two ways. Stores nothing, and is bounded as a preview.',
+    'Decides what each column is to a report and writes a first template. Asks about what can be read in two ways. Stores nothing but what `keep` names, and is bounded as a preview.',
   scope: 'analyst',
   body: Wanted,
   replies: { 200: { description: 'The draft', schema: DraftView } },
   errors: ['preview_failed', 'stopping', 'workspace_busy', 'not_found'],
   async handle(call) {
-    const table = await tableOf(call)
-    const look = await lookOf(call, table)
-    noteReading(call, 'template.draft', look, call.body.ask === undefined ? [] : ['language model'])
-    const { findings } = await runUnstored(call, look, {})
+    const { table, findings, lines } = await findingsOf(call)
     // Over a file the template reads no metrics, which only an admin may put. A database adds up metrics itself.
     const drafted = draftFrom(findings, table, call.body.table === undefined)
     const { name, template, metrics, rows, decisions, assumptions, questions } = drafted
@@ -197,6 +271,7 @@ export const createDraft = operation({
       columns: decisions.map(({ column, role, reason, sure }) => ({ name: column, role, reason, sure })),
       assumptions,
       questions,
+      dialect: [...lines],
       asked: asked && {
         written: asked.source !== null,
         model: asked.model,

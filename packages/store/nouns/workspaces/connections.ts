@@ -1,12 +1,14 @@
-/** Connections of a workspace. Their secrets come sealed. */
+/** Where data come from: connections of a workspace, whose secrets come sealed, and how its uploads are read. */
 import { type Connection, changedConnection } from '@assay/model/connection'
 import { AppError } from '@assay/model/errors'
 import type { Page } from '../../contract/page.ts'
+import type { FileDialectKey } from '../../contract/workspaces/file-dialects.ts'
 import { listOf } from '../../list.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
 import type { Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
 import { CONNECTIONS } from '../../tables/workspaces/connections.ts'
+import { FILE_DIALECTS } from '../../tables/workspaces/file-dialects.ts'
 
 const OF_NAME = by('workspace_id', 'name')
 const FIND = CONNECTIONS.select(OF_NAME)
@@ -53,4 +55,22 @@ export function* updateConnection(
 
 export function* deleteConnection(tx: Writer, key: Key): Routine<boolean> {
   return (yield* tx.run(DELETE, key)) > 0
+}
+
+const OF_PATH = by('workspace_id', 'path')
+const FIND_DIALECT = FILE_DIALECTS.select(OF_PATH, ['lines'])
+const WRITE_DIALECT = FILE_DIALECTS.upsert()
+const DELETE_DIALECT = FILE_DIALECTS.delete(OF_PATH)
+
+export function* getFileDialect(from: Reader, key: FileDialectKey): Routine<string[] | null> {
+  return (yield* from.find(FIND_DIALECT, key))?.lines ?? null
+}
+
+export function* keepFileDialect(tx: Writer, input: FileDialectKey & { lines: string[] }): Routine<true> {
+  yield* tx.run(WRITE_DIALECT, { ...input, updated_at: tx.now })
+  return true
+}
+
+export function* deleteFileDialect(tx: Writer, key: FileDialectKey): Routine<boolean> {
+  return (yield* tx.run(DELETE_DIALECT, key)) > 0
 }

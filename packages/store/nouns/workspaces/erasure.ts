@@ -17,6 +17,7 @@ import { MAIL_CONSENTS } from '../../tables/webhooks/mail-consents.ts'
 import { WEBHOOKS } from '../../tables/webhooks/webhooks.ts'
 import { TOKENS, USERS, WORKSPACES } from '../../tables/workspaces/accounts.ts'
 import { CONNECTIONS } from '../../tables/workspaces/connections.ts'
+import { FILE_DIALECTS } from '../../tables/workspaces/file-dialects.ts'
 import { IDEMPOTENCY_KEYS } from '../../tables/workspaces/idempotency-keys.ts'
 import { METRICS } from '../../tables/workspaces/metrics.ts'
 import { NARRATIVES } from '../../tables/workspaces/narratives.ts'
@@ -38,6 +39,7 @@ export const TABLES_OF_WORKSPACE = [
   METRICS,
   CONNECTIONS,
   NARRATIVES,
+  FILE_DIALECTS,
   OUTGOING,
   SIGN_INS,
   MAIL_CONSENTS,

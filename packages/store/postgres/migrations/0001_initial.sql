@@ -181,6 +181,15 @@ CREATE TABLE narratives (
 );
 CREATE INDEX narratives_by_age ON narratives (created_at);
 
+-- How people said that uploads are read, by the path of the upload.
+CREATE TABLE file_dialects (
+  workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  path text COLLATE "C" NOT NULL,
+  lines json NOT NULL,
+  updated_at timestamptz(3) NOT NULL,
+  PRIMARY KEY (workspace_id, path)
+);
+
 -- What left a workspace, by day (UTC) and kind (model/webhooks/outgoing.ts).
 CREATE TABLE outgoing (
   workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces ON DELETE CASCADE,

@@ -179,6 +179,15 @@ CREATE TABLE narratives (
 ) STRICT;
 CREATE INDEX narratives_by_age ON narratives (created_at);
 
+-- How people said that uploads are read, by the path of the upload.
+CREATE TABLE file_dialects (
+  workspace_id TEXT NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  path TEXT NOT NULL,
+  lines TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  PRIMARY KEY (workspace_id, path)
+) STRICT;
+
 -- What left a workspace, by day (UTC) and kind (model/webhooks/outgoing.ts).
 CREATE TABLE outgoing (
   workspace_id TEXT NOT NULL REFERENCES workspaces ON DELETE CASCADE,
