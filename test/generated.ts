@@ -18,7 +18,7 @@ import { statqaSection } from '../proofs/statqa/page.ts'
 import { backtestScores, forecastsPage } from './accuracy/backtest.ts'
 import { freshPart, freshScores } from './accuracy/m3.ts'
 import { accuracyTable } from './accuracy/table.ts'
-import { answerScript, aroundStyle } from './answer-script.ts'
+import { answerScript, aroundStyle, embedScript } from './answer-script.ts'
 import { sandboxPage } from './sandbox.ts'
 import { sentencesPage } from './sentences/page.ts'
 
@@ -135,6 +135,7 @@ export const GENERATED: Record<string, () => string | Promise<string>> = {
   'deploy/monitoring/alerts.yaml': alertRules,
   'deploy/monitoring/dashboard.json': dashboard,
   'packages/engine/pages/answer.generated.ts': answerScript,
+  'packages/service/api/pages/embed.generated.ts': embedScript,
   'packages/engine/pages/around-style.generated.ts': aroundStyle,
   'docs/templates.md': () => withPart('docs/templates.md', 'fields', fieldsSection()),
   'docs/tests.md': () => withPart('docs/tests.md', 'statqa', statqaSection()),

@@ -179,6 +179,7 @@ const CASES = (of: Ids): Record<string, Case> => ({
   openLink: open,
   confirmPage: open,
   confirm: open,
+  embedScript: open,
   unsubscribePage: open,
   unsubscribe: open,
   consolePage: open,

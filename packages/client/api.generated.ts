@@ -455,6 +455,8 @@ export type CreateLinkRequest = {
   expires_in?: number | undefined
   /** A note for people */
   label?: string | null | undefined
+  /** Whether it always opens the newest run of the same template with the same variables but the period (default false) */
+  newest?: boolean | undefined
 }
 
 export type CreateScheduleRequest = {
@@ -1012,6 +1014,8 @@ export type Link = {
   user_id: string
   /** A note for people */
   label: string | null
+  /** Whether it opens the newest run of the same template with the same variables but the period; `insight_id` is the one that was opened last */
+  newest: boolean
   expires_at: string
   /** How often the page was opened */
   opened_count: number
@@ -1032,6 +1036,8 @@ export type LinkWithAddress = {
   user_id: string
   /** A note for people */
   label: string | null
+  /** Whether it opens the newest run of the same template with the same variables but the period; `insight_id` is the one that was opened last */
+  newest: boolean
   expires_at: string
   /** How often the page was opened */
   opened_count: number

@@ -1,4 +1,4 @@
-/** A link: opens one insight's page to a reader without a token until it expires or is revoked. The store keeps a hash of its secret. */
+/** A link: opens the page of one insight, or of the newest one of its series, to a reader without a token until it expires or is revoked. The store keeps a hash of its secret. */
 import type { Static } from 'typebox'
 import { nullable, Type } from './schema.ts'
 
@@ -13,6 +13,10 @@ export const Link = Type.Object(
     insight_id: Type.String({ format: 'uuid' }),
     user_id: Type.String({ description: 'The user who created it' }),
     label: Type.Union([Type.String(), Type.Null()], { description: 'A note for people' }),
+    newest: Type.Boolean({
+      description:
+        'Whether it opens the newest run of the same template with the same variables but the period; `insight_id` is the one that was opened last',
+    }),
     expires_at: Type.String({ format: 'date-time' }),
     opened_count: Type.Integer({ minimum: 0, description: 'How often the page was opened' }),
     last_opened_at: nullable(Type.String({ format: 'date-time' })),

@@ -138,6 +138,7 @@ const WRITES = {
   createLink: links.createLink,
   deleteLink: links.deleteLink,
   countOpenings: links.countOpenings,
+  moveLink: links.moveLink,
   noteTokenUses: accounts.noteTokenUses,
   writeAudit: audit.writeAudit,
   pruneAudit: audit.pruneAudit,

@@ -1,12 +1,14 @@
 /** A link as its maker sees it at the insight, and as its reader opens it: in a browser without a token. */
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { Locator } from 'playwright-core'
 import { openPage } from './browser.ts'
 import { stand } from './stand.ts'
 import { apiOf, assertAccessible, button, runJob } from './steps.ts'
 
-const stood = stand()
+const stood = stand({ ASSAY_FRAME_PARENTS: 'http://localhost:*' })
 
 test('a reader sees the whole page, and the browser asks for nothing but it', async () => {
   const { service, browser } = stood
@@ -113,5 +115,37 @@ test('a reader compares an insight with last week in two clicks, and is offered 
   await button(page, 'Compare').click()
   await page.getByText('There is no earlier run with the same variables.').waitFor()
   assert.deepEqual(complaints, [])
+  await context.close()
+})
+
+test('a site that the operator names shows the page in its colours and as high as it is, and no other site does', async (t) => {
+  const { service, browser } = stood
+  const { insight_id } = await runJob(service.url, 'nile-flow')
+  const { url } = await apiOf(service.url).links.create(insight_id!, { newest: true })
+  const html = `<!doctype html><html lang="en"><title>Site</title><style>main { --assay-text: rgb(1, 2, 3) }</style>
+<main><h1>Site</h1><assay-insight label="The Nile" src="${service.url}${url}"></assay-insight></main><script src="${service.url}/embed.js"></script>`
+  const site = createServer((_request, reply) => reply.setHeader('content-type', 'text/html').end(html))
+  await new Promise<void>((done) => site.listen(0, done))
+  t.after(() => site.close())
+  const { port } = site.address() as AddressInfo
+  const { page, context, complaints } = await openPage(browser, service.url)
+  const asked = new Set<string>()
+  page.on('request', (request) => asked.add(new URL(request.url()).origin))
+  await page.goto(`http://localhost:${port}/`)
+  const frame = page.frameLocator('assay-insight iframe')
+  await frame.getByRole('heading', { level: 1 }).waitFor()
+  await page.waitForFunction(
+    () =>
+      (document.querySelector('assay-insight')?.shadowRoot?.querySelector('iframe')?.clientHeight ?? 0) > 800,
+  )
+  const color = await frame.locator('body').evaluate((body) => getComputedStyle(body).color)
+  assert.equal(color, 'rgb(1, 2, 3)')
+  assert.equal(await page.locator('assay-insight iframe').getAttribute('title'), 'The Nile')
+  assert.deepEqual([...asked].toSorted(), [service.url, `http://localhost:${port}`].toSorted())
+  const policies = () => complaints.filter((one) => !one.startsWith('asked '))
+  assert.deepEqual(policies(), [])
+  await page.goto(`http://127.0.0.1:${port}/`)
+  while (policies().length === 0) await page.waitForTimeout(20)
+  assert.match(policies().join(), /frame-ancestors/)
   await context.close()
 })

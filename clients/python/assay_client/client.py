@@ -350,9 +350,9 @@ class Client:
         """tables, charts, analyses, facts, provenance, lineage and the Markdown, as a dict. Positions in provenance count UTF-16 code units."""
         return self._json("GET", "/jobs/result", query={"insight_id": insight_id})
 
-    def create_link(self, insight_id, expires_in=None, label=None, idempotency_key=None):
-        """`url` opens the page without a token, and is in this answer only. expires_in: seconds; seven days unless given."""
-        given = {"expires_in": expires_in, "label": label}
+    def create_link(self, insight_id, expires_in=None, label=None, newest=None, idempotency_key=None):
+        """`url` opens the page without a token, and is in this answer only. expires_in: seconds; seven days unless given. newest: it always opens the newest run with the same variables but the period."""
+        given = {"expires_in": expires_in, "label": label, "newest": newest}
         body = {name: value for name, value in given.items() if value is not None}
         path = f"/insights/{_segment(insight_id)}/links"
         return self._json("POST", path, body=body, key=idempotency_key or str(uuid.uuid4()))

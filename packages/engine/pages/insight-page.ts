@@ -87,7 +87,7 @@ export function insightPage(insight: PageInsight, drawings: readonly Drawing[]):
 ${heading}${folded(filled)}</main>
 ${footer(insight)}`,
     INSIGHT_PAGE_POLICY,
-    insight.charts.length > 0 || filled.includes(TABLE_OPEN) ? PAGE_SCRIPT : '',
+    PAGE_SCRIPT,
   )
 }
 

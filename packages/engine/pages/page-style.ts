@@ -71,6 +71,7 @@ figure.chart { --chart-page: var(--page); }
 figcaption { color: var(--soft); font-size: 0.84rem; margin-top: 0.4em; }
 ${AROUND_STYLE}
 footer { color: var(--soft); font-size: 0.84rem; border-top: 1px solid var(--line); margin-top: 3rem; padding-top: 1rem; }
+.framed body { padding: 1rem 1.25rem; }
 @media print {
   :root { --text: #000000; --soft: #444444; --page: #ffffff; --line: #bbbbbb; --shade: #f6f6f6; --link: #000000; }
   html { font-size: 11pt; }

@@ -47,6 +47,7 @@ export interface ApiDependencies {
     | 'trustProxy'
     | 'metricsToken'
     | 'publicUrl'
+    | 'frameParents'
     | 'smtpUrl'
     | 'signInIdle'
     | 'signInLife'

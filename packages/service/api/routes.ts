@@ -21,6 +21,7 @@ import * as linkPage from './links/link-page.ts'
 import * as links from './links/links.ts'
 import * as metrics from './metrics/metrics.ts'
 import * as console from './pages/console.ts'
+import * as embed from './pages/embed.ts'
 import * as agents from './pages/mcp.ts'
 import * as pages from './pages/pages.ts'
 import * as repository from './repository/repository.ts'
@@ -176,6 +177,7 @@ export const ROUTES: readonly Route[] = [
   on('GET /links/{secret}', linkPage.openLink),
   on('GET /confirm/{token}', confirming.confirmPage),
   on('POST /confirm/{token}', confirming.confirm),
+  on('GET /embed.js', embed.embedScript),
   on('GET /unsubscribe/{token}', unsubscribing.unsubscribePage),
   on('POST /unsubscribe/{token}', unsubscribing.unsubscribe),
   on('GET /', console.consolePage),

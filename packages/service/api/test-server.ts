@@ -74,6 +74,7 @@ export const TEST_CAPS = {
   signInLife: 86_400_000,
   mailFrom: null,
   mailDomains: ['example.com'],
+  frameParents: [] as string[],
 }
 
 /** No budget at all but of mail. */

@@ -20,6 +20,7 @@ import {
   modelName,
   oneOf,
   optional,
+  origins,
   orNull,
   publicUrl,
   rate,
@@ -121,6 +122,10 @@ const ROWS = {
   publicUrl: setting(
     'The address under which clients reach the service; makes result_url absolute',
     publicUrl,
+  ),
+  frameParents: setting(
+    'Sites that may show the page of a link in a frame: origins such as https://intranet.example or https://*.example.com; empty: none',
+    origins,
   ),
   smtpUrl: secret(
     'The mail server: smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://...:465; "?tls=off" allows it in clear; empty: no mail',

@@ -248,6 +248,17 @@ export const targetList = (value: string): string[] | null => {
     }
   return found
 }
+const ORIGIN = /^https?:\/\/(\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:(\d{1,5}|\*))?$/i
+/** Origins as a Content-Security-Policy names them (CSP 3, section 2.3.1), so nothing else can enter the policy. */
+export const origins = (value: string): string[] => {
+  const found = list(value) ?? []
+  for (const origin of found)
+    if (!ORIGIN.test(origin))
+      throw new Error(
+        `must list origins such as https://intranet.example, https://*.example.com or http://localhost:*; ${JSON.stringify(origin)} is not one`,
+      )
+  return found
+}
 /** Reads the text unless it is empty: then null. */
 export function orNull<T>(parse: (value: string) => T): (value: string) => T | null {
   return (value) => (value === '' ? null : parse(value))

@@ -14,6 +14,7 @@ const KEY = 'ab'.repeat(32)
 const DURATION = /must be a duration such as 500ms, 60s, 5m, 2h or 30d/
 const KEPT = /must be from 1s to 36500d/
 const SIZE = /must be a size such as 512MB, 1GB or 2GiB/
+const FRAMES = /must list origins such as https:\/\/intranet\.example/
 const TARGETS = /must list public, loopback, private, ranges such as 10\.0\.0\.0\/8, addresses or host names/
 const ADDRESS = /must be an http or https address without a query/
 const PROXIES = /must be true, false, or addresses of proxies such as 10\.0\.0\.0\/8/
@@ -87,6 +88,8 @@ const WRONG: [string, string, RegExp, Record<string, string>?][] = [
   ['ROLES', 'API', /must be one of/],
   ['WORKERS', '0', /from 1 to 256/],
   ['WORKERS', 'all', /from 1 to 256/],
+  ['FRAME_PARENTS', "'self'", FRAMES],
+  ['FRAME_PARENTS', 'https://a.example; script-src *', FRAMES],
   ['WEBHOOK_TARGETS', 'public,*', TARGETS],
   ['WEBHOOK_TARGETS', '*.', TARGETS],
   ['WEBHOOK_TARGETS', 'hooks.example:99999', TARGETS],

@@ -132,9 +132,13 @@ export function findings(over: Partial<Findings> = {}): Findings {
 }
 
 /** A new job, run to its end. */
-export async function completeNew(store: Store, over: Partial<NewJob> = {}): Promise<Job> {
+export async function completeNew(
+  store: Store,
+  over: Partial<NewJob> = {},
+  found: Partial<Findings> = {},
+): Promise<Job> {
   const lease = await execute(store, over)
-  assert.ok(await store.completeJob({ ...lease, insight_id: uuidv7(), findings: findings() }))
+  assert.ok(await store.completeJob({ ...lease, insight_id: uuidv7(), findings: findings(found) }))
   return (await store.getJob({ workspace_id: over.workspace_id ?? WORKSPACE, ...lease }))!
 }
 

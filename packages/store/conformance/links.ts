@@ -23,6 +23,7 @@ function linkInput(insight_id: string, over: Partial<NewLink> = {}): NewLink {
     insight_id,
     user_id: 'ada',
     label: null,
+    newest: false,
     lifetime_ms: HOUR,
     link_hash: `hash ${uuidv7()}`,
     ...over,
@@ -41,7 +42,7 @@ export const linkTests: ConformanceTests = {
     assert.equal(link.label, 'for Bob')
     assert.equal(link.opened_count, 0)
     assert.ok(Math.abs(Date.parse(link.expires_at) - now() - HOUR) < 10_000)
-    assert.deepEqual(await store.findLink('h-1'), { ...link, workspace_id: WORKSPACE })
+    assert.deepEqual(await store.findLink('h-1'), { ...link, workspace_id: WORKSPACE, opens: insight_id })
     assert.equal(await store.findLink('h-2'), null)
     await elapse(HOUR)
     assert.equal(await store.findLink('h-1'), null)
@@ -66,6 +67,38 @@ export const linkTests: ConformanceTests = {
     await store.deleteJob(job)
     assert.equal(await store.findLink('h-2'), null)
   },
+
+  'opens the newest insight of the series where it is asked for, and goes on when the first one is deleted':
+    async ({ store, elapse }) => {
+      await register(store)
+      const card = {
+        headline: null,
+        grade: null,
+        figure: null,
+        period: null,
+        tags: [],
+        series: 's',
+        search: '',
+      }
+      const first = await completeNew(store, {}, { card })
+      const insight_id = first.insight_id!
+      const link = await store.createLink(linkInput(insight_id, { link_hash: 'h-1', newest: true }))
+      await store.createLink(linkInput(insight_id, { link_hash: 'h-2' }))
+      await elapse(1000)
+      const later = (await completeNew(store, {}, { card })).insight_id!
+      await completeNew(store, {}, { card: { ...card, series: 'another' } })
+      assert.equal((await store.findLink('h-1'))?.opens, later)
+      assert.equal((await store.findLink('h-2'))?.opens, insight_id)
+      const moved = { workspace_id: WORKSPACE, link_id: link.link_id, insight_id: later }
+      await store.moveLink({ ...moved, workspace_id: 'another' })
+      assert.equal((await store.findLink('h-1'))?.insight_id, insight_id)
+      await store.moveLink(moved)
+      await store.deleteJob(first)
+      assert.equal((await store.findLink('h-1'))?.insight_id, later)
+      assert.equal(await store.findLink('h-2'), null)
+      await store.moveLink({ ...moved, insight_id })
+      assert.equal((await store.findLink('h-1'))?.insight_id, later)
+    },
 
   'replaces the hash of a link that is made again, but of no other insight': async ({ store }) => {
     const insight_id = await insightOf(store)

@@ -244,6 +244,7 @@ CREATE TABLE links (
   insight_id TEXT NOT NULL REFERENCES insights ON DELETE CASCADE,
   user_id TEXT NOT NULL,
   label TEXT,
+  newest INTEGER NOT NULL,
   expires_at TEXT NOT NULL,
   opened_count INTEGER NOT NULL DEFAULT 0,
   last_opened_at TEXT,

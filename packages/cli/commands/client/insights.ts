@@ -1,7 +1,7 @@
 /** assay insights and assay links: what the jobs found, and the page of an insight for readers without a token. */
 import { GRADES } from '@assay/model/insight'
 import { allPages, clientCommand, listCommand, pageCommand, showCommand } from '../../client-command.ts'
-import { choiceOption, LIMIT, limitOption, secondsOption, text } from '../../options.ts'
+import { choiceOption, flag, LIMIT, limitOption, secondsOption, text } from '../../options.ts'
 
 export const INSIGHTS = [
   pageCommand(
@@ -44,10 +44,15 @@ export const LINKS = [
       options: {
         expires: text('DURATION', 'How long it opens the page (default: 7d)'),
         label: text('TEXT', 'A note for people'),
+        newest: flag('It always opens the newest run with these variables but the period'),
       },
     },
     async (client, call) => {
-      const input = { expires_in: secondsOption(call, 'expires'), label: call.text('label') }
+      const input = {
+        expires_in: secondsOption(call, 'expires'),
+        label: call.text('label'),
+        newest: call.on('newest') || undefined,
+      }
       const link = await client.links.create(call.operands[0]!, input)
       return { ...link, url: link.url.startsWith('/') ? `${client.url}${link.url}` : link.url }
     },

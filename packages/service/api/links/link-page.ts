@@ -17,9 +17,7 @@ import type { Page } from '../jobs/page-renderings.ts'
 
 const HEADERS = {
   'cache-control': 'private, no-store',
-  'content-security-policy': `${INSIGHT_PAGE_POLICY}; frame-ancestors 'none'`,
   'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
   'x-robots-tag': 'noindex, nofollow, noarchive',
 }
@@ -41,15 +39,28 @@ interface Opened {
 async function openedBy({ store, pages }: Services, secret: string): Promise<Opened | null> {
   const link = await store.findLink(hashToken(secret))
   if (!link) return null
-  const { link_id, workspace_id, insight_id } = link
+  const { link_id, workspace_id, opens: insight_id } = link
+  // It then ends with the newest insight, and not with the one that it was made for.
+  if (insight_id !== link.insight_id) await store.moveLink({ workspace_id, link_id, insight_id })
   const kept = pages.kept(insight_id)
   if (kept) return { link_id, workspace_id, page: async () => kept }
   const insight = await store.getInsightHead({ workspace_id, insight_id })
   return insight && { link_id, workspace_id, page: () => pages.of(insight, workspace_id) }
 }
 
-function sendPlain(reply: FastifyReply, status: number, page: string) {
-  return reply.code(status).type('text/html; charset=utf-8').headers(HEADERS).send(page)
+/** A site that may show it in a frame may do so under any policy of its own. */
+function sendPage({ config }: Services, reply: FastifyReply, status: number, page: string) {
+  const parents = config.frameParents
+  const ancestors = parents.length === 0 ? "'none'" : parents.join(' ')
+  return reply
+    .code(status)
+    .type('text/html; charset=utf-8')
+    .headers({
+      ...HEADERS,
+      'content-security-policy': `${INSIGHT_PAGE_POLICY}; frame-ancestors ${ancestors}`,
+      'cross-origin-resource-policy': parents.length === 0 ? 'same-origin' : 'cross-origin',
+    })
+    .send(page)
 }
 
 export const openLink = operation({
@@ -70,20 +81,20 @@ export const openLink = operation({
   },
   async handle({ services, params, request, reply }: Call<{ secret: string }>) {
     const { allowed, reset } = services.readers.take(addressOf(request))
-    if (!allowed) return sendPlain(reply.header('retry-after', String(reset)), 429, BUSY)
+    if (!allowed) return sendPage(services, reply.header('retry-after', String(reset)), 429, BUSY)
     const opened = await openedBy(services, params.secret)
-    if (!opened) return sendPlain(reply, 404, GONE)
+    if (!opened) return sendPage(services, reply, 404, GONE)
     const { link_id, workspace_id } = opened
     const page = await opened.page().catch((error: unknown) => {
       if (error instanceof AppError) return error
       throw error
     })
     if (page instanceof AppError)
-      return sendPlain(reply.header('retry-after', String(page.retryAfter)), 429, BUSY)
+      return sendPage(services, reply.header('retry-after', String(page.retryAfter)), 429, BUSY)
     if (request.method === 'GET') {
       services.linkViews.note(link_id)
       services.audit.note(linkRecord('link.open', request, { workspace_id, object_id: link_id }))
     }
-    return sendPlain(reply, 200, page.html)
+    return sendPage(services, reply, 200, page.html)
   },
 })

@@ -127,6 +127,38 @@ test('each opening stands in the audit trail, by the link and from where', async
   assert.doesNotMatch(trail, new RegExp(url.split('/').at(-1)))
 })
 
+test('a link to the newest run opens it, and is then a link of that run', async (t) => {
+  const opened = await openTestServer(t)
+  const card = { headline: null, grade: null, figure: null, period: null, tags: [], series: 's', search: '' }
+  const first = await completed(opened, { card, markdown: '# First' })
+  const { url, newest } = await makeLink(opened, first.insight_id, { newest: true })
+  assert.equal(newest, true)
+  assert.match((await open(opened, url)).text, /# First/)
+  const later = await completed(opened, { card, markdown: '# Later' })
+  assert.match((await open(opened, url)).text, /# Later/)
+  assert.equal((await opened.ask('DELETE', `/v1alpha/jobs/${first.assignment_id}`)).status, 204)
+  assert.match((await open(opened, url)).text, /# Later/)
+  const { items } = (await opened.ask('GET', `/v1alpha/insights/${later.insight_id}/links`)).json()
+  assert.deepEqual(
+    items.map((link: Json) => link.newest),
+    [true],
+  )
+})
+
+test('a page may stand in a frame of the sites that the operator names, and of no other', async (t) => {
+  const first = await openTestServer(t)
+  const frameParents = ['https://intranet.example', 'https://*.example.com']
+  const opened = await openTestServer(t, { parts: { config: { ...first.parts.config, frameParents } } })
+  const page = await open(opened, '/links/x')
+  assert.match(
+    String(page.headers['content-security-policy']),
+    /; frame-ancestors https:\/\/intranet\.example https:\/\/\*\.example\.com$/,
+  )
+  const script = await open(opened, '/embed.js')
+  assert.match(script.text, /customElements\.define\('assay-insight'/)
+  assert.equal(script.headers['cross-origin-resource-policy'], 'cross-origin')
+})
+
 test('bounds how many pages one address may open', async (t) => {
   const clock = new FakeClock()
   const opened = await openTestServer(t, { clock })

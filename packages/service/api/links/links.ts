@@ -39,6 +39,12 @@ export const createLink = operation({
       }),
     ),
     label: Type.Optional(Type.Union([Name, Type.Null()], { description: 'A note for people' })),
+    newest: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether it always opens the newest run of the same template with the same variables but the period (default false)',
+      }),
+    ),
   }),
   replies: {
     201: {
@@ -64,6 +70,7 @@ export const createLink = operation({
       user_id,
       ...params,
       label: body.label ?? null,
+      newest: body.newest ?? false,
       lifetime_ms: (body.expires_in ?? LINK_SECONDS.usual) * 1000,
       link_hash: hashToken(secret),
     })

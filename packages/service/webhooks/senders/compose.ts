@@ -99,6 +99,7 @@ async function linkOf(
     insight_id,
     user_id: webhook.user_id,
     label: `${webhook.kind} ${webhook.webhook_id}`,
+    newest: false,
     lifetime_ms: seconds * 1000,
     link_hash: hashToken(secret),
   })

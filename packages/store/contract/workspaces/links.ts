@@ -8,10 +8,18 @@ export interface NewLink {
   insight_id: string
   user_id: string
   label: string | null
+  /** Whether it opens the newest insight of the series of this one. */
+  newest: boolean
   /** From now, in milliseconds. */
   lifetime_ms: number
   /** `hashToken` of its secret. */
   link_hash: string
+}
+
+export interface FoundLink extends Link {
+  workspace_id: string
+  /** The insight to open: its own, or the newest of the series. */
+  opens: string
 }
 
 export interface LinkStore {
@@ -21,7 +29,9 @@ export interface LinkStore {
    */
   createLink(input: NewLink): Promise<Link>
   /** What a reader's secret opens: null where there is none, it was revoked, or it has expired. */
-  findLink(link_hash: string): Promise<(Link & { workspace_id: string }) | null>
+  findLink(link_hash: string): Promise<FoundLink | null>
+  /** Makes it a link of another insight, the newest of its series; nothing happens where either is gone. */
+  moveLink(input: { workspace_id: string; link_id: string; insight_id: string }): Promise<void>
   /** Newest first; expired ones are kept as long as events. */
   listLinks(query: PageQuery & { workspace_id: string; insight_id: string }): Promise<Page<Link>>
   /** False: not there. */

@@ -3,6 +3,7 @@ import { iso } from '@assay/model/clock'
 import { AppError, notFound } from '@assay/model/errors'
 import { LINKS_MOST, type Link } from '@assay/model/link'
 import type { Page } from '../../contract/page.ts'
+import type { FoundLink } from '../../contract/workspaces/links.ts'
 import { listOf } from '../../list.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
 import { statement } from '../../statement.ts'
@@ -30,6 +31,14 @@ const FIND = LINKS.select(
   `JOIN workspaces USING (workspace_id) WHERE link_hash = :link_hash AND expires_at > :now AND deleted_at IS NULL`,
   LINKS.except('link_hash'),
 )
+const NEWEST = statement<{ insight_id: string }>(
+  `SELECT later.insight_id FROM insight_cards AS own JOIN insight_cards AS later USING (workspace_id, series)
+   WHERE own.insight_id = :insight_id AND workspace_id = :workspace_id
+   ORDER BY later.created_at DESC, later.insight_id DESC LIMIT 1`,
+)
+const MOVE = statement(
+  'UPDATE links SET insight_id = :insight_id WHERE link_id = :link_id AND workspace_id = :workspace_id',
+)
 const DELETE = LINKS.delete(by('link_id', 'insight_id', 'workspace_id'))
 // The greater of two texts and the greater of two times are different functions.
 const COUNT_OPENINGS = statement({
@@ -53,11 +62,15 @@ export function* createLink(tx: Writer, input: Input<'createLink'>): Routine<Lin
   return link
 }
 
-export function* findLink(
-  from: Reader,
-  link_hash: string,
-): Routine<(Link & { workspace_id: string }) | null> {
-  return (yield* from.find(FIND, { link_hash })) ?? null
+export function* findLink(from: Reader, link_hash: string): Routine<FoundLink | null> {
+  const link = yield* from.find(FIND, { link_hash })
+  if (!link) return null
+  const newest = link.newest ? yield* from.find(NEWEST, link) : undefined
+  return { ...link, opens: newest?.insight_id ?? link.insight_id }
+}
+
+export function* moveLink(tx: Writer, input: Input<'moveLink'>): Routine<void> {
+  if (yield* tx.find(LOCK_INSIGHT, input)) yield* tx.run(MOVE, input)
 }
 
 export function listLinks(from: Reader, query: Input<'listLinks'>): Routine<Page<Link>> {

@@ -14,6 +14,7 @@ export const LINKS = new Table<LinkRow>('links', ['link_id'], {
   insight_id: 'text',
   user_id: 'text',
   label: 'text?',
+  newest: 'boolean',
   expires_at: 'time',
   opened_count: 'integer',
   last_opened_at: 'time?',

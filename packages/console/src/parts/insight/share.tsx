@@ -9,11 +9,12 @@ import { LINK_LIFETIMES } from '../../names.ts'
 import { AskFirst } from '../ask-first.tsx'
 import { Dialog } from '../dialog.tsx'
 import { NewForm } from '../editing.tsx'
-import { SelectField, TextField } from '../field.tsx'
+import { CheckField, SelectField, TextField } from '../field.tsx'
 import { ListTable } from '../lists/list-table.tsx'
 import { Paged, usePaged } from '../lists/paged.tsx'
 import { Empty } from '../page.tsx'
 import { Secret, Time } from '../show.tsx'
+import { Code } from '../text/code.tsx'
 import { Curl } from '../text/curl.tsx'
 import { UserName } from '../user-name.tsx'
 
@@ -25,15 +26,29 @@ const keyOf = (insight_id: string) => ['links', insight_id]
 /** If the service has no public address, the address by which this browser reached it. */
 const wholeAddress = ({ url }: NewLink): string => new URL(url, location.origin).href
 
+/** What another site writes to show the page. */
+function Frame({ address }: { address: string }) {
+  const element = `<script src="${new URL('embed.js', new URL('..', address)).href}"></script>\n<assay-insight src="${address}"></assay-insight>`
+  return (
+    <details>
+      <summary>Show it in another site</summary>
+      <p className="small">The operator names the sites that may, by ASSAY_FRAME_PARENTS.</p>
+      <Code text={element} />
+    </details>
+  )
+}
+
 function NewLinkForm({ insight_id }: { insight_id: string }) {
   const cache = useQueryClient()
   const [lifetime, setLifetime] = useState(String(WEEK_SECONDS))
   const [label, setLabel] = useState('')
+  const [newest, setNewest] = useState(false)
   const create = useMutation({
     mutationFn: () =>
       api().links.create(insight_id, {
         expires_in: Number(lifetime),
         ...(label.trim() === '' ? {} : { label: label.trim() }),
+        newest,
       }),
     onSuccess: async () => {
       setLabel('')
@@ -63,8 +78,15 @@ function NewLinkForm({ insight_id }: { insight_id: string }) {
           fault={faults.label}
           onChange={({ target }) => setLabel(target.value)}
         />
+        <CheckField
+          label="Always the newest run"
+          hint="Of this report with the same variables but the period."
+          checked={newest}
+          onChange={({ target }) => setNewest(target.checked)}
+        />
       </NewForm>
       {create.data && <Secret label="The link" value={wholeAddress(create.data)} />}
+      {create.data && <Frame address={wholeAddress(create.data)} />}
     </>
   )
 }
@@ -75,7 +97,10 @@ function Row({ link, revocable }: { link: Link; revocable: boolean }) {
   const expired = Date.parse(expires_at) <= Date.now()
   return (
     <tr>
-      <td>{label ?? 'without a note'}</td>
+      <td>
+        {label ?? 'without a note'}
+        {link.newest && ' (the newest run)'}
+      </td>
       <td>
         {expired ? <span className="state state-canceled">✕ expired</span> : 'ends'} <Time at={expires_at} />
       </td>

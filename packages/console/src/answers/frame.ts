@@ -1,0 +1,38 @@
+/**
+ * A page in a frame of another site: it tells the site how high it is, and takes its colours and its font from there. The shared page
+ * runs this text (`packages/engine/pages/answer.generated.ts`), so this file imports nothing.
+ */
+
+/** The names that the element `assay-insight` sends, and the properties of the page that they set. */
+const THEME: Record<string, string> = {
+  text: '--text',
+  soft: '--soft',
+  page: '--page',
+  line: '--line',
+  shade: '--shade',
+  link: '--link',
+  good: '--good',
+  bad: '--bad',
+}
+
+/** Does nothing in a page of its own. */
+export function answerFrame(view: Window): void {
+  if (view.parent === view) return
+  const { documentElement: root, body } = view.document
+  root.classList.add('framed')
+  const tell = (message: object): void => view.parent.postMessage(message, '*')
+  new ResizeObserver(() =>
+    tell({ assay: 'height', height: Math.ceil(body.getBoundingClientRect().height) }),
+  ).observe(body)
+  view.addEventListener('message', ({ source, data }: MessageEvent) => {
+    const given = data as { assay?: unknown; theme?: Record<string, unknown> } | null
+    if (source !== view.parent || given?.assay !== 'theme' || typeof given.theme !== 'object') return
+    for (const [name, value] of Object.entries(given.theme)) {
+      if (typeof value !== 'string') continue
+      const property = Object.hasOwn(THEME, name) ? THEME[name] : undefined
+      if (property !== undefined && CSS.supports('color', value)) root.style.setProperty(property, value)
+      if (name === 'font' && CSS.supports('font-family', value)) body.style.fontFamily = value
+    }
+  })
+  tell({ assay: 'ready' })
+}
