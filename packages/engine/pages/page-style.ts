@@ -32,13 +32,14 @@ code, pre { font: 0.86em/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "Liberati
 code { background: var(--shade); border-radius: 3px; padding: 0.1em 0.3em; }
 pre { background: var(--shade); border: 1px solid var(--line); border-radius: 6px; padding: 0.8em 1em; overflow-x: auto; }
 pre code { background: none; padding: 0; font-size: 1em; }
+ul, ol { padding-left: 1.5em; }
 blockquote { padding-left: 1em; border-left: 3px solid var(--line); color: var(--soft); }
 hr { border: 0; border-top: 1px solid var(--line); margin: 2.5em 0; }
 img { max-width: 100%; height: auto; }
 .table { overflow-x: auto; }
 table { border-collapse: collapse; min-width: 50%; font-size: 0.92rem; }
 th, td { padding: 0.38em 0.9em 0.38em 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
-th { border-bottom: 2px solid var(--line); font-weight: 600; }
+th { border-bottom: 2px solid var(--line); font-weight: 600; vertical-align: bottom; }
 .sort { all: unset; cursor: pointer; }
 .sort:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 .sort:hover { text-decoration: underline; }
@@ -48,6 +49,7 @@ th { border-bottom: 2px solid var(--line); font-weight: 600; }
 .table-tools input { font: inherit; color: inherit; background: var(--page); border: 1px solid var(--line); border-radius: 5px; padding: 0.25em 0.6em; min-width: 0; width: 11rem; }
 .table-tools button { font: inherit; color: var(--link); background: none; border: 0; padding: 0.25em 0; cursor: pointer; }
 .right { text-align: right; }
+@media (max-width: 600px) { th.right { min-width: 6.5em; } }
 .center { text-align: center; }
 details.computed { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
 summary { cursor: pointer; font-weight: 600; color: var(--soft); }

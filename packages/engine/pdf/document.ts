@@ -6,6 +6,7 @@ import { guardSvg } from '../charts/drawing/svg-guard.ts'
 import { chartNumbers } from '../charts/forms/numbers.ts'
 import { textChart } from '../charts/forms/text.ts'
 import { chartName } from '../charts/labels.ts'
+import { WIDE } from '../charts/marks/look.ts'
 import { MOST_BLOCKERS } from '../pages/around.ts'
 import type { Drawing } from '../pages/chart-figure.ts'
 import { cutLongPages } from '../pages/page-cuts.ts'
@@ -23,6 +24,8 @@ import { breakable, lineOf } from './runs.ts'
 /** A chart as a drawing, or as text where it could not be drawn. */
 interface Figure {
   svg: string | null
+  /** Of the text's width, in percent: letters are alike in every chart. */
+  width: number
   text: string
   alt: string
   caption: string
@@ -193,11 +196,17 @@ function drawnCourse(svg: string): { svg: string; alt: string } {
 function figureOf(chart: Chart, drawing: Drawing | undefined): Figure {
   const drawn = drawing !== undefined && drawing.wide !== ''
   return {
+    width: drawn ? widthOf(drawing.wide) : 100,
     svg: drawn ? printable(guardSvg(drawing.wide, chart.id, { recolor: false })) : null,
     text: drawn ? '' : textChart(chart).split('\n').slice(1, -1).map(lineOf).join('\n'),
     alt: line(chartName(chart)),
     caption: drawn ? line(chartNumbers(chart)) : '',
   }
+}
+
+function widthOf(svg: string): number {
+  const width = Number(/viewBox="0 0 ([\d.]+)/.exec(svg)?.[1] ?? WIDE)
+  return Math.round(Math.min(100, Math.max(20, (100 * width) / WIDE)))
 }
 
 /** The letters of the document, and no places of values, which only a page uses. */

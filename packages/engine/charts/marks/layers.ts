@@ -4,7 +4,7 @@ import type { ChartType } from '@assay/model/insight'
 import { type ChartEvent, type Point } from '../chart-values.ts'
 import { titleText, valueText } from '../labels.ts'
 
-import { CONTEXT, INK, QUIET } from './look.ts'
+import { CONTEXT, INK, PAGE, QUIET } from './look.ts'
 import {
   across,
   colored,
@@ -76,11 +76,11 @@ function lines(plot: Plot): Spec[] {
         ? { type: 'area', opacity: 0.75, line: true }
         : { type: 'point', filled: true, size: 36, opacity: 0.65 }
   const encoding = { x: xAxis(plot), y: yAxis(plot, type === 'area'), ...colored(plot, !atEnd) }
-  return [{ mark, encoding }, ...(atEnd ? [endNames(plot, names)] : [])]
+  return [{ mark, encoding }, ...(atEnd ? endNames(plot, names) : [])]
 }
 
-/** The name of each line beside its last value, moved apart where two would touch. */
-function endNames(plot: Plot, names: string[]): Spec {
+/** The name of each line beside its last value, moved apart where two would touch, with an edge that keeps it readable on a line. */
+function endNames(plot: Plot, names: string[]): Spec[] {
   const ends = names.flatMap((name) => {
     const last = plot.points.findLast((point) => point.series === name && point.y !== null)
     return last ? [{ x: last.x, y: last.y!, series: name }] : []
@@ -96,16 +96,19 @@ function endNames(plot: Plot, names: string[]): Spec {
     const below = ordered[index - 1]
     if (below && end.y - below.y < apart) end.y = below.y + apart
   }
-  return {
-    data: { values: ordered },
-    mark: { type: 'text', align: 'right', dx: 0, dy: -9, fontWeight: 600, limit: 160 },
-    encoding: {
-      x: { field: 'x', type: typeOfX(plot) },
-      y: { field: 'y', type: 'quantitative' },
-      text: { field: 'series' },
-      color: { field: 'series', type: 'nominal', sort: null, legend: null },
-    },
+  const data = { values: ordered }
+  const mark = { type: 'text', align: 'right', dx: 0, dy: -9, fontWeight: 600, limit: 160 }
+  const place = {
+    x: { field: 'x', type: typeOfX(plot) },
+    y: { field: 'y', type: 'quantitative' },
+    text: { field: 'series' },
   }
+  const color = { field: 'series', type: 'nominal', sort: null, legend: null }
+  const edge = { ...mark, color: PAGE, stroke: PAGE, strokeWidth: 4, strokeJoin: 'round' }
+  return [
+    { data, mark: edge, encoding: place },
+    { data, mark, encoding: { ...place, color } },
+  ]
 }
 
 function bars(plot: Plot): Spec[] {
