@@ -1,11 +1,13 @@
 /**
  * Whether the search for causes names what was planted and nothing else: generated instances (proofs/causes/instances.ts) of the
  * sets S and L of RiskLoc, and as many in which nothing happened. A cause counts when its whole combination is named.
- * `--instances N` of each set (200), `--nulls N` (1,000), `--seed N`.
+ * `--instances N` of each set (200), `--nulls N` (1,000), `--seed N`. Then how large a change must be to be seen
+ * (proofs/causes/power.ts), over `--power N` tables of each kind (100).
  */
 import { searchCauses } from '../packages/engine/causes/search.ts'
 import { randomFrom } from './calibration/processes.ts'
 import { instanceOf, SETTINGS, type Setting } from './causes/instances.ts'
+import { powerTable } from './causes/power.ts'
 import type { Proof } from './main.ts'
 
 export interface Score {
@@ -38,6 +40,8 @@ export function scoreOf(setting: Setting, instances: number, seed: number, plant
 
 const LEAST_F1 = { S: 0.8, L: 0.85 }
 const MOST_FALSE = 0.01
+/** Of a kind of table, in which one part fell and the fall is told as spread over all. */
+const MOST_WRONG = 0.05
 
 export const proof: Proof = {
   summary: 'causes named by drivers on instances with known ones, and on instances with none',
@@ -58,6 +62,9 @@ export const proof: Proof = {
     log(`nothing planted: a cause named in ${named} of ${nulls} instances`)
     if (named > MOST_FALSE * nulls)
       broken.push(`a cause is named in ${named} of ${nulls} instances without one`)
+    const { rows, wrong } = powerTable(number('power', 100), seed)
+    for (const row of rows) log(row)
+    if (wrong > MOST_WRONG) broken.push(`a change of one part is told as one of all in ${100 * wrong} %`)
     return Promise.resolve(broken)
   },
 }

@@ -151,7 +151,7 @@ function scaleOf(sizes: Float64Array): number {
 }
 
 /** r = tau2 + phi x by least squares on relative errors, both at least 0. */
-function twoParts(rows: readonly { r: number; x: number }[]): { tau2: number; phi: number } {
+export function twoParts(rows: readonly { r: number; x: number }[]): { tau2: number; phi: number } {
   let tau2 = Math.min(...rows.map(({ r }) => r))
   let phi = 0
   for (let round = 0; round < 20; round++) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
+import { type Case, powerOf } from '../../../proofs/causes/power.ts'
 import { attributeSets, cuboidOf, type Leaves } from './leaves.ts'
 import { searchCauses } from './search.ts'
 
@@ -150,4 +151,15 @@ test('attributes that one value implies are left out', () => {
     causes.map(({ where }) => where),
     [[-1, -1, -1, 7]],
   )
+})
+
+test('a change that a value or a combination made is not told as one of all parts, and one of all parts is', () => {
+  const of = (sizes: number[], noise: Partial<Case>, planted: Case['planted'], factor: number) =>
+    powerOf({ sizes, events: null, noise: 0, ...noise, planted, factor }, 50, 3)
+  for (const noise of [{ events: 20 }, { noise: 0.15 }])
+    for (const planted of ['value', 'combination'] as const)
+      assert.ok(of([6, 6], noise, planted, 0.4).in_all <= 0.04, JSON.stringify({ noise, planted }))
+  const alike = of([6, 6], { events: 200 }, 'all', 0.8)
+  assert.deepEqual([alike.in_all >= 0.95, alike.false], [true, 0])
+  assert.ok(of([6, 5, 4], { events: 200 }, 'value', 0.7).found >= 0.9)
 })

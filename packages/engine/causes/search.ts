@@ -17,6 +17,7 @@ import { explain, gainOf } from './explain.ts'
 import { attributeSets, type Cuboid, cuboidOf, type Leaves } from './leaves.ts'
 import { type Noise, scoresOf, varianceOf } from './noise.ts'
 import { commonFactor, LEAST_ELEMENTS, type State, spreadOf, stateOf, sumsOf } from './state.ts'
+import { type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
 export interface SearchOptions {
   /** How many attributes a cause may combine. */
@@ -50,6 +51,8 @@ export interface Found {
   /** What everything else moved by. */
   factor: number
   noise: Noise
+  /** Where the change lies if no cause stands out. */
+  whereabouts: Whereabouts | null
 }
 
 /** Members of all cuboids together: above, causes combine fewer attributes. */
@@ -82,7 +85,8 @@ export function searchCauses(leaves: Leaves, options: SearchOptions): Found {
   const found = fixed
     ? { causes: named, factor }
     : besideTheLeast(leaves, named, factor, options.q / searched)
-  return { ...found, searched, depth, noise: state.noise }
+  const whereabouts = found.causes.length === 0 && n > 0 ? whereaboutsOf(leaves, cuboids, state) : null
+  return { ...found, searched, depth, noise: state.noise, whereabouts }
 }
 
 /**

@@ -65,7 +65,7 @@ test('noise alone names no cause, month by month', async () => {
     const until = await relation(`select * from ${table.relation} where day < date '${now.slice(0, 10)}'`)
     const outcome = await ask(until, { value: 'revenue', by: ['country', 'channel'], time: 'day' }, now)
     named += causesOf(outcome).length
-    assert.match(outcome.headline ?? '', /ordinary noise|as strong as|was level/)
+    assert.match(outcome.headline ?? '', /ordinary noise|as strong as|was level|stray too much to tell/)
   }
   assert.equal(named, 0)
 })
@@ -200,6 +200,46 @@ test('the scale in which counts are told does not change their causes', async ()
   const named = (outcome: Row) => causesOf(outcome).map(({ where, q }) => ({ ...where, q: q.toPrecision(6) }))
   assert.equal(named(ones).length, 1)
   assert.deepEqual(named(thousands), named(ones))
+})
+
+/** Sevenfold counts of 36 combinations, one row for each side; `factor` is SQL of what the later side is multiplied by. */
+const sevenfold = (factor: string, unit = '7', size = 200): Promise<Relation> =>
+  relation(`select s, a, b, round(m + sqrt(m) * z) * ${unit} as v from (select *, ${size} * if(s = 'b', 1, ${factor}) as m,
+      list_sum(list_transform(range(12), q -> (hash(a, b, s, q, 5) % 10000) / 10000.0)) - 6 as z
+    from range(6) x(a), range(6) y(b), (values ('b'), ('a')) t(s))`)
+const SPLIT = { value: 'v', by: ['a', 'b'], split: { column: 's', before: 'b', after: 'a' } }
+
+test('counts told in packs of seven have the causes of counts', async () => {
+  const outcome = await ask(await sevenfold('if(a = 2 and b = 3, 0.3, 1)'), SPLIT)
+  assert.deepEqual(
+    causesOf(outcome).map(({ where }) => where),
+    [{ a: 2, b: 3 }],
+  )
+  assert.deepEqual(causesOf(await ask(await sevenfold('1'), SPLIT)), [])
+})
+
+test('where noise may hide a cause the change is not told as spread over all', async () => {
+  // One value of six lost a third; amounts of their own noise show it to nobody.
+  const hidden = await ask(
+    await sevenfold('if(a = 2, 0.65, 1)', '(3.77 + hash(a, b, s) % 100 / 97.0)'),
+    SPLIT,
+  )
+  assert.deepEqual(causesOf(hidden), [])
+  assert.match(
+    hidden.headline ?? '',
+    /fell|came to .*, down \d.*: (?:the parts stray too much to tell where the fall lies|a swing of this size is ordinary noise here)\.$/,
+  )
+  const few = await ask(await sevenfold('if(a = 2, 0.2, 1)', '7', 12), SPLIT)
+  assert.deepEqual([causesOf(few), few.grade], [[], 'unclear'])
+  assert.match(few.headline ?? '', /the parts stray too much to tell where the fall lies\.$/)
+  assert.deepEqual(codes(few), ['cause_unseen'])
+  assert.match(
+    few.summary,
+    /single rows in place of their sums, or earlier periods \(`time` in place of `split`\)/,
+  )
+  const all = await ask(await sevenfold('0.8'), SPLIT)
+  assert.match(all.headline ?? '', /the fall is spread over all, and no part stands out/)
+  assert.deepEqual(codes(all), [])
 })
 
 test('a cause too small to matter is counted and not named, and causes cancel only where they undo each other', async () => {

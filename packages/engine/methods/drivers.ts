@@ -18,6 +18,7 @@ import { daysOfCauses } from './drivers/days-of-causes.ts'
 import { expectationOf } from './drivers/expectation.ts'
 import { CAUSES } from './drivers/fields.ts'
 import { loadHistory, loadTable, type Table } from './drivers/leaves.ts'
+import { measured, nameOf } from './drivers/measure.ts'
 import { Asked, checkOptions, type Options, ofMetric } from './drivers/options.ts'
 import {
   type Dimension,
@@ -31,7 +32,7 @@ import {
   totals,
 } from './drivers/segments.ts'
 import { sidesOf } from './drivers/sides.ts'
-import { baseLacks, evidence, headline, type Mix, relativeOf, restSays } from './drivers/words.ts'
+import { baseLacks, evidence, headline, type Lie, type Mix, relativeOf, restSays } from './drivers/words.ts'
 import { isNumeric, numberSql, timeColumn } from './shared/columns.ts'
 import { partsOfRatio } from './shared/decomposition.ts'
 import { number, rowsWith, text } from './shared/fields.ts'
@@ -109,7 +110,7 @@ export const drivers: Method = {
     const mix = ratio ? finite(exactSum(ofFirst.map((segment) => segment.mix ?? 0))) : null
     const labels = (column: string): string => measureOf(context.meanings, column).label
     const words = headline(
-      measure(asked, context),
+      measured(asked, context),
       sides,
       found,
       labels,
@@ -122,7 +123,7 @@ export const drivers: Method = {
       causes: sides.unfinished === null ? found.causes : [],
       explained: sides.unfinished === null ? found.explained : null,
       explanation: words.explanation,
-      rest: restSays(found, measure(asked, context), sides.expected),
+      rest: restSays(found, measured(asked, context), sides.expected),
       segments,
       mix,
       rate: ratio ? finite(exactSum(ofFirst.map((segment) => segment.rate ?? 0))) : null,
@@ -138,6 +139,7 @@ export const drivers: Method = {
       doubts: [
         ...sides.doubts,
         ...missing,
+        ...unseenOf(words.lie, found, asked),
         ...doubtsOf(asked, leaves, found, fields, ofFirst),
         ...(await withoutNumber(table, asked)),
       ],
@@ -190,23 +192,8 @@ function mixOf(part: number, { by, ends, names }: Dimension): Mix {
   return { part, by, segment: names[index]!, grew }
 }
 
-const nameOf = ({ value, numerator, denominator }: Options): string =>
-  value ?? `${numerator} per ${denominator}`
-
-function measure(options: Options, context: MethodContext) {
-  const { value, numerator, denominator } = options
-  if (value !== undefined) return measureOf(context.meanings, value)
-  const label = (column: string): string => measureOf(context.meanings, column).label
-  const name = nameOf(options)
-  const declared = context.meanings.get(name.toLowerCase())
-  const parts = numerator === 'numerator' && denominator === 'denominator'
-  if (parts && !declared && context.metrics.length === 1) return measureOf(context.meanings, 'value')
-  const own = measureOf(context.meanings, name)
-  return declared ? own : { ...own, label: `${label(numerator!)} per ${label(denominator!)}` }
-}
-
 function nothing(options: Options, context: MethodContext, n: number, why: string, doubts: Doubt[]): Outcome {
-  const says = `There is not enough data to say what moved ${measure(options, context).label}: ${why}.`
+  const says = `There is not enough data to say what moved ${measured(options, context).label}: ${why}.`
   const told = stopped(`${count(n, 'row')}.`, doubt('too_few', says), doubts)
   return {
     ...told,
@@ -227,6 +214,19 @@ function nothing(options: Options, context: MethodContext, n: number, why: strin
     before_label: null,
     after_label: null,
   }
+}
+
+/** A change whose cause may be there and cannot be seen, and what would let it be seen. */
+function unseenOf(lie: Lie | null, { told }: Causes, { time, expected }: Options): Doubt[] {
+  if (lie !== 'unseen' && lie !== 'too_few') return []
+  const more = told || expected !== undefined ? [] : ['single rows in place of their sums']
+  if (time === undefined && expected === undefined) more.push('earlier periods (`time` in place of `split`)')
+  const remedy = more.length === 0 ? '' : `; ${more.join(', or ')}, would show what is ordinary`
+  const what =
+    lie === 'unseen'
+      ? 'The noise of the parts may hide a cause'
+      : 'Of so few parts none can be told as the cause'
+  return [doubt('cause_unseen', `${what}${remedy}.`)]
 }
 
 function doubtsOf(

@@ -142,6 +142,13 @@ export const CODES = {
     threshold: "the method's largest number, named in the sentence",
     reason: 'A cause may lie in what was put together.',
   },
+  cause_unseen: {
+    kind: 'caveat',
+    rule: 'A change is larger than ordinary noise, no part stands out, and it is not spread over all parts alike: noise hides where it lies, or the parts are too few.',
+    threshold:
+      'all but one part moved less than half as far as the whole, or two thirds of the parts did not; or no part is large enough to show it',
+    reason: 'Nothing was found because nothing could be found. A cause may be there.',
+  },
   many_tests: {
     kind: 'caveat',
     rule: 'Several tests were made; their p-values are corrected for that.',

@@ -37,8 +37,12 @@ export interface Causes {
   /** Both sides as they are compared: per day where periods differ. */
   before: number
   after: number
-  /** The standard error of the whole change by the noise of its leaves; null where it is not known. */
+  /** The standard error of the whole change by the noise of its leaves; null where causes stand out. */
   error: number | null
+  /** Whether rows tell the noise of leaves. */
+  told: boolean
+  /** Where no cause stands out: whether the change lies in all parts alike. */
+  in_all: boolean
   /** Whether causes pull against each other so much that shares of the change say nothing. */
   cancelling: boolean
   searched: number
@@ -59,6 +63,8 @@ const Q = 0.005
 const NORMAL_95 = 1.959963984540054
 /** A change below this share of what moved inside it is the remainder of a cancellation. */
 const CANCELS = 0.25
+/** Above this share of the change rates made it. */
+const MOSTLY = 0.5
 
 export function causesOf(table: Table, options: Options, sides: Sides, history: readonly Earlier[]): Causes {
   const ratio = options.denominator !== undefined
@@ -76,7 +82,7 @@ export function causesOf(table: Table, options: Options, sides: Sides, history: 
     nameless: table.rare,
   })
   const told = ratio
-    ? ofRatio(table, options, found, sharesThatMoved(table, options, history))
+    ? ofRatio(leaves, table, options, found, sharesThatMoved(table, options, history))
     : ofSum(leaves, table, options, found)
   return { ...told, even: isEven(leaves), beside: sides.expected !== undefined }
 }
@@ -148,17 +154,25 @@ function ofSum(leaves: Leaves, table: Table, options: Options, found: Found): Ca
     }),
   )
   const named = { before: exactSum(rows.map(({ was }) => was)), after: exactSum(rows.map(({ is }) => is)) }
-  const { variances } = leaves
   return {
     causes,
     explained: whole === null ? null : finite(exactSum(rows.map(({ effect }) => effect)) / whole),
     rest: { before: before - named.before, after: after - named.after },
     before,
     after,
-    error: variances && Math.sqrt(exactSum([...variances.before]) + exactSum([...variances.after])),
+    ...lieOf(leaves, found, 1),
     cancelling,
     searched: found.searched,
     depth: found.depth,
+  }
+}
+
+/** What is known of a change without a cause. `size`: what the sums are over, for a ratio. */
+function lieOf({ variances }: Leaves, { whereabouts }: Found, size: number) {
+  return {
+    error: whereabouts && whereabouts.error / size,
+    told: variances !== null,
+    in_all: whereabouts?.in_all ?? false,
   }
 }
 
@@ -168,7 +182,7 @@ function cancels(whole: number, effects: readonly number[]): boolean {
   return effects.length > 1 && Math.abs(whole) < CANCELS * gross
 }
 
-function ofRatio(table: Table, options: Options, found: Found, shares: Found | null): Causes {
+function ofRatio(leaves: Leaves, table: Table, options: Options, found: Found, shares: Found | null): Causes {
   const all = [...table.before.rows.keys()]
   const whole = endsOf(table, all)
   const rate = ({ top, bottom }: Ends, side: 0 | 1): number => top[side] / bottom[side]
@@ -207,6 +221,8 @@ function ofRatio(table: Table, options: Options, found: Found, shares: Found | n
   )
   const shown = left.bottom[0] > 0 && left.bottom[1] > 0
   const explained = exactSum(rows.map(({ effect }) => effect))
+  const lie = lieOf(leaves, found, whole.bottom[1])
+  const ofRates = (exactSum([...leaves.after]) - exactSum([...leaves.before])) / whole.bottom[1]
   // Where shares moved, what is left is what all other shares and rates did to the ratio.
   const others = { before, after: after - explained }
   return {
@@ -215,7 +231,9 @@ function ofRatio(table: Table, options: Options, found: Found, shares: Found | n
     rest: effects.mixes.length > 0 ? others : shown ? { before: rate(left, 0), after: rate(left, 1) } : null,
     before,
     after,
-    error: null,
+    ...lie,
+    // Where shares moved it, too, rates that moved alike are not all.
+    in_all: lie.in_all && ofRates / (after - before) >= MOSTLY,
     cancelling,
     searched: found.searched + (shares?.searched ?? 0),
     depth: found.depth,

@@ -1,7 +1,7 @@
 /**
  * Whether sums are counts, in whatever unit they are told: 23,400 jobs and 23.4 thousand are the same counts, and have the same
- * causes. The unit is 1, or the decimal of which all values are whole multiples. Values that stray farther than
- * counts do are no counts for the search: their noise is taken from the leaves.
+ * causes. The unit is 1, or the decimal of which all values are whole multiples, or the largest such number: seven pounds a ticket.
+ * Values that stray farther than counts do are no counts for the search: their noise is taken from the leaves.
  */
 import { commonFactor } from '../../causes/state.ts'
 import { median } from '../../numeric/median.ts'
@@ -41,10 +41,25 @@ function isWhole(value: number, power: number): boolean {
   return Math.abs(times - Math.round(times)) <= NEAR * Math.max(1, Math.min(times, 1e5))
 }
 
-/** Null where the values are no counts. `pairs`: both sides now, and those of earlier changes. */
+/**
+ * Null where the values are no counts. `pairs`: both sides now, and those of earlier changes. Rounded values have common multiples of 2
+ * and 5 as counts of packs do: such a unit is taken where they stray as its counts do.
+ */
 export function countsOf(pairs: readonly Pair[]): Counts | null {
-  const unit = unitOf(pairs.flatMap(({ before, after }) => [before, after]))
+  const lists = pairs.flatMap(({ before, after }) => [before, after])
+  const unit = unitOf(lists)
   if (unit === null) return null
+  const most = commonDivisor(lists, unit)
+  const shown = dispersion(pairs, unit)
+  if (shown === null) return { unit: unit * (isRound(most) ? 1 : most), beyond: ASSUMED }
+  // The unit in which they stray most nearly as counts do.
+  const packed = shown > Math.sqrt(most)
+  if ((packed ? shown / most : shown) > MOST_DISPERSION) return null
+  return { unit: packed ? unit * most : unit, beyond: 0 }
+}
+
+/** How much more than counts of the unit the values stray, by their median; null of too few. */
+function dispersion(pairs: readonly Pair[], unit: number): number | null {
   const squares = pairs.flatMap(({ before, after }) => {
     const factor = commonFactor({ before, after }, null) ?? 1
     return Array.from(before, (value, leaf): number => {
@@ -52,6 +67,26 @@ export function countsOf(pairs: readonly Pair[]): Counts | null {
       return noise > 0 ? (after[leaf]! - factor * value) ** 2 / noise : Number.NaN
     }).filter(Number.isFinite)
   })
-  if (squares.length < LEAST_TO_SHOW) return { unit, beyond: ASSUMED }
-  return median(Float64Array.from(squares)) > MOST_DISPERSION * MEDIAN ? null : { unit, beyond: 0 }
+  return squares.length < LEAST_TO_SHOW ? null : median(Float64Array.from(squares)) / MEDIAN
+}
+
+/** The largest whole number of units of which all values are multiples (Euclid); 1 of values beyond 2^53 units. */
+function commonDivisor(lists: readonly Float64Array[], unit: number): number {
+  let found = 0
+  for (const values of lists)
+    for (const value of values) {
+      let [a, b] = [Math.round(value / unit), found]
+      if (a > Number.MAX_SAFE_INTEGER) return 1
+      while (b > 0) [a, b] = [b, a % b]
+      found = a
+      if (found === 1) return 1
+    }
+  return Math.max(1, found)
+}
+
+/** Whether a number has no prime factor beside 2 and 5. */
+function isRound(number: number): boolean {
+  let left = number
+  for (const prime of [2, 5]) while (left % prime === 0) left /= prime
+  return left === 1
 }

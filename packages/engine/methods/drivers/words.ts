@@ -79,12 +79,14 @@ export interface Told {
   headline: string
   /** What the headline says of the causes, as a sentence of its own; null where it says nothing. */
   explanation: string | null
+  /** Where the change lies, if no cause is told. */
+  lie: Lie | null
 }
 
 const told = (what: string, why: string, between = ': '): Told =>
   why === ''
-    ? { headline: `${what}.`, explanation: null }
-    : { headline: `${what}${between}${why}.`, explanation: `${opening(why)}.` }
+    ? { headline: `${what}.`, explanation: null, lie: null }
+    : { headline: `${what}${between}${why}.`, explanation: `${opening(why)}.`, lie: null }
 
 export function headline(
   measure: Measure,
@@ -93,7 +95,7 @@ export function headline(
   labels: (column: string) => string,
   mix: Mix | null,
 ): Told {
-  if (sides.unfinished !== null) return { headline: sides.unfinished, explanation: null }
+  if (sides.unfinished !== null) return { headline: sides.unfinished, explanation: null, lie: null }
   if (sides.expected) return besideExpected(measure, sides, found, labels, mix)
   const { before, after, causes } = found
   const change = after - before
@@ -118,15 +120,10 @@ export function headline(
   const blend = mixInWords(mix, change, noun, labels)
   const mixed = blend !== ''
   if (!causes.some((cause) => matters(cause, found))) {
-    const why = mixed
-      ? `${blend}, and no rate stands out of ordinary noise`
-      : causes.length > 0
-        ? smallInWords(causes, noun)
-        : spreadInWords(found, sides, { noun, swing: 'swing' })
-    return told(
-      `${name} came to ${value(after)} ${now}, ${moved(before, after, measure)} from ${value(before)} ${earlier}`,
-      why,
-    )
+    const what = `${name} came to ${value(after)} ${now}, ${moved(before, after, measure)} from ${value(before)} ${earlier}`
+    if (mixed) return told(what, `${blend}, and no rate stands out of ordinary noise`)
+    if (causes.length > 0) return told(what, smallInWords(causes, noun))
+    return withoutCause(what, found, sides, { noun, swing: 'swing' })
   }
   const verb = change > 0 ? 'rose' : 'fell'
   const size = sizeOf(before, after, measure)
@@ -217,24 +214,37 @@ function besideExpected(
     )
   if (blend !== '') return told(what, `${blend}, and no rate stands out of ordinary noise`)
   if (causes.length > 0) return told(what, smallInWords(causes, 'gap'))
-  return told(what, spreadInWords(found, sides, { noun: 'gap', swing: 'gap' }))
+  return withoutCause(what, found, sides, { noun: 'gap', swing: 'gap' })
 }
 
-/** Why no cause is named: of a few parts without earlier changes one cannot be told from noise, however far it moved. */
-function spreadInWords(
-  { before, after, error, searched, even }: Causes,
-  { history }: Sides,
-  { noun, swing }: { noun: string; swing: string },
-): string {
+/** Where a change without a cause lies. Of a few parts without earlier changes one cannot be told from noise, however far it moved. */
+export type Lie = 'too_few' | 'in_noise' | 'in_all' | 'unseen'
+
+function lieOf({ before, after, error, told, in_all, searched, even }: Causes, { history }: Sides): Lie {
   const change = Math.abs(after - before)
   const small = error !== null && change < 2 * error
-  if (even && !small) return `the ${noun} is spread over all, and no part stands out of ordinary noise`
-  const few = searched < (error === null ? LEAST_UNTOLD : LEAST_PARTS) && history.length === 0
-  if (few && !(small && change < MOST_OF_FEW * Math.abs(before)))
-    return 'the parts are too few to tell which of them stands out of ordinary noise'
-  return small
-    ? `a ${swing} of this size may be ordinary noise here`
-    : 'no part clearly stands out of ordinary noise'
+  if (even && !small) return 'in_all'
+  const few = searched < (told ? LEAST_PARTS : LEAST_UNTOLD) && history.length === 0
+  if (few && !(told && small && change < MOST_OF_FEW * Math.abs(before))) return 'too_few'
+  if (small) return 'in_noise'
+  return in_all ? 'in_all' : 'unseen'
+}
+
+/** Why no cause is named. */
+function withoutCause(
+  what: string,
+  found: Causes,
+  sides: Sides,
+  { noun, swing }: { noun: string; swing: string },
+): Told {
+  const words: Record<Lie, string> = {
+    too_few: 'the parts are too few to tell which of them stands out of ordinary noise',
+    in_noise: `a ${swing} of this size may be ordinary noise here`,
+    in_all: `the ${noun} is spread over all, and no part stands out of ordinary noise`,
+    unseen: `the parts stray too much to tell where the ${noun} lies`,
+  }
+  const lie = lieOf(found, sides)
+  return { ...told(what, words[lie]), lie }
 }
 
 /** "everything else was 3 % above". */
