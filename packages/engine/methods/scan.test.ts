@@ -125,3 +125,92 @@ test('events at any time of the day are scanned by their days, and a day without
   )
   assert.match(outcome.summary, /2 days of 59 have no row\. If no row means zero, write missing: zero/)
 })
+
+/** Visits and the orders of them by day, country and channel; `rate` is SQL of a combination's share. Sundays bring a fifth. */
+const visits = (rate: string, seed: number, days = 120) => `select day, country, channel, n as visits,
+    least(n, greatest(0, round(n * p + sqrt(n * p * (1 - p)) * z))) as orders from (
+    select *, list_sum(list_transform(range(12), q -> (hash(day, country, channel, q, ${seed}) % 10000) / 10000.0)) - 6 as z, ${rate} as p from (
+      select day::date as day, country, channel, round(w * k * if(dayofweek(day) = 0, 0.2, 1) * (0.9 + (hash(day, country, ${seed}) % 200) / 1000.0)) as n
+      from (select unnest(generate_series(date '2026-01-01', date '2026-01-01' + ${days - 1}, interval 1 day)) as day),
+        (values ('DE', 2000), ('US', 4500), ('FR', 1000), ('IT', 300)) c(country, w), (values ('paid', 1.5), ('free', 1), ('mail', 0.5)) h(channel, k)))`
+const RATES =
+  "0.04 * case country when 'US' then 0.7 when 'IT' then 1.5 else 1 end * case channel when 'mail' then 2 else 1 end"
+const RATIO = { time: 'day', numerator: 'orders', denominator: 'visits', by: ['country', 'channel'] }
+const scannedRatio = async (rate: string, seed: number, more: Record<string, unknown> = {}, where = '') => {
+  const table = await relation(`select * from (${visits(rate, seed)}) ${where}`)
+  const outcome = await outcomeOf(METHODS.anomalies!, table, { ...RATIO, ...more }, NOW)
+  return { ...outcome, events: outcome.events as Event[], findings: outcome.findings as Event[] }
+}
+const LOST = (where: string) => `${RATES} * if(day = date '2026-04-15' and ${where}, 0.2, 1)`
+
+test('a rate that falls in one segment is found there by its denominators, and explained', async () => {
+  const { events, headline, grade } = await scannedRatio(LOST("country = 'DE' and channel = 'paid'"), 3)
+  assert.deepEqual([grade, events.length], ['firm', 1])
+  const [event] = events
+  assert.deepEqual(event!.where, { country: 'DE', channel: 'paid' })
+  const [cause] = event!.causes
+  assert.deepEqual([cause!.where, cause!.before, cause!.after], [event!.where, event!.expected, event!.value])
+  assert.match(
+    headline,
+    /^Orders per visits of country "DE" and channel "paid" came to .* on 15 April 2026, \d\d % less than expected/u,
+  )
+  // A whole country, found in the whole, is split over its parts by their rates.
+  const wide = await scannedRatio(LOST("country = 'US'"), 3)
+  const found = wide.events.find(({ time }) => time === '2026-04-15')!
+  assert.deepEqual(found.where, {})
+  assert.deepEqual(
+    found.causes.map((one) => [one.where, (one as { kind?: string }).kind]),
+    [[{ country: 'US' }, 'rate']],
+  )
+  assert.deepEqual(
+    (await scannedRatio(LOST("country = 'US'"), 3, { at_least: { absolute: 0.1 } })).events,
+    [],
+  )
+})
+
+test('in rates without an anomaly no segment stands out, and neither does a day without a denominator', async () => {
+  for (const seed of [21, 22, 23]) {
+    const { events, headline, summary } = await scannedRatio(
+      RATES,
+      seed,
+      {},
+      `where not (day = date '2026-02-11' and country = 'DE') and day <> date '2026-03-03'`,
+    )
+    assert.deepEqual(events, [])
+    assert.match(
+      headline,
+      /^No value of orders per visits stands out, neither of the whole nor of its \d+ segments\.$/u,
+    )
+    assert.match(summary, /1 day of 120 has no row/)
+  }
+})
+
+test('one series of a ratio is judged by its rates, and a metric by what can be added up', async () => {
+  const table = await relation(visits(LOST('true'), 3))
+  const { time, numerator, denominator } = RATIO
+  const one = await outcomeOf(METHODS.anomalies!, table, { time, numerator, denominator }, NOW)
+  const points = one.points as { time: string; value: number; expected: number }[]
+  assert.deepEqual(
+    points.map((point) => point.time),
+    ['2026-04-15'],
+  )
+  assert.ok(points[0]!.value < 0.3 * points[0]!.expected)
+  const fault = (more: Record<string, unknown>, says: RegExp) =>
+    assert.rejects(outcomeOf(METHODS.anomalies!, table, { time, ...more }, NOW), says)
+  await fault({ numerator }, /needs both `numerator` and `denominator`/u)
+  await fault({ numerator, denominator, value: 'orders' }, /either `value`, or `numerator`/u)
+  await fault({ numerator, denominator, missing: 'zero' }, /unknown and never zero/u)
+  // The values of a ratio metric do not add up; its parts do.
+  const read = `select day, country, channel, orders as numerator, visits as denominator, orders / visits as value from (${visits(LOST("country = 'US'"), 3)})`
+  const scanOf = async (adding: string) => {
+    const metrics = [{ info: { adding, label: 'Orders a visit' }, doubts: [] }] as never
+    const options = { time, value: 'value', by: RATIO.by }
+    return outcomeOf(METHODS.anomalies!, await relation(read), options, NOW, { metrics })
+  }
+  const { events } = (await scanOf('ratio')) as unknown as { events: Event[] }
+  assert.deepEqual([events[0]!.time, events[0]!.causes[0]!.where], ['2026-04-15', { country: 'US' }])
+  await assert.rejects(
+    scanOf('none'),
+    /Orders a visit cannot be added up over its dimensions.*Name one column: by: country\./u,
+  )
+})

@@ -15,6 +15,7 @@ import { type Grid, gridOf, stepName, unitOf } from './grid.ts'
 import type { LevelChange } from './level-changes.ts'
 import { loadSeries, type Series, type Time } from './load.ts'
 import { type Cut, firstCut, lastCut } from './partial.ts'
+import type { Sizes } from './spikes/by-size.ts'
 
 /** The options of every method over a series. */
 export const SERIES_OPTIONS = {
@@ -49,6 +50,8 @@ export interface ReadSeries {
   measure: Measure
   diagnosis: Diagnosis
   doubts: Doubt[]
+  /** Of a ratio: the denominators of the values of `series`. */
+  sizes?: Sizes
 }
 
 export async function readSeries(

@@ -4,15 +4,16 @@
  * `auto`: each value beside its seasons, levels and neighbours, judged by the tails of the residuals themselves
  * (series/spikes/spikes.ts), so that neither heavy tails nor counts nor a wandering level make an anomaly. `esd` (Rosner 1983)
  * and `fences` (as R's forecast::tsoutliers) are the tests of others, which assume independent normal values.
- * The series travels (at most 50,000 times). A list in `by` scans segments (../scan/scan.ts).
+ * The series travels (at most 50,000 times); of a ratio of sums that of its rates. A list in `by` scans segments (../scan/scan.ts).
  */
 import { type ReadSeries, readSeries } from '../../series/read.ts'
 import { atTime } from '../../series/spans.ts'
 import { opening } from '../../verdicts/measure.ts'
 import { gradeOf, stopped, verdict } from '../../verdicts/verdict.ts'
 import { amount, both } from '../../verdicts/words.ts'
+import { readWhole } from '../scan/load.ts'
+import { checkMeasure } from '../scan/measures.ts'
 import { EVENTS, scan } from '../scan/scan.ts'
-import { seriesColumns } from '../shared/columns.ts'
 import { diagnosis as diagnosisField, number, rowsWith } from '../shared/fields.ts'
 import type { Method } from '../shared/method.ts'
 import { count, probability } from '../shared/sentence.ts'
@@ -32,7 +33,17 @@ const POINTS = rowsWith(POINT)
 export const anomalies: Method = {
   name: 'anomalies',
   options: Options,
-  columns: seriesColumns,
+  either: [[['value'], ['numerator', 'denominator']]],
+  columns(options) {
+    const { time, value, numerator, denominator } = options as Options
+    const numbers = Object.entries({ value, numerator, denominator })
+    return [
+      { option: 'time', column: time, numeric: false },
+      ...numbers.flatMap(([option, column]) =>
+        column === undefined ? [] : [{ option, column, numeric: true }],
+      ),
+    ]
+  },
   fields: {
     points: POINTS,
     farthest: POINTS,
@@ -44,7 +55,11 @@ export const anomalies: Method = {
   scan: { fields: EVENTS, run: scan },
   async run(table, options, context) {
     const given = options as Options
-    const read = await readSeries(table, given, context)
+    checkMeasure(given)
+    const { value } = given
+    const read = await (value === undefined
+      ? readWhole(table, given, context)
+      : readSeries(table, { ...given, value }, context))
     const { series, diagnosis } = read
     const n = series.values.length
     const stop = stopOf(given, read)

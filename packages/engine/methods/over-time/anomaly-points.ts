@@ -17,6 +17,11 @@ import { finite } from '../shared/sentence.ts'
 export const Options = Type.Object(
   {
     ...SERIES_OPTIONS,
+    value: Type.Optional(SERIES_OPTIONS.value),
+    numerator: Type.Optional(
+      Type.String({ description: 'With `denominator`, in place of `value`: a ratio of sums.' }),
+    ),
+    denominator: Type.Optional(Type.String()),
     period: Type.Union([Type.Enum(['auto', 'none']), Type.Number({ minimum: 2 })], {
       default: 'auto',
       description: 'How many steps a season lasts, as 7 or 365.25.',
@@ -135,22 +140,25 @@ export function findPoints(given: Options, read: ReadSeries): Found {
   return told(all, given, read)
 }
 
-/** Without the points that are not asked for; p is that of the ones that are left. */
-function told(found: Found, { at_least: floors, latest, test }: Options, { series }: ReadSeries): Found {
-  if (floors === undefined && latest === undefined) return found
+/** Whether a point lies as far from what was expected as is asked for. */
+export function isLarge({ at_least: floors }: Options, { value, expected }: Point): boolean {
+  if (value === null || expected === null) return true
   const { relative = 0, absolute = 0 } = floors ?? {}
-  const isLarge = ({ value, expected }: Point): boolean => {
-    if (value === null || expected === null) return true
-    const gap = Math.abs(value - expected)
-    return gap >= absolute && gap >= relative * Math.abs(expected)
-  }
+  const gap = Math.abs(value - expected)
+  return gap >= absolute && gap >= relative * Math.abs(expected)
+}
+
+/** Without the points that are not asked for; p is that of the ones that are left. */
+function told(found: Found, options: Options, { series }: ReadSeries): Found {
+  const { at_least: floors, latest, test } = options
+  if (floors === undefined && latest === undefined) return found
   const late = latest === undefined ? null : new Set(series.times.slice(-latest))
   const isLate = ({ time }: Point): boolean => late === null || late.has(time)
-  const points = found.points.filter((point) => isLarge(point) && isLate(point))
+  const points = found.points.filter((point) => isLarge(options, point) && isLate(point))
   const chances = points.flatMap(({ p }) => (p === null ? [] : [p]))
   const p = chances.length === 0 || test === 'fences' ? null : Math.min(...chances)
   const farthest = points.length > 0 ? points.toSorted(byScore) : found.farthest.filter(isLate)
-  const small = found.points.filter((point) => isLate(point) && !isLarge(point)).length
+  const small = found.points.filter((point) => isLate(point) && !isLarge(options, point)).length
   return { ...found, points, farthest, p, small }
 }
 
@@ -164,7 +172,7 @@ function bounding({ measure, series }: ReadSeries): (value: number) => number | 
 }
 
 function byTails(given: Options, read: ReadSeries, periods: readonly number[], most: number): Found {
-  const { series, rows, diagnosis } = read
+  const { series, rows, diagnosis, sizes = null } = read
   const bounded = bounding(read)
   const { times } = series
   // Counts are judged as they are; other values stay small enough to be squared.
@@ -177,8 +185,10 @@ function byTails(given: Options, read: ReadSeries, periods: readonly number[], m
   ]
   const days = daysOf(read)
   const share = days === null ? 0 : YEARLY * given.alpha
+  // Values are over the unit of the series.
+  const own = sizes && { ...sizes, event: sizes.event === null ? null : sizes.event / unit }
   const find = (aside: ReadonlyMap<number, number>) =>
-    findSpikes(values, rows, beside, most, given.alpha - share, aside)
+    findSpikes(values, rows, beside, most, given.alpha - share, { aside, sizes: own })
   const { found, yearly } = besideYearly(find, days, share)
   const { farthest, scale, residuals } = found
   const spikes = found.spikes.slice(0, most)
@@ -199,7 +209,7 @@ function byTails(given: Options, read: ReadSeries, periods: readonly number[], m
     farthest: farthest.map(point),
     tested: [],
     p,
-    residuals,
+    residuals: residuals && { ...residuals, expected: residuals.expected.map((value) => value * unit) },
     yearly: spikes.filter(({ index }) => yearly.has(index)).map(({ index }) => times[index]!),
   }
 }

@@ -10,8 +10,10 @@ import { headline, restSays } from '../drivers/words.ts'
 import type { MethodContext } from '../shared/method.ts'
 import { enumeration } from '../shared/sentence.ts'
 import type { Scanned } from './load.ts'
+import type { Measures } from './measures.ts'
+import { expectRatesAt, type RateLeaves } from './rate-shares.ts'
 import type { Segment } from './segments.ts'
-import { expectAt, type Leaves } from './shares.ts'
+import { expectAt } from './shares.ts'
 
 export interface Point {
   value: number
@@ -32,14 +34,14 @@ const Z95 = 1.959963984540054
 /** `step` is that of the whole's grid; `usual` the steps without a finding. */
 export function explain(
   scanned: Scanned,
-  { by, value, depth }: { by: readonly string[]; value: string; depth: number },
+  { by, value, numerator, denominator }: Measures,
   { segment, step, point, q }: { segment: Segment; step: number; point: Point; q: number },
   usual: readonly number[],
   context: MethodContext,
 ): Explained {
   const { whole } = scanned
   const labels = (column: string): string => measureOf(context.meanings, column).label
-  const measure = ofSegment(measureOf(context.meanings, value), segment.where, labels)
+  const measure = ofSegment(whole.measure, segment.where, labels)
   const time = whole.grid.times[step]!
   const after = sideOf(String(time), inWords(time, whole.grid))
   const sides: Sides = {
@@ -57,8 +59,14 @@ export function explain(
   const season = Math.round(whole.seasons[0]?.period ?? 1)
   const window = { usual, season: season <= MOST_SEASON ? season : 1 }
   const error = (point.high - point.low) / 2 / Z95
+  const expected = { value: point.expected, error }
+  const { ends, values: total } = segment
   const compared =
-    columns.length === 0 ? null : expectAt(inside.leaves, step, { value: point.expected, error }, window)
+    columns.length === 0
+      ? null
+      : ends && scanned.ratio
+        ? expectRatesAt({ ...inside.leaves, ends, ...scanned.ratio }, step, expected, window)
+        : expectAt({ ...inside.leaves, total }, step, expected, window)
   if (!compared) {
     const says = headline(measure, { ...sides, parted: false }, alone(point), labels, null).headline
     return { says, causes: itself(segment, point, q), explained: null, rest: null }
@@ -66,7 +74,10 @@ export function explain(
   const names = columns.map(({ at }) => scanned.rows.names[at]!)
   const codes = columns.map(({ at }) => Int32Array.from(inside.of, (leaf) => scanned.codes[at]![leaf]!))
   const table = { codes, names, rare: columns.map(() => -1), kept: null, n: scanned.n, ...compared.now }
-  const options = { value, by: columns.map(({ name }) => name), depth } as Drivers
+  const measures: Partial<Drivers> = scanned.ratio
+    ? { numerator: numerator!, denominator: denominator! }
+    : { value: value! }
+  const options = { ...measures, by: columns.map(({ name }) => name), depth: by.length } as Drivers
   const found = causesOf(table, options, sides, compared.history)
   return {
     says: headline(measure, sides, found, labels, null).headline,
@@ -80,11 +91,12 @@ export function explain(
 }
 
 /** A segment in which no part stands out is a cause itself; the whole is none. */
-function itself({ where }: Segment, { value, expected, low, high }: Point, q: number): Cause[] {
+function itself({ where, ends }: Segment, { value, expected, low, high }: Point, q: number): Cause[] {
   if (Object.keys(where).length === 0) return []
   const change = value - expected
   const row = { before: expected, after: value, expected, change, share: change === 0 ? null : 1 }
-  return [{ where, ...row, low: value - high, high: value - low, q }]
+  const kind = ends ? { kind: 'rate' as const } : {}
+  return [{ where, ...kind, ...row, low: value - high, high: value - low, q }]
 }
 
 /** A longer season has too few steps of the same place around. */
@@ -110,13 +122,18 @@ const alone = ({ value, expected }: Point) => ({
   before: expected,
   after: value,
   error: null,
+  told: false,
+  in_all: false,
   cancelling: false,
   searched: 0,
   depth: 0,
 })
 
 /** The leaves of a segment, numbered anew; `of` is the number of each in the scan. */
-function leavesIn(scanned: Scanned, { codes, values }: Segment): { of: number[]; leaves: Leaves } {
+function leavesIn(
+  scanned: Scanned,
+  { codes }: Segment,
+): { of: number[]; leaves: Omit<RateLeaves, 'ends' | 'event'> } {
   const of = [...scanned.codes[0]!.keys()].filter((leaf) =>
     codes.every((code, at) => code === -1 || scanned.codes[at]![leaf] === code),
   )
@@ -124,14 +141,15 @@ function leavesIn(scanned: Scanned, { codes, values }: Segment): { of: number[];
   const rows = [...scanned.leaf.keys()].filter(
     (row) => scanned.step[row]! >= 0 && place.has(scanned.leaf[row]!),
   )
+  const { top, bottom } = scanned.rows.sums
   return {
     of,
     leaves: {
       n: of.length,
       leaf: Int32Array.from(rows, (row) => place.get(scanned.leaf[row]!)!),
       step: Int32Array.from(rows, (row) => scanned.step[row]!),
-      value: Float64Array.from(rows, (row) => scanned.rows.sums.top[row]!),
-      total: values,
+      value: Float64Array.from(rows, (row) => top[row]!),
+      bottom: Float64Array.from(rows, (row) => bottom[row]!),
     },
   }
 }

@@ -1,14 +1,17 @@
 /** The rows of a scan: one value for each combination of values and time, and the series of the whole that they add up to. */
-import type { Cell } from '@assay/model/insight'
-import type { Series, Time } from '../../series/load.ts'
+import type { Series } from '../../series/load.ts'
 import { loadSeries } from '../../series/load.ts'
 import { type ReadSeries, readSeries, type SeriesOptions } from '../../series/read.ts'
+import { unitOf } from '../drivers/counts.ts'
 import { type LeafRows, leafRows } from '../drivers/leaf-rows.ts'
 import { leavesOf } from '../drivers/leaves.ts'
+import { measured } from '../drivers/measure.ts'
 import type { Options as Drivers } from '../drivers/options.ts'
 import { cellSql, columnOf, isNumeric, numberSql, timeColumn } from '../shared/columns.ts'
 import { type MethodContext, MethodError, quote, type Relation } from '../shared/method.ts'
 import { localTime } from '../shared/time/periods.ts'
+import { lackingOf } from './lacking.ts'
+import type { Measured, Measures } from './measures.ts'
 
 export interface Scanned {
   /** The whole: the values of all rows of a time, added up. */
@@ -24,33 +27,37 @@ export interface Scanned {
   left: number
   /** Combinations with rows without a finite value at a time, and what share of their rows these are; code -1 of a value that no other row has. */
   lacking: { step: number; codes: number[]; share: number }[]
+  /** Of a ratio: its denominators are noise, and so is one event of its counts. */
+  ratio: { event: number | null } | null
 }
 
 /** Combinations of values and times that travel. */
 const MOST_ROWS = 400_000
 
-export async function loadScan(
-  given: Relation,
-  options: SeriesOptions & { by: string[] },
-  context: MethodContext,
-): Promise<Scanned> {
-  const asGiven = await readSeries(addedUp(given, { ...options, by: [] }), options, context)
+export async function loadScan(given: Relation, options: Measures, context: MethodContext): Promise<Scanned> {
+  const ratio = options.value === undefined
+  const wholeOf = (table: Relation): Promise<ReadSeries> => readWhole(table, options, context)
+  const asGiven = await wholeOf(given)
   const uneven = asGiven.grid.step.unit === 'order' && timeColumn(given, options.time).type === 'timestamp'
   const table = uneven ? byDay(given, options, context) : given
   const kept = addedUp(table, options)
-  const whole = uneven ? await readSeries(addedUp(table, { ...options, by: [] }), options, context) : asGiven
+  const whole = uneven ? await wholeOf(table) : asGiven
   const all = await loadSeries(
     addedUp(table, { ...options, by: [] }),
     options.time,
-    options.value,
+    options.value ?? options.numerator!,
     context.time_zone,
   )
   const side = `dense_rank() over (order by ${quote(timeColumn(table, options.time).name)}) - 1`
-  const asked = { by: options.by, value: options.value } as Drivers
+  const { by, value, numerator, denominator } = options
+  const measures: Partial<Drivers> = ratio
+    ? { numerator: numerator!, denominator: denominator! }
+    : { value: value! }
+  const asked = { ...measures, by } as Drivers
   const rows = await leafRows(kept, asked, side, null, MOST_ROWS)
   if (!rows)
     throw new MethodError(
-      `by: there are more than ${MOST_ROWS} combinations of ${options.by.join(', ')} and ${options.time}. Name fewer columns, or put rare values together in the SQL block.`,
+      `by: there are more than ${MOST_ROWS} combinations of ${by.join(', ')} and ${options.time}. Name fewer columns, or put rare values together in the SQL block.`,
     )
   const { places, codes } = leavesOf(rows)
   const steps = stepsOf(all, whole)
@@ -67,35 +74,43 @@ export async function loadScan(
     codes,
     n,
     left,
-    lacking: left === 0 ? [] : await lackingOf(table, options, { names: rows.names, whole }),
+    lacking: left === 0 || ratio ? [] : await lackingOf(table, options, { names: rows.names, whole }),
+    ratio: ratio ? { event: unitOf([rows.sums.top, rows.sums.bottom]) } : null,
   }
 }
 
-/** Cells that hold rows without a number: what they would add is unknown. */
-async function lackingOf(
+/** The series of the whole: the sums of each time. A time at which the denominators of a ratio add up to nothing has no value. */
+export async function readWhole(
   table: Relation,
-  options: SeriesOptions & { by: string[] },
-  { names, whole }: { names: readonly Cell[][]; whole: ReadSeries },
-): Promise<Scanned['lacking']> {
-  const column = timeColumn(table, options.time)
-  const by = options.by.map((name, index) => `${cellSql(columnOf(table, 'by', name))} as d${index}`)
-  const value = numberSql(table, 'value', options.value)
-  const source = `(select ${cellSql(column)} as t, ${by.join(', ')}, coalesce(isfinite(${value}), false) as known from ${table.relation})`
-  const found = await table.query(
-    `select * exclude (known), avg(1 - known::int)::double as share from ${source} where t is not null group by all having share > 0`,
+  options: Measured,
+  context: MethodContext,
+): Promise<ReadSeries> {
+  const sums = addedUp(table, { ...options, by: [] })
+  const { value, numerator, denominator } = options
+  if (value !== undefined) return readSeries(sums, { ...options, value }, context)
+  const [time, top, bottom] = sums.columns.map(({ name }) => quote(name))
+  const rate = sums.columns[0]!.name.toLowerCase() === 'ratio' ? 'rate' : 'ratio'
+  const rates = {
+    ...sums,
+    relation: `(select ${time}, ${top} / ${bottom} as ${quote(rate)} from ${sums.relation} where ${bottom} > 0)`,
+    columns: [sums.columns[0]!, { name: rate, type: 'number' as const, database_type: 'DOUBLE' }],
+  }
+  const read = await readSeries(rates, { ...options, value: rate }, context)
+  const parts = [numerator!, denominator!].map((one) =>
+    loadSeries(sums, options.time, one, context.time_zone),
   )
-  const stepAt = new Map(whole.grid.times.map((time, step) => [time, step]))
-  const codeOf = names.map((list) => new Map(list.map((name, code) => [JSON.stringify(name), code])))
-  return found.flatMap((row) => {
-    const step = stepAt.get(row.t as Time)
-    if (step === undefined) return []
-    const codes = options.by.map((_, index) => codeOf[index]!.get(JSON.stringify(row[`d${index}`])) ?? -1)
-    return [{ step, codes, share: row.share as number }]
-  })
+  const [tops, bottoms] = (await Promise.all(parts)).map(({ positions, values, unit }) => ({
+    positions,
+    values: Float64Array.from(values, (one) => one * unit),
+  }))
+  const at = new Map(bottoms!.positions.map((position, index) => [position, bottoms!.values[index]!]))
+  const denominators = read.series.positions.map((position) => at.get(position)!)
+  const sizes = { denominators, event: unitOf([tops!.values, bottoms!.values]) }
+  return { ...read, measure: measured({ numerator, denominator }, context), sizes }
 }
 
 /** Events at any time of the day: their day, on the clocks of the zone. */
-function byDay(table: Relation, { time }: SeriesOptions, { time_zone }: MethodContext): Relation {
+function byDay(table: Relation, { time }: Measures, { time_zone }: MethodContext): Relation {
   const { name } = timeColumn(table, time)
   const day = `cast(${localTime(table, time, time_zone)} as date) as ${quote(name)}`
   return {
@@ -113,23 +128,31 @@ function stepsOf({ positions }: Series, { grid }: ReadSeries): number[] {
   return positions.map((position) => at.get(position) ?? -1)
 }
 
-function finite(table: Relation, { time, value }: SeriesOptions): string {
-  const column = timeColumn(table, time)
-  const name = isNumeric(column) ? `cast(${quote(column.name)} as double)` : quote(column.name)
-  return `(select * from ${table.relation} where isfinite(${name}) and isfinite(${numberSql(table, 'value', value)}))`
+const numbersOf = ({ value, numerator, denominator }: Measures): { option: string; name: string }[] =>
+  Object.entries({ value, numerator, denominator }).flatMap(([option, name]) =>
+    name === undefined ? [] : [{ option, name }],
+  )
+
+function finite(table: Relation, options: Measures): string {
+  const column = timeColumn(table, options.time)
+  const time = isNumeric(column) ? `cast(${quote(column.name)} as double)` : quote(column.name)
+  const known = numbersOf(options).map(({ option, name }) => `isfinite(${numberSql(table, option, name)})`)
+  return `(select * from ${table.relation} where isfinite(${time}) and ${known.join(' and ')})`
 }
 
 /** One row for each time and combination of `by`. */
-function addedUp(table: Relation, options: SeriesOptions & { by: string[] }): Relation {
+function addedUp(table: Relation, options: Measures): Relation {
   const time = timeColumn(table, options.time)
   const by = options.by.map((name) => columnOf(table, 'by', name))
-  const value = columnOf(table, 'value', options.value)
   const groups = by.map((column) => `${cellSql(column)} as ${quote(column.name)}`)
-  const names = [quote(time.name), ...groups]
-  const sum = `fsum(${numberSql(table, 'value', options.value)}) as ${quote(value.name)}`
+  const sums = numbersOf(options).map(({ option, name }) => ({
+    name: columnOf(table, option, name).name,
+    sql: `fsum(${numberSql(table, option, name)})`,
+  }))
+  const selected = [quote(time.name), ...groups, ...sums.map(({ name, sql }) => `${sql} as ${quote(name)}`)]
   return {
     ...table,
-    relation: `(select ${names.join(', ')}, ${sum} from ${finite(table, options)} group by all)`,
+    relation: `(select ${selected.join(', ')} from ${finite(table, options)} group by all)`,
     columns: [
       time,
       ...by.map((column) =>
@@ -137,7 +160,7 @@ function addedUp(table: Relation, options: SeriesOptions & { by: string[] }): Re
           ? { ...column, type: 'text' as const, database_type: 'VARCHAR' }
           : column,
       ),
-      { name: value.name, type: 'number', database_type: 'DOUBLE' },
+      ...sums.map(({ name }) => ({ name, type: 'number' as const, database_type: 'DOUBLE' })),
     ],
   }
 }

@@ -6,6 +6,8 @@
  * false finding in the whole scan. What stands out at one time is one event. Its surest
  * part (the whole, where that stands out) is handed to drivers: the value and interval by which it was judged are what its
  * parts are compared with (shares.ts), so an anomaly and its explanation have one expectation. At most 400,000 rows travel.
+ * A ratio of sums is judged as a series of rates, by the noise that its denominators let one expect (series/spikes/by-size.ts); of
+ * counts no value is surer than the chance of so many events, corrected for all values of the scan (Bonferroni).
  */
 import type { Cell, Doubt, Outcome } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -16,13 +18,16 @@ import { measureOf, opening } from '../../verdicts/measure.ts'
 import { doubt, gradeOf, stopped, verdict } from '../../verdicts/verdict.ts'
 import { CAUSES } from '../drivers/fields.ts'
 import { whereInWords } from '../drivers/words.ts'
-import { findPoints, type Options, POINT, type Point, stopOf } from '../over-time/anomaly-points.ts'
+import { findPoints, isLarge, type Options, POINT, type Point, stopOf } from '../over-time/anomaly-points.ts'
 import { cell, diagnosis, integer, number, rowsWith, text } from '../shared/fields.ts'
 import { type MethodContext, MethodError, type Relation, type ScanOptions } from '../shared/method.ts'
 import { holm } from '../shared/multiplicity.ts'
 import { count } from '../shared/sentence.ts'
+import { chanceOf, factorOfAll, widened } from './chance.ts'
 import { type Explained, explain } from './explain.ts'
+import { isWhole } from './lacking.ts'
 import { loadScan, type Scanned } from './load.ts'
+import { type Measures, scannedOf } from './measures.ts'
 import { MOST_SEGMENTS, type Segment, segmentsOf, seriesOf, wholeOf } from './segments.ts'
 import { alsoInWords, evidence, headline } from './words.ts'
 
@@ -44,8 +49,6 @@ const METHOD =
   'each segment beside its own seasons, levels and neighbours, judged by its own tails and by those of all together'
 /** Ways to stand out, which share alpha. */
 const WAYS = 2
-/** Of what is added up at a time, at most this share may be unknown. */
-const UNKNOWN = 0.05
 const MOST_SILENT = 3
 /** Events that are explained. */
 const MOST_EVENTS = 20
@@ -74,14 +77,15 @@ export async function scan(table: Relation, given: ScanOptions, context: MethodC
       'test: a list in `by` goes with test: auto; esd and fences judge one series at a time.',
     )
   const { by } = options
-  const scanned = await loadScan(table, options, context)
+  const asked = scannedOf(options, context)
+  const scanned = await loadScan(table, asked, context)
   const { whole } = scanned
   const stop = stopOf(options, whole)
   if (stop) return nothing(scanned, stop)
   const { segments, left } = segmentsOf(scanned, by, options.depth)
-  const all = [wholeOf(whole, by), ...segments]
+  const all = [wholeOf(scanned, by), ...segments]
   const findings = judged(all, scanned, options)
-  const events = eventsOf(findings, scanned, options, context)
+  const events = eventsOf(findings, scanned, asked, context)
   const doubts = [
     ...whole.doubts,
     ...(options.missing === 'zero' ? [] : silent(scanned, events, by, context)),
@@ -109,35 +113,35 @@ export async function scan(table: Relation, given: ScanOptions, context: MethodC
 /**
  * What stands out anywhere at `alpha`, in order of time, the whole first. Two ways share alpha: by the tails of its own series, p
  * corrected over all series after Holm; and among the values of all series by the tails that they have together, where
- * its own series agrees. One sees what is rare for its series, the other what is rare anywhere.
+ * its own series agrees. One sees what is rare for its series, the other what is rare anywhere. Of a ratio of counts there is a third: where
+ * a series strays as chance lets single events stray, the chance of so many, corrected over all values (Bonferroni), unless more
+ * times than a few stray farther. No ratio of counts is surer than that chance.
  */
 function judged(segments: readonly Segment[], scanned: Scanned, options: Options): Finding[] {
-  const { whole } = scanned
-  const stepAt = new Map(whole.grid.times.map((time, step) => [time, step]))
-  const found = segments.flatMap((segment, index) => {
-    const read = index === 0 ? whole : seriesOf(segment, whole)
-    if (stopOf(options, read)) return []
-    const { points, residuals = null } = findPoints(options, read)
-    const placeOf = new Map(read.series.times.map((time, at) => [time, at]))
-    return [{ segment, points, residuals, placeOf, least: Math.min(1, ...points.map(({ p }) => p ?? 1)) }]
-  })
+  const found = segments.flatMap((segment, index) => judgedAlone(segment, index, scanned, options))
   const corrected = holm(found.map(({ least }) => least))
   const together = found.filter(({ residuals }) => residuals !== null)
   const most = found.reduce((sum, { points }) => sum + points.length, 0)
-  const chance = judgeTogether(
+  const among = judgeTogether(
     together.map(({ residuals }) => residuals!),
     most,
     options.alpha,
   )
+  const values = found.reduce((sum, { placeOf }) => sum + placeOf.size, 0)
+  const ways = scanned.ratio ? WAYS + 1 : WAYS
+  const ofAll = factorOfAll(found.flatMap(({ chance }) => chance ?? []))
   const findings = found.flatMap((one, index) => {
     const place = together.indexOf(one)
     const factor = one.least > 0 ? corrected[index]! / one.least : found.length
-    return one.points.map((point): Finding => {
-      const own = point.p ?? 1
-      const among = place < 0 ? 1 : Math.max(own, chance(place, one.placeOf.get(point.time)!))
-      const p_adjusted = Math.min(1, WAYS * Math.min(own * factor, among))
-      const { segment } = one
-      return { ...point, where: segment.where, p_adjusted, segment, step: stepAt.get(point.time)! }
+    const { segment, chance, own, placeOf, stepAt } = one
+    return one.candidates.map((point): Finding => {
+      const alone = own.has(point.time) ? (point.p ?? 1) : 1
+      const beside = place < 0 ? 1 : Math.max(alone, among(place, placeOf.get(point.time)!))
+      const step = stepAt.get(point.time)!
+      const events = chance ? chance.likely(step, point.expected) : 0
+      const byEvents = chance?.factor && ofAll ? values * widened(events, chance.factor * ofAll) : 1
+      const p = Math.max(values * events, ways * Math.min(alone * factor, beside, byEvents))
+      return { ...point, where: segment.where, p_adjusted: Math.min(1, p), segment, step }
     })
   })
   return findings
@@ -145,16 +149,31 @@ function judged(segments: readonly Segment[], scanned: Scanned, options: Options
     .toSorted((a, b) => a.step - b.step || sizeOf(b.where) - sizeOf(a.where) || a.p_adjusted - b.p_adjusted)
 }
 
-/** Whether at most a twentieth of what the segment adds up at a time is unknown: a missing number is no fall. */
-function isWhole({ lacking, leaf, step, codes }: Scanned, segment: Segment, at: number): boolean {
-  const inside = (own: (attribute: number) => number): boolean =>
-    segment.codes.every((code, attribute) => code === -1 || own(attribute) === code)
-  const unknown = lacking.filter((cell) => cell.step === at && inside((attribute) => cell.codes[attribute]!))
-  if (unknown.length === 0) return true
-  const known = leaf.filter((of, row) => step[row] === at && inside((attribute) => codes[attribute]![of]!))
-  const gone = unknown.reduce((sum, { share }) => sum + share, 0)
-  const empty = unknown.filter(({ share }) => share === 1).length
-  return gone <= UNKNOWN * (known.length + empty)
+/** The values of one segment that may stand out, by its own series; none where that is too short. */
+function judgedAlone(segment: Segment, index: number, scanned: Scanned, options: Options) {
+  const { whole } = scanned
+  const read = index === 0 ? whole : seriesOf(segment, scanned)
+  if (stopOf(options, read)) return []
+  const { points, farthest, residuals = null } = findPoints(options, read)
+  const { times } = read.series
+  const stepAt = new Map(whole.grid.times.map((time, step) => [time, step]))
+  const steps = times.map((time) => stepAt.get(time)!)
+  const chance = residuals && chanceOf(segment, scanned, steps, residuals.expected)
+  const own = new Set(points.map(({ time }) => time))
+  const beside = chance ? farthest.filter((point) => !own.has(point.time) && isLarge(options, point)) : []
+  return [
+    {
+      segment,
+      points,
+      candidates: [...points, ...beside],
+      residuals,
+      chance,
+      own,
+      placeOf: new Map(times.map((time, at) => [time, at])),
+      stepAt,
+      least: Math.min(1, ...points.map(({ p }) => p ?? 1)),
+    },
+  ]
 }
 
 const sizeOf = (where: Record<string, Cell>): number => -Object.keys(where).length
@@ -163,7 +182,7 @@ const sizeOf = (where: Record<string, Cell>): number => -Object.keys(where).leng
 function eventsOf(
   findings: readonly Finding[],
   scanned: Scanned,
-  options: Asked,
+  options: Measures,
   context: MethodContext,
 ): Event[] {
   const steps = new Set(findings.map(({ step }) => step))
@@ -185,8 +204,7 @@ function eventsOf(
         low: top.low ?? 0,
         high: top.high ?? 0,
       }
-      const asked = { by: options.by, value: options.value, depth: options.by.length }
-      const explained = explain(scanned, asked, { ...top, point, q: top.p_adjusted }, usual, context)
+      const explained = explain(scanned, options, { ...top, point, q: top.p_adjusted }, usual, context)
       const also = beside ? ` ${alsoInWords(beside, context)}` : ''
       return { ...top, segments, ...explained, says: explained.says + also }
     })

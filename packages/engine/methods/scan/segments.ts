@@ -12,8 +12,15 @@ export interface Segment {
   /** For each column of `by` the code of its value, or -1; all -1: the whole. */
   codes: number[]
   where: Record<string, Cell>
-  /** The value at each step of the whole's grid. */
+  /** The value at each step of the whole's grid; of a ratio NaN where it has no denominator. */
   values: Float64Array
+  /** Of a ratio: what it is made of, at each step. */
+  ends: Ends | null
+}
+
+export interface Ends {
+  top: Float64Array
+  bottom: Float64Array
 }
 
 /** Segments that are scanned beside the whole, the largest. */
@@ -25,31 +32,18 @@ export function segmentsOf(
   by: readonly string[],
   depth: number,
 ): { segments: Segment[]; left: number } {
-  const steps = scanned.whole.grid.values.length
   const observed = scanned.whole.rows.length
-  const found: Segment[] = []
-  for (const set of attributeSets(by.length, Math.min(depth, by.length))) {
-    const groups = new Map<string, Segment>()
-    const ofLeaf = Array.from(scanned.codes[0]!, (_, leaf): Segment => {
-      const codes = by.map((_name, at) => (set.includes(at) ? scanned.codes[at]![leaf]! : -1))
-      const key = codes.join()
-      const known = groups.get(key)
-      if (known) return known
-      const where = Object.fromEntries(set.map((at) => [by[at]!, scanned.rows.names[at]![codes[at]!]!]))
-      const made = { codes, where, values: new Float64Array(steps) }
-      groups.set(key, made)
-      return made
-    })
-    for (const [row, leaf] of scanned.leaf.entries()) {
-      const step = scanned.step[row]!
-      if (step >= 0) ofLeaf[leaf]!.values[step]! += scanned.rows.sums.top[row]!
-    }
-    found.push(...groups.values())
-  }
+  const found = attributeSets(by.length, Math.min(depth, by.length)).flatMap((set) =>
+    segmentsOver(scanned, by, set),
+  )
+  const whole = wholeOf(scanned, by)
   // One value alone is the whole once more.
-  const own = found.filter(({ values }) => !sameAs(values, scanned.whole))
-  const dense = own.filter(({ values }) => 2 * values.filter((value) => value !== 0).length >= observed)
-  const size = ({ values }: Segment): number => values.reduce((sum, value) => sum + Math.abs(value), 0)
+  const own = found.filter((segment) => !sameAs(segment, whole, scanned.whole.rows))
+  const dense = own.filter(
+    ({ values, ends }) => 2 * (ends?.top ?? values).filter((value) => value !== 0).length >= observed,
+  )
+  const size = ({ values, ends }: Segment): number =>
+    (ends?.bottom ?? values).reduce((sum, value) => sum + Math.abs(value), 0)
   const sized = dense
     .map((segment) => ({ segment, size: size(segment) }))
     .toSorted((a, b) => b.size - a.size)
@@ -57,19 +51,57 @@ export function segmentsOf(
   return { segments: sized.slice(0, MOST_SEGMENTS), left: own.length - Math.min(sized.length, MOST_SEGMENTS) }
 }
 
-function sameAs(values: Float64Array, { grid, rows, series }: ReadSeries): boolean {
-  return rows.every((row) => values[row] === grid.values[row]! * series.unit)
+/** One for each combination of values of some columns. */
+function segmentsOver(scanned: Scanned, by: readonly string[], set: readonly number[]): Segment[] {
+  const steps = scanned.whole.grid.values.length
+  const { top, bottom } = scanned.rows.sums
+  const groups = new Map<string, Segment & { sums: Ends }>()
+  const ofLeaf = Array.from(scanned.codes[0]!, (_, leaf) => {
+    const codes = by.map((_name, at) => (set.includes(at) ? scanned.codes[at]![leaf]! : -1))
+    const key = codes.join()
+    const known = groups.get(key)
+    if (known) return known
+    const where = Object.fromEntries(set.map((at) => [by[at]!, scanned.rows.names[at]![codes[at]!]!]))
+    const sums = { top: new Float64Array(steps), bottom: new Float64Array(steps) }
+    const made = { codes, where, values: sums.top, ends: null, sums }
+    groups.set(key, made)
+    return made
+  })
+  for (const [row, leaf] of scanned.leaf.entries()) {
+    const step = scanned.step[row]!
+    if (step < 0) continue
+    ofLeaf[leaf]!.sums.top[step]! += top[row]!
+    if (scanned.ratio) ofLeaf[leaf]!.sums.bottom[step]! += bottom[row]!
+  }
+  return [...groups.values()].map(({ codes, where, sums }) =>
+    scanned.ratio
+      ? { codes, where, values: ratesOf(sums), ends: sums }
+      : { codes, where, values: sums.top, ends: null },
+  )
+}
+
+const ratesOf = ({ top, bottom }: Ends): Float64Array =>
+  top.map((sum, step) => (bottom[step]! > 0 ? sum / bottom[step]! : Number.NaN))
+
+function sameAs(segment: Segment, whole: Segment, rows: readonly number[]): boolean {
+  const alike = (own: Float64Array, all: Float64Array): boolean => rows.every((row) => own[row] === all[row])
+  if (!segment.ends || !whole.ends) return alike(segment.values, whole.values)
+  return alike(segment.ends.top, whole.ends.top) && alike(segment.ends.bottom, whole.ends.bottom)
 }
 
 /** The whole as a segment. */
-export function wholeOf({ grid, series }: ReadSeries, by: readonly string[]): Segment {
+export function wholeOf(scanned: Scanned, by: readonly string[]): Segment {
+  const codes = by.map(() => -1)
+  const { grid, series } = scanned.whole
+  const [segment] = scanned.ratio ? segmentsOver(scanned, by, []) : []
   const values = Float64Array.from(grid.values, (value) => value * series.unit)
-  return { codes: by.map(() => -1), where: {}, values }
+  return segment ?? { codes, where: {}, values, ends: null }
 }
 
 /** The series of a segment over the steps of the whole, with a diagnosis of its own. */
-export function seriesOf({ values }: Segment, whole: ReadSeries): ReadSeries {
-  const { rows, grid, diagnosis: known } = whole
+export function seriesOf({ values, ends }: Segment, { whole, ratio }: Scanned): ReadSeries {
+  const { grid, diagnosis: known } = whole
+  const rows = whole.rows.filter((row) => !Number.isNaN(values[row]!))
   const own = rows.map((row) => values[row]!)
   const unit = powerAbove(own.reduce((most, value) => Math.max(most, Math.abs(value)), 0))
   const series: Series = {
@@ -81,6 +113,9 @@ export function seriesOf({ values }: Segment, whole: ReadSeries): ReadSeries {
     doubts: [],
   }
   const made = gridOf(series)
-  const found = diagnose(series, made, rows, known)
-  return { ...whole, ...found, series, grid: made, doubts: [] }
+  const seen = ends ? [...made.observed.keys()].filter((step) => made.observed[step]) : rows
+  const found = diagnose(series, made, seen, known)
+  const read = { ...whole, ...found, series, grid: made, rows: seen, doubts: [] }
+  if (!ends || !ratio) return read
+  return { ...read, sizes: { denominators: rows.map((row) => ends.bottom[row]!), event: ratio.event } }
 }

@@ -33,10 +33,10 @@ export interface Window {
 
 /** Steps around that tell a leaf's part: of a season, of each place in it; without one. */
 const AROUND = { season: 8, plain: 28 }
-const LEAST_AROUND = 4
+export const LEAST_AROUND = 4
 /** Other steps that are expected in the same way and show what is ordinary. */
 const MOST_HISTORY = 24
-const EARLIER = 12
+export const EARLIER = 12
 
 /** A table of leaves before and after, as the search for causes takes it; null where too few steps are around. */
 export function expectAt(
@@ -47,14 +47,10 @@ export function expectAt(
 ): { now: Earlier & { noise: Float64Array }; history: Earlier[] } | null {
   const around = near(window, at)
   if (around.length < LEAST_AROUND) return null
-  const past = window.usual
-    .filter((step) => step !== at)
-    .toSorted((a, b) => Math.abs(a - at) - Math.abs(b - at) || a - b)
-    .slice(0, MOST_HISTORY)
-    .flatMap((step) => {
-      const steps = near(window, step)
-      return steps.length < LEAST_AROUND ? [] : [{ step, ...sides(leaves, step, leaves.total[step]!, steps) }]
-    })
+  const past = nearest(window, at).flatMap((step) => {
+    const steps = near(window, step)
+    return steps.length < LEAST_AROUND ? [] : [{ step, ...sides(leaves, step, leaves.total[step]!, steps) }]
+  })
   const unit = unitOf([leaves.value])
   const strays = new Float64Array(leaves.n)
   const silent = new Float64Array(leaves.n)
@@ -85,6 +81,14 @@ export function expectAt(
   }
 }
 
+/** The nearest usual steps, whatever their place in the season. */
+export function nearest({ usual }: Window, at: number): number[] {
+  return usual
+    .filter((step) => step !== at)
+    .toSorted((a, b) => Math.abs(a - at) - Math.abs(b - at) || a - b)
+    .slice(0, MOST_HISTORY)
+}
+
 /** The noise of counts, in their unit; of other values that of one event. */
 const rarely = (value: number, unit: number | null): number =>
   unit === null ? value * value : unit * Math.abs(value)
@@ -94,7 +98,7 @@ function sums(top: Float64Array): Sums {
 }
 
 /** The nearest usual steps on both sides, of the same place in the season. */
-function near({ usual, season }: Window, at: number): number[] {
+export function near({ usual, season }: Window, at: number): number[] {
   const most = season > 1 ? AROUND.season : AROUND.plain
   return usual
     .filter((step) => step !== at && (step - at) % season === 0)

@@ -125,6 +125,6 @@ test('days that stand out every year are found where none stands out by itself, 
   for (let seed = 1; seed <= 60; seed++)
     if (yearlyDays(days, normals(1095, 31 * seed), 0.01).size > 0) alarms += 1
   assert.ok(alarms <= 3, `${alarms} of 60`)
-  const { spikes } = findSpikes(values, rowsOf(1095), [], 100, 0.04, found)
+  const { spikes } = findSpikes(values, rowsOf(1095), [], 100, 0.04, { aside: found })
   assert.ok([...found.keys()].every((row) => spikes.some(({ index }) => index === row)))
 })

@@ -10,6 +10,7 @@
 import { gammaTails } from '../../numeric/gamma.ts'
 import { centreOf } from '../persistence/centre.ts'
 import { persistentFits } from '../persistence/persistent-fits.ts'
+import { noiseBySize, type Sizes } from './by-size.ts'
 import { fitLevelNoise, residualsOf } from './level-and-noise.ts'
 import { medianOf, type Tails, tailsOf } from './tails.ts'
 
@@ -42,6 +43,13 @@ export interface Residuals {
   standardised: Float64Array
   /** As `standardised`, of values one step nearer to what is expected. */
   lenient: Float64Array
+  /** What is expected of each value, as the values are. */
+  expected: Float64Array
+}
+
+interface Beside {
+  aside?: ReadonlyMap<number, number>
+  sizes?: Sizes | null
 }
 
 interface Scale {
@@ -56,7 +64,6 @@ interface View extends Residuals {
   scale: Scale
   /** On the scale. */
   values: readonly number[]
-  expected: Float64Array
   spread: Float64Array
   /** Log of the change of likelihood by the scale. */
   jacobian: number
@@ -80,10 +87,17 @@ const LEAST_OTHERS = 10
 const ROUNDING = 1e-9
 const Z95 = 1.959963984540054
 
+const residualsOn = ({ standardised, lenient, expected, scale }: View): Residuals => ({
+  standardised,
+  lenient,
+  expected: expected.map(scale.back),
+})
+
 /**
  * `rows` are the steps of the values, ascending; `beside` are columns that explain the series (seasons, levels), without
  * a constant and a line. At most `most` values are found, at a chance of `alpha` of any where there is none. Values `aside`, with
- * their chances, neither shape what is expected of others nor are they judged; those beyond the usual are told.
+ * their chances, neither shape what is expected of others nor are they judged; those beyond the usual are told. `sizes` are
+ * the denominators of ratios, whose noise depends on them.
  */
 export function findSpikes(
   values: readonly number[],
@@ -91,11 +105,11 @@ export function findSpikes(
   beside: readonly (readonly number[])[],
   most: number,
   alpha: number,
-  aside: ReadonlyMap<number, number> = new Map(),
+  { aside = new Map(), sizes = null }: Beside = {},
 ): Spikes {
   const usual = commonest(values)
   if (usual !== null) return besideOne(values, usual, most, alpha)
-  const views = scalesOf(values).map((scale) => viewOf(values, rows, beside, scale, aside))
+  const views = scalesOf(values, sizes).map((scale) => viewOf(values, rows, beside, scale, { aside, sizes }))
   if (aside.size === 0) return judgeViews(views, most, alpha)
   const kept = [...values.keys()].filter((index) => !aside.has(index))
   const pick = (all: Float64Array): Float64Array => Float64Array.from(kept, (index) => all[index]!)
@@ -121,7 +135,7 @@ export function findSpikes(
     ...judged,
     spikes: farFirst([...judged.spikes.map(placed), ...known]),
     farthest: farFirst([...judged.farthest.map(placed), ...known]),
-    residuals: { standardised: view.standardised, lenient: view.lenient },
+    residuals: residualsOn(view),
   }
 }
 
@@ -138,7 +152,7 @@ export function judgeTogether(
     const center = medianOf(standardised)
     return { center, spread: 1.4826 * medianOf(standardised.map((value) => Math.abs(value - center))) || 1 }
   })
-  const joined = (name: keyof Residuals): Float64Array =>
+  const joined = (name: 'standardised' | 'lenient'): Float64Array =>
     Float64Array.from(
       series.flatMap((one, index) =>
         [...one[name]].map((value) => (value - scales[index]!.center) / scales[index]!.spread),
@@ -170,7 +184,7 @@ function judgeViews(views: readonly View[], most: number, alpha: number): Spikes
     spikes: ranked.slice(0, last),
     farthest: ranked.slice(0, Math.max(last, FARTHEST)),
     scale: likeliest.scale.name,
-    residuals: { standardised: likeliest.standardised, lenient: likeliest.lenient },
+    residuals: residualsOn(likeliest),
     tails,
   }
 }
@@ -192,7 +206,9 @@ function besideOne(values: readonly number[], usual: number, most: number, alpha
   if (!few && others.length >= LEAST_OTHERS) {
     const own = others.map((index) => values[index]!)
     const rows = own.map((_, row) => row)
-    const views = scalesOf(own).map((scale) => viewOf(own, rows, [], scale, new Map()))
+    const views = scalesOf(own).map((scale) =>
+      viewOf(own, rows, [], scale, { aside: new Map(), sizes: null }),
+    )
     const { spikes, farthest, scale } = judgeViews(views, Math.min(most, Math.floor(own.length / 10)), alpha)
     const placed = (found: Spike[]): Spike[] =>
       found.map((spike) => ({ ...spike, index: others[spike.index]! }))
@@ -217,7 +233,7 @@ function rarity(values: readonly number[], value: number): number {
 }
 
 /** The p value of each value, the farthest first, and how many of them stand out. */
-type Judged = Residuals & { jacobian: number }
+type Judged = Omit<Residuals, 'expected'> & { jacobian: number }
 
 function judgeGroups(
   views: readonly Judged[],
@@ -272,9 +288,10 @@ function spikeOf({ scale, values, expected, spread }: View, tails: Tails, index:
   }
 }
 
-function scalesOf(values: readonly number[]): Scale[] {
+function scalesOf(values: readonly number[], sizes: Sizes | null = null): Scale[] {
   const centre = centreOf(values)
   const plain: Scale = { name: 'plain', to: (y) => y - centre, back: (z) => z + centre, slope: () => 0 }
+  if (sizes) return [plain]
   // So far from zero a root and a logarithm are straight lines.
   if (centre !== 0) return [plain]
   const least = values.reduce((low, value) => Math.min(low, value), Number.POSITIVE_INFINITY)
@@ -298,7 +315,7 @@ function viewOf(
   rows: readonly number[],
   beside: readonly (readonly number[])[],
   scale: Scale,
-  aside: ReadonlyMap<number, number>,
+  { aside, sizes }: Required<Beside>,
 ): View {
   const y = values.map(scale.to)
   const first = rows[0]!
@@ -314,7 +331,14 @@ function viewOf(
     for (const [at, row] of rows.entries()) rest[row - first] = y[at]! - base[at]!
     const residuals = residualsOf(rest, seen, fitLevelNoise(rest, seen))
     const expected = Float64Array.from(rows, (row, at) => base[at]! + residuals.expected[row - first]!)
-    const spread = Float64Array.from(rows, (row) => residuals.spread[row - first]!)
+    const even = Float64Array.from(rows, (row) => residuals.spread[row - first]!)
+    const own =
+      sizes &&
+      noiseBySize(
+        even.map((one, at) => (y[at]! - expected[at]!) / one),
+        sizes,
+      )
+    const spread = own ? even.map((one, at) => one * own[at]!) : even
     const rounding = ROUNDING * y.reduce((size, value) => Math.max(size, Math.abs(value)), 0)
     const standardised = expected.map((value, at) =>
       Math.abs(y[at]! - value) <= rounding ? 0 : (y[at]! - value) / spread[at]!,
@@ -324,7 +348,8 @@ function viewOf(
       const step = resolutionOf(values)
       const lenient = values.map((value, at) => {
         const sign = Math.sign(standardised[at]!)
-        const nearer = (scale.to(value - sign * step) - expected[at]!) / spread[at]!
+        const one = sizes ? (sizes.event ?? 0) / sizes.denominators[at]! : step
+        const nearer = (scale.to(value - sign * one) - expected[at]!) / spread[at]!
         return sign * nearer > 0 ? nearer : 0
       })
       return {
