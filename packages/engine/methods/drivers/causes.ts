@@ -63,6 +63,8 @@ const Q = 0.005
 const NORMAL_95 = 1.959963984540054
 /** A change below this share of what moved inside it is the remainder of a cancellation. */
 const CANCELS = 0.25
+/** Fewer leaves do not tell by themselves what is noise and what moved them all. */
+const LEAST_TO_SHOW = 6
 /** Above this share of the change rates made it. */
 const MOSTLY = 0.5
 
@@ -168,9 +170,10 @@ function ofSum(leaves: Leaves, table: Table, options: Options, found: Found): Ca
 }
 
 /** What is known of a change without a cause. `size`: what the sums are over, for a ratio. */
-function lieOf({ variances }: Leaves, { whereabouts }: Found, size: number) {
+function lieOf({ variances, before }: Leaves, { whereabouts }: Found, size: number) {
+  const shown = variances !== null || before.length >= LEAST_TO_SHOW
   return {
-    error: whereabouts && whereabouts.error / size,
+    error: shown && whereabouts ? whereabouts.error / size : null,
     told: variances !== null,
     in_all: whereabouts?.in_all ?? false,
   }
