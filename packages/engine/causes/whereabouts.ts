@@ -29,7 +29,10 @@ interface Element {
 }
 
 export function whereaboutsOf(leaves: Leaves, cuboids: readonly Cuboid[], state: State): Whereabouts {
-  const all = Array.from(leaves.before, (_, leaf) => elementOf(leaves, state, leaf))
+  // Where everything moved beyond noise nothing is left to fit it to: then it is what the rows tell.
+  const fitted = state.weights.some((weight) => weight > 0)
+  const noise = fitted ? state.noise : { ...state.noise, tau2: 0, phi: leaves.variances ? 1 : 0 }
+  const all = Array.from(leaves.before, (_, leaf) => elementOf(leaves, { ...state, noise }, leaf))
   const whole = sumOf(all)
   const sets = cuboids.map((cuboid) => ({ cuboid, elements: elementsOf(cuboid, all) }))
   const between = sets
