@@ -1,7 +1,7 @@
 /** The rows of a scan: one value for each combination of values and time, and the series of the whole that they add up to. */
 import type { Series } from '../../series/load.ts'
 import { loadSeries } from '../../series/load.ts'
-import { type ReadSeries, readSeries, type SeriesOptions } from '../../series/read.ts'
+import { type ReadSeries, readSeries } from '../../series/read.ts'
 import { unitOf } from '../drivers/counts.ts'
 import { type LeafRows, leafRows } from '../drivers/leaf-rows.ts'
 import { leavesOf } from '../drivers/leaves.ts'
