@@ -20,9 +20,15 @@ const USERS = Array.from({ length: 2000 }, (_, user) => ({
 /** 100 new users on each of 20 days, of one to three rows; half of them bought. */
 before(() => {
   const lines = USERS.flatMap(({ user, day, rows, bought, amount }) =>
-    Array.from({ length: rows }, () => `u${user},${day},${bought},${amount},DE`),
+    Array.from(
+      { length: rows },
+      () => `u${user},${day},${bought},${amount},DE,${amount + (Math.floor(user / 10) % 3) - 1}`,
+    ),
   )
-  writeFileSync(path.join(folder, 'visits.csv'), `user,day,bought,amount,country\n${lines.join('\n')}\n`)
+  writeFileSync(
+    path.join(folder, 'visits.csv'),
+    `user,day,bought,amount,country,before\n${lines.join('\n')}\n`,
+  )
   mkdirSync(path.join(folder, 'metrics'))
   const metric = (name: string, value: string): void =>
     writeFileSync(
@@ -99,6 +105,32 @@ test('rows of one unit are one observation, and a lift is a share of the mean', 
   assert.match(out, /units a day\.\n$/)
 })
 
+test('a covariate and a cap take their part of the spread, and shares divide the units', () => {
+  const { status, out, err } = plan(
+    ...VISITS,
+    '--value',
+    'amount',
+    '--covariate',
+    'before',
+    '--winsorise',
+    '95%',
+    '--effect',
+    '0.5',
+    '--shares',
+    '75%,25%',
+  )
+  assert.equal(status, 0, err)
+  // The covariate is the amount and 1, 0 or -1, so that the standard deviation of 2.87 falls below 0.82, that of the rest.
+  const [, sd, control, arm] =
+    /amount is 4\.5 with a standard deviation of (\S+) after before has taken its part .*\n(\d+) units in the control and (\d+) in the arm, /u.exec(
+      out,
+    )!
+  assert.ok(Number(sd) > 0.7 && Number(sd) < 0.82, out)
+  assert.ok(Math.abs(Number(control) / Number(arm) - 3) < 0.1, out)
+  const wrong = plan(...VISITS, '--value', 'amount', '--covariate', 'country', '--effect', '1')
+  assert.match(wrong.err, /--covariate: "country" holds values of the type text, not a number/)
+})
+
 test('a ratio of a metric has the spread that the jackknife over units gives', () => {
   const { status, out, err } = plan('--from', 'metric:basket', '--unit', 'user', '--lift', '10%')
   assert.equal(status, 0, err)
@@ -140,7 +172,7 @@ test('every column that is missing or does not fit is told at once, with those t
   assert.match(wrong.err, /--value: "country" holds .*not a number, or true and false\./)
   assert.match(
     wrong.err,
-    /--time: visits\.csv has no column "when"\. Known: user, day, bought, amount, country\./,
+    /--time: visits\.csv has no column "when"\. Known: user, day, bought, amount, country, before\./,
   )
   const none = plan('--from', 'visits.csv', '--lift', '5%')
   assert.match(none.err, /--unit COLUMN\. visits\.csv has user, day/)

@@ -26,12 +26,14 @@ export interface Seen {
   rate: boolean
   /** Days from the first to the last first row of a unit; null where no days are known. */
   days: number | null
+  /** The covariate that took its part of the spread away. */
+  covariate?: string
   /** What a careful reader of the plan must know. */
   caveats: string[]
 }
 
 /** The difference and the rules of the plan, as options of the method `plan`. */
-export type Rules = Record<string, string | number>
+export type Rules = Record<string, string | number | number[]>
 
 const METRIC = 'metric:'
 
@@ -58,7 +60,7 @@ interface Read {
 interface Asked {
   /** The fences and front matter before it. */
   head: string
-  options: Record<string, string>
+  options: Record<string, string | number>
   partials: Record<string, string>
 }
 
@@ -74,7 +76,7 @@ async function seenInTable(from: string, read: Read): Promise<Seen> {
   const head = `---\n${JSON.stringify({ sources: { data: { file: table.name, ...dialect } }, lineage: 'none' })}\n---\n`
   const within = { ...config, data: table.data }
   const named = await columnsIn(from, head, { ...read, config: within })
-  const { unit, value, time } = named
+  const { unit, value, time, covariate } = named
   const sum = choiceOption(call, 'aggregate', ['mean', 'sum'] as const) === 'sum'
   const options = {
     of: 'data',
@@ -82,14 +84,29 @@ async function seenInTable(from: string, read: Read): Promise<Seen> {
     [value.type === 'boolean' ? 'success' : 'value']: value.name,
     ...(sum && { aggregate: 'sum' }),
     ...(time && { time: time.name }),
+    ...(covariate && { covariate: covariate.name }),
+    ...winsorised(call),
   }
   const asked = { head, options, partials: {} }
   return {
     from,
     measure: value.name,
     unit: unit.name,
+    ...(covariate && { covariate: covariate.name }),
     ...(await measure(asked, { ...read, config: within })),
   }
+}
+
+/** The quantile above which units count with its value. */
+function winsorised(call: Call): { winsorise?: number } {
+  const given = call.text('winsorise')
+  if (given === undefined) return {}
+  const value = given.endsWith('%') ? Number(given.slice(0, -1)) / 100 : Number(given)
+  if (!(value > 0.5 && value < 1))
+    throw new UsageError(
+      `--winsorise takes a quantile above 50% and below 100%, such as 99%; not "${given}".`,
+    )
+  return { winsorise: value }
 }
 
 const NUMBERS = ['integer', 'number', 'decimal']
@@ -105,6 +122,7 @@ const DEMANDS = {
     types: [...NUMBERS, 'date', 'timestamp'],
     words: 'a date, a timestamp or a number of days',
   },
+  covariate: { doc: 'the same measure before', types: NUMBERS, words: 'a number' },
 } as const
 
 /** The columns that the options name. All that is wrong is said at once. */
@@ -122,7 +140,7 @@ async function columnsIn(from: string, head: string, { call, config, pool }: Rea
     const name = call.text(option)
     const { doc, types, words } = DEMANDS[option]
     if (name === undefined) {
-      if (option !== 'time')
+      if (option !== 'time' && option !== 'covariate')
         wrong.push(`Name the column of ${doc}: --${option} COLUMN. ${from} has ${known.join(', ')}.`)
       return null
     }
@@ -135,14 +153,16 @@ async function columnsIn(from: string, head: string, { call, config, pool }: Rea
       wrong.push(`--${option}: ${JSON.stringify(name)} holds values of the type ${found.type}, not ${words}.`)
     return found ?? null
   }
-  const [unit, value, time] = [find('unit'), find('value'), find('time')]
+  const [unit, value, time, covariate] = [find('unit'), find('value'), find('time'), find('covariate')]
   if (wrong.length > 0 || unit === null || value === null) throw new UsageError(wrong.join('\n'))
-  return { unit, value, time }
+  return { unit, value, time, covariate }
 }
 
 async function seenInMetric(name: string, read: Read): Promise<Seen> {
   const { call, config } = read
-  const extra = ['value', 'time', 'aggregate', 'source'].find((option) => call.text(option) !== undefined)
+  const extra = ['value', 'time', 'aggregate', 'covariate', 'source'].find(
+    (option) => call.text(option) !== undefined,
+  )
   if (extra !== undefined) throw new UsageError(`The metric says what is read: leave out --${extra}.`)
   const unit = call.text('unit')
   if (unit === undefined)
@@ -179,6 +199,7 @@ async function seenInMetric(name: string, read: Read): Promise<Seen> {
       ? { numerator: 'numerator', denominator: 'denominator' }
       : { value: 'value', aggregate: 'sum' }),
     ...(['hour', 'day'].includes(metric.time.grain) && { time: 'time' }),
+    ...winsorised(call),
   }
   const asked = { head, options, partials: { [metricPartial(name)]: text } }
   return { from: `${METRIC}${name}`, measure: metric.label, unit, ...(await measure(asked, read)) }

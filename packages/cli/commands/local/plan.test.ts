@@ -22,5 +22,14 @@ test('a plan without an effect, or with one that leaves the shares, says what to
   await assert.rejects(plan('--effect', '1', '--sd', '1', '--unit', 'user'), /name the table, --from FILE/)
   await assert.rejects(plan('--effect', '1', '--sd', '1', '--from', 'x.csv'), /leave out --sd/)
   await assert.rejects(plan('--effect', '1', '--sd', '1', '--tuned-for', '9000'), /--looks sequential/)
+  await assert.rejects(plan('--effect', '1', '--sd', '1', '--covariate', 'x'), /name the table, --from FILE/)
+  await assert.rejects(
+    plan('--effect', '1', '--sd', '1', '--shares', '80%,10%'),
+    /such as 80%,20%; not "80%,10%"/,
+  )
+  await assert.rejects(
+    plan('--effect', '1', '--sd', '1', '--shares', '80%,20%', '--arms', '2'),
+    /leave out --arms/,
+  )
   await assert.rejects(plan('--sd', 'wide', '--effect', '1'), /"wide" is not a number/)
 })

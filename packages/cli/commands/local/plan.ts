@@ -26,13 +26,39 @@ interface Rules {
   power: number
   looks: 'fixed' | 'sequential'
   tuned: number | undefined
+  /** Of each group, the control first; undefined: equal ones. */
+  shares: number[] | undefined
+}
+
+/** "80%,20%": the share of each group, the control first. */
+function sharesOf(call: Call): number[] | undefined {
+  const given = call.text('shares')
+  if (given === undefined) return undefined
+  if (call.text('arms') !== undefined)
+    throw new UsageError('--shares says how many arms there are: leave out --arms.')
+  const shares = given.split(',').map((part) => {
+    const value = Number(part.replace('%', '')) / (part.includes('%') ? 100 : 1)
+    return part.trim() === '' ? Number.NaN : value
+  })
+  const sum = shares.reduce((all, share) => all + share, 0)
+  if (
+    shares.length < 2 ||
+    shares.length > 50 ||
+    !shares.every((share) => share > 0) ||
+    Math.abs(sum - 1) > 1e-6
+  )
+    throw new UsageError(
+      `--shares takes the share of each group, the control first, and they add up to 1, such as 80%,20%; not "${given}".`,
+    )
+  return shares
 }
 
 function rulesOf(call: Call): Rules {
   const looks = call.text('looks') ?? 'fixed'
   if (looks !== 'fixed' && looks !== 'sequential')
     throw new UsageError(`--looks is fixed or sequential; "${looks}" is neither.`)
-  const arms = numberOf(call, 'arms') ?? 1
+  const shares = sharesOf(call)
+  const arms = shares ? shares.length - 1 : (numberOf(call, 'arms') ?? 1)
   if (!Number.isInteger(arms) || arms < 1 || arms > 49)
     throw new UsageError('--arms is the number of arms beside the control, 1 to 49.')
   const alpha = 1 - between('confidence', numberOf(call, 'confidence') ?? 0.95, 0.5, 1)
@@ -40,7 +66,7 @@ function rulesOf(call: Call): Rules {
   const tuned = numberOption(call, 'tuned-for', 10, 1_000_000_000)
   if (tuned !== undefined && looks === 'fixed')
     throw new UsageError('--tuned-for belongs to --looks sequential: add that, or leave it out.')
-  return { arms, alpha, power, looks, tuned }
+  return { arms, alpha, power, looks, tuned, shares }
 }
 
 /** The smallest difference that matters: in the measure's own unit, or as a share of the control's value. */
@@ -76,7 +102,7 @@ interface Level {
 }
 
 /** Options that say how `--from` is read. */
-const READING = ['unit', 'value', 'time', 'aggregate', 'source'] as const
+const READING = ['unit', 'value', 'time', 'aggregate', 'covariate', 'winsorise', 'source'] as const
 
 function givenLevel(call: Call): Level {
   const [rate, sd] = [numberOf(call, 'rate'), numberOf(call, 'sd')] as const
@@ -93,12 +119,16 @@ function givenLevel(call: Call): Level {
 }
 
 /** The same as options of the method `plan`. */
-function optionsOf({ arms, alpha, power, looks, tuned }: Rules, { effect, lift, margin }: Difference): Asked {
+function optionsOf(
+  { arms, alpha, power, looks, tuned, shares }: Rules,
+  { effect, lift, margin }: Difference,
+): Asked {
   return {
     ...(effect !== null && { minimum_effect: effect }),
     ...(lift !== null && { lift }),
     ...(margin !== null && { margin }),
     ...(tuned !== undefined && { tuned_for: tuned }),
+    ...(shares && { shares }),
     arms,
     confidence: 1 - alpha,
     power,
@@ -121,7 +151,9 @@ async function levelOf(call: Call, asked: Asked): Promise<Level> {
     say('Days are not known: name the column of the day with --time, or give --per-day.')
   // With --per-day the days are not those of the table.
   if (given === null) for (const caveat of seen.caveats) say(caveat)
-  return { rate: seen.rate, value: seen.value, sd: seen.sd, perDay: given ?? daily }
+  // The formula for rates knows no covariate.
+  const rate = seen.rate && call.text('covariate') === undefined
+  return { rate, value: seen.value, sd: seen.sd, perDay: given ?? daily }
 }
 
 const figure = (value: number): string => value.toLocaleString('en-US', { maximumSignificantDigits: 4 })
@@ -129,10 +161,12 @@ const whole = (value: number): string => Math.round(value).toLocaleString('en-US
 
 /** "orders.csv: converted is 12.3% over 41,188 units (user), in 20 days 2,059 a day." */
 function tell(seen: Seen, daily: number | null): void {
-  const { from, measure, unit, units, value, sd, rate, days, left } = seen
-  const level = rate
-    ? `${figure(100 * value)}%`
-    : `${figure(value)} with a standard deviation of ${figure(sd)}`
+  const { from, measure, unit, units, value, sd, rate, days, left, covariate } = seen
+  const beside = covariate === undefined ? '' : ` after ${covariate} has taken its part`
+  const level =
+    rate && covariate === undefined
+      ? `${figure(100 * value)}%`
+      : `${figure(value)} with a standard deviation of ${figure(sd)}${beside}`
   const traffic =
     daily === null ? '' : `, ${figure(daily)} a day in ${whole(days!)} ${days === 1 ? 'day' : 'days'}`
   const without = left === 0 ? '' : `; ${whole(left)} without a value are left out`
@@ -155,13 +189,14 @@ export const PLAN: Command = {
   operands: '',
   summary: 'Compute the units and days that an experiment needs',
   details:
-    'Groups of equal size, each compared with the control. Rates as power.prop.test of R, means by the normal approximation.\n' +
+    'Groups of equal size, or of --shares, each compared with the control. Rates as power.prop.test of R, means by the normal approximation.\n' +
     'Under --looks sequential the result may be looked at as often as wanted. Numbers may be percentages. With --from the level,\n' +
     'the spread and the units of a day are those of the table or the metric; rows of one unit are one observation.\n\n' +
     'assay plan --rate 12% --effect 1% --per-day 4000\nassay plan --sd 25 --effect 2 --arms 2 --looks sequential\n' +
     'assay plan --rate 12% --margin 0.5%\n' +
     'assay plan --from visits.csv --unit user --value bought --time day --lift 5%\n' +
-    'assay plan --from metric:revenue --unit user --lift 5%',
+    'assay plan --from visits.csv --unit user --value spent --covariate spent_before --winsorise 99% --lift 5%\n' +
+    'assay plan --from metric:revenue --unit user --lift 5% --shares 80%,20%',
   options: {
     rate: text('SHARE', 'The share that succeeds in the control'),
     sd: text('NUMBER', 'The standard deviation of the measure over units'),
@@ -173,6 +208,11 @@ export const PLAN: Command = {
     value: text('COLUMN', 'With --from FILE: the measure, a number or true and false'),
     time: text('COLUMN', 'With --from FILE: the day of a row'),
     aggregate: text('KIND', "With --from FILE: a unit's value is the mean (default) or the sum of its rows"),
+    covariate: text(
+      'COLUMN',
+      'With --from FILE: the same measure before; the experiment will take its noise away (CUPED)',
+    ),
+    winsorise: text('SHARE', 'With --from: units above this quantile count with its value, such as 99%'),
     source: text('KEYS', 'With --from FILE: how the table is read, such as "dates: dmy"'),
     effect: text('NUMBER', 'The smallest difference that matters; below 0 for a fall'),
     margin: text(
@@ -181,6 +221,7 @@ export const PLAN: Command = {
     ),
     lift: text('SHARE', 'The same as a share of the value in the control, such as 5%'),
     arms: text('N', 'Arms beside the control (1)'),
+    shares: text('SHARES', 'The share of each group, the control first, such as 80%,20% (equal ones)'),
     confidence: text('SHARE', 'Confidence of the result (0.95)'),
     power: text('SHARE', 'The chance to find the effect if it is there (0.8)'),
     looks: text('KIND', 'fixed (one look at the end) or sequential'),
@@ -195,15 +236,19 @@ export const PLAN: Command = {
     const difference = differenceOf(call)
     const level = await levelOf(call, optionsOf(rules, difference))
     const plan = { ...rules, effect: effectOf(difference, level) }
-    const { unitsPlanned } = await import('@assay/engine/methods/experiment/planner')
+    const { sizesOf, unitsPlanned } = await import('@assay/engine/methods/experiment/planner')
     const variance = level.rate ? level.value! * (1 - level.value!) : level.sd! ** 2
     const base = level.rate && difference.margin === null ? level.value : null
     const needed = unitsPlanned({ ...plan, base, variance })
-    const groups = rules.arms + 1
-    const each = Math.ceil(needed / groups)
-    out(`${whole(each)} units in each of ${groups} groups, ${whole(each * groups)} in all.\n`)
+    const sizes = sizesOf(needed, rules)
+    const all = sizes.reduce((sum, size) => sum + size, 0)
+    const [control, ...arms] = sizes.map(whole)
+    const each = rules.shares
+      ? `${control} units in the control and ${arms.join(', ')} in the ${arms.length === 1 ? 'arm' : 'arms'}`
+      : `${control} units in each of ${sizes.length} groups`
+    out(`${each}, ${whole(all)} in all.\n`)
     if (level.perDay !== null) {
-      const days = Math.ceil((each * groups) / level.perDay)
+      const days = Math.ceil(all / level.perDay)
       out(`${whole(days)} ${days === 1 ? 'day' : 'days'} at ${figure(level.perDay)} units a day.\n`)
     }
     return EXIT.ok

@@ -1,6 +1,6 @@
 /**
  * How many units a test needs. Means: n = (z_a + z_b)^2 (v / share + v / share') / d^2; rates as R's power.prop.test
- * (Fleiss, Levin and Paik 2003, equation 4.14). To exclude a loss where there is none is the first with the loss as d (Chow, Shao
+ * (Fleiss, Levin and Paik 2003, equation 4.14), with groups of other sizes by their weights (equation 4.19). To exclude a loss where there is none is the first with the loss as d (Chow, Shao
  * and Wang, Sample Size Calculations in Clinical Research, chapter 3.2). Under sequential looks z_a is the reach of the always-valid interval.
  */
 import { normalQuantile, normalUpper, normalUpperQuantile } from '../../numeric/distributions.ts'
@@ -21,15 +21,24 @@ export interface Plan {
   looks: Looks
   /** Under sequential looks: units of an arm and the control at which the interval is narrowest. */
   tuned?: number | undefined
+  /** The share of each group, the control first; equal ones without it. */
+  shares?: readonly number[] | undefined
 }
 
-/** Units over all arms of equal size, not rounded. */
-export function unitsNeeded({ effect, variance, arms, alpha, power, looks, tuned }: Plan): number {
-  const groups = arms + 1
+/** The shares of the control and of the smallest arm, which needs the most units. */
+function pairOf({ arms, shares }: Pick<Plan, 'arms' | 'shares'>): [control: number, arm: number] {
+  const even = 1 / (arms + 1)
+  return shares ? [shares[0]!, Math.min(...shares.slice(1))] : [even, even]
+}
+
+/** Units over all arms, not rounded. */
+export function unitsNeeded(plan: Plan): number {
+  const { effect, variance, arms, alpha, power, looks, tuned } = plan
+  const [control, arm] = pairOf(plan)
   const once = normalUpperQuantile(alpha / arms / 2)
   const needed = (reach: number): number =>
-    (groups * 2 * variance * (reach + normalQuantile(power)) ** 2) / effect ** 2
-  return settle(needed, { looks, once, alpha: alpha / arms, groups, tuned })
+    (variance * (1 / control + 1 / arm) * (reach + normalQuantile(power)) ** 2) / effect ** 2
+  return settle(needed, { looks, once, alpha: alpha / arms, pair: control + arm, tuned })
 }
 
 interface PlanOfRates extends Omit<Plan, 'variance'> {
@@ -40,17 +49,20 @@ interface PlanOfRates extends Omit<Plan, 'variance'> {
 /** The same for rates: `base` in the control, `base + effect` in the arm. */
 export function unitsNeededOfRates(plan: PlanOfRates): number {
   const { arms, alpha, looks, tuned } = plan
-  const groups = arms + 1
+  const [control, arm] = pairOf(plan)
   const once = normalUpperQuantile(alpha / arms / 2)
-  return settle((reach) => ofRates(plan, reach), { looks, once, alpha: alpha / arms, groups, tuned })
+  const rules = { looks, once, alpha: alpha / arms, pair: control + arm, tuned }
+  return settle((reach) => ofRates(plan, reach), rules)
 }
 
-function ofRates({ base, effect, arms, power }: Omit<PlanOfRates, 'alpha' | 'looks'>, reach: number): number {
+function ofRates(plan: Omit<PlanOfRates, 'alpha' | 'looks'>, reach: number): number {
+  const { base, effect, power } = plan
+  const [control, arm] = pairOf(plan)
   const other = base + effect
-  const middle = (base + other) / 2
-  const under = Math.sqrt(2 * middle * (1 - middle))
-  const beside = Math.sqrt(base * (1 - base) + other * (1 - other))
-  return ((arms + 1) * (reach * under + normalQuantile(power) * beside) ** 2) / effect ** 2
+  const middle = (control * base + arm * other) / (control + arm)
+  const under = Math.sqrt(middle * (1 - middle) * (1 / control + 1 / arm))
+  const beside = Math.sqrt((base * (1 - base)) / control + (other * (1 - other)) / arm)
+  return (reach * under + normalQuantile(power) * beside) ** 2 / effect ** 2
 }
 
 /** What a test plans with: `base` where the units are 0 or 1 and a difference is to be found, else null. */
@@ -69,18 +81,20 @@ export function unitsPlanned({ base, ...plan }: Plan & Level): number {
  * is found by halving, since the units fall as the difference grows.
  */
 export function effectFound(units: number, plan: Omit<Plan, 'effect'> & Level): number | null {
-  const { base, variance, arms, alpha, power, looks, tuned } = plan
-  const groups = arms + 1
-  if (!(units >= 2 * groups)) return null
+  const { base, variance, arms, alpha, power, looks, tuned, shares } = plan
+  const [control, arm] = pairOf(plan)
+  if (!(units * Math.min(control, arm) >= 2)) return null
   const each = alpha / arms
   const reach =
-    looks === 'fixed' ? normalUpperQuantile(each / 2) : anytimeReach((2 * units) / groups, each, tuned)
-  if (base === null) return (reach + normalQuantile(power)) * Math.sqrt((groups * 2 * variance) / units)
+    looks === 'fixed' ? normalUpperQuantile(each / 2) : anytimeReach(units * (control + arm), each, tuned)
+  if (base === null)
+    return (reach + normalQuantile(power)) * Math.sqrt((variance * (1 / control + 1 / arm)) / units)
   let [low, high] = [0, 1 - base]
-  if (ofRates({ base, effect: high, arms, power }, reach) > units) return null
+  const known = { base, arms, power, shares }
+  if (ofRates({ ...known, effect: high }, reach) > units) return null
   for (let step = 0; step < 60; step++) {
     const effect = (low + high) / 2
-    if (ofRates({ base, effect, arms, power }, reach) > units) low = effect
+    if (ofRates({ ...known, effect }, reach) > units) low = effect
     else high = effect
   }
   return high
@@ -91,19 +105,26 @@ interface Settling {
   /** The reach of a single look. */
   once: number
   alpha: number
-  groups: number
+  /** The share of the units in the control and an arm. */
+  pair: number
   tuned: number | undefined
 }
 
 /** Under sequential looks the reach depends on the number of units itself. */
 function settle(
   needed: (reach: number) => number,
-  { looks, once, alpha, groups, tuned = TUNED }: Settling,
+  { looks, once, alpha, pair, tuned = TUNED }: Settling,
 ): number {
   let units = needed(once)
   if (looks === 'fixed') return units
-  for (let step = 0; step < 100; step++) units = needed(anytimeReach((2 * units) / groups, alpha, tuned))
+  for (let step = 0; step < 100; step++) units = needed(anytimeReach(pair * units, alpha, tuned))
   return units
+}
+
+/** The whole units of each group, the control first, of so many over all. */
+export function sizesOf(units: number, { arms, shares }: Pick<Plan, 'arms' | 'shares'>): number[] {
+  const all = shares ?? Array.from({ length: arms + 1 }, () => 1 / (arms + 1))
+  return all.map((share) => Math.ceil(units * share * (1 - 1e-12)))
 }
 
 /** The chance that a difference of `effect` is found when the error is `error` and the interval reaches so many errors. */

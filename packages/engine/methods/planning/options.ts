@@ -43,8 +43,15 @@ export const PlanOptions = Type.Object(
       minimum: 1,
       maximum: 49,
       default: 1,
-      description: 'Arms beside the control; all groups have the same size.',
+      description: 'Arms beside the control; all groups have the same size unless `shares` says otherwise.',
     }),
+    shares: Type.Optional(
+      Type.Array(Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1 }), {
+        minItems: 2,
+        maxItems: 50,
+        description: 'The share of each group, the control first, such as [0.8, 0.2]; in place of `arms`.',
+      }),
+    ),
     covariate: Type.Optional(
       Type.String({
         description: 'The same measure of the unit before; the experiment will take its noise away (CUPED).',
@@ -100,8 +107,22 @@ export function checkPlan(given: PlanOptions): void {
     throw new MethodError(
       'plan needs the smallest difference that matters, and it is not 0: `minimum_effect: 0.5` in the unit of the measure, or `lift: 0.05` of its value now; or `margin: 0.5`, the loss that must be excluded.',
     )
+  checkShares(given)
   if (given.aggregate !== undefined && numerator !== undefined)
     throw new MethodError('aggregate: a ratio is one of sums. Leave it out.')
   if (given.tuned_for !== undefined && given.looks === 'fixed')
     throw new MethodError('tuned_for belongs to `looks: sequential`: write that, or leave tuned_for out.')
+}
+
+function checkShares({ shares, arms }: PlanOptions): void {
+  if (!shares) return
+  const sum = shares.reduce((all, share) => all + share, 0)
+  if (Math.abs(sum - 1) > 1e-6)
+    throw new MethodError(
+      `shares: they add up to ${+sum.toPrecision(6)}, not to 1. Write the control first: [0.8, 0.2].`,
+    )
+  if (arms !== 1 && arms !== shares.length - 1)
+    throw new MethodError(
+      `shares: there are ${shares.length - 1} beside the control, and arms is ${arms}. Leave \`arms\` out.`,
+    )
 }

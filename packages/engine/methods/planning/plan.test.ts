@@ -129,6 +129,38 @@ test('a covariate takes its part of the units away, and a ratio is planned by th
   assert.match(ratio.headline, /in v per x, /)
 })
 
+test('groups of other sizes are planned by their shares, the smallest arm with enough', async () => {
+  const found = await ask({ time: 'd', value: 'v', lift: 0.1, shares: [0.8, 0.2] })
+  // 8.252947 (1 / 0.8 + 1 / 0.2) (1.959964 + 0.841621)^2 / 0.45^2 = 1999.3 in all.
+  assert.deepEqual([found.sizes, found.needed_n, found.per_group, found.groups], [[1600, 400], 2000, 400, 2])
+  assert.match(found.evidence, /1,?600 and 400 in the 2 groups, the control first, for a power of 80 %/)
+  const even = await ask({ value: 'v', lift: 0.1, shares: [0.5, 0.5] })
+  assert.deepEqual(even.sizes, [640, 640])
+  // Of a small difference rates need what means of their variance need.
+  const rules = {
+    variance: 0.3 * 0.7,
+    arms: 2,
+    shares: [0.6, 0.3, 0.1],
+    alpha: 0.05,
+    power: 0.8,
+    looks: 'fixed' as const,
+    effect: 0.001,
+  }
+  assert.ok(
+    Math.abs(unitsPlanned({ ...rules, base: 0.3 }) / unitsPlanned({ ...rules, base: null }) - 1) < 0.01,
+  )
+  assert.ok(
+    Math.abs(effectFound(unitsPlanned({ ...rules, base: 0.3 }), { ...rules, base: 0.3 })! / 0.001 - 1) < 1e-6,
+  )
+  const fault = (more: Record<string, unknown>, says: RegExp) =>
+    assert.rejects(
+      ask({ value: 'v', lift: 0.1, ...more }),
+      (error) => error instanceof MethodError && says.test(error.message),
+    )
+  await fault({ shares: [0.8, 0.1] }, /add up to 0\.9, not to 1.*\[0\.8, 0\.2\]/)
+  await fault({ shares: [0.8, 0.2], arms: 3 }, /there are 1 beside the control, and arms is 3/)
+})
+
 test('traffic that falls, a short past and a wait of years are each told', async () => {
   const falling = `select u as customer_id, u % 10 as v, date '2025-03-01' + if(u < 2000, u // 143, 14 + (u - 2000) // 50)::int as d from range(2700) r(u)`
   const fewer = await ask({ time: 'd', value: 'v', lift: 0.05 }, falling)

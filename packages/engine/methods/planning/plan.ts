@@ -9,7 +9,7 @@ import type { Doubt } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import { verdict } from '../../verdicts/verdict.ts'
 import { levelOf, thetaOf } from '../experiment/effects.ts'
-import { effectFound, type Level, unitsPlanned } from '../experiment/planner.ts'
+import { effectFound, type Level, sizesOf, unitsPlanned } from '../experiment/planner.ts'
 import { extremesOf, type MetricUnits, type Units, unitsOf } from '../experiment/units.ts'
 import { columnOf, numberSql } from '../shared/columns.ts'
 import { integer, number, object, rowsWith } from '../shared/fields.ts'
@@ -53,14 +53,17 @@ export const plan: Method = {
     groups: Type.Integer(),
     needed_n: integer,
     per_group: integer,
+    sizes: Type.Array(integer),
     days: integer,
     weeks: integer,
     traffic: object({ units: integer, days: number, per_day: number, recent_per_day: number }),
     within: rowsWith({ weeks: integer, units: integer, effect: number, lift: number }),
   },
   async run(given, options, { meanings }) {
-    const asked = options as Options
-    checkPlan(asked)
+    const chosen = options as Options
+    checkPlan(chosen)
+    const { shares } = chosen
+    const asked = shares ? { ...chosen, arms: shares.length - 1 } : chosen
     const table = countedAsNumber(given, asked)
     const units = await unitsOf(table, { ...asked, metrics: [metricOf(table, asked)] })
     const [metric] = units.metrics as [MetricUnits]
@@ -69,9 +72,9 @@ export const plan: Method = {
     const effect = effectOf(asked, seen?.value ?? null)
     const measure = measureOfPlan(meanings, asked, seen?.rate ?? false)
     const stop = stopOf({ asked, measure, seen, effect })
-    const planned = stop ? NOTHING : sizes(asked, seen!, effect!, traffic)
+    const found = stop ? NOTHING : planned(asked, seen!, effect!, traffic)
     const groups = asked.arms + 1
-    const told: Told = { asked, measure, units, n: seen?.n ?? 0, seen, effect, traffic, groups, ...planned }
+    const told: Told = { asked, measure, units, n: seen?.n ?? 0, seen, effect, traffic, groups, ...found }
     const doubts = stop ? [stop, ...leftOutOf(told)] : await doubtsOf(table, told, metric)
     const few = doubts.some(({ code }) => code === 'too_few')
     return {
@@ -136,24 +139,25 @@ function effectOf({ minimum_effect, lift, margin }: Options, value: number | nul
   return value === null || value <= 0 ? null : finite(lift * value)
 }
 
-const NOTHING = { needed: null, days: null, within: [] as Within[] }
+const NOTHING = { needed: null, sizes: [] as number[], days: null, within: [] as Within[] }
 
-function sizes(asked: Options, seen: Seen, effect: number, traffic: Traffic | null) {
-  const { power, arms, looks, tuned_for: tuned } = asked
+function planned(asked: Options, seen: Seen, effect: number, traffic: Traffic | null) {
+  const { power, arms, looks, tuned_for: tuned, shares } = asked
   // The formula for rates knows no covariate, and a margin supposes that both groups have the same rate.
   const plain = seen.rate && asked.margin === undefined && asked.covariate === undefined
   const level: Level = { base: plain ? seen.value : null, variance: seen.variance }
-  const rules = { ...level, arms, alpha: 1 - asked.confidence, power, looks, tuned }
-  const groups = arms + 1
-  const needed = finite(Math.ceil(unitsPlanned({ ...rules, effect }) / groups) * groups)
-  if (traffic === null) return { ...NOTHING, needed }
+  const rules = { ...level, arms, shares, alpha: 1 - asked.confidence, power, looks, tuned }
+  const each = sizesOf(unitsPlanned({ ...rules, effect }), rules)
+  const needed = finite(each.reduce((sum, size) => sum + size, 0))
+  const found = { needed, sizes: needed === null ? [] : each }
+  if (traffic === null) return { ...NOTHING, ...found }
   const within = WEEKS.map((weeks): Within => {
     const units = Math.floor(traffic.per_day * 7 * weeks)
-    const found = finite(effectFound(units, rules) ?? Number.NaN)
-    const lift = found === null || seen.value <= 0 ? null : finite(found / seen.value)
-    return { weeks, units, effect: found, lift }
+    const shown = finite(effectFound(units, rules) ?? Number.NaN)
+    const lift = shown === null || seen.value <= 0 ? null : finite(shown / seen.value)
+    return { weeks, units, effect: shown, lift }
   })
-  return { needed, days: needed === null ? null : finite(Math.ceil(needed / traffic.per_day)), within }
+  return { ...found, days: needed === null ? null : finite(Math.ceil(needed / traffic.per_day)), within }
 }
 
 async function doubtsOf(table: Relation, told: Told, metric: MetricUnits): Promise<Doubt[]> {
@@ -176,7 +180,10 @@ function methodOf({ looks, margin, covariate }: Options, { seen, measure }: Told
   return parts.join('; ')
 }
 
-function fieldsOf({ units, seen, effect, groups, needed, days, within, traffic }: Told, stop: Doubt | null) {
+function fieldsOf(
+  { units, seen, effect, groups, needed, sizes, days, within, traffic }: Told,
+  stop: Doubt | null,
+) {
   const level = seen === null ? null : finite(seen.value)
   return {
     without: units.metrics[0]!.left,
@@ -187,7 +194,8 @@ function fieldsOf({ units, seen, effect, groups, needed, days, within, traffic }
     lift: stop || effect === null || level === null || level <= 0 ? null : finite(effect / level),
     groups,
     needed_n: needed,
-    per_group: needed === null ? null : needed / groups,
+    per_group: sizes.length === 0 ? null : Math.min(...sizes),
+    sizes,
     days,
     weeks: days === null ? null : Math.ceil(days / 7),
     traffic: {

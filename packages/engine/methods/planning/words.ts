@@ -6,7 +6,7 @@ import { nounsOf, singular, verbFor } from '../../verdicts/nouns.ts'
 import { doubt } from '../../verdicts/verdict.ts'
 import { amount, brief, changeOf, inPoints, shareOf } from '../../verdicts/words.ts'
 import type { Units } from '../experiment/units.ts'
-import { count, figure } from '../shared/sentence.ts'
+import { count, enumeration, figure } from '../shared/sentence.ts'
 import type { PlanOptions } from './options.ts'
 import { falls, type Traffic } from './traffic.ts'
 
@@ -44,6 +44,8 @@ export interface Told {
   groups: number
   /** Over all groups; null where no plan can be made. */
   needed: number | null
+  /** Of each group, the control first; empty where no plan can be made. */
+  sizes: readonly number[]
   days: number | null
   within: readonly Within[]
 }
@@ -129,7 +131,7 @@ function stretch(days: number): string {
   return years < 2 ? 'more than a year' : `more than ${brief(years)} years`
 }
 
-export function evidence({ asked, measure, n, seen, needed, groups, traffic }: Told): string {
+export function evidence({ asked, measure, n, seen, needed, sizes, groups, traffic }: Told): string {
   const { one, many } = nounsOf(asked.unit)
   if (seen === null) return `${count(n, one, many)}.`
   const level = `${opening(measure.label)}: ${figure(seen.value)} with a standard deviation of ${figure(Math.sqrt(seen.variance))} over ${count(n, one, many)}`
@@ -138,12 +140,20 @@ export function evidence({ asked, measure, n, seen, needed, groups, traffic }: T
   const size =
     needed === null
       ? ''
-      : `; ${figure(needed / groups)} in each of ${groups} groups for a power of ${percent(asked.power)} at ${percent(asked.confidence)} confidence and ${looks}`
+      : `; ${eachOf(sizes, groups)} for a power of ${percent(asked.power)} at ${percent(asked.confidence)} confidence and ${looks}`
   const come =
     traffic === null
       ? ''
       : ` ${opening(count(traffic.units, `new ${one}`, `new ${many}`))} in ${count(traffic.days, 'day')}, ${figure(traffic.per_day)} a day: each counts on the day of its first row.`
   return `${level}${size}.${come}`
+}
+
+/** "640 in each of 2 groups", "800 and 200 in the 2 groups, the control first". */
+function eachOf(sizes: readonly number[], groups: number): string {
+  const even = sizes.every((size) => size === sizes[0])
+  return even
+    ? `${figure(sizes[0]!)} in each of ${groups} groups`
+    : `${enumeration(sizes.map((size) => figure(size)))} in the ${groups} groups, the control first,`
 }
 
 /** Rows and units that tell nothing. */
