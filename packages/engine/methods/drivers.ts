@@ -18,8 +18,7 @@ import { daysOfCauses } from './drivers/days-of-causes.ts'
 import { expectationOf } from './drivers/expectation.ts'
 import { CAUSES } from './drivers/fields.ts'
 import { loadHistory, loadTable, type Table } from './drivers/leaves.ts'
-import { measured, nameOf } from './drivers/measure.ts'
-import { Asked, checkOptions, type Options, ofMetric } from './drivers/options.ts'
+import { Asked, checkOptions, measured, nameOf, type Options, ofMetric } from './drivers/options.ts'
 import {
   type Dimension,
   dimensionsOf,

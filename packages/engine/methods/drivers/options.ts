@@ -1,6 +1,7 @@
 /** The options of drivers. `by: all`: the dimensions of the metric that is read, and a ratio by its two parts. */
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
+import { type Measure, measureOf } from '../../verdicts/measure.ts'
 import { type MethodContext, MethodError } from '../shared/method.ts'
 import { Period } from '../shared/time/periods.ts'
 
@@ -94,4 +95,27 @@ export function ofMetric({ by, ...asked }: Asked, { metrics }: MethodContext): O
   if (adding === 'sum' || asked.value !== 'value') return { ...asked, by: chosen }
   const { value: _, ...rest } = asked
   return { ...rest, numerator: 'numerator', denominator: 'denominator', by: chosen }
+}
+
+/** What drivers and a scan measure: a column, or the ratio of two. */
+interface Measured {
+  value?: string | undefined
+  numerator?: string | undefined
+  denominator?: string | undefined
+}
+
+export const nameOf = ({ value, numerator, denominator }: Measured): string =>
+  value ?? `${numerator} per ${denominator}`
+
+/** For sentences. */
+export function measured(options: Measured, context: MethodContext): Measure {
+  const { value, numerator, denominator } = options
+  if (value !== undefined) return measureOf(context.meanings, value)
+  const label = (column: string): string => measureOf(context.meanings, column).label
+  const name = nameOf(options)
+  const declared = context.meanings.get(name.toLowerCase())
+  const parts = numerator === 'numerator' && denominator === 'denominator'
+  if (parts && !declared && context.metrics.length === 1) return measureOf(context.meanings, 'value')
+  const own = measureOf(context.meanings, name)
+  return declared ? own : { ...own, label: `${label(numerator!)} per ${label(denominator!)}` }
 }

@@ -2,7 +2,7 @@
 import { betaTails } from '../../numeric/beta.ts'
 import { normalTwoSided, normalUpperQuantile } from '../../numeric/distributions.ts'
 import { gammaTails } from '../../numeric/gamma.ts'
-import type { Scanned } from './load.ts'
+import type { Scanned } from './scanned.ts'
 import type { Segment } from './segments.ts'
 
 /**

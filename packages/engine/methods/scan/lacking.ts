@@ -4,8 +4,8 @@ import type { Time } from '../../series/load.ts'
 import type { ReadSeries } from '../../series/read.ts'
 import { cellSql, columnOf, numberSql, timeColumn } from '../shared/columns.ts'
 import type { Relation } from '../shared/method.ts'
-import type { Scanned } from './load.ts'
 import type { Measures } from './measures.ts'
+import type { Scanned } from './scanned.ts'
 import type { Segment } from './segments.ts'
 
 /** Of what is added up at a time, at most this share may be unknown. */

@@ -3,33 +3,15 @@ import type { Series } from '../../series/load.ts'
 import { loadSeries } from '../../series/load.ts'
 import { type ReadSeries, readSeries } from '../../series/read.ts'
 import { unitOf } from '../drivers/counts.ts'
-import { type LeafRows, leafRows } from '../drivers/leaf-rows.ts'
+import { leafRows } from '../drivers/leaf-rows.ts'
 import { leavesOf } from '../drivers/leaves.ts'
-import { measured } from '../drivers/measure.ts'
-import type { Options as Drivers } from '../drivers/options.ts'
+import { type Options as Drivers, measured } from '../drivers/options.ts'
 import { cellSql, columnOf, isNumeric, numberSql, timeColumn } from '../shared/columns.ts'
 import { type MethodContext, MethodError, quote, type Relation } from '../shared/method.ts'
 import { localTime } from '../shared/time/periods.ts'
 import { lackingOf } from './lacking.ts'
 import type { Measured, Measures } from './measures.ts'
-
-export interface Scanned {
-  /** The whole: the values of all rows of a time, added up. */
-  whole: ReadSeries
-  rows: LeafRows
-  /** The leaf of each row, and the step of the whole's grid; -1 where the step is left out. */
-  leaf: Int32Array
-  step: Int32Array
-  /** By attribute, for each leaf. */
-  codes: Int32Array[]
-  n: number
-  /** Rows without a time or a finite value. */
-  left: number
-  /** Combinations with rows without a finite value at a time, and what share of their rows these are; code -1 of a value that no other row has. */
-  lacking: { step: number; codes: number[]; share: number }[]
-  /** Of a ratio: its denominators are noise, and so is one event of its counts. */
-  ratio: { event: number | null } | null
-}
+import type { Scanned } from './scanned.ts'
 
 /** Combinations of values and times that travel. */
 const MOST_ROWS = 400_000

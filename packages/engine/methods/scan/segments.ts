@@ -6,7 +6,7 @@ import { gridOf } from '../../series/grid.ts'
 import type { Series } from '../../series/load.ts'
 import type { ReadSeries } from '../../series/read.ts'
 import { powerAbove } from '../shared/sums.ts'
-import type { Scanned } from './load.ts'
+import type { Scanned } from './scanned.ts'
 
 export interface Segment {
   /** For each column of `by` the code of its value, or -1; all -1: the whole. */
