@@ -331,6 +331,23 @@ test('beside a forecast the season is no change, and what was planted is the cau
   assert.match(previous.headline ?? '', /^Orders rose by/)
 })
 
+test('beside a forecast a cause whose rows are missing is told as such', async () => {
+  const table = await relation(
+    `select d::date as day, r as country, 90 + hash(d, r) % 20 as v from generate_series(date '2024-01-01', date '2024-12-31', interval 1 day) t(d),
+      (values ('DE'), ('FR'), ('US'), ('IT'), ('ES')) x(r) where not (r = 'FR' and d > date '2024-12-09')`,
+  )
+  const asked = { value: 'v', by: ['country'], time: 'day', compare_with: 'forecast' }
+  const outcome = await ask(table, asked, '2025-01-05T00:00:00Z')
+  assert.deepEqual(
+    causesOf(outcome).map(({ where }) => where),
+    [{ country: 'FR' }],
+  )
+  assert.match(
+    outcome.summary,
+    /"FR" has rows on 9 of 31 days of December 2024, and on 30 of 30 of November 2024: some of its rows may be missing/,
+  )
+})
+
 test('beside a forecast nothing is named where nothing was planted, by the month, the week or the day', async () => {
   for (const seed of ['a', 'b', 'c'])
     for (const period of ['month', 'week', 'day']) {

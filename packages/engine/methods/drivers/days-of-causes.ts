@@ -17,7 +17,7 @@ const FULL = 0.9
 /** On the other side it has rows on at most this share of as many days. */
 const FEWER = 0.8
 
-/** `days_missing` for each of the largest causes of which that is so; one query. */
+/** `days_missing` for each of the largest causes of which that is so; one query. Beside a forecast the period before is counted. */
 export async function daysOfCauses(
   table: Relation,
   options: Options,
@@ -27,20 +27,20 @@ export async function daysOfCauses(
   context: MethodContext,
 ): Promise<Doubt[]> {
   const largest = causes.slice(0, MOST_CAUSES)
-  const { time, missing, compare_with } = options
-  if (time === undefined || missing === 'zero' || compare_with === 'forecast' || largest.length === 0)
-    return []
+  const { time, missing } = options
+  if (time === undefined || missing === 'zero' || largest.length === 0) return []
+  const compared = sides.counted ?? sides
   if (isNumeric(timeColumn(table, time))) return []
   const day = `cast(${localTime(table, time, context.time_zone)} as date)`
   const segments = [{ where: {} }, ...largest].map(({ where }) => segmentSql(table, where))
   const counts = segments.flatMap((segment, index) =>
-    [sides.before, sides.after].map(
+    [compared.before, compared.after].map(
       (side, of) =>
         `count(distinct case when ${segment} and (${side.where}) then ${day} end) as n${index}_${of}`,
     ),
   )
   const [found] = await table.query(
-    `select ${counts.join(', ')} from ${table.relation} where (${sides.before.where}) or (${sides.after.where})`,
+    `select ${counts.join(', ')} from ${table.relation} where (${compared.before.where}) or (${compared.after.where})`,
   )
   const seen = (index: number): [number, number] => [
     found![`n${index}_0`] as number,
@@ -51,11 +51,16 @@ export async function daysOfCauses(
     const own = seen(index + 1)
     const shares = [own[0] / whole[0], own[1] / whole[1]]
     if (Math.max(...shares) < FULL || Math.min(...shares) > FEWER * Math.max(...shares)) return []
-    return [doubt('days_missing', says(opening(whereInWords(cause, labels)), own, whole, sides))]
+    return [doubt('days_missing', says(opening(whereInWords(cause, labels)), own, whole, compared))]
   })
 }
 
-function says(segment: string, own: [number, number], whole: [number, number], sides: Sides): string {
+function says(
+  segment: string,
+  own: [number, number],
+  whole: [number, number],
+  sides: Pick<Sides, 'before' | 'after'>,
+): string {
   const [before, after] = [sides.before.named, sides.after.named]
   if (own[1] === 0) return `${segment} has no row in ${after}: it ended, or its rows are missing.`
   if (own[0] === 0) return `${segment} has no row in ${before}: it is new, or its rows are missing there.`

@@ -72,7 +72,10 @@ export async function expectationOf(
         `${opening(`${missing} of ${target.days!.due} days of ${named}`)} ${missing === 1 ? 'has' : 'have'} no data. ${zero ? 'They count as zero (missing: zero).' : 'What is expected is for the days that have; if no row means zero, write missing: zero.'}`,
       ),
     )
-  const side = (label: string, words: string) => ({ where: 'true', label, named: words, days: 1 })
+  const side = (label: string, words: string, where = 'true') => ({ where, label, named: words, days: 1 })
+  const earlier = buckets.at(-2)!
+  const ofBucket = ({ start, label, where }: typeof target) =>
+    side(label, typeof options.period === 'string' ? periodInWords(start, options.period) : label, where)
   return {
     table: {
       codes: past.codes,
@@ -89,6 +92,7 @@ export async function expectationOf(
       doubts,
       history: [],
       expected: 'forecast',
+      counted: { before: ofBucket(earlier), after: ofBucket(target) },
       unfinished: null,
     },
     history,

@@ -30,6 +30,8 @@ export interface Sides {
   history: { before: Side; after: Side }[]
   /** Where `before` is what was expected: by a column, or by a forecast. */
   expected?: 'column' | 'forecast'
+  /** Where `before` is a forecast: the latest period and the one before it, whose days can be counted. */
+  counted?: { before: Side; after: Side }
   /** In words: what is usual around what was expected. */
   usual?: string
   /** False where it has no parts to tell apart. */
