@@ -57,6 +57,11 @@ export interface ConnectionPatch {
   limits?: ConnectionLimits
 }
 
+/** Whether a connection leads elsewhere: a secret is only sent to the server for which it was given. */
+export function leadsElsewhere(before: ConnectionOptions, after: ConnectionOptions): boolean {
+  return ['host', 'port', 'url', 'endpoint', 'tls', 'ca'].some((name) => after[name] !== before[name])
+}
+
 export function changedConnection(present: Connection, patch: ConnectionPatch, now: string): Connection {
   const secrets = new Map(present.secrets.map((secret) => [secret.name, secret]))
   for (const { name, sealed } of patch.secrets ?? []) {

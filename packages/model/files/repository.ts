@@ -3,6 +3,8 @@
  * taken whole or not at all.
  */
 import type { Static } from 'typebox'
+import type { Connection } from '../connection.ts'
+import type { Schedule } from '../schedule.ts'
 import { nullable, Type } from '../schema.ts'
 
 const Time = Type.String({ format: 'date-time' })
@@ -60,10 +62,45 @@ export const RepositoryView = Type.Object(
 )
 export type RepositoryView = Static<typeof RepositoryView>
 
-/** What is served of a commit: texts by path below the folder, and the commit that brought each template's version. */
+/** A schedule of a file. */
+export type RepositorySchedule = Pick<
+  Schedule,
+  | 'name'
+  | 'template_id'
+  | 'variables'
+  | 'cron'
+  | 'time_zone'
+  | 'starts_at'
+  | 'ends_at'
+  | 'missed'
+  | 'missed_limit'
+  | 'overlap'
+  | 'paused'
+  | 'presence_name'
+  | 'notify'
+  | 'priority'
+  | 'metadata'
+>
+
+/** A connection of a file. Its secrets are given by the API. */
+export type RepositoryConnection = Pick<Connection, 'kind' | 'description' | 'options' | 'limits'>
+
+/**
+ * What is served of a commit: texts by path below the folder, the commit that brought each template's version, and schedules
+ * and connections by the name of their file.
+ */
 export interface RepositoryTree {
   files: Record<string, string>
   versions: Record<string, { version: string; commit_id: string }>
+  schedules: Record<string, RepositorySchedule>
+  connections: Record<string, RepositoryConnection>
+}
+
+/** What was made of files of the repository, by the name of the file. */
+export interface RepositoryOwned {
+  /** Ids. */
+  schedules: Record<string, string>
+  connections: string[]
 }
 
 /** The repository as the store keeps it, but for its tree. */
@@ -76,6 +113,7 @@ export interface Repository {
   latest: LatestCommit | null
   pulled_at: string | null
   unreached: { at: string; detail: string } | null
+  owned: RepositoryOwned
   /** Somebody wants a look before it is due, at a refused commit, too. */
   asked: boolean
   due_at: string

@@ -6,7 +6,7 @@ import type { Store } from '@assay/store/store'
 import { hashToken, newToken } from '../runtime/secrets.ts'
 
 /** The user that owns the first token. It has no password until an admin sets one. */
-const ADMIN_USER = 'admin'
+export const ADMIN_USER = 'admin'
 /** The name of the token that ASSAY_TOKEN sets. A start with another value replaces the token. */
 const SETTING_TOKEN = 'ASSAY_TOKEN'
 

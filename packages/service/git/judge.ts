@@ -2,11 +2,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { asMetricFaults, metricReader as readerOf } from '@assay/engine/metrics/reader'
+import type { FoundTemplate } from '@assay/engine/reading/lookup'
 import { TaskError } from '@assay/engine/run/pool'
-import type { RepositoryFault, RepositoryTree } from '@assay/model/repository'
+import { AppError } from '@assay/model/errors'
+import type { RepositoryFault, RepositoryOwned, RepositoryTree } from '@assay/model/repository'
 import type { Fault, TemplateSource } from '@assay/model/template'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { nameNearest, withMetrics } from '../templates/own-metrics.ts'
+import { judgeSettings, type Settings } from './judge-settings.ts'
 import { runTests } from './judge-tests.ts'
 import type { JudgeParts, Judging } from './judging.ts'
 import { fault, metricsOf, nameFaults, type Parts, partsOf, placed, templatesOf } from './tree.ts'
@@ -61,6 +64,7 @@ interface ReadTemplate {
   file: string
   source: TemplateSource
   template_id: string
+  found: FoundTemplate
 }
 
 async function templateFaults(
@@ -80,7 +84,7 @@ async function templateFaults(
     const before = read.find((one) => one.template_id === template_id)
     if (before)
       faults.push(fault(file, `${before.file} has the id ${template_id}, too: give one of them another.`))
-    else read.push({ file, source, template_id })
+    else read.push({ file, source, template_id, found })
   }
   return { faults, read }
 }
@@ -95,8 +99,8 @@ function kept(faults: RepositoryFault[]): RepositoryFault[] {
 function treeOf(
   parts: Parts,
   read: ReadTemplate[],
-  commit_id: string,
-  known: RepositoryTree | null,
+  { schedules, connections }: Settings,
+  { commit_id, known }: Candidate,
 ): RepositoryTree {
   const own = new Map(templatesOf(parts).map(({ file, source }) => [file, source.version]))
   const versions = read.map(({ file, template_id }): [string, RepositoryTree['versions'][string]] => {
@@ -104,11 +108,18 @@ function treeOf(
     const before = known?.versions[template_id]
     return [template_id, before?.version === version ? before : { version, commit_id }]
   })
-  const { tests: _, ...served } = parts
+  const { templates, partials, metrics } = parts
   return {
-    files: Object.assign({}, ...Object.values(served)) as RepositoryTree['files'],
+    files: { ...templates, ...partials, ...metrics },
     versions: Object.fromEntries(versions),
+    schedules,
+    connections,
   }
+}
+
+/** What takes too long to read, or ends the process that reads it, is its author's to mend. */
+function isOfCommit(error: unknown): error is Error {
+  return error instanceof TaskError || (error instanceof AppError && error.code === 'preview_failed')
 }
 
 interface Candidate {
@@ -117,14 +128,12 @@ interface Candidate {
   files: ReadonlyMap<string, Uint8Array> | null
   /** What was taken before. */
   known: RepositoryTree | null
+  owned: RepositoryOwned
 }
 
 /** Rejects where the pool cannot judge now. */
-export async function judge(
-  { commit_id, files, known }: Candidate,
-  given: JudgeParts,
-  signal: AbortSignal,
-): Promise<Judged> {
+export async function judge(candidate: Candidate, given: JudgeParts, signal: AbortSignal): Promise<Judged> {
+  const { files, owned } = candidate
   if (files === null)
     return {
       faults: [fault('', 'The commit has no such folder: correct ASSAY_TEMPLATES_FOLDER.')],
@@ -137,15 +146,18 @@ export async function judge(
   if (faults.length > 0) return { faults: kept(faults), tree: null }
   const folder = await mkdtemp(path.join(given.tempRoot, 'tests-'))
   try {
-    const judging: Judging = { ...given, where: await given.roots(), signal }
+    const judging: Judging = { ...given, owned, where: await given.roots(), signal }
     faults.push(...(await metricFaults(parts, judging)))
     const { faults: found, read } = await templateFaults(parts, judging)
     faults.push(...found)
+    const commit = new Map(read.map((one) => [one.template_id, one.found]))
+    const { faults: ofSettings, ...settings } = await judgeSettings(parts, commit, judging)
+    faults.push(...ofSettings)
     if (!faults.some(isError)) faults.push(...(await runTests({ files, parts, read, folder, judging })))
-    const tree = faults.some(isError) ? null : treeOf(parts, read, commit_id, known)
+    const tree = faults.some(isError) ? null : treeOf(parts, read, settings, candidate)
     return { faults: kept(faults), tree }
   } catch (error) {
-    if (!(error instanceof TaskError) || signal.aborted) throw error
+    if (!isOfCommit(error) || signal.aborted) throw error
     return {
       faults: [...kept(faults), fault('', `The commit could not be checked: ${error.message}`)],
       tree: null,

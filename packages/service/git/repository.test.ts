@@ -219,6 +219,51 @@ test('templates of a repository are served commit by commit, and one with faults
     assert.equal((await client.templates.get('mine')).source, '# Theirs')
   })
 
+  await t.test(
+    'schedules and connections of a commit are there with it, and are changed there alone',
+    async () => {
+      const connection = 'kind: postgresql\noptions: { host: db.example.com, database: shop, user: reader }\n'
+      await server.commit(
+        below({
+          'schedules/weekly.yaml': 'template_id: airport\ncron: 0 6 * * 1\n',
+          'connections/warehouse.yaml': `${connection}secrets: { password: env:HOME }\n`,
+        }),
+        'Add a schedule and a connection with faults',
+      )
+      await pushed(app)
+      await until('was refused')
+      const { faults } = (await stateOf(client)).latest!
+      assert.deepEqual(
+        faults.map(({ file, line }) => [file, line]),
+        [
+          ['connections/warehouse.yaml', 3],
+          ['schedules/weekly.yaml', 1],
+        ],
+      )
+      await server.commit(
+        below({
+          'schedules/weekly.yaml': 'template_id: airports\ncron: 0 6 * * 1\ntime_zone: Europe/Berlin\n',
+          'connections/warehouse.yaml': connection,
+        }),
+        'Mend both',
+      )
+      await pushed(app)
+      await until('is served')
+      const [weekly] = (await client.schedules.list({})).items
+      assert.deepEqual([weekly!.name, weekly!.template_id, weekly!.user_id], ['weekly', 'airports', 'admin'])
+      await assert.rejects(client.schedules.update(weekly!.schedule_id, { paused: true }), {
+        code: 'conflict',
+        message: /branch main, file schedules\/weekly\.yaml: push a change there/,
+      })
+      const secret = { secrets: { password: 'open sesame' } }
+      assert.match((await client.connections.change('warehouse', secret)).secrets.password!, /^••••/)
+      await assert.rejects(client.connections.change('warehouse', { description: 'Orders' }), {
+        code: 'conflict',
+      })
+      await assert.rejects(client.connections.delete('warehouse'), { code: 'conflict' })
+    },
+  )
+
   await t.test('a server that is down leaves what was taken, also after a restart', async () => {
     const before = await client.templates.get('airports')
     server.down = true

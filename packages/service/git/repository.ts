@@ -4,7 +4,7 @@
  * faults and a process that dies each leave the commit that was taken last.
  */
 import type { NewAuditRecord } from '@assay/model/audit'
-import { type Clock, iso } from '@assay/model/clock'
+import { iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 import type { Repository, RepositoryView } from '@assay/model/repository'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
@@ -14,14 +14,14 @@ import type { Config } from '../config/config.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Service } from '../runtime/service.ts'
 import { judge } from './judge.ts'
+import { OWNER } from './judge-settings.ts'
 import type { JudgeParts } from './judging.ts'
 import { layerOf } from './layer.ts'
 import type { LayeredCatalog } from './layered-catalog.ts'
 import { createPuller, type Puller } from './pull.ts'
 import type { Pull } from './pull-commit.ts'
+import { REPOSITORY_ID } from './repository-id.ts'
 
-/** The one row of the store. */
-export const REPOSITORY_ID = 'templates'
 const POLL_MS = 1000
 
 export interface RepositoryOptions extends Omit<JudgeParts, 'store'> {
@@ -38,7 +38,6 @@ export interface RepositoryOptions extends Omit<JudgeParts, 'store'> {
     | 'templatesEvery'
   >
   targets: readonly string[]
-  clock: Clock
   log: Logger
 }
 
@@ -166,12 +165,14 @@ class Node implements RepositoryNode {
     if ('unreached' in found || 'unchanged' in found) return found
     const before = await store.getRepositoryTree(REPOSITORY_ID)
     const { commit, files } = found
-    const judged = await judge(
-      { commit_id: commit.commit_id, files, known: before?.tree ?? null },
-      this.#options,
-      signal,
-    )
-    return { commit, ...judged }
+    const candidate = {
+      commit_id: commit.commit_id,
+      files,
+      known: before?.tree ?? null,
+      owned: claimed.owned,
+    }
+    const judged = await judge(candidate, this.#options, signal)
+    return { commit, ...judged, owner: OWNER }
   }
 
   #tell(pulled: Pulled): void {

@@ -15,6 +15,8 @@ export interface Parts {
   partials: Texts
   metrics: Texts
   tests: Texts
+  schedules: Texts
+  connections: Texts
 }
 
 export interface NamedFile {
@@ -29,6 +31,8 @@ const KINDS: [keyof Parts, RegExp][] = [
   ['templates', /^(?!readme\.md$)[^/]+\.md$/i],
   ['partials', /^partials\/[^/]+\.md$/],
   ['metrics', /^metrics\/[^/]+\.yaml$/],
+  ['schedules', /^schedules\/[^/]+\.yaml$/],
+  ['connections', /^connections\/[^/]+\.yaml$/],
 ]
 
 export function kindOf(file: string): keyof Parts | null {
@@ -50,9 +54,18 @@ export function placed(file: string, { partial, ...one }: Fault): RepositoryFaul
   return { file: at, line, column, code, message: `${message} ${remedy}`.trimEnd(), severity }
 }
 
+const noParts = (): Parts => ({
+  templates: {},
+  partials: {},
+  metrics: {},
+  tests: {},
+  schedules: {},
+  connections: {},
+})
+
 /** The texts of the commit, and what is no text. */
 export function partsOf(files: ReadonlyMap<string, Uint8Array>): { parts: Parts; faults: RepositoryFault[] } {
-  const parts: Parts = { templates: {}, partials: {}, metrics: {}, tests: {} }
+  const parts: Parts = noParts()
   const faults: RepositoryFault[] = []
   for (const [file, bytes] of [...files].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const kind = kindOf(file)
@@ -73,7 +86,7 @@ export function partsOf(files: ReadonlyMap<string, Uint8Array>): { parts: Parts;
 
 /** The same of texts that were kept. */
 export function partsOfTexts(texts: Texts): Parts {
-  const parts: Parts = { templates: {}, partials: {}, metrics: {}, tests: {} }
+  const parts: Parts = noParts()
   for (const [file, text] of Object.entries(texts)) {
     const kind = kindOf(file)
     if (kind !== null) parts[kind][file] = text
@@ -86,6 +99,10 @@ const baseName = (file: string, ending: string): string =>
 
 export const metricsOf = ({ metrics }: Parts): NamedFile[] =>
   Object.entries(metrics).map(([file, text]) => ({ name: baseName(file, '.yaml'), file, text }))
+
+/** The schedules or connections. */
+export const settingsOf = (texts: Texts): NamedFile[] =>
+  Object.entries(texts).map(([file, text]) => ({ name: baseName(file, '.yaml'), file, text }))
 
 /** The templates, each with what it can reach of the commit. */
 export function templatesOf(parts: Parts): { file: string; source: TemplateSource }[] {

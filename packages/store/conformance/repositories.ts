@@ -1,9 +1,10 @@
 /** The git repository of templates. */
 import assert from 'node:assert/strict'
-import type { RepositoryCommit, RepositoryTree } from '@assay/model/repository'
+import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
+import type { RepositoryCommit, RepositorySchedule, RepositoryTree } from '@assay/model/repository'
 import { HOLD_MS } from '../contract/workspaces/repositories.ts'
 import type { Store } from '../store.ts'
-import { type ConformanceTests, SECOND } from './given.ts'
+import { type ConformanceTests, SECOND, WORKSPACE } from './given.ts'
 
 const repository_id = 'templates'
 const given = { repository_id, address: 'https://git.example.com/reports.git', branch: 'main', folder: '' }
@@ -11,7 +12,10 @@ const every_ms = 60 * SECOND
 const tree: RepositoryTree = {
   files: { 'a.md': '# A' },
   versions: { a: { version: 'v-1', commit_id: 'a'.repeat(40) } },
+  schedules: {},
+  connections: {},
 }
+const owner = { workspace_id: WORKSPACE, user_id: 'ada' }
 
 function commit(letter: string): RepositoryCommit {
   const commit_id = letter.repeat(40)
@@ -22,6 +26,24 @@ async function claimed(store: Store) {
   const found = await store.claimRepository(repository_id)
   assert.ok(found, 'no look was due')
   return found
+}
+
+const schedule: RepositorySchedule = {
+  name: 'weekly',
+  template_id: 'a',
+  variables: {},
+  cron: '0 6 * * 1',
+  time_zone: 'UTC',
+  starts_at: null,
+  ends_at: null,
+  missed: 'skip',
+  missed_limit: 10,
+  overlap: 'queue',
+  paused: false,
+  presence_name: null,
+  notify: null,
+  priority: 0,
+  metadata: {},
 }
 
 const fault = {
@@ -54,10 +76,10 @@ export const repositoryTests: ConformanceTests = {
   'serves the last commit that was taken, whatever comes after it': async ({ store, elapse }) => {
     await store.openRepository(given)
     assert.equal(await store.getRepositoryTree(repository_id), null)
-    const taken = { commit: commit('a'), faults: [], tree }
+    const taken = { commit: commit('a'), faults: [], tree, owner }
     await store.settleRepository({ ...(await claimed(store)), every_ms, pulled: taken })
     await elapse(every_ms + SECOND)
-    const refused = { commit: commit('b'), faults: [fault], tree: null }
+    const refused = { commit: commit('b'), faults: [fault], tree: null, owner }
     await store.settleRepository({ ...(await claimed(store)), every_ms, pulled: refused })
     await elapse(every_ms + SECOND)
     const detail = 'The server did not answer.'
@@ -79,11 +101,58 @@ export const repositoryTests: ConformanceTests = {
     const lost = await claimed(store)
     assert.equal(await store.holdRepository(lost), true)
     await elapse(HOLD_MS + SECOND)
-    const owner = await claimed(store)
+    const present = await claimed(store)
     assert.equal(await store.holdRepository(lost), false)
-    const pulled = { commit: commit('a'), faults: [], tree }
+    const pulled = { commit: commit('a'), faults: [], tree, owner }
     assert.equal(await store.settleRepository({ ...lost, every_ms, pulled }), false)
     assert.equal(await store.getRepositoryTree(repository_id), null)
-    assert.equal(await store.settleRepository({ ...owner, every_ms, pulled }), true)
+    assert.equal(await store.settleRepository({ ...present, every_ms, pulled }), true)
   },
+
+  'makes, changes and removes the schedules and connections of a commit, and leaves those of the API':
+    async ({ store, elapse }) => {
+      await store.openRepository(given)
+      const take = async (over: Partial<RepositoryTree>, letter: string) => {
+        const pulled = { commit: commit(letter), faults: [], tree: { ...tree, ...over }, owner }
+        assert.equal(await store.settleRepository({ ...(await claimed(store)), every_ms, pulled }), true)
+        await elapse(every_ms + SECOND)
+        return (await store.getRepository(repository_id))!.owned
+      }
+      const warehouse = {
+        kind: 'postgresql' as const,
+        description: null,
+        options: { host: 'db.example.com', port: 5432 },
+        limits: CONNECTION_LIMITS,
+      }
+      const key = { workspace_id: WORKSPACE, name: 'warehouse' }
+      const theirs = { ...warehouse, ...owner, name: 'lake', secrets: [] }
+      await store.createConnection(theirs)
+      const first = await take(
+        { schedules: { weekly: schedule }, connections: { warehouse, lake: warehouse } },
+        'a',
+      )
+      assert.deepEqual(first.connections, ['warehouse'])
+      const weekly = { workspace_id: WORKSPACE, schedule_id: first.schedules.weekly! }
+      const made = (await store.getSchedule(weekly))!
+      assert.deepEqual([made.cron, made.user_id, made.revision], ['0 6 * * 1', 'ada', 1])
+      const sealed = { name: 'password', sealed: 'v1.key.iv.text', fingerprint: '01234567' }
+      await store.updateConnection({ ...key, patch: { secrets: [{ name: 'password', sealed }] } })
+
+      const limited = { ...warehouse, limits: { ...CONNECTION_LIMITS, rows: 7 } }
+      await take({ schedules: { weekly: schedule }, connections: { warehouse: limited } }, 'b')
+      assert.deepEqual(await store.getSchedule(weekly), made)
+      const same = (await store.getConnection(key))!
+      assert.deepEqual([same.limits.rows, same.secrets], [7, [sealed]])
+
+      const moved = { ...warehouse, options: { host: 'other.example.com', port: 5432 } }
+      const later = { ...schedule, cron: '0 7 * * 1' }
+      await take({ schedules: { weekly: later }, connections: { warehouse: moved } }, 'c')
+      assert.equal((await store.getSchedule(weekly))?.cron, '0 7 * * 1')
+      assert.deepEqual((await store.getConnection(key))?.secrets, [])
+
+      assert.deepEqual(await take({}, 'd'), { schedules: {}, connections: [] })
+      assert.equal(await store.getSchedule(weekly), null)
+      assert.equal(await store.getConnection(key), null)
+      assert.ok(await store.getConnection({ ...key, name: 'lake' }))
+    },
 }

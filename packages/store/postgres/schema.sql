@@ -350,6 +350,7 @@ CREATE TABLE repositories (
   latest json,
   pulled_at timestamp(3) with time zone,
   unreached json,
+  owned json NOT NULL,
   asked boolean NOT NULL,
   due_at timestamp(3) with time zone NOT NULL,
   held_until timestamp(3) with time zone NOT NULL,

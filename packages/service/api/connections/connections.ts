@@ -5,12 +5,14 @@ import {
   type Connection,
   ConnectionView,
   connectionContext,
+  leadsElsewhere,
   type OpenConnection,
   type SealedField,
 } from '@assay/model/connection'
 import { CONNECTION_KINDS, readLimits, readOptions, secretFaults } from '@assay/model/connection-kinds'
 import { AppError, type FieldError, notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
+import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { parseTargets, vetAddress, vetUrl } from '@assay/net/target'
 import { fingerprint, type SecretBox, SecretError } from '../../runtime/secrets.ts'
 import { administered, OfWorkspace } from '../accounts/administration.ts'
@@ -18,6 +20,7 @@ import type { Services } from '../dependencies.ts'
 import { LIMIT_DEFAULT, pageOf, pageQuery, whole } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
+import { refuseOwned } from '../repository/owned.ts'
 import { rootsOf } from '../templates/template-lookup.ts'
 
 const ConnectionName = Type.String({ pattern: CONNECTION_NAME, description: 'The name that templates say' })
@@ -66,8 +69,8 @@ function sealed(
 const SETTING = 'ASSAY_CONNECTION_TARGETS'
 
 /** Faults of the address in the options. Host names are checked again whenever they are dialed. */
-function addressFaults(
-  { connections }: Services,
+export function addressFaults(
+  { connections }: Pick<Services, 'connections'>,
   workspace_id: string,
   options: Record<string, unknown>,
 ): FieldError[] {
@@ -180,6 +183,9 @@ export const changeConnection = operation({
     refuseReadOnly(services)
     const workspace_id = await administered(services, principal, query.workspace_id)
     const key = { workspace_id, name: params.name }
+    const onlySecrets = Object.keys(body).every((field) => field === 'secrets')
+    if (workspace_id === DEFAULT_WORKSPACE && !onlySecrets)
+      await refuseOwned(services, { connection: params.name })
     const present = await services.store.getConnection(key)
     if (!present) throw notFound('connection', params.name)
     const { options, errors } = readOptions(present.kind, { ...present.options, ...body.options })
@@ -213,13 +219,10 @@ export const changeConnection = operation({
 /** Faults of secrets that must be given again, because a secret is only sent to the server it was given for. */
 function movedSecretFaults(
   present: Connection,
-  options: Record<string, unknown>,
+  options: Connection['options'],
   secrets: Record<string, string | null>,
 ): FieldError[] {
-  const moved = ['host', 'port', 'url', 'endpoint', 'tls', 'ca'].some(
-    (name) => options[name] !== present.options[name],
-  )
-  if (!moved) return []
+  if (!leadsElsewhere(present.options, options)) return []
   return present.secrets
     .filter(({ name }) => secrets[name] === undefined)
     .map(({ name }) => ({ path: `secrets.${name}`, message: 'must be given again, as the address changes' }))
@@ -239,6 +242,7 @@ export const deleteConnection = operation({
   async handle({ services, principal, params, query, reply }) {
     refuseReadOnly(services)
     const workspace_id = await administered(services, principal, query.workspace_id)
+    if (workspace_id === DEFAULT_WORKSPACE) await refuseOwned(services, { connection: params.name })
     if (!(await services.store.deleteConnection({ workspace_id, name: params.name })))
       throw notFound('connection', params.name)
     return reply.code(204).send()

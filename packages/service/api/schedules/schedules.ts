@@ -1,112 +1,22 @@
 /** Operations on schedules. packages/service/schedules/ runs them when they are due. */
 import { isDeepStrictEqual } from 'node:util'
 import { iso } from '@assay/model/clock'
-import { cronFault } from '@assay/model/cron'
-import { isTimeZone } from '@assay/model/dates'
-import { type FieldError, notFound } from '@assay/model/errors'
+import { notFound } from '@assay/model/errors'
 import { JobView, jobView } from '@assay/model/job'
-import {
-  changesTiming,
-  dueTimes,
-  MISSED,
-  MISSED_LIMIT,
-  MISSED_LIMIT_MOST,
-  OVERLAPS,
-  type Schedule,
-  ScheduleView,
-  SHOWN_RUNS,
-  scheduleView,
-  type Timing,
-} from '@assay/model/schedule'
-import { nullable, Type } from '@assay/model/schema'
+import { dueTimes, type Schedule, ScheduleView, SHOWN_RUNS, scheduleView } from '@assay/model/schedule'
+import { Type } from '@assay/model/schema'
 import type { NewSchedule, SchedulePatch } from '@assay/store/contract/schedules'
 import type { Static } from 'typebox'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
 import { type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
-import { Metadata } from '../jobs/jobs.ts'
-import { Notify, subscriptionsOf } from '../subscriptions/notify.ts'
+import { refuseOwned } from '../repository/owned.ts'
+import { subscriptionsOf } from '../subscriptions/notify.ts'
 import { requireTemplate, variablesOf } from '../templates/template-lookup.ts'
+import { faultsOf, newSchedule, ScheduleInput, timingFaults } from './schedule-input.ts'
 
-const settable = {
-  name: Name,
-  template_id: Type.String({ minLength: 1, maxLength: 200 }),
-  cron: Type.String({
-    minLength: 1,
-    maxLength: 200,
-    description:
-      'Minute, hour, day of month, month, day of week; or @hourly, @daily, @weekly, @monthly, @yearly',
-  }),
-}
-const optional = {
-  template_vars: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), {
-      description: 'Values by variable; a relative period such as last_month is resolved when the job runs',
-    }),
-  ),
-  time_zone: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 100,
-      description: 'IANA name such as Europe/Berlin (default UTC)',
-    }),
-  ),
-  starts_at: Type.Optional(nullable(Time)),
-  ends_at: Type.Optional(nullable(Time)),
-  missed: Type.Optional(
-    Type.Enum([...MISSED], {
-      description:
-        'What to do about due times that no node ran within five minutes. skip (default): nothing; once: one run for the latest; all: one run for each, up to `missed_limit`',
-    }),
-  ),
-  missed_limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MISSED_LIMIT_MOST, description: `Default ${MISSED_LIMIT}` }),
-  ),
-  overlap: Type.Optional(
-    Type.Enum([...OVERLAPS], {
-      description: 'While an earlier job of the schedule has not ended: queue another (default), or skip',
-    }),
-  ),
-  paused: Type.Optional(Type.Boolean()),
-  presence_name: Type.Optional(nullable(Name)),
-  notify: Type.Optional(Notify),
-  priority: Type.Optional(Type.Integer({ minimum: -100, maximum: 100 })),
-  metadata: Type.Optional(Metadata),
-}
-
-const ScheduleInput = Type.Object({ ...settable, ...optional })
-type ScheduleInput = Static<typeof ScheduleInput>
 const ScheduleChange = Type.Partial(ScheduleInput)
 const SchedulePath = Type.Object({ schedule_id: Id })
-
-function timingFaults(timing: Timing, now: string): FieldError[] {
-  const faults: FieldError[] = []
-  const refuse = (path: string, message: string): void => void faults.push({ path, message })
-  const { starts_at, ends_at, time_zone } = timing
-  const cron = cronFault(timing.cron)
-  if (cron !== null) refuse('cron', cron)
-  if (!isTimeZone(time_zone))
-    refuse('time_zone', `must be an IANA name such as Europe/Berlin, not ${JSON.stringify(time_zone)}`)
-  if (starts_at !== null && ends_at !== null && ends_at <= starts_at)
-    refuse('ends_at', 'must be after starts_at')
-  else if (faults.length === 0 && dueTimes(timing, now, 1).length === 0) {
-    if (ends_at !== null) refuse('ends_at', 'lies before the next due time')
-    else refuse('starts_at', 'leaves no due time: write an earlier start, or another cron expression')
-  }
-  return faults
-}
-
-/** The faults of a schedule. `before`: the schedule before a change; unchanged times are not checked again. */
-function faultsOf(schedule: NewSchedule, now: string, before: Schedule | null): FieldError[] {
-  const faults =
-    before && !changesTiming(before, { ...before, ...schedule }) ? [] : timingFaults(schedule, now)
-  if (schedule.missed === 'all' && schedule.overlap === 'skip')
-    faults.push({
-      path: 'missed',
-      message: 'cannot be all if overlap is skip: the missed runs would skip each other',
-    })
-  return faults
-}
 
 /**
  * Whether a change leaves alone what the schedule runs. Then its template is not checked: it may be deleted or may have other
@@ -137,32 +47,6 @@ async function requireSchedule({ services, principal, params }: Call<Static<type
   const schedule = await services.store.getSchedule({ workspace_id, schedule_id })
   if (!schedule) throw notFound('schedule', schedule_id)
   return schedule
-}
-
-function newSchedule(
-  body: ScheduleInput,
-  id: string,
-  { workspace_id, user_id }: Call['principal'],
-): NewSchedule {
-  return {
-    schedule_id: id,
-    workspace_id,
-    user_id,
-    name: body.name,
-    template_id: body.template_id,
-    variables: body.template_vars ?? {},
-    cron: body.cron.trim(),
-    time_zone: body.time_zone ?? 'UTC',
-    starts_at: body.starts_at ?? null,
-    ends_at: body.ends_at ?? null,
-    missed: body.missed ?? 'skip',
-    missed_limit: body.missed_limit ?? MISSED_LIMIT,
-    overlap: body.overlap ?? 'queue',
-    paused: body.paused ?? false,
-    presence_name: body.presence_name ?? null,
-    priority: body.priority ?? 0,
-    metadata: body.metadata ?? {},
-  }
 }
 
 export const createSchedule = operation({
@@ -225,8 +109,8 @@ export const previewSchedule = operation({
   description: 'Stores nothing. Faults are a 422 with their fields, as for the creation of a schedule.',
   scope: 'viewer',
   query: Type.Object({
-    cron: settable.cron,
-    time_zone: optional.time_zone,
+    cron: ScheduleInput.properties.cron,
+    time_zone: ScheduleInput.properties.time_zone,
     starts_at: Type.Optional(Time),
     ends_at: Type.Optional(Time),
   }),
@@ -278,10 +162,11 @@ export const changeSchedule = operation({
   params: SchedulePath,
   body: ScheduleChange,
   replies: { 200: { description: 'The schedule as it is now', schema: ScheduleView } },
-  errors: ['not_found'],
+  errors: ['not_found', 'conflict'],
   async handle(call) {
     const present: Schedule = await requireSchedule(call)
     const { services, principal, body } = call
+    await refuseOwned(services, { schedule_id: present.schedule_id })
     const patch = patchOf(body)
     if (body.notify !== undefined)
       patch.notify = await subscriptionsOf(services, principal, body.notify, 'notify', present.notify ?? [])
@@ -304,9 +189,10 @@ export const deleteSchedule = operation({
   scope: 'analyst',
   params: SchedulePath,
   replies: { 204: { description: 'The schedule is deleted' } },
-  errors: ['not_found'],
+  errors: ['not_found', 'conflict'],
   async handle({ services, principal, params, reply }) {
     const { workspace_id } = principal
+    if (await services.store.getSchedule({ workspace_id, ...params })) await refuseOwned(services, params)
     if (!(await services.store.deleteSchedule({ workspace_id, ...params })))
       throw notFound('schedule', params.schedule_id)
     return reply.code(204).send()

@@ -45,7 +45,7 @@ function idFault(id: string, known: ReadonlyMap<string, Webhook>, present: reado
  * `present`: ids that the object has already, which may be disabled by now.
  */
 export async function subscriptionsOf(
-  { store }: Pick<Services, 'store'>,
+  { store }: { store: Pick<Services['store'], 'findSubscriptions'> },
   { workspace_id, user_id }: Pick<Principal, 'workspace_id' | 'user_id'>,
   given: readonly string[] | null | undefined,
   at: string,

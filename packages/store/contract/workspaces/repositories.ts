@@ -15,7 +15,13 @@ export type Pulled =
   | { unreached: string }
   /** The newest commit has been looked at before. */
   | { unchanged: true }
-  | { commit: RepositoryCommit; faults: LatestCommit['faults']; tree: RepositoryTree | null }
+  | {
+      commit: RepositoryCommit
+      faults: LatestCommit['faults']
+      tree: RepositoryTree | null
+      /** Whose the schedules and connections of the tree are. */
+      owner: { workspace_id: string; user_id: string }
+    }
 
 export interface RepositoryStore {
   /** Keeps the address, and what was taken last. With another address, branch or folder a look is due at once. */
@@ -31,6 +37,10 @@ export interface RepositoryStore {
   claimRepository(repository_id: string): Promise<Repository | null>
   /** Holds it for another HOLD_MS. False: another node has claimed it. */
   holdRepository(claim: Claim): Promise<boolean>
-  /** Writes what the look found, all of it or nothing, and holds it no longer; the next look is due after `every_ms`. */
+  /**
+   * Writes what the look found, all of it or nothing, and holds it no longer; the next look is due after `every_ms`. With a
+   * tree its schedules and connections take the place of those of the tree before. A connection that is there by the API
+   * stays as it is; one that leads elsewhere now loses its secrets.
+   */
   settleRepository(input: Claim & { every_ms: number; pulled: Pulled }): Promise<boolean>
 }

@@ -6,6 +6,7 @@ import type { Reader, Routine, Writer } from '../../rows.ts'
 import type { Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
 import { REPOSITORIES } from '../../tables/workspaces/repositories.ts'
+import { applyTree } from './repository-tree.ts'
 
 const HEAD = REPOSITORIES.except('tree')
 const OF_ID = by('repository_id')
@@ -24,10 +25,11 @@ const ASK = REPOSITORIES.update(['asked'], OF_ID)
 const CLAIM = REPOSITORIES.update(['asked', 'held_until', 'revision'], OF_ID)
 const HOLD = REPOSITORIES.update(['held_until'], OF_CLAIM)
 const SETTLE = REPOSITORIES.update(['latest', 'pulled_at', 'unreached', 'due_at', 'held_until'], OF_CLAIM)
-const TAKE = REPOSITORIES.update(['taken', 'tree'], OF_CLAIM)
+const TAKE = REPOSITORIES.update(['taken', 'tree', 'owned'], OF_CLAIM)
 
 export function* openRepository(tx: Writer, input: Input<'openRepository'>): Routine<Repository> {
-  const fresh = { ...input, asked: false, due_at: tx.now, held_until: tx.now, revision: 0 }
+  const owned = { schedules: {}, connections: [] }
+  const fresh = { ...input, owned, asked: false, due_at: tx.now, held_until: tx.now, revision: 0 }
   yield* tx.run(INSERT, fresh)
   const present = (yield* tx.find(LOCK, input))!
   const { address, branch, folder } = input
@@ -80,9 +82,12 @@ export function* settleRepository(tx: Writer, input: Input<'settleRepository'>):
   }
   Object.assign(settled, { pulled_at: at, unreached: null })
   if ('commit' in pulled) {
-    const { commit, faults, tree } = pulled
+    const { commit, faults, tree, owner } = pulled
     settled.latest = { ...commit, status: tree ? 'taken' : 'refused', looked_at: at, faults }
-    if (tree) yield* tx.run(TAKE, { ...claim, taken: { ...commit, taken_at: at }, tree })
+    if (tree) {
+      const owned = yield* applyTree(tx, { before: present.owned, tree, owner })
+      yield* tx.run(TAKE, { ...claim, taken: { ...commit, taken_at: at }, tree, owned })
+    }
   }
   yield* tx.run(SETTLE, settled)
   return true

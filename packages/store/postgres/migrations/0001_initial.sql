@@ -165,6 +165,7 @@ CREATE TABLE repositories (
   latest json,
   pulled_at timestamptz(3),
   unreached json,
+  owned json NOT NULL,
   asked boolean NOT NULL,
   due_at timestamptz(3) NOT NULL,
   held_until timestamptz(3) NOT NULL,

@@ -163,6 +163,7 @@ CREATE TABLE repositories (
   latest TEXT,
   pulled_at TEXT,
   unreached TEXT,
+  owned TEXT NOT NULL,
   asked INTEGER NOT NULL,
   due_at TEXT NOT NULL,
   held_until TEXT NOT NULL,

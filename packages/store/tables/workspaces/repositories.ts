@@ -15,6 +15,7 @@ export const REPOSITORIES = new Table<Repository & { tree: RepositoryTree | null
     latest: 'json?',
     pulled_at: 'time?',
     unreached: 'json?',
+    owned: 'json',
     asked: 'boolean',
     due_at: 'time',
     held_until: 'time',

@@ -1,0 +1,23 @@
+/** What the repository owns besides templates and metrics: its schedules and connections are changed there alone. */
+import { AppError } from '@assay/model/errors'
+import { REPOSITORY_ID } from '../../git/repository-id.ts'
+import type { Services } from '../dependencies.ts'
+
+/** Throws `conflict` with the file where the repository owns it. */
+export async function refuseOwned(
+  { repository, store }: Pick<Services, 'repository' | 'store'>,
+  wanted: { schedule_id: string } | { connection: string },
+): Promise<void> {
+  if (!repository) return
+  const owned = (await store.getRepository(REPOSITORY_ID))?.owned
+  const file =
+    'schedule_id' in wanted
+      ? Object.entries(owned?.schedules ?? {}).find(([, id]) => id === wanted.schedule_id)?.[0]
+      : owned?.connections.find((name) => name === wanted.connection)
+  if (file === undefined) return
+  const [what, folder] = 'schedule_id' in wanted ? ['schedule', 'schedules'] : ['connection', 'connections']
+  throw new AppError(
+    'conflict',
+    `The ${what} comes from ${repository.name}, file ${folder}/${file}.yaml: push a change there.`,
+  )
+}

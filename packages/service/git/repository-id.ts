@@ -1,0 +1,2 @@
+/** The one row of the store. */
+export const REPOSITORY_ID = 'templates'
