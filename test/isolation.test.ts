@@ -67,6 +67,7 @@ const CASES = (of: Ids): Record<string, Case> => ({
   deleteTemplate: hidden(),
   getRepository: own(),
   pullRepository: operators(),
+  proposeChange: operators({ body: { template_id: 'hello', source: '# x' } }),
   repositoryPushed: open,
   listMetrics: own(),
   checkMetric: own({ body: METRIC.replaceAll(MARK, 'x'), type: YAML }),

@@ -59,7 +59,7 @@ export type Attempt = {
 export type AuditRecord = {
   audit_id: string
   created_at: string
-  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
+  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.propose' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
   /** The id of the object, of the kind that the action names */
   object_id: string | null
   /** The names of the fields that a change set; of a preview, a draft, a check and choices the sources that were read, and `language model` where one was asked; of a refusal its cause */
@@ -1375,6 +1375,20 @@ export type Problem = {
   }[]
 }
 
+export type ProposeChangeRequest = {
+  template_id: string
+  /** The Markdown of the template */
+  source: string
+  /** Of the commit */
+  message?: string | undefined
+}
+
+export type ProposeChangeResponse = {
+  branch: string
+  commit_id: string
+  based_on: string
+}
+
 export type Queue = {
   jobs: ({
     workspace_id: string
@@ -2104,6 +2118,13 @@ export interface Operations {
     query: {}
     body: string
     result: RepositoryPushedResponse
+  }
+  /** Push a change of a template of the repository as a branch */
+  proposeChange: {
+    path: []
+    query: {}
+    body: ProposeChangeRequest
+    result: ProposeChangeResponse
   }
   /** Draft metrics and a template for a table */
   createDraft: {
@@ -2878,7 +2899,7 @@ export interface Operations {
   listAudit: {
     path: []
     query: {
-      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
+      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.propose' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
       user_id?: string | undefined
       object_id?: string | undefined
       /** RFC 3339, from 1970 to 9999 */
@@ -2935,6 +2956,7 @@ export const OPERATIONS = {
   getRepository: { method: 'GET', path: '/repository' },
   pullRepository: { method: 'POST', path: '/repository/pull', keyed: true },
   repositoryPushed: { method: 'POST', path: '/repository/push', body: '*/*' },
+  proposeChange: { method: 'POST', path: '/repository/branches', body: 'application/json', keyed: true },
   createDraft: { method: 'POST', path: '/drafts', body: 'application/json', keyed: true },
   createJob: { method: 'POST', path: '/jobs/', body: 'application/json', keyed: true },
   listJobs: { method: 'GET', path: '/jobs/' },

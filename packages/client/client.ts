@@ -183,7 +183,12 @@ export function createClient(options: ClientOptions) {
       delete: call('deleteMetric'),
       check: call('checkMetric', 'harmless'),
     },
-    repository: { get: call('getRepository'), pull: call('pullRepository') },
+    repository: {
+      get: call('getRepository'),
+      pull: call('pullRepository'),
+      /** Pushes a change of a template as a branch. */
+      propose: call('proposeChange'),
+    },
     drafts: {
       /** Metrics and a template for a table, by what its columns are. Stores nothing. */
       create: call('createDraft', 'once'),

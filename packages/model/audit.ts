@@ -22,6 +22,7 @@ export const AUDIT_ACTIONS = {
   'template.check': 'version',
   'template.choices': 'template_id',
   'repository.pull': 'repository_id',
+  'repository.propose': 'template_id',
   'repository.take': 'commit_id',
   'repository.refuse': 'commit_id',
   'metric.put': 'metric_id',
@@ -84,6 +85,7 @@ export const NOTED: readonly AuditAction[] = [
   'file.read',
   'file.delete',
   'connection.test',
+  'repository.propose',
 ]
 
 export const ACTIONS = Object.keys(AUDIT_ACTIONS) as AuditAction[]

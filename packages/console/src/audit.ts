@@ -20,6 +20,7 @@ export const ACTION_WORDS: Record<AuditAction, string> = {
   'template.draft': 'drafted a template',
   'template.check': 'checked a template against its data',
   'repository.pull': 'had the repository looked at',
+  'repository.propose': 'pushed a change of a template as a branch',
   'repository.take': 'took a commit of the repository',
   'repository.refuse': 'refused a commit of the repository',
   'metric.put': 'wrote a metric',

@@ -9,6 +9,7 @@ import type { Config, describeConfig, Role } from '../config/config.ts'
 import type { ConnectionRegistry } from '../connections/connection-registry.ts'
 import type { Files } from '../files/files.ts'
 import type { Layer } from '../git/layer.ts'
+import type { Propose } from '../git/proposal.ts'
 import type { Ledger } from '../outgoing/ledger.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
@@ -62,7 +63,12 @@ export interface ApiDependencies {
   /** Null on a node without the role `api`. */
   catalog: Catalog | null
   /** The git repository of templates; null or absent: there is none. */
-  repository?: { layer(): Layer | null; name: string; hookSecret: string | null } | null
+  repository?: {
+    layer(): Layer | null
+    name: string
+    hookSecret: string | null
+    propose: Propose
+  } | null
   files: Files
   /** Absent: none is configured. */
   model?: LanguageModel | undefined

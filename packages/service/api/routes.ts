@@ -66,6 +66,7 @@ export const ROUTES: readonly Route[] = [
   on('GET /v1alpha/repository', repository.getRepository),
   on('POST /v1alpha/repository/pull', repository.pullRepository),
   on('POST /v1alpha/repository/push', repository.repositoryPushed),
+  on('POST /v1alpha/repository/branches', repository.proposeChange),
 
   on('POST /v1alpha/drafts', drafts.createDraft),
 

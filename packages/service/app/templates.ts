@@ -67,5 +67,8 @@ export async function openTemplates(given: TemplatesGiven, services: Service[]):
   await node.open()
   services.push(node)
   const name = repositoryName({ address: templates.repository, branch })
-  return { catalog: served, repository: { layer: served.layer, name, hookSecret } }
+  return {
+    catalog: served,
+    repository: { layer: served.layer, name, hookSecret, propose: node.propose.bind(node) },
+  }
 }

@@ -50,7 +50,7 @@ interface Tip {
 }
 
 /** The newest commit of the branch. Throws PullError where there is none. */
-async function tipOf(http: Http, input: PullInput): Promise<Tip> {
+async function tipOf(http: Http, input: Omit<PullInput, 'known'>): Promise<Tip> {
   const { address: url, branch } = input
   const list = (prefix: string, symrefs: boolean) =>
     git.listServerRefs({ http, url, headers: authorization(input), prefix, symrefs })
@@ -70,7 +70,7 @@ async function tipOf(http: Http, input: PullInput): Promise<Tip> {
 }
 
 const store = (gitdir: string) => ({ fs, gitdir, cache: {} })
-type Objects = ReturnType<typeof store>
+export type Objects = ReturnType<typeof store>
 
 async function commitOf(objects: Objects, oid: string): Promise<RepositoryCommit> {
   const { commit } = await git.readCommit({ ...objects, oid })
@@ -117,29 +117,38 @@ async function filesOf(objects: Objects, root: string): Promise<Map<string, Uint
   return files
 }
 
+/** The newest commit, without its history, in `gitdir`; only its id where that is `known`. */
+export async function fetchTip(
+  http: Http,
+  input: Omit<PullInput, 'known'> & { known?: string | null },
+): Promise<{ objects: Objects; oid: string }> {
+  const { address: url, gitdir, known } = input
+  const objects = store(gitdir)
+  const tip = await tipOf(http, input)
+  if (tip.oid === known) return { objects, oid: tip.oid }
+  await git.init({ ...objects, bare: true, defaultBranch: 'main' })
+  await git.addRemote({ ...objects, remote: 'origin', url })
+  const { fetchHead } = await git.fetch({
+    ...objects,
+    http,
+    url,
+    headers: authorization(input),
+    ref: tip.ref,
+    remoteRef: tip.ref,
+    singleBranch: true,
+    depth: 1,
+    tags: false,
+  })
+  return { objects, oid: fetchHead ?? tip.oid }
+}
+
 /** Rejects with PullError and with errors of isomorphic-git, undici and the guard (pull-fault.ts). */
 export async function pullCommit(input: PullInput): Promise<PulledCommit> {
-  const { address: url, folder, gitdir, known } = input
+  const { folder, known } = input
   const guard = createGuard({ targets: parseTargets(input.targets) })
   try {
-    const http = gitHttp(guard)
-    const tip = await tipOf(http, input)
-    if (tip.oid === known) return { unchanged: true }
-    const objects = store(gitdir)
-    await git.init({ ...objects, bare: true, defaultBranch: 'main' })
-    await git.addRemote({ ...objects, remote: 'origin', url })
-    const { fetchHead } = await git.fetch({
-      ...objects,
-      http,
-      url,
-      headers: authorization(input),
-      ref: tip.ref,
-      remoteRef: tip.ref,
-      singleBranch: true,
-      depth: 1,
-      tags: false,
-    })
-    const oid = fetchHead ?? tip.oid
+    const { objects, oid } = await fetchTip(gitHttp(guard), input)
+    if (oid === known) return { unchanged: true }
     const commit = await commitOf(objects, oid)
     const tree = await treeAt(objects, oid, folder)
     return { commit, files: tree === null ? null : await filesOf(objects, tree) }

@@ -8,7 +8,7 @@ export class PullError extends Error {}
 function ofStatus(status: number): string {
   if (status === 401)
     return 'refuses the token (401): set ASSAY_TEMPLATES_TOKEN, and ASSAY_TEMPLATES_USER if it asks for a name'
-  if (status === 403) return 'does not let the token read the repository (403)'
+  if (status === 403) return 'does not let the token do this with the repository (403)'
   if (status === 404) return 'knows no such repository (404), or the token may not read it'
   if (status >= 300 && status < 400)
     return `sends the request on to another address (${status}): set ASSAY_TEMPLATES to the address where the repository is`

@@ -1,20 +1,26 @@
-/** Pulls commits, one at a time, in a thread of its own. The thread is kept: its start takes half a second of the processor. */
+/** Reads commits and pushes branches, one at a time, in a thread of its own. The thread is kept: its start takes half a second. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { KeyedSemaphore } from '@assay/net/semaphore'
+import type { Proposed, ProposeInput } from './propose-change.ts'
 import type { Pull, PullInput } from './pull-commit.ts'
 
 const THREAD = new URL('./pull-thread.ts', import.meta.url)
 const PULL_MS = 120_000
 const MEMORY_MB = 512
 
+export type ThreadTask = { kind: 'pull'; input: PullInput } | { kind: 'propose'; input: ProposeInput }
+
 export interface Puller {
   pull(input: Omit<PullInput, 'gitdir'>, signal: AbortSignal): Promise<Pull>
+  propose(input: Omit<ProposeInput, 'gitdir'>, signal: AbortSignal): Promise<Proposed | Unreached>
   close(): Promise<void>
 }
 
 /** `tempRoot`: where the objects of a commit lie meanwhile. */
 export function createPuller(tempRoot: string): Puller {
+  const oneByOne = new KeyedSemaphore()
   let thread: Worker | null = null
 
   function begun(): Worker {
@@ -37,26 +43,50 @@ export function createPuller(tempRoot: string): Puller {
     await ended?.terminate()
   }
 
-  return {
-    async pull(input, signal) {
+  function work<Answer>(
+    taskIn: (gitdir: string) => ThreadTask,
+    signal: AbortSignal,
+  ): Promise<Answer | Unreached> {
+    return oneByOne.run('thread', 1, async () => {
       const gitdir = await mkdtemp(path.join(tempRoot, 'git-'))
       try {
-        const answer = await ask(begun(), { ...input, gitdir }, signal)
-        if ('stopped' in answer) await end()
-        return 'stopped' in answer ? { unreached: answer.stopped } : answer
+        const answer = await ask<Answer>(begun(), taskIn(gitdir), signal)
+        if (!isStopped(answer)) return answer
+        await end()
+        return { unreached: answer.stopped }
       } finally {
         await rm(gitdir, { recursive: true, force: true })
       }
-    },
+    })
+  }
+
+  return {
+    pull: (input, signal) => work((gitdir) => ({ kind: 'pull', input: { ...input, gitdir } }), signal),
+    propose: (input, signal) => work((gitdir) => ({ kind: 'propose', input: { ...input, gitdir } }), signal),
     close: end,
   }
 }
 
+interface Unreached {
+  unreached: string
+}
+
+interface Stopped {
+  stopped: string
+}
+
+const isStopped = (answer: unknown): answer is Stopped =>
+  typeof answer === 'object' && answer !== null && 'stopped' in answer
+
 /** `stopped`: the thread may still be at work. */
-function ask(thread: Worker, input: PullInput, signal: AbortSignal): Promise<Pull | { stopped: string }> {
+function ask<Answer>(
+  thread: Worker,
+  task: ThreadTask,
+  signal: AbortSignal,
+): Promise<Answer | Unreached | Stopped> {
   const late = AbortSignal.timeout(PULL_MS)
   const stop = AbortSignal.any([signal, late])
-  const { promise, resolve } = Promise.withResolvers<Pull | { stopped: string }>()
+  const { promise, resolve } = Promise.withResolvers<Answer | Unreached | Stopped>()
   const failed = (error: Error): void =>
     resolve({ unreached: `The repository could not be read: ${error.message}` })
   const ended = (): void => resolve({ unreached: 'The thread that read the repository ended.' })
@@ -70,7 +100,7 @@ function ask(thread: Worker, input: PullInput, signal: AbortSignal): Promise<Pul
   stop.addEventListener('abort', stopped, { once: true })
   if (stop.aborted) stopped()
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-  thread.postMessage(input)
+  thread.postMessage(task)
   return promise.finally(() => {
     stop.removeEventListener('abort', stopped)
     thread.off('message', resolve).off('error', failed).off('exit', ended)

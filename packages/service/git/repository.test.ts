@@ -264,6 +264,26 @@ test('templates of a repository are served commit by commit, and one with faults
     },
   )
 
+  await t.test(
+    'a change by the API is pushed as a branch, and serves nothing until it is merged',
+    async () => {
+      const before = await client.templates.get('airports')
+      const source = before.source.replace('# Airports', '# All airports')
+      const { branch, based_on } = await client.repository.propose({ template_id: 'airports', source })
+      assert.equal((await server.read(branch))['team/reports/airports.md'], source)
+      assert.equal(based_on, (await stateOf(client)).taken?.commit_id)
+      assert.deepEqual(await client.templates.get('airports'), before)
+      await assert.rejects(client.repository.propose({ template_id: 'airports', source: '{% nothing %}' }), {
+        code: 'invalid',
+      })
+      await server.commit(below({ 'airports.md': template('Other') }), 'Change it meanwhile')
+      await assert.rejects(client.repository.propose({ template_id: 'airports', source }), {
+        code: 'conflict',
+        message: /airports\.md has changed in the branch since it was served/,
+      })
+    },
+  )
+
   await t.test('a server that is down leaves what was taken, also after a restart', async () => {
     const before = await client.templates.get('airports')
     server.down = true

@@ -18,6 +18,7 @@ import { OWNER } from './judge-settings.ts'
 import type { JudgeParts } from './judging.ts'
 import { layerOf } from './layer.ts'
 import type { LayeredCatalog } from './layered-catalog.ts'
+import type { Proposal, Propose } from './proposal.ts'
 import { createPuller, type Puller } from './pull.ts'
 import type { Pull } from './pull-commit.ts'
 import { REPOSITORY_ID } from './repository-id.ts'
@@ -42,6 +43,7 @@ export interface RepositoryOptions extends Omit<JudgeParts, 'store'> {
 }
 
 export interface RepositoryNode extends Service {
+  propose: Propose
   /** Serves what was taken last, and has a look made soon. Call it once, before requests are answered. */
   open(): Promise<void>
 }
@@ -103,6 +105,19 @@ class Node implements RepositoryNode {
       await clock.sleep(POLL_MS, signal)
     }
     await this.#puller.close()
+  }
+
+  propose({ branch: proposal, file, ...rest }: Proposal, signal: AbortSignal) {
+    const { config, targets } = this.#options
+    const {
+      templatesUser: user,
+      templatesToken: token,
+      templatesBranch: branch,
+      templatesFolder: folder,
+    } = config
+    const path = folder === '' ? file : `${folder}/${file}`
+    const where = { address: this.#address, branch, folder, user, token, targets }
+    return this.#puller.propose({ ...where, ...rest, proposal, file: path }, signal)
   }
 
   async #look(signal: AbortSignal): Promise<void> {

@@ -118,6 +118,25 @@ function PreviewValues(props: {
   )
 }
 
+/** Pushes the text as a branch of the repository: the template is changed there. */
+function usePropose(draft: Draft, forget: () => void) {
+  return useMutation({
+    mutationFn: () => api().repository.propose({ template_id: draft.template_id, source: draft.source }),
+    onSuccess: forget,
+  })
+}
+
+function Proposed({ branch }: { branch: string }) {
+  return (
+    <div className="notice" role="status">
+      <p>
+        The change is pushed as the branch <code>{branch}</code>. Open a merge request for it at the git
+        server: once it is merged, it is served.
+      </p>
+    </div>
+  )
+}
+
 function useSave(draft: Draft, forget: () => void) {
   const cache = useQueryClient()
   const navigate = useNavigate()
@@ -136,7 +155,7 @@ function DeskHead(props: {
   draft: Draft
   fixed: boolean
   preview: ReturnType<typeof usePreview>
-  save: ReturnType<typeof useSave>
+  save: { isPending: boolean; mutate(): void; label: string }
   onChange(draft: Draft): void
   onPreview(): void
 }) {
@@ -162,19 +181,32 @@ function DeskHead(props: {
           disabled={save.isPending || draft.template_id.trim() === ''}
           onClick={() => save.mutate()}
         >
-          Save
+          {save.label}
         </button>
       </div>
     </div>
   )
 }
 
-function Desk({ name, first, fixed }: { name: string; first: Draft; fixed: boolean }) {
+function Desk({
+  name,
+  first,
+  fixed,
+  proposes = false,
+}: {
+  name: string
+  first: Draft
+  fixed: boolean
+  /** The template is the repository's. */
+  proposes?: boolean
+}) {
   const [draft, change, forget] = useDraft<Draft>(`template.${name}`, () => first)
   const view = useRef<EditorView | null>(null)
   const checked = useChecked(draft.source)
   const preview = usePreview()
-  const save = useSave(draft, forget)
+  const put = useSave(draft, forget)
+  const propose = usePropose(draft, forget)
+  const save = proposes ? propose : put
   const faults = checked.data?.faults ?? NONE
   const variables = checked.data?.variables ?? NONE
   const given = (): Record<string, unknown> =>
@@ -185,11 +217,16 @@ function Desk({ name, first, fixed }: { name: string; first: Draft; fixed: boole
         draft={draft}
         fixed={fixed}
         preview={preview}
-        save={save}
+        save={{
+          isPending: save.isPending,
+          mutate: () => save.mutate(),
+          label: proposes ? 'Push as a branch' : 'Save',
+        }}
         onChange={change}
         onPreview={() => preview.mutate({ source: draft.source, values: given() })}
       />
       {save.isError && <Fault error={save.error} />}
+      {propose.data && <Proposed branch={propose.data.branch} />}
       <div className="pair">
         <div>
           <Editor
@@ -306,8 +343,13 @@ export function EditTemplatePage() {
       }
     >
       <Loaded query={query}>
-        {({ source, version }) => (
-          <Desk name={`${template_id}.${version}`} first={{ template_id, source, values: {} }} fixed />
+        {({ source, version, origin }) => (
+          <Desk
+            name={`${template_id}.${version}`}
+            first={{ template_id, source, values: {} }}
+            fixed
+            proposes={origin === 'git'}
+          />
         )}
       </Loaded>
     </Page>

@@ -68,7 +68,7 @@ function Actions({ template }: { template: TemplateView }) {
 }
 
 function Care({ template: { template_id, origin } }: { template: TemplateView }) {
-  if (origin !== 'workspace')
+  if (origin !== 'workspace' && origin !== 'git')
     return (
       <Link className="button" to="/templates/new" search={{ from: template_id }}>
         Copy and edit
@@ -79,7 +79,7 @@ function Care({ template: { template_id, origin } }: { template: TemplateView })
       <Link className="button" to="/templates/$template_id/edit" params={{ template_id }}>
         Edit
       </Link>
-      <Delete template_id={template_id} />
+      {origin === 'workspace' && <Delete template_id={template_id} />}
     </>
   )
 }

@@ -1,6 +1,6 @@
 /** Operations on the git repository of templates: its state, a look at it now, and the webhook of the git server. */
 import { iso } from '@assay/model/clock'
-import { AppError } from '@assay/model/errors'
+import { AppError, notFound } from '@assay/model/errors'
 import { RepositoryView } from '@assay/model/repository'
 import { nullable, Type } from '@assay/model/schema'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
@@ -12,6 +12,7 @@ import { requireOperator } from '../accounts/administration.ts'
 import { linkRecord } from '../admin/audit-trail.ts'
 import type { Services } from '../dependencies.ts'
 import { ANY_TYPE, type Call, operation } from '../http/operation.ts'
+import { readSource } from '../templates/template-lookup.ts'
 
 /** Bytes of what a git server tells of a push: GitHub sends at most 25 MB. */
 const PUSH_MOST = 26_000_000
@@ -84,6 +85,42 @@ export const pullRepository = operation({
     const view = await viewOf(call)
     if (!view) throw none()
     return reply.code(202).send(view)
+  },
+})
+
+export const proposeChange = operation({
+  name: 'proposeChange',
+  tag: 'Templates',
+  audit: 'repository.propose',
+  summary: 'Push a change of a template of the repository as a branch',
+  description:
+    'Answers faults with line and column. The branch begins at the newest commit; nothing is served of it until it is merged. The token of the repository must be allowed to write.',
+  scope: 'admin',
+  body: Type.Object({
+    template_id: Type.String({ minLength: 1, maxLength: 200 }),
+    source: Type.String({ minLength: 1, description: 'The Markdown of the template' }),
+    message: Type.Optional(Type.String({ minLength: 1, maxLength: 1000, description: 'Of the commit' })),
+  }),
+  replies: {
+    201: {
+      description: 'The branch',
+      schema: Type.Object({ branch: Type.String(), commit_id: Type.String(), based_on: Type.String() }),
+    },
+  },
+  errors: ['not_found', 'conflict'],
+  async handle({ services, principal, body, id, signal, reply }) {
+    requireOperator(principal)
+    const { template_id, source, message = `Change ${template_id}` } = body
+    const { repository } = services
+    const entry = repository?.layer()?.templates.get(template_id)
+    if (!repository || !entry) throw notFound('template of the repository', template_id)
+    await readSource(services, principal, template_id, source)
+    const branch = `assay/${template_id}-${id.slice(-8)}`
+    const author = principal.user_id
+    const change = { file: entry.file, before: entry.source.source, after: source, branch, message, author }
+    const found = await repository.propose(change, signal())
+    if ('unreached' in found) throw new AppError('conflict', `No branch was pushed. ${found.unreached}`)
+    return reply.code(201).send({ branch, ...found })
   },
 })
 

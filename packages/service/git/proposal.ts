@@ -1,0 +1,16 @@
+/** A change of the repository that somebody proposes by the API. */
+import type { Proposed } from './propose-change.ts'
+
+/** A change of one file that a branch of its own shall hold. */
+export interface Proposal {
+  /** Below the folder of the templates. */
+  file: string
+  before: string
+  after: string
+  branch: string
+  message: string
+  author: string
+}
+
+/** Pushes a branch. `unreached`: why it could not, in a sentence. */
+export type Propose = (proposal: Proposal, signal: AbortSignal) => Promise<Proposed | { unreached: string }>
