@@ -7,6 +7,9 @@ import type { Connection } from '../connection.ts'
 import type { Schedule } from '../schedule.ts'
 import { nullable, Type } from '../schema.ts'
 
+/** The one that a service has. */
+export const REPOSITORY_ID = 'templates'
+
 const Time = Type.String({ format: 'date-time' })
 
 export const RepositoryCommit = Type.Object({

@@ -5,12 +5,14 @@ import type { Fault } from '@assay/model/template'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import type { MetricReader } from '../templates/metric-reader.ts'
 import type { TemplateReader } from '../templates/template-reader.ts'
-import { metricsOf, partsOfTexts, templatesOf } from './tree.ts'
+import { metricsOf, partialsOf, partsOfTexts, templatesOf } from './tree.ts'
 
 export interface Layer {
   commit_id: string
   templates: ReadonlyMap<string, CatalogEntry>
   metrics: ReadonlyMap<string, CatalogMetric>
+  /** What its templates may include, by name. */
+  partials: Record<string, string>
   /** What this version of the program cannot read, by file. */
   broken: { file: string; faults: Fault[] }[]
 }
@@ -55,5 +57,5 @@ export async function layerOf(
       view: { ...found.view, origin: 'git', commit_id: brought },
     })
   }
-  return { commit_id, templates, metrics, broken }
+  return { commit_id, templates, metrics, partials: partialsOf(parts), broken }
 }

@@ -6,7 +6,7 @@
 import type { NewAuditRecord } from '@assay/model/audit'
 import { iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
-import type { Repository, RepositoryView } from '@assay/model/repository'
+import { REPOSITORY_ID, type Repository, type RepositoryView } from '@assay/model/repository'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { HOLD_MS, type Pulled } from '@assay/store/contract/repositories'
 import type { Store } from '@assay/store/store'
@@ -21,7 +21,6 @@ import type { LayeredCatalog } from './layered-catalog.ts'
 import type { Proposal, Propose } from './proposal.ts'
 import { createPuller, type Puller } from './pull.ts'
 import type { Pull } from './pull-commit.ts'
-import { REPOSITORY_ID } from './repository-id.ts'
 
 const POLL_MS = 1000
 

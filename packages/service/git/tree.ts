@@ -104,17 +104,27 @@ export const metricsOf = ({ metrics }: Parts): NamedFile[] =>
 export const settingsOf = (texts: Texts): NamedFile[] =>
   Object.entries(texts).map(([file, text]) => ({ name: baseName(file, '.yaml'), file, text }))
 
-/** The templates, each with what it can reach of the commit. */
-export function templatesOf(parts: Parts): { file: string; source: TemplateSource }[] {
-  const partials = Object.fromEntries([
+/** What templates of the commit may include, by name. */
+export function partialsOf(parts: Parts): Texts {
+  return Object.fromEntries([
     ...Object.entries(parts.partials).map(([file, text]) => [baseName(file, '.md'), text]),
     ...metricsOf(parts).map(({ name, text }) => [metricPartial(name), text]),
   ]) as Texts
-  return Object.entries(parts.templates).map(([file, source]) => {
-    const reached = reachablePartials(source, partials)
-    const version = templateVersion(source, reached)
-    return { file, source: { template_id: baseName(file, '.md'), version, source, partials: reached } }
-  })
+}
+
+/** A template with what it can reach of them. */
+export function withPartials(template_id: string, source: string, partials: Texts): TemplateSource {
+  const reached = reachablePartials(source, partials)
+  return { template_id, version: templateVersion(source, reached), source, partials: reached }
+}
+
+/** The templates, each with what it can reach of the commit. */
+export function templatesOf(parts: Parts): { file: string; source: TemplateSource }[] {
+  const partials = partialsOf(parts)
+  return Object.entries(parts.templates).map(([file, source]) => ({
+    file,
+    source: withPartials(baseName(file, '.md'), source, partials),
+  }))
 }
 
 /** Faults of names, before anything is read. */

@@ -1,6 +1,6 @@
 /** What the repository owns besides templates and metrics: its schedules and connections are changed there alone. */
 import { AppError } from '@assay/model/errors'
-import { REPOSITORY_ID } from '../../git/repository-id.ts'
+import { REPOSITORY_ID } from '@assay/model/repository'
 import type { Services } from '../dependencies.ts'
 
 /** Throws `conflict` with the file where the repository owns it. */

@@ -1,13 +1,13 @@
 /** Operations on the git repository of templates: its state, a look at it now, and the webhook of the git server. */
 import { iso } from '@assay/model/clock'
 import { AppError, notFound } from '@assay/model/errors'
-import { RepositoryView } from '@assay/model/repository'
+import { REPOSITORY_ID, RepositoryView } from '@assay/model/repository'
 import { nullable, Type } from '@assay/model/schema'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import type { Layer } from '../../git/layer.ts'
 import { isSigned, LongBodyError } from '../../git/push-signature.ts'
 import { repositoryView } from '../../git/repository.ts'
-import { REPOSITORY_ID } from '../../git/repository-id.ts'
+import { withPartials } from '../../git/tree.ts'
 import { requireOperator } from '../accounts/administration.ts'
 import { linkRecord } from '../admin/audit-trail.ts'
 import type { Services } from '../dependencies.ts'
@@ -112,9 +112,10 @@ export const proposeChange = operation({
     requireOperator(principal)
     const { template_id, source, message = `Change ${template_id}` } = body
     const { repository } = services
-    const entry = repository?.layer()?.templates.get(template_id)
-    if (!repository || !entry) throw notFound('template of the repository', template_id)
-    await readSource(services, principal, template_id, source)
+    const layer = repository?.layer()
+    const entry = layer?.templates.get(template_id)
+    if (!repository || !layer || !entry) throw notFound('template of the repository', template_id)
+    await readSource(services, principal, withPartials(template_id, source, layer.partials))
     const branch = `assay/${template_id}-${id.slice(-8)}`
     const author = principal.user_id
     const change = { file: entry.file, before: entry.source.source, after: source, branch, message, author }

@@ -4,10 +4,10 @@ import { errorsOf, type FoundTemplate } from '@assay/engine/reading/lookup'
 import type { ConnectionAccess } from '@assay/engine/run/connection-requests'
 import type { Roots } from '@assay/engine/run/protocol'
 import { notFound } from '@assay/model/errors'
-import { type Fault, faultToFieldError } from '@assay/model/template'
+import { type Fault, faultToFieldError, type TemplateSource } from '@assay/model/template'
 import { DEFAULT_WORKSPACE, includesScope, type Principal } from '@assay/model/token'
 import { findTemplate } from '../../templates/find-template.ts'
-import { nameNearest, ownSource } from '../../templates/own-metrics.ts'
+import { nameNearest, withMetrics } from '../../templates/own-metrics.ts'
 import type { Services } from '../dependencies.ts'
 import { invalid } from '../http/validate.ts'
 
@@ -42,10 +42,9 @@ export async function requireReadable(
 export async function readSource(
   services: Pick<Services, 'catalog' | 'store' | 'templates'>,
   { workspace_id }: Principal,
-  template_id: string,
-  source: string,
+  given: TemplateSource,
 ): Promise<FoundTemplate> {
-  const own = await ownSource(services, workspace_id, template_id, source)
+  const own = await withMetrics(services, workspace_id, given)
   const { found, faults } = await services.templates.read(own, workspace_id)
   const errors = errorsOf(faults)
   return found && errors.length === 0 ? found : refuse(await nameNearest(services, workspace_id, errors))

@@ -1,6 +1,7 @@
 /** Operations on templates: list, read, put, delete, check, preview, and the possible values of a variable. */
 
 import { metricNames, metricVariables } from '@assay/engine/metrics/names'
+import { sourceOf } from '@assay/engine/reading/lookup'
 import type { Description } from '@assay/engine/run/protocol'
 import { AppError, notFound } from '@assay/model/errors'
 import { READ_CHART_FORMS } from '@assay/model/insight'
@@ -137,7 +138,7 @@ export const putTemplate = operation({
   async handle({ services, principal, params, body, reply }) {
     const { template_id } = params
     await requireOwn(services, principal, template_id)
-    const { template, view } = await readSource(services, principal, template_id, body)
+    const { template, view } = await readSource(services, principal, sourceOf(template_id, body))
     if (template.template_id !== template_id)
       throw invalid([
         {
@@ -223,7 +224,7 @@ export const previewTemplate = operation({
   errors: ['preview_failed', 'not_acceptable', 'stopping', 'workspace_busy'],
   async handle(call) {
     const { services, principal, body } = call
-    const draft = await readSource(services, principal, 'draft', body.source)
+    const draft = await readSource(services, principal, sourceOf('draft', body.source))
     const given = body.template_vars ?? {}
     const variables = await variablesOf(services, principal, draft, given, 'template_vars')
     noteReading(call, 'template.preview', draft)

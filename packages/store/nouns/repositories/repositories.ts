@@ -6,7 +6,7 @@ import type { Reader, Routine, Writer } from '../../rows.ts'
 import type { Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
 import { REPOSITORIES } from '../../tables/workspaces/repositories.ts'
-import { applyTree } from './repository-tree.ts'
+import { applyTree } from './tree.ts'
 
 const HEAD = REPOSITORIES.except('tree')
 const OF_ID = by('repository_id')

@@ -10,7 +10,12 @@ import type {
 } from '@assay/model/repository'
 import type { Routine, Writer } from '../../rows.ts'
 import { createSchedule, deleteSchedule, getSchedule, updateSchedule } from '../jobs/schedules.ts'
-import { createConnection, deleteConnection, getConnection, updateConnection } from './connections.ts'
+import {
+  createConnection,
+  deleteConnection,
+  getConnection,
+  updateConnection,
+} from '../workspaces/connections.ts'
 
 interface Owner {
   workspace_id: string

@@ -1,2 +1,0 @@
-/** The one row of the store. */
-export const REPOSITORY_ID = 'templates'
