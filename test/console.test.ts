@@ -575,7 +575,10 @@ test('marks in the header that a schedule fails, leads to why in two clicks, and
   const { page } = watched
   const api = apiOf(service.url)
   await api.templates.put('broken', "# Broken\n\n```sql rows\nselect error('no such thing') as n\n```\n")
-  const made = { name: 'Every night', template_id: 'broken', cron: '0 3 * * *' }
+  const chat = { kind: 'slack' as const, url: `${receiver.url}/chat` }
+  const [told, gone] = await Promise.all([api.subscriptions.create(chat), api.subscriptions.create(chat)])
+  const notify = [told.subscription_id, gone.subscription_id]
+  const made = { name: 'Every night', template_id: 'broken', cron: '0 3 * * *', notify }
   const { schedule_id } = await api.schedules.create(made)
   for (const _ of [1, 2]) await api.jobs.wait((await api.schedules.runNow(schedule_id)).assignment_id)
   await page.goto('/')
@@ -588,13 +591,20 @@ test('marks in the header that a schedule fails, leads to why in two clicks, and
   await page.getByText('the last 2 runs failed').waitFor()
   await page.goto('/jobs?ending=failed&template=broken')
   await link(page, 'broken').first().waitFor()
+  await api.subscriptions.delete(gone.subscription_id)
   await button(page, 'Run these 2 again').click()
   await page.getByText('2 new jobs were made and run.').waitFor()
   await assertAccessible(page, 'failed jobs')
   const all = await api.jobs.list({ template_id: 'broken' })
+  assert.deepEqual(
+    all.items.slice(0, 2).map((job) => job.notify),
+    [[told.subscription_id], [told.subscription_id]],
+    'the people that the failed jobs named, but for a subscription that is gone',
+  )
   assert.equal(all.items.length, 4)
   await api.schedules.delete(schedule_id)
-  assertSilent()
+  await api.subscriptions.delete(told.subscription_id)
+  assertSilent([refusal(422)])
 })
 
 test('is accessible on every page, light and dark, and no page is wider than a phone', async () => {
@@ -612,6 +622,7 @@ test('is accessible on every page, light and dark, and no page is wider than a p
     '/metric/flights',
     '/jobs',
     '/health',
+    '/account',
     `/jobs/${job.assignment_id}`,
     `/insights/${job.insight_id}`,
     '/webhooks',

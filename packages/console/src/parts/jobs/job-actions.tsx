@@ -8,25 +8,23 @@ import { api, useMay } from '../../api.ts'
 import { hasEnded } from '../../live.ts'
 import { Confirm } from '../dialog.tsx'
 import { Fault } from '../fault.tsx'
+import { runAgain } from './run-again.ts'
 
-function useActs({ assignment_id, template_id, template_vars, presence_name, metadata }: JobView) {
+function useActs(job: JobView) {
+  const { assignment_id } = job
   const cache = useQueryClient()
   const navigate = useNavigate()
-  const keep = (job: JobView): void => {
-    cache.setQueryData(['job', job.assignment_id], job)
+  const keep = (moved: JobView): void => {
+    cache.setQueryData(['job', moved.assignment_id], moved)
     void cache.invalidateQueries({ queryKey: ['jobs'] })
   }
   const run = useMutation({ mutationFn: () => api().jobs.run(assignment_id), onSuccess: keep })
   const cancel = useMutation({ mutationFn: () => api().jobs.cancel(assignment_id), onSuccess: keep })
   const again = useMutation({
-    mutationFn: async () => {
-      const presence = presence_name === null ? {} : { presence_name }
-      const id = await api().jobs.create({ template_id, template_vars, metadata, ...presence })
-      return api().jobs.run(id)
-    },
-    onSuccess: async (job) => {
-      keep(job)
-      await navigate({ to: '/jobs/$assignment_id', params: { assignment_id: job.assignment_id } })
+    mutationFn: () => runAgain(job),
+    onSuccess: async (made) => {
+      keep(made)
+      await navigate({ to: '/jobs/$assignment_id', params: { assignment_id: made.assignment_id } })
     },
   })
   const remove = useMutation({

@@ -2,19 +2,11 @@
 import type { JobView } from '@assay/model/job'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api } from '../../api.ts'
 import { Fault } from '../fault.tsx'
+import { runAgain } from './run-again.ts'
 
 /** Requests at once. */
 const TOGETHER = 4
-
-async function again({ assignment_id, template_id, template_vars, presence_name, metadata }: JobView) {
-  const presence = presence_name === null ? {} : { presence_name }
-  // The same key for the same failed job: pressing twice makes no second one.
-  const options = { idempotencyKey: `again-${assignment_id}` }
-  const id = await api().jobs.create({ template_id, template_vars, metadata, ...presence }, options)
-  await api().jobs.run(id)
-}
 
 export function RetryFailed({ jobs }: { jobs: readonly JobView[] }) {
   const cache = useQueryClient()
@@ -24,7 +16,10 @@ export function RetryFailed({ jobs }: { jobs: readonly JobView[] }) {
     mutationFn: async () => {
       const waiting = [...left]
       const worker = async (): Promise<void> => {
-        for (let job = waiting.shift(); job; job = waiting.shift()) await again(job)
+        for (let job = waiting.shift(); job; job = waiting.shift()) {
+          // The same key for the same failed job: pressing twice makes no second one.
+          await runAgain(job, `again-${job.assignment_id}`)
+        }
       }
       await Promise.all(Array.from({ length: TOGETHER }, worker))
       setDone(new Set([...done, ...left.map(({ assignment_id }) => assignment_id)]))
