@@ -94,12 +94,22 @@ test('begins with the insights, leads on while there are none, and shows a viewe
   assert.deepEqual(sections, ['Insights', 'Templates', 'Metrics', 'Schedules', 'Subscriptions', 'API'])
   assert.deepEqual(viewer.complaints, [])
   await viewer.context.close()
+  const wall = { name: 'wall', scopes: ['viewer' as const], templates: ['penguins'] }
+  const limited = await openPage(browser, service.url)
+  await signIn(limited.page, (await apiOf(service.url).tokens.create(wall)).token)
+  await link(limited.page, 'Templates').click()
+  await limited.page.getByText('1 of 1 templates').or(limited.page.locator('.card')).first().waitFor()
+  assert.equal(await limited.page.locator('.card').count(), 1, 'its own template and no other')
+  assert.equal(await link(limited.page, 'Schedules').count(), 0)
+  assert.deepEqual(limited.complaints, [])
+  await limited.context.close()
   assertSilent()
 })
 
 test('finds templates by words and tags that stand in the address', async () => {
   const { page } = watched
   await link(page, 'Templates').click()
+  await page.getByRole('heading', { name: 'Templates', level: 1 }).waitFor()
   await page.getByLabel('Search').fill('late flights')
   await page.waitForURL(/q=late/)
   await link(page, /Flight delays/).waitFor()

@@ -522,6 +522,8 @@ export type CreateTokenRequest = {
   scopes: ('viewer' | 'analyst' | 'admin')[]
   /** Your own id. Left out, the token is one of the service account `service:NAME` */
   user_id?: string | undefined
+  /** Limits the token: it runs these templates and reads their insights, and does nothing else */
+  templates?: string[] | null | undefined
   /** RFC 3339, from 1970 to 9999 */
   expires_at?: string | null | undefined
   /** The workspace; only an admin of the default workspace may name another than its own */
@@ -1813,6 +1815,8 @@ export type Token = {
   user_id: string
   name: string
   scopes: ('viewer' | 'analyst' | 'admin')[]
+  /** The templates that it may run, and whose insights it may read; null: all */
+  templates: string[] | null
   expires_at: string | null
   created_at: string
   /** The last request with it, to about a minute */
@@ -1832,6 +1836,8 @@ export type TokenWithSecret = {
   user_id: string
   name: string
   scopes: ('viewer' | 'analyst' | 'admin')[]
+  /** The templates that it may run, and whose insights it may read; null: all */
+  templates: string[] | null
   expires_at: string | null
   created_at: string
   /** The last request with it, to about a minute */
@@ -1970,6 +1976,8 @@ export type WhoAmI = {
   by_password: boolean
   workspace_id: string
   scopes: ('viewer' | 'analyst' | 'admin')[]
+  /** The templates that the token is limited to; null: no limit */
+  templates: string[] | null
   /** Of the service */
   version: string
 }

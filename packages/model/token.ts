@@ -88,6 +88,11 @@ export const Token = Type.Object(
     user_id: Type.String({ description: 'The user, or `service:NAME` of a service account' }),
     name: Type.String({ minLength: 1, maxLength: 255 }),
     scopes: Type.Array(Type.Enum([...SCOPES])),
+    templates: nullable(
+      Type.Array(Type.String(), {
+        description: 'The templates that it may run, and whose insights it may read; null: all',
+      }),
+    ),
     expires_at: nullable(Type.String({ format: 'date-time' })),
     created_at: Type.String({ format: 'date-time' }),
     last_used_at: nullable(
@@ -115,6 +120,8 @@ export interface Principal {
   workspace_id: string
   user_id: string
   scopes: Scope[]
+  /** The templates that it is limited to; null: no limit. */
+  templates: string[] | null
   /** The workspace's own cap of requests a second; null if it has none. */
   rate_limit: number | null
 }

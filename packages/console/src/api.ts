@@ -52,6 +52,12 @@ export function useMay(scope: Scope): boolean {
   return scopes.some((held) => ORDER.indexOf(held) >= ORDER.indexOf(scope))
 }
 
+/** Whether the sign-in is of a token that is limited to templates; true until that is known. */
+export function useIsLimited(): boolean {
+  const me = useMe().data
+  return me === undefined || me.templates !== null
+}
+
 /** The faults of a refusal, by their path without the prefix ("origin" for "payload.template_vars.origin"). */
 export function faultsOf(error: unknown, prefix = ''): Record<string, string> {
   const errors = error instanceof ClientError ? (error.problem?.errors ?? []) : []

@@ -254,7 +254,7 @@ function addRoute(app: FastifyInstance, { method, path, operation }: Route, serv
     config: { bodyType, otherBodyType },
     bodyLimit: bodyBytes,
     handler: handlerOf({ operation, path }, services),
-    ...(scope === null ? {} : { onRequest: authenticate(services, scope) }),
+    ...(scope === null ? {} : { onRequest: authenticate(services, { name: operation.name, scope }) }),
     ...(isIdempotent({ method, operation })
       ? { preValidation: idempotency.begin, onSend: idempotency.end }
       : {}),

@@ -19,7 +19,11 @@ import {
   WORKSPACE,
 } from './given.ts'
 
-function addToken(store: Store, token_hash: string, over: { user_id?: string; expires_at?: string } = {}) {
+function addToken(
+  store: Store,
+  token_hash: string,
+  over: { user_id?: string; expires_at?: string; templates?: string[] } = {},
+) {
   return store.createToken({
     token_id: uuidv7(),
     workspace_id: WORKSPACE,
@@ -156,14 +160,15 @@ export const accountTests: ConformanceTests = {
   'finds a token by its hash until it expires or is deleted': async ({ store, now, elapse }) => {
     const token = await addToken(store, 'hash-1', { expires_at: at(now() + 60 * SECOND) })
     const { token_id, workspace_id, user_id, scopes } = token
-    const found = { token_id, workspace_id, user_id, scopes, rate_limit: null }
+    const found = { token_id, workspace_id, user_id, scopes, templates: null, rate_limit: null }
     assert.deepEqual(await store.findToken('hash-1'), found)
     await store.updateWorkspace({ workspace_id, patch: { rate_limit: 5 } })
     assert.deepEqual(await store.findToken('hash-1'), { ...found, rate_limit: 5 })
     assert.equal(await store.findToken('hash-9'), null)
     await elapse(61 * SECOND)
     assert.equal(await store.findToken('hash-1'), null)
-    const lasting = await addToken(store, 'hash-2')
+    const lasting = await addToken(store, 'hash-2', { templates: ['hello'] })
+    assert.deepEqual((await store.findToken('hash-2'))?.templates, ['hello'])
     await elapse(1e9)
     assert.ok(await store.findToken('hash-2'))
     await otherWorkspace(store)

@@ -44,7 +44,7 @@ const isThere = async (store: Store, hash: string): Promise<boolean> =>
 
 export const signInTests: ConformanceTests = {
   'last while they are used, and end at their absolute end in any case': async ({ store, now, elapse }) => {
-    const made = await addSignIn(store, 'hash-1')
+    const made = await addSignIn(store, 'hash-1', { templates: ['hello'] })
     assert.equal(Date.parse(made.idle_ends_at) - Date.parse(made.created_at), 2 * HOUR)
     assert.equal(Date.parse(made.ends_at) - Date.parse(made.created_at), 5 * HOUR)
     assert.deepEqual(await store.findSignIn('hash-1'), {
@@ -52,6 +52,7 @@ export const signInTests: ConformanceTests = {
       workspace_id: WORKSPACE,
       user_id: 'ada',
       scopes: ['viewer', 'analyst'],
+      templates: ['hello'],
       rate_limit: null,
     })
     await addSignIn(store, 'unused')

@@ -63,6 +63,10 @@ export const ACCOUNTS = [
       summary: 'Make a token and print it, this once',
       options: {
         scope: SCOPE,
+        template: texts(
+          'ID',
+          'Limit it to this template: it runs it and reads its insights; repeat for more',
+        ),
         expires: text('DURATION', 'How long it is valid, e.g. 30d (default: until deleted)'),
         workspace: WORKSPACE,
         own: flag('It belongs to your own user; without it, to the service account "service:NAME"'),
@@ -71,7 +75,8 @@ export const ACCOUNTS = [
     async (client, call) =>
       client.tokens.create({
         name: call.operands[0] ?? 'command line',
-        scopes: scopesOf(call, 'admin'),
+        scopes: scopesOf(call, call.all('template').length > 0 ? 'analyst' : 'admin'),
+        ...(call.all('template').length > 0 ? { templates: call.all('template') } : {}),
         expires_at: expiry(call),
         ...(call.on('own') ? { user_id: (await client.me()).user_id } : {}),
         ...workspaceOf(call),
@@ -80,12 +85,13 @@ export const ACCOUNTS = [
   ),
   listCommand(
     { name: 'token list', summary: 'List the tokens of the workspace', options: { workspace: WORKSPACE } },
-    ['TOKEN', 'NAME', 'SCOPES', 'USER', 'EXPIRES', 'LAST USED', 'CREATED'],
+    ['TOKEN', 'NAME', 'SCOPES', 'TEMPLATES', 'USER', 'EXPIRES', 'LAST USED', 'CREATED'],
     listTokens,
     (one) => [
       one.token_id,
       one.name,
       one.scopes.join(','),
+      one.templates?.join(',') ?? 'all',
       one.user_id,
       one.expires_at,
       one.last_used_at,

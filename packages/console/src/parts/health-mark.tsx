@@ -1,9 +1,14 @@
 /** The mark in the header of every page while something fails. */
 import { Link } from '@tanstack/react-router'
+import { useIsLimited } from '../api.ts'
 import { useTroubles } from '../troubles.ts'
 
-/** Nothing where nothing fails. */
+/** Nothing where nothing fails, and for who may not see what could. */
 export function HealthMark() {
+  return useIsLimited() ? null : <Mark />
+}
+
+function Mark() {
   const { data } = useTroubles()
   if (!data || data.length === 0) return null
   const words = data.length === 1 ? '1 thing fails' : `${data.length} things fail`

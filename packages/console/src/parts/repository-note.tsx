@@ -1,7 +1,7 @@
 /** Above the templates: which commit of the repository is served, and why the newest one was refused. */
 import type { RepositoryView } from '@assay/client'
 import { useQuery } from '@tanstack/react-query'
-import { api } from '../api.ts'
+import { api, useIsLimited } from '../api.ts'
 import { Time } from './show.tsx'
 
 /** It is looked at again while an author may wait for a push. */
@@ -64,9 +64,11 @@ function State({ of: { address, branch, taken, latest, unreached, conflicts } }:
 }
 
 export function RepositoryNote() {
+  const isLimited = useIsLimited()
   const { data } = useQuery({
     queryKey: ['repository'],
     queryFn: () => api().repository.get(),
+    enabled: !isLimited,
     refetchInterval: ({ state }) => (state.data?.repository ? AGAIN_MS : false),
   })
   return data?.repository ? <State of={data.repository} /> : null

@@ -4,7 +4,7 @@ import type { Scope } from '@assay/model/token'
 import { useMutation } from '@tanstack/react-query'
 import { Link, type LinkProps, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
-import { queryClient, signOut, useMay, useMe } from '../api.ts'
+import { queryClient, signOut, useIsLimited, useMay, useMe } from '../api.ts'
 import { pageUploads } from '../files/uploads.ts'
 import { useSignInId } from '../session.ts'
 import { chooseTheme, chosenTheme, THEMES } from '../theme.ts'
@@ -59,6 +59,9 @@ const SECTIONS: readonly { to: LinkProps['to']; name: string; takes: Scope }[] =
   { to: '/system', name: 'System', takes: 'admin' },
 ]
 
+/** What a token that is limited to templates may see. */
+const OF_TEMPLATES: readonly LinkProps['to'][] = ['/insights', '/templates', '/jobs']
+
 /** On a narrow page the list of sections scrolls: the present one is scrolled into view. */
 function useShownSection(shown: number) {
   const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname })
@@ -79,7 +82,8 @@ function Sections() {
     analyst: useMay('analyst'),
     admin: useMay('admin'),
   }
-  const shown = SECTIONS.filter(({ takes }) => may[takes])
+  const isLimited = useIsLimited()
+  const shown = SECTIONS.filter(({ to, takes }) => may[takes] && (!isLimited || OF_TEMPLATES.includes(to)))
   const nav = useShownSection(shown.length)
   return (
     <nav className="sections" aria-label="Sections" ref={nav}>

@@ -199,6 +199,7 @@ test('tells whose token it is and what it may do', async (t) => {
     by_password: false,
     workspace_id: 'default',
     scopes: ['viewer'],
+    templates: null,
   })
   assert.equal(typeof version, 'string')
   assert.equal((await ask('GET', '/v1alpha/auth/me', { token: null })).status, 401)

@@ -5,7 +5,7 @@
 import { iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
-import { Type } from '@assay/model/schema'
+import { nullable, Type } from '@assay/model/schema'
 import { includesScope, LOGIN_TOKEN, SCOPES, type Scope } from '@assay/model/token'
 import { hashToken, newToken } from '../../runtime/secrets.ts'
 import { operation } from '../http/operation.ts'
@@ -110,6 +110,11 @@ export const whoAmI = operation({
           by_password: Type.Boolean({ description: 'The user has a password, which may be changed' }),
           workspace_id: Type.String(),
           scopes: Type.Array(Type.Enum([...SCOPES])),
+          templates: nullable(
+            Type.Array(Type.String(), {
+              description: 'The templates that the token is limited to; null: no limit',
+            }),
+          ),
           version: Type.String({ description: 'Of the service' }),
         },
         { title: 'WhoAmI' },
@@ -117,11 +122,12 @@ export const whoAmI = operation({
     },
   },
   async handle({ services, principal }) {
-    const { token_id, user_id, workspace_id, scopes } = principal
+    const { token_id, user_id, workspace_id, scopes, templates } = principal
     const user = await services.store.getUser({ workspace_id, user_id })
     const username = user?.username ?? null
     const by_password = user !== null && user.password_hash !== null
-    return { token_id, user_id, username, by_password, workspace_id, scopes, version: services.version }
+    const { version } = services
+    return { token_id, user_id, username, by_password, workspace_id, scopes, templates, version }
   },
 })
 

@@ -29,6 +29,7 @@ interface Proven {
   workspace_id: string
   user_id: string
   scopes: Scope[]
+  templates: string[] | null
   /** The token that proved it; null: a password. */
   token_id: string | null
 }
@@ -43,7 +44,7 @@ async function prove(
     if (username === undefined || password === undefined)
       throw invalid([{ path: '', message: 'must hold username and password, or token' }])
     const user = await provenUser(services, { username, password }, request, reply)
-    return { ...user, token_id: null }
+    return { ...user, templates: null, token_id: null }
   }
   if (username !== undefined || password !== undefined)
     throw invalid([{ path: 'token', message: 'must stand alone, without username and password' }])
@@ -84,7 +85,7 @@ export const beginSignIn = operation({
   async handle({ services, body, request, reply }) {
     const { store, config } = services
     refuseForeignPage(request, config.publicUrl, false)
-    const { workspace_id, user_id, scopes, token_id } = await prove(services, body, request, reply)
+    const { workspace_id, user_id, scopes, templates, token_id } = await prove(services, body, request, reply)
     const sign_in_id = uuidv7()
     const secret = newLinkSecret()
     const begun = { ...originOf(request), action: 'session.begin' as const, workspace_id, user_id }
@@ -96,6 +97,7 @@ export const beginSignIn = operation({
         workspace_id,
         user_id,
         scopes,
+        templates,
         token_id,
         device: deviceName(request.headers['user-agent'] ?? ''),
         address: addressOf(request),

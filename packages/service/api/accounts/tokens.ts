@@ -2,9 +2,11 @@
 
 import { iso } from '@assay/model/clock'
 import { AppError, notFound } from '@assay/model/errors'
-import { Type } from '@assay/model/schema'
-import { LOGIN_TOKEN, serviceAccount, Token } from '@assay/model/token'
+import { nullable, Type } from '@assay/model/schema'
+import { LOGIN_TOKEN, type Scope, serviceAccount, Token } from '@assay/model/token'
 import { hashToken, newToken } from '../../runtime/secrets.ts'
+import { findTemplate } from '../../templates/find-template.ts'
+import type { Services } from '../dependencies.ts'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
@@ -24,6 +26,27 @@ export const listTokens = operation({
   },
 })
 
+/** The templates that a new token is limited to. Throws a 422 for one that does not exist, and for an admin's scope. */
+async function limitOf(
+  services: Services,
+  { templates, scopes }: { templates?: string[] | null; scopes: readonly Scope[] },
+  workspace_id: string,
+): Promise<string[] | null> {
+  if (!templates) return null
+  if (scopes.includes('admin'))
+    throw invalid([{ path: 'scopes', message: 'must be viewer or analyst for a token with templates' }])
+  const found = await Promise.all(
+    templates.map((template_id) => findTemplate(services, { workspace_id, template_id })),
+  )
+  const faults = templates.flatMap((id, index) =>
+    found[index]
+      ? []
+      : [{ path: `templates.${index}`, message: `names no template of this workspace: ${id}` }],
+  )
+  if (faults.length > 0) throw invalid(faults)
+  return [...new Set(templates)]
+}
+
 export const createToken = operation({
   name: 'createToken',
   tag: 'Administration',
@@ -39,6 +62,16 @@ export const createToken = operation({
         maxLength: 255,
         description: 'Your own id. Left out, the token is one of the service account `service:NAME`',
       }),
+    ),
+    templates: Type.Optional(
+      nullable(
+        Type.Array(Name, {
+          minItems: 1,
+          maxItems: 100,
+          description:
+            'Limits the token: it runs these templates and reads their insights, and does nothing else',
+        }),
+      ),
     ),
     expires_at: Type.Optional(Type.Union([Time, Type.Null()])),
     workspace_id: OfWorkspace,
@@ -64,6 +97,7 @@ export const createToken = operation({
     const expires_at = body.expires_at ?? null
     if (expires_at !== null && expires_at <= iso(clock.now()))
       throw invalid([{ path: 'expires_at', message: 'must lie in the future' }])
+    const templates = await limitOf(services, body, workspace_id)
     // After a crash the token of the first try was never shown, so a repeat replaces it.
     if (request.idempotent) await store.deleteToken({ workspace_id, token_id: id })
     const secret = newToken()
@@ -73,6 +107,7 @@ export const createToken = operation({
       user_id: body.user_id ?? serviceAccount(body.name),
       name: body.name,
       scopes: body.scopes,
+      templates,
       expires_at,
       token_hash: hashToken(secret),
     })

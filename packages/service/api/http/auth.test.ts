@@ -86,6 +86,7 @@ const PRINCIPAL = {
   workspace_id: 'default',
   user_id: 'ada',
   scopes: ['viewer' as const],
+  templates: null,
   rate_limit: null,
 }
 

@@ -14,6 +14,7 @@ import type { Config } from '../../config/config.ts'
 import { createGatherer } from '../../runtime/gatherer.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { hashToken } from '../../runtime/secrets.ts'
+import { refuseBeyondLimit } from '../templates/template-limits.ts'
 import { addressOf } from './client-address.ts'
 import { createRateLimiter, type Rate } from './rate-limiter.ts'
 import { refuseForeignPage, schemeOf, signInSecret } from './sign-in-cookie.ts'
@@ -188,7 +189,10 @@ export function createRequestLimits(
 }
 
 /** A hook that refuses requests without a token or a sign-in of the scope, or above the rate. */
-export function authenticate(services: Doors & { requests: RequestLimits }, scope: Scope) {
+export function authenticate(
+  services: Doors & { requests: RequestLimits },
+  { name, scope }: { name: string; scope: Scope },
+) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const principal = await callerOf(services, request)
     if (!principal) throw unauthorized((request.headers.authorization ?? '') !== '')
@@ -202,5 +206,6 @@ export function authenticate(services: Doors & { requests: RequestLimits }, scop
         })
     }
     if (!includesScope(principal.scopes, scope)) throw tooNarrow(scope)
+    refuseBeyondLimit(name, principal)
   }
 }

@@ -48,9 +48,10 @@ function keyOf(request: FastifyRequest): IdempotencyKey | null {
   if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key))
     throw invalid([{ path: 'Idempotency-Key', message: 'must be 1 to 255 visible ASCII characters' }])
   const path = request.url.split('?')[0]!.replace(/\/+$/, '')
-  const { workspace_id, user_id } = request.principal
-  // Another caller's key is another key: the answer may hold a secret.
-  return { workspace_id, method: request.method, path, key: `${user_id} ${key}` }
+  const { workspace_id, user_id, token_id, templates } = request.principal
+  // Another caller's key is another key: the answer may hold a secret, or what a limited token does not show.
+  const caller = templates === null ? user_id : `${user_id} ${token_id}`
+  return { workspace_id, method: request.method, path, key: `${caller} ${key}` }
 }
 
 interface Parts {

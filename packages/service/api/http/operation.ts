@@ -12,6 +12,7 @@ import type { Principal, Scope } from '@assay/model/token'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Services } from '../dependencies.ts'
+import { limitToTemplates } from '../templates/template-limits.ts'
 import { restOf } from './path.ts'
 import { invalid, queryValidator, textFaults, type Validator, validator } from './validate.ts'
 
@@ -216,7 +217,10 @@ export function handlerOf({ operation, path }: { operation: Operation; path: str
       request,
       reply,
     }
-    const answer = operation.audit ? handleAudited(operation, operation.audit, call) : operation.handle(call)
+    const handle = (given: Call): unknown =>
+      operation.audit ? handleAudited(operation, operation.audit, given) : operation.handle(given)
+    const isLimited = request.principal !== null && request.principal.templates !== null
+    const answer = isLimited ? limitToTemplates(operation.name, call).then(handle) : handle(call)
     // Fastify waits for a promise, and a reply is one: returning the sent reply would wait for itself.
     return answer === reply ? undefined : answer
   }

@@ -80,8 +80,14 @@ export const listTemplates = operation({
   replies: { 200: { description: 'All templates', schema: Type.Array(TemplateView) } },
   async handle(call) {
     const { q = '', tag } = call.query
+    const { templates } = call.principal
     const views = await allTemplates(call)
-    return views.filter((view) => speaksOf(view, q) && (tag === undefined || view.tags.includes(tag)))
+    return views.filter(
+      (view) =>
+        speaksOf(view, q) &&
+        (tag === undefined || view.tags.includes(tag)) &&
+        (templates === null || templates.includes(view.template_id)),
+    )
   },
 })
 

@@ -53,6 +53,8 @@ export interface JobStore {
       /** Looked for among the next 5,000. */
       ending?: Ending | undefined
       template_id?: string | undefined
+      /** One of these; looked for among the next 5,000. */
+      template_ids?: readonly string[] | undefined
       schedule_id?: string | undefined
       batch_id?: string | undefined
       created_after?: string | undefined
@@ -93,6 +95,8 @@ export interface JobStore {
       workspace_id: string
       q?: string | undefined
       template_id?: string | undefined
+      /** One of these; looked for among the next 5,000. */
+      template_ids?: readonly string[] | undefined
       series?: string | undefined
       tag?: string | undefined
       grade?: Grade | undefined

@@ -41,7 +41,10 @@ export interface AccountStore {
   listUsers(query: PageQuery & { workspace_id: string }): Promise<Page<User>>
   /** With its tokens and sign-ins. False: not there. */
   deleteUser(input: { workspace_id: string; user_id: string }): Promise<boolean>
-  createToken(input: Omit<Token, 'created_at' | 'last_used_at'> & { token_hash: string }): Promise<Token>
+  createToken(
+    input: Omit<Token, 'created_at' | 'last_used_at' | 'templates'> &
+      Partial<Pick<Token, 'templates'>> & { token_hash: string },
+  ): Promise<Token>
   /** The hot path of every request: null where there is none, it has expired or its user is disabled. */
   findToken(token_hash: string): Promise<Principal | null>
   /** `last_used_at` of each, if it is later than what stands there. */

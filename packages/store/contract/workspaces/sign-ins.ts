@@ -10,6 +10,8 @@ export interface SignInStore {
       workspace_id: string
       user_id: string
       scopes: Scope[]
+      /** Null: all. */
+      templates?: string[] | null
       /** The token that it is begun with, and ends with; null: a password. */
       token_id: string | null
       /** It ends this long after its last use, */

@@ -30,6 +30,7 @@ const LIST = listOf(INSIGHT_CARDS, {
     ...Object.fromEntries(WORDS.map((word) => [word, `search LIKE :${word} ESCAPE '\\'`])),
     tag: `CAST(tags AS text) LIKE :tag ESCAPE '\\'`,
     grade: 'grade = :grade',
+    template_ids: 'template_id = ANY (:template_ids)',
   },
   indexed: [['workspace_id', 'series'], ['workspace_id', 'template_id'], ['workspace_id']],
 })

@@ -36,6 +36,7 @@ const LIST = listOf(JOBS, {
     failed: `error ->> 'code' <> 'canceled_by_user'`,
     stopped: `error ->> 'code' = 'canceled_by_user'`,
     unsent: 'skipped IS NOT NULL',
+    template_ids: 'template_id = ANY (:template_ids)',
   },
   indexed: [
     ['workspace_id', 'batch_id'],

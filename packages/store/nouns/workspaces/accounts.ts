@@ -54,7 +54,7 @@ const INSERT_TOKEN = TOKENS.insert<Token>(
      WHERE tokens.workspace_id = excluded.workspace_id`,
 )
 const FIND_TOKEN = TOKENS.sql<Principal>(
-  `SELECT token_id, tokens.workspace_id, tokens.user_id, tokens.scopes, rate_limit
+  `SELECT token_id, tokens.workspace_id, tokens.user_id, tokens.scopes, templates, rate_limit
    FROM tokens JOIN workspaces ON workspaces.workspace_id = tokens.workspace_id
    LEFT JOIN users ON users.workspace_id = tokens.workspace_id AND users.user_id = tokens.user_id
    WHERE token_hash = :token_hash AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > :now)
@@ -149,7 +149,7 @@ export function* deleteUser(tx: Writer, input: Input<'deleteUser'>): Routine<boo
 
 export function* createToken(tx: Writer, input: Input<'createToken'>): Routine<Token> {
   const { token_hash, ...rest } = input
-  const token: Token = { ...rest, created_at: tx.now, last_used_at: null }
+  const token: Token = { templates: null, ...rest, created_at: tx.now, last_used_at: null }
   if ((yield* tx.run(INSERT_TOKEN, { ...token, token_hash })) === 0)
     throw new AppError('name_taken', `There is already a token ${input.token_id}.`)
   return token

@@ -10,7 +10,7 @@ import { by } from '../../tables/table.ts'
 import { TOKENS } from '../../tables/workspaces/accounts.ts'
 import { SIGN_INS } from '../../tables/workspaces/sign-ins.ts'
 
-const SHOWN = SIGN_INS.except('secret_hash', 'workspace_id', 'user_id', 'token_id', 'scopes')
+const SHOWN = SIGN_INS.except('secret_hash', 'workspace_id', 'user_id', 'token_id', 'scopes', 'templates')
 // A repeat after a crash brings the same id with a new secret: nobody has seen the first one.
 const INSERT = SIGN_INS.insert<SignIn>(
   SIGN_INS.columns,
@@ -21,7 +21,7 @@ const INSERT = SIGN_INS.insert<SignIn>(
 // Whoever deletes the token meanwhile waits, and then ends this sign-in, too.
 const LOCK_TOKEN = TOKENS.select(`${by('workspace_id', 'token_id')} FOR UPDATE`, ['expires_at'])
 const FIND = SIGN_INS.sql<Principal>(
-  `SELECT sign_in_id AS token_id, sign_ins.workspace_id, sign_ins.user_id, sign_ins.scopes, rate_limit
+  `SELECT sign_in_id AS token_id, sign_ins.workspace_id, sign_ins.user_id, sign_ins.scopes, templates, rate_limit
    FROM sign_ins JOIN workspaces ON workspaces.workspace_id = sign_ins.workspace_id
    LEFT JOIN users ON users.workspace_id = sign_ins.workspace_id AND users.user_id = sign_ins.user_id
    WHERE secret_hash = :secret_hash AND idle_ends_at > :now AND deleted_at IS NULL AND users.disabled IS NOT TRUE`,

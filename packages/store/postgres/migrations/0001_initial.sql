@@ -80,6 +80,7 @@ CREATE TABLE tokens (
   user_id text COLLATE "C" NOT NULL,
   name text NOT NULL,
   scopes json NOT NULL,
+  templates json,
   expires_at timestamptz(3),
   created_at timestamptz(3) NOT NULL,
   last_used_at timestamptz(3)
@@ -95,6 +96,7 @@ CREATE TABLE sign_ins (
   user_id text COLLATE "C" NOT NULL,
   token_id text COLLATE "C",
   scopes json NOT NULL,
+  templates json,
   device text NOT NULL,
   address text NOT NULL,
   created_at timestamptz(3) NOT NULL,

@@ -78,6 +78,7 @@ CREATE TABLE tokens (
   user_id TEXT NOT NULL,
   name TEXT NOT NULL,
   scopes TEXT NOT NULL,
+  templates TEXT,
   expires_at TEXT,
   created_at TEXT NOT NULL,
   last_used_at TEXT
@@ -93,6 +94,7 @@ CREATE TABLE sign_ins (
   user_id TEXT NOT NULL,
   token_id TEXT,
   scopes TEXT NOT NULL,
+  templates TEXT,
   device TEXT NOT NULL,
   address TEXT NOT NULL,
   created_at TEXT NOT NULL,

@@ -49,6 +49,7 @@ export const TOKENS = new Table<TokenRow>('tokens', ['token_id'], {
   user_id: 'text',
   name: 'text',
   scopes: 'json',
+  templates: 'json?',
   expires_at: 'time?',
   created_at: 'time',
   last_used_at: 'time?',

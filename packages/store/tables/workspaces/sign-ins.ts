@@ -7,6 +7,8 @@ export interface SignInRow extends SignIn {
   workspace_id: string
   user_id: string
   scopes: Scope[]
+  /** As its token's. */
+  templates: string[] | null
   /** The token that it was begun with, and ends with; null: a password. */
   token_id: string | null
 }
@@ -18,6 +20,7 @@ export const SIGN_INS = new Table<SignInRow>('sign_ins', ['sign_in_id'], {
   user_id: 'text',
   token_id: 'text?',
   scopes: 'json',
+  templates: 'json?',
   device: 'text',
   address: 'text',
   created_at: 'time',

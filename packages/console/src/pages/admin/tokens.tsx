@@ -24,15 +24,19 @@ function NewToken() {
   const [name, setName] = useState('')
   const [scope, setScope] = useState('analyst')
   const [expires, setExpires] = useState('')
+  const [limit, setLimit] = useState('')
+  const templates = limit.split(/[\s,]+/).filter(Boolean)
   const create = useMutation({
     mutationFn: () =>
       api().tokens.create({
         name: name.trim(),
         scopes: [scope as Scope],
+        ...(templates.length === 0 ? {} : { templates }),
         ...(expires === '' ? {} : { expires_at: new Date(`${expires}T23:59:59`).toISOString() }),
       }),
     onSuccess: async () => {
       setName('')
+      setLimit('')
       await cache.invalidateQueries({ queryKey: ['tokens'] })
     },
   })
@@ -57,6 +61,13 @@ function NewToken() {
           options={SCOPE_OPTIONS}
           value={scope}
           onChange={({ target }) => setScope(target.value)}
+        />
+        <TextField
+          label="Only these templates"
+          value={limit}
+          placeholder="all"
+          fault={faults.scopes ?? Object.entries(faults).find(([path]) => path.startsWith('templates'))?.[1]}
+          onChange={({ target }) => setLimit(target.value)}
         />
         <TextField
           label="Last day, if it ends"
@@ -95,11 +106,12 @@ export function TokensPage() {
       <NewToken />
       <Paged query={query} empty={<Empty title="No token">Create one above.</Empty>}>
         {(tokens) => (
-          <ListTable columns={['Name', 'Scopes', 'User', 'Made', 'Last used', 'Ends', 'Action']}>
+          <ListTable columns={['Name', 'Scopes', 'Templates', 'User', 'Made', 'Last used', 'Ends', 'Action']}>
             {tokens.map((token) => (
               <tr key={token.token_id}>
                 <td>{token.name}</td>
                 <td>{token.scopes.join(', ')}</td>
+                <td>{token.templates === null ? 'all' : token.templates.join(', ')}</td>
                 <td>
                   <UserName user_id={token.user_id} />
                 </td>

@@ -1,0 +1,36 @@
+/** A new run of a job that has ended, with the same variables. */
+import type { JobInput } from '@assay/client'
+import type { JobView } from '@assay/model/job'
+import { api, faultsOf } from '../../api.ts'
+
+const GONE = /^payload\.notify\.(\d+)$/
+
+/** Whether the job failed: nobody was told its result. One that a person canceled did not. */
+function hasFailed({ error }: JobView): boolean {
+  return error !== null && error.code !== 'canceled_by_user'
+}
+
+/** Without the subscriptions that are gone or disabled by now. `key`: a repeat with the same key creates nothing anew. */
+async function create(input: JobInput & { notify: string[] }, key: string | undefined): Promise<string> {
+  // Each body has its own key.
+  const options = key === undefined ? {} : { idempotencyKey: `${key}-${input.notify.length}` }
+  try {
+    return await api().jobs.create(input, options)
+  } catch (error) {
+    const gone = Object.keys(faultsOf(error)).flatMap((path) => GONE.exec(path)?.[1] ?? [])
+    if (gone.length === 0) throw error
+    const notify = input.notify.filter((_, index) => !gone.includes(String(index)))
+    return create({ ...input, notify }, key)
+  }
+}
+
+/**
+ * Creates and runs the new job. In place of a job that failed it tells the people whom that one would have told; any other
+ * tells nobody, because they were told already.
+ */
+export async function runAgain(job: JobView, key?: string): Promise<JobView> {
+  const { template_id, template_vars, presence_name, metadata } = job
+  const presence = presence_name === null ? {} : { presence_name }
+  const notify = hasFailed(job) ? job.notify : []
+  return api().jobs.run(await create({ template_id, template_vars, metadata, notify, ...presence }, key))
+}
