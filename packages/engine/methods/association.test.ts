@@ -198,6 +198,7 @@ test('two flags go together as categories, and a flag beside a number makes two 
   assert.match(both.headline, /most of all "[01]" with "[01]"\.$/)
   const one = await outcomeOf(association, flags, { x: 'member', y: 'spend' })
   assert.equal(one.kind, 'number by category')
+  assert.match(one.headline, /: member "1" is higher than member "0", by about 4\.99 on average/)
   const asked = await outcomeOf(association, flags, { x: 'member', y: 'returned', test: 'pearson' })
   assert.equal(asked.kind, 'numbers')
 })

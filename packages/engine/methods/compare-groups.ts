@@ -115,7 +115,8 @@ export const compareGroups: Method = {
     const tested = ordered && apart.p !== null ? { ...apart, p: Math.max(apart.p, ordered.p) } : apart
     const reason = choice ? `It was chosen because ${choice.because}.` : null
     const told = verdict({
-      headline: (grade) => headline(grade, rows, { what, tested, measure }),
+      headline: (grade) =>
+        headline(grade, rows, { what, tested, measure, by: measureOf(meanings, given.group).label }),
       grade: gradeOf(tested.p),
       evidence: `${evidence(measure, measureOf(meanings, given.group), answer)}${besideNeighbours(ordered?.p ?? null)}${reason === null ? '' : ` ${reason}`}`,
       doubts: [...mixed, ...(ordered?.doubts ?? []), ...answer.doubts, ...leftOutOf(rows)],

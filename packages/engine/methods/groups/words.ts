@@ -13,13 +13,13 @@ type What = 'level' | 'spread' | 'distribution'
 export function headline(
   grade: Grade,
   rows: GroupRows,
-  { what, tested, measure }: { what: What; tested: Tested; measure: Measure },
+  { what, tested, measure, by }: { what: What; tested: Tested; measure: Measure; by: string },
 ): string {
   const name = opening(measure.label)
   const vary = verbFor(measure.label, 'varies', 'vary')
   const two = rows.groups.length === 2
   const between = two
-    ? `between ${quoted(rows.groups[0]!.group)} and ${quoted(rows.groups[1]!.group)}`
+    ? `between ${named(by, rows.groups[0]!)} and ${named(by, rows.groups[1]!)}`
     : `between the ${rows.groups.length} groups`
   const sure = CERTAINTY[grade]
   if (grade === 'unclear') {
@@ -33,7 +33,7 @@ export function headline(
   if (what === 'distribution')
     return `${name} ${verbFor(measure.label)} ${sure} distributed differently ${between}.`
   const { high, low } = extremes(rows, what, tested)
-  const [up, down] = [quoted(high.group), quoted(low.group)]
+  const [up, down] = [named(by, high), named(by, low)]
   if (what === 'spread')
     return two
       ? `${name} ${sure} ${vary} more in ${up} than in ${down}.`
@@ -57,6 +57,10 @@ export function headline(
   const kind = byMean ? 'on average ' : 'middle value '
   return `There is ${sure} a difference in ${measure.label} ${between}: highest in ${up} (${kind}${amount(of(high), measure, size)}), lowest in ${down} (${amount(of(low), measure, size)}).`
 }
+
+/** `"Kiel"`; of a number or a flag, which says nothing by itself, `member "1"`. */
+const named = (by: string, { group }: Group): string =>
+  /^-?[\d.]+$|^(?:true|false)$/u.test(group) ? `${by} ${quoted(group)}` : quoted(group)
 
 /** The highest and the lowest group in what the test compares. */
 function extremes(rows: GroupRows, what: What, tested: Tested): { high: Group; low: Group } {
