@@ -167,7 +167,7 @@ const CASES = (of: Ids): Record<string, Case> => ({
       jsonrpc: '2.0',
       id: 1,
       method: 'tools/call',
-      params: { name: 'get_status', arguments: { assignment_id: of.assignment_id } },
+      params: { name: 'assay_cancel', arguments: { assignment_id: of.assignment_id } },
     },
   }),
   alive: open,

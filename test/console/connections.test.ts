@@ -86,7 +86,7 @@ test('makes a report of a table: its metrics are saved, then its template has no
   await page.getByText(/^Saved: orders_amount, orders_rows\.$/).waitFor()
   await page.getByText('No faults found').waitFor()
   await page.goto('/metric/orders_amount')
-  await page.getByText('The newest day is 2024-01-02, of 2.').waitFor()
+  await page.getByText('The newest day is 2024-01-02. Steps with values: 2.').waitFor()
   await page.getByText('The metric has no tests.').waitFor()
   await page.goto('/system/connections/shop')
   await link(page, 'shop-days').waitFor()

@@ -10,7 +10,7 @@ import { EXIT } from '../../exit.ts'
 export const MCP: Command = {
   name: 'mcp',
   operands: '',
-  summary: 'Offer the templates to an agent as tools, over standard input and output (MCP)',
+  summary: 'Let an agent make and run reports by tools, over standard input and output (MCP)',
   details: 'Where no service runs on the home, this command runs the jobs itself.',
   options: {},
   async run(call) {

@@ -69,7 +69,7 @@ export function MetricState({ metric: { metric_id, version, grain, connections }
             <p>
               {newest === null
                 ? 'No row counts.'
-                : `The newest ${grain} is ${newest}, of ${steps.toLocaleString('en')}.`}
+                : `The newest ${grain} is ${newest}. Steps with values: ${steps.toLocaleString('en')}.`}
             </p>
             <Tests tests={tests} />
           </>
