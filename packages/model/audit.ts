@@ -56,6 +56,7 @@ export const AUDIT_ACTIONS = {
   'subscription.cancel_pending': 'subscription_id',
   'subscription.unsubscribe': 'subscription_id',
   'subscription.confirm': 'subscription_id',
+  'delivery.read': 'delivery_id',
   'delivery.redeliver': 'delivery_id',
   'outgoing.change': 'workspace_id',
   'outgoing.refuse': 'kind',
@@ -80,6 +81,7 @@ export type AuditAction = keyof typeof AUDIT_ACTIONS
 /** Actions that write nothing to the store, so there is no transaction to hold the record. It is written within a second. */
 export const NOTED: readonly AuditAction[] = [
   'result.read',
+  'delivery.read',
   'link.open',
   'file.put',
   'file.read',

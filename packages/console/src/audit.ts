@@ -8,6 +8,7 @@ export const ACTION_WORDS: Record<AuditAction, string> = {
   'job.cancel': 'canceled a job',
   'job.delete': 'deleted a job',
   'result.read': 'read a result',
+  'delivery.read': 'read a delivery',
   'link.create': 'created a link',
   'link.delete': 'revoked a link',
   'link.open': 'opened a link',

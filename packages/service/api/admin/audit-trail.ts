@@ -19,6 +19,7 @@ const NOTES_MOST = 10_000
 
 const READINGS: readonly AuditAction[] = [
   'result.read',
+  'delivery.read',
   'link.open',
   'file.read',
   'template.preview',

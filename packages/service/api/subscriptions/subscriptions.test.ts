@@ -110,6 +110,13 @@ test('its deliveries are counted, canceled and recovered as those of a webhook',
   const ids = { event_id: crypto.randomUUID(), delivery_id: crypto.randomUUID() }
   await store.sendEvent({ workspace_id, webhook_id: subscription_id, ...ids, type: 'webhook.test', data })
   const [delivery] = (await ask('GET', `${path}/deliveries`)).json().items
+  await ask('GET', `/v1alpha/webhooks/deliveries/${ids.delivery_id}`)
+  const trail = (await ask('GET', '/v1alpha/audit?action=delivery.read')).json().items
+  assert.deepEqual(
+    trail.map(({ object_id }: Json) => object_id),
+    [ids.delivery_id],
+    'whoever reads what was sent is recorded',
+  )
   assert.equal(delivery.webhook_id, subscription_id)
   assert.deepEqual((await ask('POST', `${path}/cancel-pending`)).json(), { count: 1 })
   const since = '2020-01-01T00:00:00.000Z'
