@@ -24,6 +24,11 @@ export function say(text: string, stream: Output = process.stderr): void {
   write(`${text}\n`, stream)
 }
 
+/** "1 row", "2 rows". */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
 export function printJson(value: unknown): void {
   out(`${JSON.stringify(value, null, 2)}\n`)
 }

@@ -4,7 +4,7 @@ import { type Config, ConfigError, resolveConfig } from '@assay/service/config/c
 import type { Call, Command } from '../../command.ts'
 import { EXIT, UsageError } from '../../exit.ts'
 import { flag, JSON_OPTION, numberOption, text } from '../../options.ts'
-import { out, printJson, say } from '../../print.ts'
+import { counted, out, printJson, say } from '../../print.ts'
 
 export const IDENTITY_OPTION = text('FILE', 'The secret key of an encrypted backup, as age-keygen writes it')
 
@@ -57,7 +57,7 @@ export const BACKUP: Command = {
       else {
         out(`${location.address}/${name}\n`)
         say(
-          `${rows} rows and ${uploads.files} uploads${verified ? ', restored into a scratch home and compared' : ''}.` +
+          `${counted(rows, 'row')} and ${counted(uploads.files, 'upload')}${verified ? ', restored into a scratch home and compared' : ''}.` +
             (call.on('with-key') ? '' : ' The key of the secrets is not in it: keep that, too.'),
         )
       }

@@ -4,7 +4,7 @@ import { ConfigError, resolveConfig } from '@assay/service/config/config'
 import type { Command } from '../../command.ts'
 import { EXIT } from '../../exit.ts'
 import { JSON_OPTION, text } from '../../options.ts'
-import { out, printJson, say } from '../../print.ts'
+import { counted, out, printJson, say } from '../../print.ts'
 import { IDENTITY_OPTION, identitiesOf } from './backup.ts'
 
 export const RESTORE: Command = {
@@ -44,7 +44,9 @@ export const RESTORE: Command = {
         printJson({ name: found.name, created_at: head.created_at, home, rows, uploads, secrets })
       else {
         out(`${home}\n`)
-        say(`${rows} rows and ${uploads.files} uploads of ${head.created_at} (${found.name}).`)
+        say(
+          `${counted(rows, 'row')} and ${counted(uploads.files, 'upload')} of ${head.created_at} (${found.name}).`,
+        )
         if (secrets === 'no key')
           say(
             `The secrets of webhooks and connections are sealed by a key that is not there: put it into ${home}/secret.key or ASSAY_SECRET_KEY before the first start.`,
