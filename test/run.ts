@@ -24,8 +24,8 @@ const COSTLIEST = [
   'test/gallery.test.ts',
   'test/model.test.ts',
 ]
-/** One more than there are processors: many wait most of their time, for a timeout, a lease or another process. */
-const AT_ONCE = Math.min(availableParallelism() + 1, 8)
+/** Two more than there are processors: many wait most of their time, for a timeout, a lease or another process. */
+const AT_ONCE = Math.min(availableParallelism() + 2, 8)
 
 const root = path.dirname(import.meta.dirname)
 const wanted = process.argv.slice(2)
