@@ -201,9 +201,8 @@ class ProcessPool implements Pool {
     this.#ownsTemp = options.tempRoot === undefined
     this.#scheduler = new Scheduler(this.#options.size)
     options.metrics?.measureChildren(() => this.#measure(options.metrics!))
+    // Ready for the first task; when that begins, the next one starts.
     this.#start()
-    // A second one, ready for the next workspace.
-    if (!options.single) this.#start()
   }
 
   run(task: Omit<RunTask, 'caps'>, { workspace_id, ...options }: RunOptions): Promise<RunResult> {
@@ -340,7 +339,7 @@ class ProcessPool implements Pool {
       if (!oldest) return null
       this.#remove(oldest)
     }
-    return this.#start(wanted)
+    return this.#start(wanted, true)
   }
 
   async #perform(waiting: QueuedTask, child: AnalysisProcess): Promise<void> {
@@ -411,14 +410,14 @@ class ProcessPool implements Pool {
     if (!ready && this.#children.length < processesOf(this.#options.size)) this.#start()
   }
 
-  /** `wanted`: folders that its task needs, where they are known. */
-  #start(wanted: readonly Folder[] = []): AnalysisProcess {
+  /** `wanted`: folders of its task, where known. `awaited`: a task waits, to which a warm-up costs more than it saves. */
+  #start(wanted: readonly Folder[] = [], awaited = false): AnalysisProcess {
     const { clock, tempRoot, log, narrator, vetDial, spillBytes, size } = this.#options
     const { single = false, folders = [] } = this.#options
     const child: AnalysisProcess = startProcess({
       clock,
       tempRoot,
-      cold: single,
+      cold: single || awaited,
       spill_bytes: spillBytes === undefined ? null : Math.floor(spillBytes / processesOf(size)),
       folders: this.jail.walls.length > 0 ? [...folders, ...wanted] : null,
       narrator,
