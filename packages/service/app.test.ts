@@ -125,7 +125,7 @@ test('keeps the key of the home, and says so where the file is broken', async ()
   await (await start(home)).stop()
   assert.equal(await readFile(key, 'utf8'), made)
   await writeFile(key, 'half a k')
-  await assert.rejects(start(home), /secret\.key does not hold keys of 64 hex digits/)
+  await assert.rejects(start(home), /secret\.key does not hold 64 hex digits/)
 })
 
 test('says who holds the home when a second service wants it', async () => {

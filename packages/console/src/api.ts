@@ -9,10 +9,11 @@ import { MutationCache, QueryCache, QueryClient, useQuery } from '@tanstack/reac
 import { endSession, signInId } from './session.ts'
 
 const RETRIES = 2
-/** The browser adds the cookie of the sign-in to its requests. */
-const client = createClient({ url: location.origin, token: null, retries: RETRIES })
+let client: Client | undefined
 
+/** The browser adds the cookie of the sign-in to its requests. */
 export function api(): Client {
+  client ??= createClient({ url: location.origin, token: null, retries: RETRIES })
   return client
 }
 
@@ -31,7 +32,7 @@ export const queryClient = new QueryClient({
 export async function signOut(
   end: (client: Client) => Promise<unknown> = ({ logout }) => logout(),
 ): Promise<void> {
-  await end(client).catch((error: unknown) => {
+  await end(api()).catch((error: unknown) => {
     // It has ended already.
     if (!(error instanceof ClientError && error.status === 401)) throw error
   })

@@ -22,12 +22,15 @@ function tell(): void {
   for (const listener of listeners) listener()
 }
 
-addEventListener('storage', ({ key, oldValue, newValue }) => {
-  if (key !== KEY) return
-  // Somebody else signed in, in another tab: what this one shows is not theirs.
-  if (oldValue !== null && newValue !== null) location.reload()
-  tell()
-})
+/** Follows what other tabs do. */
+export function watchOtherTabs(): void {
+  addEventListener('storage', ({ key, oldValue, newValue }) => {
+    if (key !== KEY) return
+    // Somebody else signed in, in another tab: what this one shows is not theirs.
+    if (oldValue !== null && newValue !== null) location.reload()
+    tell()
+  })
+}
 
 export function startSession(sign_in_id: string): void {
   ended = null

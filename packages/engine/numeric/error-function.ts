@@ -7,6 +7,8 @@
 
 const NEAR = 0.46875
 const MIDDLE = 4
+/** Beyond it the least number is larger than erfc. */
+const GONE = 28
 const ONE_OVER_ROOT_PI = 0.5641895835477563
 
 /** Numerators and denominators, highest power first; each denominator begins with 1. */
@@ -51,7 +53,7 @@ function far(y: number): number {
 export function erfc(x: number): number {
   const y = Math.abs(x)
   if (y <= NEAR) return 1 - (x * polynomial(NEAR_OVER, y * y)) / polynomial(NEAR_UNDER, y * y)
-  if (y === Number.POSITIVE_INFINITY) return x > 0 ? 0 : 2
+  if (y > GONE) return x > 0 ? 0 : 2
   const beyond =
     squareExp(y) * (y <= MIDDLE ? polynomial(MIDDLE_OVER, y) / polynomial(MIDDLE_UNDER, y) : far(y))
   return x >= 0 ? beyond : 2 - beyond

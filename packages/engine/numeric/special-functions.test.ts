@@ -64,6 +64,8 @@ test('both tails and both quantiles mirror each other', () => {
 
 test('limits are limits, not NaN', () => {
   assert.equal(normalUpper(Number.POSITIVE_INFINITY), 0)
+  assert.equal(normalUpper(1e308), 0)
+  assert.equal(normalLower(1e308), 1)
   assert.equal(studentUpper(Number.POSITIVE_INFINITY, 3), 0)
   assert.equal(fUpper(0, 2, 3), 1)
   assert.equal(fUpper(Number.POSITIVE_INFINITY, 2, 3), 0)
