@@ -163,3 +163,22 @@ test('a change that a value or a combination made is not told as one of all part
   assert.deepEqual([alike.in_all >= 0.95, alike.false], [true, 0])
   assert.ok(of([6, 5, 4], { events: 200 }, 'value', 0.7).found >= 0.9)
 })
+
+test('what one leaf that outweighs all others does is its own, and where none moved none is named', () => {
+  const table = (seed: number, factor: number): Leaves => {
+    const normal = normals(seed)
+    const stray = (mean: number): number => Math.max(0, Math.round(mean + Math.sqrt(mean) * normal()))
+    const mean = Float64Array.from({ length: 20 }, (_, leaf) => (leaf === 0 ? 938_600 : 20 * leaf ** 2))
+    const before = mean.map(stray)
+    const after = mean.map((size, leaf) => stray(leaf === 0 ? size * factor : size))
+    const codes = [Int32Array.from(mean.keys())]
+    return { codes, sizes: [20], before, after, variances: { before, after } }
+  }
+  let [right, wrong] = [0, 0]
+  for (let seed = 1; seed <= 200; seed++) {
+    const fell = found(table(seed, 0.9), null).causes.map(({ where }) => where[0])
+    if (fell.length === 1 && fell[0] === 0) right += 1
+    if (found(table(seed, 1), null).causes.length > 0) wrong += 1
+  }
+  assert.ok(right >= 190 && wrong <= 4, `${right} and ${wrong} of 200`)
+})

@@ -1,4 +1,5 @@
 /** What is ordinary at one point of the search: the scores of the leaves that no cause has claimed, their noise, and their spread. */
+import { studentTwoSided } from '../numeric/distributions.ts'
 import { median } from '../numeric/median.ts'
 import type { Cuboid, Leaves } from './leaves.ts'
 import { fitNoise, type Noise, type Scores, type Standard, scoresOf, standard, varianceOf } from './noise.ts'
@@ -13,6 +14,11 @@ const FAR = 3
 const LEAST_FOR_WHOLE = 200
 /** Of a cuboid with more elements this many, evenly taken, show it. */
 const MOST_ELEMENTS = 1000
+/** One of at least so many leaves with more than this share of the weight says nearly alone what all have in common. */
+const HEAVY = 0.25
+const LEAST_BESIDE_HEAVY = 6
+/** The chance at which it moved otherwise than the others. */
+const APART = 0.001
 
 export type Pulls = Pick<State, 'pulls' | 'weights' | 'calm' | 'whole'>
 
@@ -140,6 +146,13 @@ function within(values: Float64Array, centre: number, reach: number): Float64Arr
   return near.subarray(0, n)
 }
 
+interface Moved {
+  was: number
+  is: number
+  ratio: number
+  weight: number
+}
+
 /** The factor by which most leaves moved, by size; null where there are too few to tell. */
 export function commonFactor(
   { before, after }: Pick<Leaves, 'before' | 'after'>,
@@ -147,23 +160,40 @@ export function commonFactor(
 ): number | null {
   const free = [...before.keys()].filter((leaf) => !claimed?.[leaf] && before[leaf]! > 0 && after[leaf]! >= 0)
   if (free.length < 3) return null
-  const rows = free
-    .map((leaf) => ({
-      leaf,
-      ratio: after[leaf]! / before[leaf]!,
-      weight: Math.sqrt(before[leaf]! + after[leaf]!),
-    }))
-    .toSorted((a, b) => a.ratio - b.ratio)
+  const all = free.map((leaf): Moved => {
+    const [was, is] = [before[leaf]!, after[leaf]!]
+    return { was, is, ratio: is / was, weight: Math.sqrt(was + is) }
+  })
+  const rows = withoutHeavy(all).toSorted((a, b) => a.ratio - b.ratio)
   const half = rows.reduce((sum, { weight }) => sum + weight, 0) / 2
   let sum = 0
   const middle = rows.find(({ weight }) => (sum += weight) >= half)!.ratio
   if (!(middle > 0)) return null
   // Around the median ratio, the ratio of sums is the better estimate.
-  const distance = ({ ratio }: { ratio: number }): number => Math.abs(ratio / middle - 1)
+  const distance = ({ ratio }: Moved): number => Math.abs(ratio / middle - 1)
   const reach = 3 * median(Float64Array.from(rows, distance))
-  const near = rows.filter((row) => distance(row) <= reach)
-  const [v, f] = near.reduce(([a, b], { leaf }) => [a + after[leaf]!, b + before[leaf]!], [0, 0])
-  return v > 0 && f > 0 ? v / f : null
+  const { was, is } = totalOf(rows.filter((row) => distance(row) <= reach))
+  return is > 0 && was > 0 ? is / was : null
+}
+
+const totalOf = (rows: readonly Moved[]): { was: number; is: number } =>
+  rows.reduce((sum, { was, is }) => ({ was: sum.was + was, is: sum.is + is }), { was: 0, is: 0 })
+
+/**
+ * The leaves without the heaviest, where that weighs so much that it alone says what is common, and the others moved otherwise beyond
+ * their own noise: by a t test of its ratio against theirs, whose error is the jackknife's (Tukey 1958).
+ */
+function withoutHeavy(rows: readonly Moved[]): readonly Moved[] {
+  if (rows.length < LEAST_BESIDE_HEAVY) return rows
+  const whole = rows.reduce((sum, { weight }) => sum + weight, 0)
+  const heaviest = rows.reduce((most, row) => (row.weight > most.weight ? row : most))
+  if (heaviest.weight <= HEAVY * whole) return rows
+  const others = rows.filter((row) => row !== heaviest)
+  const { was, is } = totalOf(others)
+  const n = others.length
+  const squares = others.reduce((sum, row) => sum + ((is - row.is) / (was - row.was) - is / was) ** 2, 0)
+  const error = Math.max(Math.sqrt(((n - 1) / n) * squares), 1e-9 * (is / was))
+  return studentTwoSided((heaviest.ratio - is / was) / error, n - 1) < APART ? others : rows
 }
 
 export interface Sums {

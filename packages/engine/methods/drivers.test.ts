@@ -275,6 +275,20 @@ test('changes that cancel are said as such, and give no shares', async () => {
   assert.equal(outcome.explained, null)
 })
 
+test('a fall of the part that holds nearly everything is no rise of all others', async () => {
+  const sizes = Array.from({ length: 20 }, (_, part) => (part === 0 ? 938_600 : 20 * part ** 2))
+  const table = await columnsOf({
+    s: [...sizes.map(() => 'b'), ...sizes.map(() => 'a')],
+    g: [...sizes.keys(), ...sizes.keys()].map((part) => `g${part}`),
+    v: [...sizes, ...sizes.map((size, part) => (part === 0 ? 0.9 * size : size + (part % 3) - 1))],
+  })
+  const outcome = await ask(table, { value: 'v', by: ['g'], split: { column: 's', before: 'b', after: 'a' } })
+  assert.match(
+    outcome.headline ?? '',
+    /^V fell by 9\.5 % .*: nearly all of the fall came with g "g0", down 10 %; everything else was level\.$/u,
+  )
+})
+
 test('noise of counts in few segments names none of them', async () => {
   const table = await columnsOf({
     s: ['b', 'b', 'b', 'a', 'a', 'a'],
