@@ -81,3 +81,42 @@ test('the parts are those of Kitagawa over two groups', async () => {
   near(outcome.rate, 0.45 * -0.02 + 0.55 * 0.01)
   near(outcome.change, 0.039 - 0.056)
 })
+
+test('numerators whose denominators are gone are told as such, and nothing else rises with them', async () => {
+  const asked = {
+    numerator: 'orders',
+    denominator: 'visits',
+    by: ['country', 'channel'],
+    split: { column: 'side', before: 'a', after: 'b' },
+  }
+  const told = async (gone: string, moved: string) => {
+    const table = await relation(
+      `select side, country, channel, if(${gone}, 0, n) as visits, (n * if(${moved}, 0.01, 0.04))::int as orders
+       from (values ('a'), ('b')) s(side), (values ('DE'), ('US'), ('FR')) c(country),
+         (values ('paid', 3000), ('free', 3000), ('mail', 4000), ('shop', 2000)) h(channel, n)`,
+    )
+    const outcome = await outcomeOf(METHODS.drivers!, table, asked)
+    return { ...outcome, rest: outcome.rest, causes: outcome.causes as Cause[] }
+  }
+  const later = await told("channel = 'paid' and side = 'b'", 'false')
+  assert.deepEqual(later.causes, [])
+  assert.match(
+    later.headline ?? '',
+    /up 33 % from 0\.04 .*: nearly all of the rise came with orders of channel "paid" without visits; everything else was level\.$/u,
+  )
+  assert.equal(later.rest, 'Everything else was level; nothing more stands out of ordinary noise.')
+  const earlier = await told("channel = 'paid' and side = 'a'", 'false')
+  assert.match(
+    earlier.headline ?? '',
+    /: nearly all of the fall came with orders of channel "paid" without visits; everything else was level\.$/u,
+  )
+  const both = await told(
+    "channel = 'paid' and side = 'b'",
+    "channel = 'mail' and country = 'DE' and side = 'b'",
+  )
+  assert.deepEqual(named(both), [{ country: 'DE', channel: 'mail', kind: 'rate' }])
+  assert.match(
+    both.headline ?? '',
+    /: more than all of the rise came with orders of channel "paid" without visits; against it country "DE" and channel "mail" fell by .*; everything else was level\.$/u,
+  )
+})

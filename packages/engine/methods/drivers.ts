@@ -102,7 +102,10 @@ export const drivers: Method = {
     const { leaves, history } = await loaded.leaves()
     const found = causesOf(leaves, asked, sides, history)
     if (loaded.error !== null) found.error = loaded.error
-    if (ratio) found.weight = measureOf(context.meanings, asked.denominator!).label
+    if (ratio) {
+      found.top = measureOf(context.meanings, asked.numerator!).label
+      found.weight = measureOf(context.meanings, asked.denominator!).label
+    }
     const segments = segmentsOf(dimensions, ratio)
     const whole = totals(first, ratio)
     const ofFirst = segments.filter((segment) => segment.by === dimensions[0]!.by)

@@ -6,7 +6,7 @@ import { exactSum } from '../../numeric/sum.ts'
 import { finite } from '../shared/sentence.ts'
 import { type Compared, countsIn, leavesOfRate, leavesOfSum } from './leaf-noise.ts'
 import type { Earlier, Table } from './leaves.ts'
-import { type Ends, effectsOf, endsOf, leavesOfMix } from './mix.ts'
+import { type Ends, effectsOf, endsOf, leavesOfMix, matchedOf, type Unmatched } from './mix.ts'
 import type { Options } from './options.ts'
 import type { Sides } from './sides.ts'
 
@@ -51,7 +51,10 @@ export interface Causes {
   beside?: boolean
   /** Whether the parts by each attribute moved much as the whole did. */
   even?: boolean
-  /** The label of the denominator of a ratio. */
+  /** Of a ratio: what its numerators without a denominator do. */
+  unmatched?: Unmatched | null
+  /** The labels of the numerator and the denominator of a ratio. */
+  top?: string
   weight?: string
 }
 
@@ -68,8 +71,9 @@ const LEAST_TO_SHOW = 6
 /** Above this share of the change rates made it. */
 const MOSTLY = 0.5
 
-export function causesOf(table: Table, options: Options, sides: Sides, history: readonly Earlier[]): Causes {
+export function causesOf(given: Table, options: Options, sides: Sides, history: readonly Earlier[]): Causes {
   const ratio = options.denominator !== undefined
+  const { table, unmatched } = ratio ? matchedOf(given, options.by) : { table: given, unmatched: null }
   const days: [number, number] = sides.per_day ? [sides.before.days, sides.after.days] : [1, 1]
   const known = ratio || options.expected !== undefined || table.noise !== undefined
   const counts = known ? null : countsIn([table, ...history])
@@ -84,7 +88,7 @@ export function causesOf(table: Table, options: Options, sides: Sides, history: 
     nameless: table.rare,
   })
   const told = ratio
-    ? ofRatio(leaves, table, options, found, sharesThatMoved(table, options, history))
+    ? ofRatio(leaves, { table, unmatched }, options, found, sharesThatMoved(table, options, history))
     : ofSum(leaves, table, options, found)
   return { ...told, even: isEven(leaves), beside: sides.expected !== undefined }
 }
@@ -185,12 +189,20 @@ function cancels(whole: number, effects: readonly number[]): boolean {
   return effects.length > 1 && Math.abs(whole) < CANCELS * gross
 }
 
-function ofRatio(leaves: Leaves, table: Table, options: Options, found: Found, shares: Found | null): Causes {
+function ofRatio(
+  leaves: Leaves,
+  { table, unmatched }: ReturnType<typeof matchedOf>,
+  options: Options,
+  found: Found,
+  shares: Found | null,
+): Causes {
   const all = [...table.before.rows.keys()]
   const whole = endsOf(table, all)
   const rate = ({ top, bottom }: Ends, side: 0 | 1): number => top[side] / bottom[side]
-  const [before, after] = [rate(whole, 0), rate(whole, 1)]
-  const effects = effectsOf(table, shares?.causes ?? [], found.causes)
+  const matched = { before: rate(whole, 0), after: rate(whole, 1) }
+  const before = matched.before + (unmatched?.before ?? 0)
+  const after = matched.after + (unmatched?.after ?? 0)
+  const effects = effectsOf(table, after - before, shares?.causes ?? [], found.causes)
   const rows = [
     ...effects.rates.map((moved) => ({ ...moved, kind: 'rate' as const })),
     ...effects.mixes.map((moved) => ({ ...moved, kind: 'mix' as const })),
@@ -227,7 +239,7 @@ function ofRatio(leaves: Leaves, table: Table, options: Options, found: Found, s
   const lie = lieOf(leaves, found, whole.bottom[1])
   const ofRates = (exactSum([...leaves.after]) - exactSum([...leaves.before])) / whole.bottom[1]
   // Where shares moved, what is left is what all other shares and rates did to the ratio.
-  const others = { before, after: after - explained }
+  const others = { before: matched.before, after: matched.after - explained }
   return {
     causes,
     explained: change === null ? null : finite(explained / change),
@@ -240,5 +252,6 @@ function ofRatio(leaves: Leaves, table: Table, options: Options, found: Found, s
     cancelling,
     searched: found.searched + (shares?.searched ?? 0),
     depth: found.depth,
+    unmatched,
   }
 }

@@ -5,6 +5,7 @@
  * rest as the base, so that a segment that grows is counted whole and what it displaces is not counted again. All parts add up to the
  * change exactly.
  */
+import type { Cell } from '@assay/model/insight'
 import type { Leaves } from '../../causes/leaves.ts'
 import type { FoundCause } from '../../causes/search.ts'
 import { exactSum } from '../../numeric/sum.ts'
@@ -23,6 +24,16 @@ export interface Moved {
 export interface Ends {
   top: [before: number, after: number]
   bottom: [before: number, after: number]
+}
+
+/** Numerators of leaves that have no denominator on their side, as orders of a channel whose visits are not counted. */
+export interface Unmatched {
+  /** What they add to the ratio, before and after. */
+  before: number
+  after: number
+  /** The values that all of these leaves have, and how many leaves they are. */
+  where: Record<string, Cell>
+  leaves: number
 }
 
 /** A mix below this share of the change, or of all that rates did, is not told. */
@@ -54,15 +65,51 @@ export function endsOf(table: Table, leaves: Iterable<number>): Ends {
   }
 }
 
-/** The effects of shares that moved, those that matter, and of rates that moved, on the ratio. */
+/** No rate tells of a numerator without a denominator: the table without them, and what they do to the ratio; null without any. */
+export function matchedOf(
+  table: Table,
+  by: readonly string[],
+): { table: Table; unmatched: Unmatched | null } {
+  const leaves = [...table.before.rows.keys()]
+  const lone = ([table.before, table.after] as const).map(({ top, bottom }) =>
+    leaves.filter((leaf) => bottom[leaf] === 0 && top[leaf] !== 0),
+  )
+  const all = [...new Set(lone.flat())]
+  if (all.length === 0) return { table, unmatched: null }
+  const without = (side: Sums, gone: readonly number[]): Sums => {
+    const [top, top2] = [side.top.slice(), side.top2.slice()]
+    for (const leaf of gone) top[leaf] = top2[leaf] = 0
+    return { ...side, top, top2 }
+  }
+  const added = ({ top, bottom }: Sums, gone: readonly number[]): number =>
+    exactSum(gone.map((leaf) => top[leaf]!)) / exactSum([...bottom])
+  const where = by.flatMap((name, attribute) => {
+    const codes = new Set(all.map((leaf) => table.codes[attribute]![leaf]!))
+    const [code] = codes
+    return codes.size > 1 || code === table.rare[attribute]
+      ? []
+      : [[name, table.names[attribute]![code!]!] as const]
+  })
+  return {
+    table: { ...table, before: without(table.before, lone[0]!), after: without(table.after, lone[1]!) },
+    unmatched: {
+      before: added(table.before, lone[0]!),
+      after: added(table.after, lone[1]!),
+      where: Object.fromEntries(where),
+      leaves: all.length,
+    },
+  }
+}
+
+/** The effects of shares that moved, those that matter beside `change`, and of rates that moved, on the ratio. */
 export function effectsOf(
   table: Table,
+  change: number,
   mixes: readonly FoundCause[],
   rates: readonly FoundCause[],
 ): { mixes: Moved[]; rates: Moved[] } {
   const all = [...table.before.rows.keys()]
   const whole = endsOf(table, all)
-  const change = rateOf(whole, 1) - rateOf(whole, 0)
   const ofRates = (groups: readonly FoundCause[]): Moved[] => rateEffects(table, whole, groups, rates)
   // Where they are all there is, the last is what the others displaced.
   const moved = exactSum(mixes.map(({ leaves }) => leaves.length)) < all.length ? mixes : mixes.slice(0, -1)

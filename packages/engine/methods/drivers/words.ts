@@ -104,12 +104,13 @@ export function headline(
   const name = opening(measure.label)
   const were = verbFor(measure.label, 'was', 'were')
   const [now, earlier] = [within(sides.after.named), within(sides.before.named)]
+  const lone = unmatchedInWords(found, measure, change > 0 ? 'rise' : 'fall', labels)
   if (isLevel(before, after)) {
     const level =
       value(before) === value(after)
         ? `${name} ${now} ${were} as ${isSize(measure) ? 'high' : 'strong'} as ${earlier}: ${value(after)} in both`
         : `${name} ${were} level: ${value(after)} ${now}, ${value(before)} ${earlier}`
-    return told(level, levelInWords(found, measure, labels), '; ')
+    return told(level, joined(levelInWords(found, measure, labels), lone), '; ')
   }
   const noun = change > 0 ? 'rise' : 'fall'
   if (after === 0)
@@ -117,10 +118,11 @@ export function headline(
       `${name} fell to ${value(0)} ${now} from ${value(before)} ${earlier}`,
       'nothing is left of any part',
     )
-  const blend = mixInWords(mix, change, noun, labels)
+  const blend = lone === '' ? mixInWords(mix, change, noun, labels) : ''
   const mixed = blend !== ''
   if (!causes.some((cause) => matters(cause, found))) {
     const what = `${name} came to ${value(after)} ${now}, ${moved(before, after, measure)} from ${value(before)} ${earlier}`
+    if (lone !== '') return told(what, joined(lone, restInWords(found, measure)))
     if (mixed) return told(what, `${blend}, and no rate stands out of ordinary noise`)
     if (causes.length > 0) return told(what, smallInWords(causes, noun))
     return withoutCause(what, found, sides, { noun, swing: 'swing' })
@@ -129,8 +131,36 @@ export function headline(
   const size = sizeOf(before, after, measure)
   return told(
     `${name} ${verb} by ${size} to ${value(after)} ${now} from ${value(before)} ${earlier}`,
-    `${mixed ? `${blend}; ` : ''}${causesInWords(found, measure, noun, labels)}; ${restInWords(found, measure)}`,
+    joined(blend, lone, causesInWords(found, measure, noun, labels), restInWords(found, measure)),
   )
+}
+
+const joined = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join('; ')
+
+/** What numerators without a denominator did to the ratio; 0 where it is too little to be told. */
+function unmatchedEffect({ unmatched, before, after }: Causes): number {
+  const effect = unmatched ? unmatched.after - unmatched.before : 0
+  const least = isLevel(before, after) ? LEVEL * Math.abs(before) : LEAST_SHARE * Math.abs(after - before)
+  return Math.abs(effect) < least ? 0 : effect
+}
+
+/** "nearly all of the rise came with orders of channel \"paid\" without visits". */
+function unmatchedInWords(
+  found: Causes,
+  measure: Measure,
+  noun: string,
+  labels: (column: string) => string,
+): string {
+  const { unmatched, before, after, top, weight } = found
+  const effect = unmatchedEffect(found)
+  if (!unmatched || effect === 0) return ''
+  const where = Object.entries(unmatched.where).map(([name, value]) => `${labels(name)} ${quoted(value)}`)
+  const whose = where.length > 0 ? enumeration(where) : count(unmatched.leaves, 'combination')
+  const lone = `${top ?? 'numerators'} of ${whose} without ${weight ?? 'a denominator'}`
+  const share = isLevel(before, after) ? 0 : effect / (after - before)
+  return share > 0
+    ? `${quantity(share)} the ${noun} came with ${lone}`
+    : `${lone} made it ${effect > 0 ? 'rise' : 'fall'} by ${changeOf(effect, measure, effect)}`
 }
 
 /** Whether a cause is large enough to be named. */
@@ -202,16 +232,17 @@ function besideExpected(
   const value = (one: number): string => amount(one, measure, change === 0 ? null : change)
   const when = sides.expected === 'forecast' ? ` ${within(sides.after.named)}` : ''
   const came = `${opening(measure.label)} came to ${value(after)}${when}`
-  if (isLevel(before, after)) return told(`${came}, as expected`, levelInWords(found, measure, labels), '; ')
+  const lone = unmatchedInWords(found, measure, 'gap', labels)
+  if (isLevel(before, after))
+    return told(`${came}, as expected`, joined(levelInWords(found, measure, labels), lone), '; ')
   const what = `${came}, ${sizeOf(before, after, measure)} ${change > 0 ? 'more' : 'less'} than expected (${value(before)}${sides.usual === undefined ? '' : `, usually ${sides.usual}`})`
   if (sides.parted === false) return told(what, '')
   if (after === 0) return told(what, 'nothing came of any part')
-  const blend = mixInWords(mix, change, 'gap', labels)
+  const blend = lone === '' ? mixInWords(mix, change, 'gap', labels) : ''
+  const rest = restBesideExpected(found, measure)
   if (causes.some((cause) => matters(cause, found)))
-    return told(
-      what,
-      `${blend === '' ? '' : `${blend}; `}${causesInWords(found, measure, 'gap', labels)}; ${restBesideExpected(found, measure)}`,
-    )
+    return told(what, joined(blend, lone, causesInWords(found, measure, 'gap', labels), rest))
+  if (lone !== '') return told(what, joined(lone, rest))
   if (blend !== '') return told(what, `${blend}, and no rate stands out of ordinary noise`)
   if (causes.length > 0) return told(what, smallInWords(causes, 'gap'))
   return withoutCause(what, found, sides, { noun: 'gap', swing: 'gap' })
@@ -320,8 +351,9 @@ function restInWords({ rest }: Causes, measure: Measure): string {
 /** What is left beside the causes, as a sentence. */
 export function restSays(found: Causes, measure: Measure, expected: Sides['expected']): string {
   const rest = expected ? restBesideExpected(found, measure) : restInWords(found, measure)
-  const what = found.causes.length === 0 ? 'Nothing stands out of ordinary noise' : opening(rest)
-  return found.causes.length === 0 ? `${what}.` : `${what}; nothing more stands out of ordinary noise.`
+  if (found.causes.length === 0 && unmatchedEffect(found) === 0)
+    return 'Nothing stands out of ordinary noise.'
+  return `${opening(rest)}; nothing more stands out of ordinary noise.`
 }
 
 export function evidence(name: string, n: number, sides: Sides, found: Causes): string {
