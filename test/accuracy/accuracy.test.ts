@@ -32,6 +32,7 @@ test('writes a table with a line for each case', async () => {
     '| trend | Bogra rainfall, Hamed-Rao |',
     '| studentUpper |',
     '| compare_groups | InsectSprays, Bartlett |',
+    '| experiment | covariate, anorexia |',
   ]) {
     assert.ok(table.includes(expected), expected)
   }

@@ -7,6 +7,7 @@ import { outcomeOf, relation } from '../../packages/engine/methods/relation-fixt
 import { splitOf } from '../../packages/engine/methods/shared/split.ts'
 import { studentUpperQuantile } from '../../packages/engine/numeric/distributions.ts'
 import { type Figure, figures } from './figure.ts'
+import { unitFigures } from './units.ts'
 
 interface Sample {
   n: number
@@ -96,6 +97,45 @@ async function planFigures(): Promise<Figure[]> {
   return found
 }
 
+/** Groups of other sizes: the units of each as `plan` tells them, and of both before they are rounded. */
+async function unequalFigures(): Promise<Figure[]> {
+  const asked = async (sql: string, options: object) =>
+    outcomeOf(plan, await relation(sql), { unit: 'u', value: 'v', ...options })
+  const iron = await asked(twoUnits(4, 4), { minimum_effect: 4, power: 0.9, shares: [0.2, 0.8] })
+  const [placebo, tablets] = iron.sizes as number[]
+  // A one-sided 5 % is a two-sided 10 %.
+  const rates = { base: 0.1, effect: 0.05, arms: 1, alpha: 0.1, power: 0.8, looks: 'fixed' as const }
+  const shares = [2 / 3, 1 / 3]
+  const told = await asked(shareOf(10, 100), { minimum_effect: 0.05, confidence: 0.9, shares })
+  const [lower, higher] = told.sizes as number[]
+  return [
+    ...figures(
+      {
+        of: 'plan',
+        case: 'four times as many units in the arm',
+        source:
+          'Woodward, Epidemiology: Study Design and Data Analysis (1999), example 8.9; R package epiR, ?epi.sscompc: 14 and 53',
+        least: 15,
+      },
+      { control: [14, placebo], arm: [53, tablets], both: [67, iron.needed_n] },
+    ),
+    ...figures(
+      {
+        of: 'plan',
+        case: 'rates of 10 % and 15 %, two to one',
+        source: 'R package gsDesign, ?nBinomial: 1191.041; 1079.853 for equal groups',
+        least: 6,
+      },
+      {
+        both: [1191.041, unitsNeededOfRates({ ...rates, shares })],
+        'both, equal groups': [1079.853, unitsNeededOfRates(rates)],
+        'whole units of the larger': [Math.ceil((1191.041 * 2) / 3), lower],
+        'whole units of the smaller': [Math.ceil(1191.041 / 3), higher],
+      },
+    ),
+  ]
+}
+
 export async function experimentFigures(): Promise<Figure[]> {
   const source = 'GrowthBook gbstats, tests/frequentist/test_tests.py, TestSequentialTTest'
   const always = (
@@ -151,6 +191,8 @@ export async function experimentFigures(): Promise<Figure[]> {
       { 'n in each group': [50, Math.ceil(unitsNeeded(loss) / 2)] },
     ),
     ...(await planFigures()),
+    ...(await unequalFigures()),
+    ...(await unitFigures()),
     ...figures(
       {
         of: 'experiment',

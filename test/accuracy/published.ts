@@ -301,7 +301,7 @@ async function deathRates(): Promise<Figure[]> {
     },
   )
   const source =
-    'Das Gupta, Standardization and Decomposition of Rates (1993), example 5.3, as R DasGuptR prints it'
+    'Das Gupta, Standardization and Decomposition of Rates (1993), example 5.3, as R DasGuptR prints it; with two factors it is Kitagawa (1955)'
   return figures(
     { of: 'drivers', case: 'mix and rate of death rates', source, least: 7 },
     {

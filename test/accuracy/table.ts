@@ -34,7 +34,8 @@ ${special.rows.map(({ name, values, worst }) => `| ${name} | ${values} | ${worst
 ${cases(figures).join('\n')}
 
 R is "${tool}".
-`
+
+${EXPERIMENTS}`
 }
 
 const HEAD = `# Accuracy
@@ -49,6 +50,23 @@ Digits right are minus the decimal logarithm of the relative error, 15 at most. 
 answer for the data as doubles has in common with the certified one: NumAcc3 and 4, Mavro, Michelso, SiRstv, AtmWtAg and
 SmLs04 to 09 have values whose binary form is already off by more than their spread's last digits, so that no arithmetic on
 doubles could do better. Where a source prints few digits, as many are right as it prints.
+`
+
+const EXPERIMENTS = `## Experiments
+
+The paper on CUPED (Deng, Xu, Kohavi and Walker, WSDM 2013) prints no data from which its figures could be computed again. So the
+covariate of \`experiment\` is held to two relatives:
+
+- Analysis of covariance with one slope for all groups has the same coefficient, the same differences and the same residual squares.
+  Only its error differs: it takes one variance for all groups and adds a part for the difference of the covariate. Ours takes the
+  variance of each arm, as Welch's test does.
+- tea-tasting's CUPED is the same but for the coefficient, which it computes over all units without regard to arms. On its 4,000 users
+  that changes p in the third digit.
+
+\`looks: sequential\` gives always-valid intervals, which are held to GrowthBook's. There are no designs with a fixed number of looks, so
+of gsDesign only the sample size is compared. Sample sizes of two rates are those of Fleiss, Tytun and Ury (Biometrics 36, 1980) without
+the continuity correction, as in R's power.prop.test, Hmisc and gsDesign. Corrections for several metrics and arms agree with R's p.adjust
+(packages/engine/methods/shared/multiplicity.test.ts).
 `
 
 function cases(figures: readonly Figure[]): string[] {
