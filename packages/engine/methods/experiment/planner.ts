@@ -1,7 +1,8 @@
 /**
- * How many units a test needs. Means: n = (z_a + z_b)^2 (v / share + v / share') / d^2; rates as R's power.prop.test
- * (Fleiss, Levin and Paik 2003, equation 4.14), with groups of other sizes by their weights (equation 4.19). To exclude a loss where there is none is the first with the loss as d (Chow, Shao
- * and Wang, Sample Size Calculations in Clinical Research, chapter 3.2). Under sequential looks z_a is the reach of the always-valid interval.
+ * How many units a test needs. Means: n = (z_a + z_b)^2 (v / share + v / share') / d^2 (Chow, Shao and Wang, Sample Size
+ * Calculations in Clinical Research, chapter 3.2). Rates: Fleiss, Tytun and Ury (Biometrics 36, 1980, 343-346) without the continuity
+ * correction, in groups of any sizes; for equal ones it is R's power.prop.test. To exclude a loss where there is none is the
+ * formula of means with the loss as d. Under sequential looks z_a is the reach of the always-valid interval.
  */
 import { normalQuantile, normalUpper, normalUpperQuantile } from '../../numeric/distributions.ts'
 import type { Looks } from './effects.ts'
