@@ -113,6 +113,48 @@ test('a run tells nobody by default, and me or a list where they are chosen', as
   stood.assertSilent()
 })
 
+test('follows a template and the schedule of an insight in one click, and says where that comes', async () => {
+  const { page } = stood.watched
+  const api = apiOf(stood.service.url)
+  await page.goto('/templates/penguins')
+  await link(page, 'Follow').click()
+  await page.getByText('You have no subscription of your own yet.').waitFor()
+  assert.ok(await page.getByLabel('This is my own').isChecked())
+  await page.getByLabel('Readers').fill('own@example.com')
+  await button(page, 'Create').click()
+  await page.getByRole('heading', { name: 'own@example.com' }).waitFor()
+  const [own] = (await api.subscriptions.list({ limit: 1 })).items
+  const follows = async () => (await api.subscriptions.get(own!.subscription_id)).follows
+  assert.deepEqual([own!.personal, own!.follows], [true, ['template:penguins']])
+  await page.goto('/templates/penguins')
+  await page
+    .getByText('Each run of penguins that somebody sends to its followers comes to own@example.com.')
+    .waitFor()
+  await assertAccessible(page, 'a template that is followed')
+  await button(page, 'Unfollow').click()
+  await button(page, 'Follow').waitFor()
+  assert.deepEqual(await follows(), [])
+
+  const zone = { cron: '0 8 * * MON', time_zone: 'Europe/Berlin' }
+  const { schedule_id } = await api.schedules.create({ name: 'Weekly', template_id: 'penguins', ...zone })
+  const run = async () => api.jobs.wait((await api.schedules.runNow(schedule_id)).assignment_id)
+  await page.goto(`/insights/${(await run()).insight_id}`)
+  await button(page, 'Follow').click()
+  await page.getByText('Each run of the schedule “Weekly” comes to own@example.com.').waitFor()
+  await assertAccessible(page, 'an insight whose schedule is followed')
+  assert.deepEqual(await follows(), [`schedule:${schedule_id}`])
+  await run()
+  assert.deepEqual((await mail.next()).to, ['own@example.com'])
+  await api.subscriptions.update(own!.subscription_id, { status: 'disabled' })
+  await page.reload()
+  await page.getByText('It is disabled: nothing comes before you enable it.').waitFor()
+  await api.schedules.delete(schedule_id)
+  await page.reload()
+  await button(page, 'Follow').waitFor()
+  await api.subscriptions.delete(own!.subscription_id)
+  stood.assertSilent([refusal(404)])
+})
+
 test('keeps the address of a chat out of sight, and replaces it only where another is typed', async () => {
   const { page } = stood.watched
   const api = apiOf(stood.service.url)
@@ -178,6 +220,9 @@ test('every page of subscriptions is accessible and fits a phone, and a viewer m
   await viewer.page.getByRole('heading', { name: 'Settings' }).waitFor()
   for (const name of ['Send a test', 'Change', 'Disable', 'Recover'])
     assert.equal(await button(viewer.page, name).count(), 0, name)
+  await viewer.page.goto('/templates/penguins')
+  await button(viewer.page, 'Run').or(viewer.page.getByText('needs a token')).first().waitFor()
+  assert.equal(await viewer.page.getByText('Follow', { exact: true }).count(), 0)
   assert.deepEqual(viewer.complaints, [])
   await viewer.context.close()
 

@@ -260,6 +260,7 @@ const subscriptions = createRoute({
 const newSubscription = createRoute({
   getParentRoute: () => shell,
   path: '/subscriptions/new',
+  validateSearch: (search: Search): { follows?: string } => ({ follows: text(search.follows) }),
   component: lazyRouteComponent(
     () => import('./pages/receivers/new-subscription.tsx'),
     'NewSubscriptionPage',

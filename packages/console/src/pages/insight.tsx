@@ -7,6 +7,7 @@ import { Download } from '../parts/insight/download.tsx'
 import { InsightArticle } from '../parts/insight/insight.tsx'
 import { Share } from '../parts/insight/share.tsx'
 import { Loaded, useTitle } from '../parts/page.tsx'
+import { FollowInsight } from '../parts/receivers/follow.tsx'
 import { Copy, Time } from '../parts/show.tsx'
 
 function Head({ insight, level }: { insight: Insight; level: 1 | 2 }) {
@@ -34,6 +35,7 @@ function Tools({ insight, beside }: { insight: Insight; beside: string | undefin
       <div className="actions">
         <Compare insight={insight} beside={beside} />
         <Copy label="Copy the address" text={`${location.origin}/insights/${insight.insight_id}`} />
+        <FollowInsight insight={insight} />
         <Share insight_id={insight.insight_id} />
         <Download insight={insight} />
         <button type="button" className="button" onClick={() => window.print()}>

@@ -8,6 +8,7 @@ import { api, useMay } from '../api.ts'
 import { Confirm } from '../parts/dialog.tsx'
 import { RunForm } from '../parts/jobs/run-form.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
+import { FollowTemplate } from '../parts/receivers/follow.tsx'
 
 const SourceView = lazy(() =>
   import('../parts/text/editor.tsx').then(({ SourceView }) => ({ default: SourceView })),
@@ -57,6 +58,7 @@ function Actions({ template }: { template: TemplateView }) {
   const [analyst, admin] = [useMay('analyst'), useMay('admin')]
   return (
     <>
+      <FollowTemplate template_id={template.template_id} />
       {analyst && (
         <Link className="button" to="/schedules/new" search={{ template: template.template_id }}>
           Schedule

@@ -2,7 +2,7 @@
 
 import type { SubscriptionKind } from '@assay/model/subscription'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { Link, useNavigate } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { api, faultsOf } from '../../api.ts'
 import { useDraft } from '../../drafts/draft.ts'
@@ -26,7 +26,11 @@ const KINDS: { value: SubscriptionKind; label: string }[] = [
 export function NewSubscriptionPage() {
   const cache = useQueryClient()
   const navigate = useNavigate()
-  const [draft, change, forget] = useDraft<SubscriptionDraft>('subscription', () => FIRST_DRAFT)
+  const { follows } = useSearch({ from: '/shell/subscriptions/new' })
+  const [draft, change, forget] = useDraft<SubscriptionDraft>(
+    follows === undefined ? 'subscription' : `subscription.${follows}`,
+    () => (follows === undefined ? FIRST_DRAFT : { ...FIRST_DRAFT, personal: true, follows }),
+  )
   const [url, setUrl] = useState('')
   const create = useMutation({
     mutationFn: () => api().subscriptions.create(inputOf(draft, url)),
@@ -42,7 +46,18 @@ export function NewSubscriptionPage() {
     create.mutate()
   }
   return (
-    <Page title="New subscription" trail={<Link to="/subscriptions">Subscriptions</Link>}>
+    <Page
+      title="New subscription"
+      trail={<Link to="/subscriptions">Subscriptions</Link>}
+      lead={
+        follows !== undefined && (
+          <p>
+            You have no subscription of your own yet. Say where yours goes; it then follows{' '}
+            <code>{follows}</code>.
+          </p>
+        )
+      }
+    >
       <form className="run-form" onSubmit={submit} noValidate>
         <SelectField
           label="Send"
