@@ -101,6 +101,8 @@ test('begins with the insights, leads on while there are none, and shows a viewe
   await limited.page.getByText('1 of 1 templates').or(limited.page.locator('.card')).first().waitFor()
   assert.equal(await limited.page.locator('.card').count(), 1, 'its own template and no other')
   assert.equal(await link(limited.page, 'Schedules').count(), 0)
+  await limited.page.goto('/account')
+  await limited.page.getByText('It cannot list where else you are signed in.').waitFor()
   assert.deepEqual(limited.complaints, [])
   await limited.context.close()
   assertSilent()

@@ -126,8 +126,19 @@ export function AccountPage() {
           {me.username ?? me.user_id}, {me.scopes.join(', ')} of {me.workspace_id}
         </p>
       )}
-      <SignIns />
-      {me?.by_password === true && <Password />}
+      {me &&
+        (me.templates === null ? (
+          <>
+            <SignIns />
+            {me.by_password && <Password />}
+          </>
+        ) : (
+          <p>
+            You are signed in by a token that is limited to these templates: {me.templates.join(', ')}. It
+            runs them and reads their insights. It cannot list where else you are signed in. “Sign out” in the
+            menu signs you out here.
+          </p>
+        ))}
     </Page>
   )
 }
