@@ -162,7 +162,12 @@ test('every page of connections is accessible and fits a phone; who is no admin 
   await analyst.context.close()
 
   const { page } = watched
-  await page.goto('/system/connections/warehouse')
+  await page.goto('/health')
+  await button(page, 'Test all connections').click()
+  await page.getByText('1 of 2 cannot be used.').waitFor()
+  await assertAccessible(page, 'connections of which one cannot be used')
+  await link(page, 'Change the connection: warehouse').click()
+  await page.getByRole('heading', { name: 'warehouse', level: 1 }).waitFor()
   await button(page, 'Delete').click()
   await button(page, 'Delete the connection').click()
   await link(page, 'shop').waitFor()

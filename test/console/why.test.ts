@@ -5,6 +5,7 @@ import type { JobView } from '@assay/model/job'
 import type { ScheduleView } from '@assay/model/schedule'
 import type { WebhookView } from '@assay/model/webhook'
 import {
+  connectionTrouble,
   diskTrouble,
   scheduleTrouble,
   secretTroubles,
@@ -158,6 +159,10 @@ test('tells what fails at present with the page that mends it, and nothing of wh
     webhookTrouble(broken)!.says,
     /refused: Nothing listens\. After 5 failed attempts in a row sending pauses: the next try is/,
   )
+  assert.equal(connectionTrouble('shop', { ok: true, detail: null }), null)
+  const unusable = connectionTrouble('shop', { ok: false, detail: 'Nothing listens on port 9.' })
+  assert.equal(unusable?.says, 'Nothing listens on port 9.')
+  assert.deepEqual(unusable?.at, { to: '/system/connections/$name', params: { name: 'shop' } })
   assert.equal(diskTrouble({ free_bytes: 6e9, total_bytes: 100e9 }), null)
   assert.match(diskTrouble({ free_bytes: 4e9, total_bytes: 100e9 })!.says, /^Only 4 GB of 100 GB are free/)
 })

@@ -1,5 +1,5 @@
 /** What fails at present: schedules, webhooks, subscriptions, the disk; each with what to do. */
-import type { QueueView, SubscriptionView, WebhookView } from '@assay/client'
+import type { ConnectionTest, QueueView, SubscriptionView, WebhookView } from '@assay/client'
 import type { ScheduleView } from '@assay/model/schedule'
 import { useQuery } from '@tanstack/react-query'
 import type { LinkProps } from '@tanstack/react-router'
@@ -134,6 +134,33 @@ function lostTrouble({ kind, workspace_id, id, what }: QueueView['secrets']['los
     kind: 'Subscription',
     at: { to: '/subscriptions/$subscription_id', params: { subscription_id: id } },
   }
+}
+
+/** What a test of a connection found; null: it can be used. */
+export function connectionTrouble(
+  name: string,
+  { ok, detail }: Pick<ConnectionTest, 'ok' | 'detail'>,
+): Trouble | null {
+  if (ok) return null
+  return {
+    kind: 'Connection',
+    id: `connection ${name}`,
+    name,
+    says: detail ?? 'It cannot be used.',
+    action: 'Change the connection',
+    at: { to: '/system/connections/$name', params: { name } },
+  }
+}
+
+/** Tries the first connections by name, one after the other: each try takes a process of the service. */
+export async function tryConnections(): Promise<{ tried: number; troubles: Trouble[] }> {
+  const { items } = await api().connections.list({ limit: MOST })
+  const troubles: Trouble[] = []
+  for (const { name } of items) {
+    const trouble = connectionTrouble(name, await api().connections.test(name))
+    if (trouble) troubles.push(trouble)
+  }
+  return { tried: items.length, troubles }
 }
 
 async function look(operator: boolean): Promise<Trouble[]> {

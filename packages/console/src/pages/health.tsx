@@ -1,7 +1,10 @@
 /** What fails at present, each with the one action that mends it. */
+import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { useMay } from '../api.ts'
+import { Fault } from '../parts/fault.tsx'
 import { Empty, Loaded, Page } from '../parts/page.tsx'
-import { type Trouble, useTroubles } from '../troubles.ts'
+import { type Trouble, tryConnections, useTroubles } from '../troubles.ts'
 
 function TroubleRow({ trouble: { kind, name, says, action, at } }: { trouble: Trouble }) {
   return (
@@ -19,16 +22,52 @@ function TroubleRow({ trouble: { kind, name, says, action, at } }: { trouble: Tr
   )
 }
 
+function TroubleList({ troubles }: { troubles: readonly Trouble[] }) {
+  return (
+    <ul className="troubles">
+      {troubles.map((trouble) => (
+        <TroubleRow key={trouble.id} trouble={trouble} />
+      ))}
+    </ul>
+  )
+}
+
+/** The service keeps no state of a connection: whether it can be used is found by trying it. */
+function Connections() {
+  const trying = useMutation({ mutationFn: tryConnections })
+  const { data } = trying
+  return (
+    <section>
+      <h2>Connections</h2>
+      <p>
+        <button type="button" className="button" disabled={trying.isPending} onClick={() => trying.mutate()}>
+          {trying.isPending ? 'Trying…' : 'Test all connections'}
+        </button>
+      </p>
+      <p role="status">{data && triedWords(data.tried, data.troubles.length)}</p>
+      {data && data.troubles.length > 0 && <TroubleList troubles={data.troubles} />}
+      {trying.isError && <Fault error={trying.error} />}
+    </section>
+  )
+}
+
+function triedWords(tried: number, failed: number): string {
+  if (tried === 0) return 'There is no connection.'
+  if (failed > 0) return `${failed} of ${tried} cannot be used.`
+  return tried === 1 ? 'It can be used.' : `All ${tried} can be used.`
+}
+
 export function HealthPage() {
   const query = useTroubles()
+  const admin = useMay('admin')
   return (
     <Page title="Health" lead={<p>What fails at present. The page looks again every minute.</p>}>
       <Loaded query={query}>
         {(troubles) =>
           troubles.length === 0 ? (
-            <Empty title="Nothing fails">
+            <Empty title="No schedule, webhook or subscription fails">
               <p>
-                The last run of every schedule, every webhook and every subscription went well.{' '}
+                The last run or delivery of each went well.{' '}
                 <Link to="/jobs" search={{ ending: 'failed' }}>
                   Jobs that failed
                 </Link>
@@ -36,11 +75,7 @@ export function HealthPage() {
             </Empty>
           ) : (
             <>
-              <ul className="troubles">
-                {troubles.map((trouble) => (
-                  <TroubleRow key={trouble.id} trouble={trouble} />
-                ))}
-              </ul>
+              <TroubleList troubles={troubles} />
               <p>
                 <Link to="/jobs" search={{ ending: 'failed' }}>
                   All jobs that failed
@@ -50,6 +85,7 @@ export function HealthPage() {
           )
         }
       </Loaded>
+      {admin && <Connections />}
     </Page>
   )
 }
