@@ -1,12 +1,17 @@
-/** The audit trail in the console: what others did, found by filters that stand in the address. */
+/** The audit trail in the console: what others did, found by filters that stand in the address. And what leaves, and what a repository brings. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { ACTIONS } from '@assay/model/audit'
 import { ACTIONS as TOLD } from '../../packages/console/src/audit.ts'
+import { openGitServer } from '../../packages/service/git/git-server-fixture.ts'
 import { stand } from './stand.ts'
 import { apiOf, assertAccessible, assertPages, button, link, runJob } from './steps.ts'
 
-const stood = stand()
+const GREETING = '---\ntitle: A greeting\n---\n\n# Good morning\n'
+const git = await openGitServer({ after })
+await git.commit({ 'greeting.md': GREETING }, 'Add a greeting')
+
+const stood = stand({ ASSAY_TEMPLATES: git.url, ASSAY_TEMPLATES_EVERY: '1h' })
 
 test('has words for each action', () => {
   assert.deepEqual(TOLD.toSorted(), ACTIONS.toSorted())
@@ -121,5 +126,41 @@ test('shows what leaves, stops all of it, and opens it again', async () => {
   await button(page, 'Open it again').click()
   await button(page, 'Stop all that leaves').waitFor()
   assert.equal((await api.outgoing.read()).stopped, null)
+  stood.assertSilent()
+})
+
+test('tells which commit of the repository is served and why one was refused, and pushes a change as a branch', async () => {
+  const { page } = stood.watched
+  const api = apiOf(stood.service.url)
+  const looked = async () => {
+    for (;;) {
+      const { repository } = await api.repository.get()
+      if (repository?.taken && !repository.looking) return repository.taken.commit_id.slice(0, 12)
+      await page.waitForTimeout(20)
+    }
+  }
+  const served = await looked()
+  await page.goto('/templates')
+  await page.getByText(`commit ${served} (Add a greeting), since`).waitFor()
+  await page.goto('/templates/greeting/edit')
+  await page.locator('.cm-content').click()
+  await page.keyboard.press('Control+End')
+  await page.keyboard.type('Good night.')
+  await page.getByText('No faults found').waitFor()
+  await button(page, 'Push as a branch').click()
+  await page.getByText('The change is pushed as the branch').waitFor()
+  await assertAccessible(page, 'a change that is pushed')
+  const branch = await page.locator('.notice code').innerText()
+  assert.equal((await git.read(branch))['greeting.md'], `${GREETING}Good night.`)
+  await page.goto('/system/audit?action=repository.propose')
+  await page.getByRole('cell', { name: 'pushed a change of a template as a branch' }).waitFor()
+
+  const refused = await git.commit({ 'greeting.md': `${GREETING}{{ nothing.here }}\n` }, 'Greet nobody')
+  await api.repository.pull()
+  assert.equal(await looked(), served)
+  await page.goto('/templates')
+  await page.getByText(`The newest commit ${refused.slice(0, 12)} (Greet nobody, Ada) was refused`).waitFor()
+  await page.getByText('greeting.md:6', { exact: true }).waitFor()
+  await assertAccessible(page, 'a commit that was refused')
   stood.assertSilent()
 })

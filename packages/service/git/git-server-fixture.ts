@@ -9,7 +9,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { TestContext } from 'node:test'
 import * as git from 'isomorphic-git'
 
 const ZERO = '0'.repeat(40)
@@ -147,7 +146,7 @@ const tipOf = (repository: Repository, branch: string): Promise<string | null> =
 
 /** `token`: the password that each request must bear. */
 export async function openGitServer(
-  test: TestContext,
+  test: { after(clean: () => Promise<void>): void },
   { token }: { token?: string } = {},
 ): Promise<GitServer> {
   const gitdir = await mkdtemp(path.join(tmpdir(), 'assay-git-'))
