@@ -8,8 +8,9 @@ import path from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 
-/** Only a guard against a test that hangs: a busy machine may be slow. */
-const LIMIT_MS = 600_000
+/** Only guards against what hangs: a busy machine may be slow. One file, in milliseconds, and all of them. */
+const LIMIT_MS = 480_000
+const WHOLE_LIMIT_MS = 2_400_000
 const SLOWEST = 15
 /** The files that take the most processor time, longest first: started last, one of them would run alone. */
 const COSTLIEST = [
@@ -49,13 +50,18 @@ process.env.ASSAY_TEST_FOLDER = folder
 // Where services of the tests leave word for the command line.
 process.env.XDG_RUNTIME_DIR = folder
 process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
-// A signal to the run ends its test files.
+process.env.ASSAY_TEST_LIMIT_MS = String(LIMIT_MS)
+// A signal to the run ends its test files, and so does its limit.
 const ended = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ended.abort())
+const late = setTimeout(() => {
+  process.stderr.write(`The tests still run after ${WHOLE_LIMIT_MS / 60_000} minutes and are ended.\n`)
+  ended.abort()
+}, WHOLE_LIMIT_MS)
 const stream = run({
   files: files.map((file) => path.join(root, file)),
   concurrency: AT_ONCE,
-  timeout: LIMIT_MS,
+  execArgv: ['--import', path.join(import.meta.dirname, 'limit.ts')],
   signal: ended.signal,
 })
 const took: { file: string; seconds: number }[] = []
@@ -68,6 +74,9 @@ stream.on('test:summary', ({ file, duration_ms }) => {
 const report = stream.compose(spec)
 report.pipe(process.stdout)
 report.on('end', () => {
+  clearTimeout(late)
+  // What a test left behind holds neither the run nor who reads it.
+  setTimeout(() => process.exit(), 5000).unref()
   if (wanted.length > 0) return
   const slowest = took.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST)
   const lines = slowest.map(({ file, seconds }) => `${seconds.toFixed(1).padStart(6)} s  ${file}\n`)

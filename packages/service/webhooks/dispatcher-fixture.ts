@@ -124,7 +124,7 @@ function deliveriesOf(store: Store): Pick<Station, 'delivery' | 'attempted'> {
   }
 }
 
-/** A dispatcher as a node of its own; answers how to stop it. */
+/** A dispatcher as a node of its own; answers how to stop it. A ledger that is not given is its own and ends with it. */
 export async function startDispatcher(
   options: Omit<DispatcherOptions, 'node_id' | 'version' | 'drainMs' | 'holds' | 'ledger'> &
     Partial<DispatcherOptions>,
@@ -134,13 +134,16 @@ export async function startDispatcher(
   await options.store.registerNode({ ...node, lease_ms: 3_600_000 })
   const control = new AbortController()
   const settings = { version: '1.2.3', drainMs: 5000, holds: () => true, random: () => 0.5 }
-  const ledger = createLedger({ ...options, budgets: UNBOUNDED })
-  const running = createDispatcher({ node_id, ledger, ...settings, ...options }).run(control.signal)
+  const own = options.ledger === undefined ? createLedger({ ...options, budgets: UNBOUNDED }) : undefined
+  const ledger = options.ledger ?? own!
+  const running = createDispatcher({ node_id, ...settings, ...options, ledger }).run(control.signal)
   return {
     node_id,
     async stop() {
       control.abort()
       await running
+      // A store that is gone takes no counts; what is left is not waited for.
+      await own?.close().catch(() => undefined)
     },
   }
 }
