@@ -2160,6 +2160,8 @@ export interface Operations {
       schedule_id?: string | undefined
       /** A UUID; JSON's quotes around it are accepted */
       batch_id?: string | undefined
+      user_id?: string | undefined
+      presence_name?: string | undefined
       /** RFC 3339, from 1970 to 9999 */
       created_after?: string | undefined
       /** RFC 3339, from 1970 to 9999 */

@@ -166,6 +166,10 @@ export const jobTests: ConformanceTests = {
     assert.deepEqual(await ids({ template_id: 'none' }), [])
     assert.deepEqual(await ids({ created_after: at(now() - 5 * SECOND) }), [c, b])
     assert.deepEqual(await ids({ created_before: at(now() - 5 * SECOND) }), [a])
+    const { assignment_id: d } = await store.createJob(jobInput({ user_id: 'grace', presence_name: 'ops' }))
+    assert.deepEqual(await ids({ user_id: 'grace' }), [d])
+    assert.deepEqual(await ids({ presence_name: 'ops', template_id: 'delays' }), [d])
+    assert.deepEqual(await ids({ presence_name: 'ops', user_id: 'ada' }), [])
   },
 
   'counts unfinished jobs by workspace and state, and since when the oldest waits': async ({

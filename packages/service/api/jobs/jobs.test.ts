@@ -264,9 +264,13 @@ test('lists jobs by page, newest first, and by each filter', async (t) => {
   assert.equal(await count('job_status=draft'), 5)
   assert.equal(await count('job_status=queued'), 0)
   assert.equal(await count('template_id=other'), 0)
+  const { user_id } = (await ask('GET', '/v1alpha/jobs?limit=1')).json().items[0]
+  assert.deepEqual([await count(`user_id=${user_id}`), await count('user_id=nobody')], [5, 0])
   assert.equal(await count('created_after=2020-01-01T00:00:00%2B01:00'), 5)
   assert.equal(await count('created_before=2020-01-01T00:00:00Z'), 0)
   assert.equal((await ask('GET', '/v1alpha/jobs?job_status=done')).status, 422)
+  await ask('POST', '/v1alpha/jobs', { body: payload({ presence_name: 'ops' }) })
+  assert.equal(await count('presence_name=ops'), 1)
 })
 
 test('deletes a job that has ended, with its insight, and no other', async (t) => {

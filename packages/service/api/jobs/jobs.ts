@@ -182,6 +182,8 @@ export const listJobs = operation({
     template_id: Type.Optional(Name),
     schedule_id: Type.Optional(Id),
     batch_id: Type.Optional(Id),
+    user_id: Type.Optional(Name),
+    presence_name: Type.Optional(Name),
     created_after: Type.Optional(Time),
     created_before: Type.Optional(Time),
   }),

@@ -57,6 +57,9 @@ export interface JobStore {
       template_ids?: readonly string[] | undefined
       schedule_id?: string | undefined
       batch_id?: string | undefined
+      /** This and `presence_name` are looked for among the next 5,000. */
+      user_id?: string | undefined
+      presence_name?: string | undefined
       created_after?: string | undefined
       created_before?: string | undefined
     },

@@ -37,6 +37,8 @@ const LIST = listOf(JOBS, {
     stopped: `error ->> 'code' = 'canceled_by_user'`,
     unsent: 'skipped IS NOT NULL',
     template_ids: 'template_id = ANY (:template_ids)',
+    user_id: null,
+    presence_name: null,
   },
   indexed: [
     ['workspace_id', 'batch_id'],
