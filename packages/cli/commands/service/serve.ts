@@ -23,7 +23,7 @@ function curlLines(url: string, token: string): string {
     `  T='Authorization: Bearer ${token}'; J='Content-Type: application/json'; U=${url}/v1alpha/jobs; \\`,
     `  ID=$(curl -s -H "$T" -H "$J" -d '{"payload":{"type":"template","template_id":"flight-delays","template_vars":{"origin":"ORD"}}}' $U/ | jq -r .); \\`,
     `  curl -s -H "$T" -H "$J" -d '{"payload":{"type":"assignment","assignment_id":"'$ID'"}}' $U/run > /dev/null; \\`,
-    `  curl -s -H "$T" "$U/result?insight_id=$(curl -s -H "$T" "$U/status?assignment_id=$ID&wait=60" | jq -r .insight_id)"`,
+    `  curl -s -H "$T" "$U/result?insight_id=$(curl -s -H "$T" "$U/status?assignment_id=$ID&wait=50" | jq -r .insight_id)"`,
   ].join('\n')
 }
 

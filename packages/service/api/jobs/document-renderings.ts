@@ -12,8 +12,8 @@ import type { ChartRenderings } from './chart-renderings.ts'
 import { FAILED_MS, renderedInTime, shownOf } from './page-renderings.ts'
 import { createSharedCache, type Made } from './shared-cache.ts'
 
-/** Longest wait of a reader for a free process and the document, in milliseconds. */
-const WAIT_MS = 60_000
+/** Longest wait of a reader for a free process and the document, in milliseconds: common proxies give up after 60 s. */
+const WAIT_MS = 45_000
 
 export interface PrintedInsight {
   pdf: Buffer

@@ -19,8 +19,8 @@ export const FILE_MEDIA = {
 export type FileMedia = keyof typeof FILE_MEDIA
 export const isFileMedia = (media: string): media is FileMedia => Object.hasOwn(FILE_MEDIA, media)
 
-/** The longest wait for a free process and for the tables, in milliseconds. */
-const WAIT_MS = 60_000
+/** The longest wait for a free process and for the tables, in milliseconds: common proxies give up after 60 s. */
+const WAIT_MS = 45_000
 
 type Answering = Pick<Call, 'services' | 'principal' | 'reply'>
 

@@ -83,7 +83,7 @@ json='Content-Type: application/json'
 curl -s "$api/jobs/templates" -H "$auth" | jq -r '.[].template_id'
 id=$(curl -s "$api/jobs/" -H "$auth" -H "$json" -d '{"payload": {"type": "template", "template_id": "TEMPLATE"}}' | jq -r .)
 curl -s "$api/jobs/run" -H "$auth" -H "$json" -d '{"payload": {"type": "assignment", "assignment_id": "'$id'"}}'
-insight=$(curl -s "$api/jobs/status?assignment_id=$id&wait=60" -H "$auth" | jq -r .insight_id)
+insight=$(curl -s "$api/jobs/status?assignment_id=$id&wait=50" -H "$auth" | jq -r .insight_id)
 curl -s "$api/jobs/result?insight_id=$insight" -H "$auth"`
 
 /** The start page of a service whose console was not built. */
