@@ -1,10 +1,12 @@
 """Requests, their repetition and their refusals; a method for each operation that a program needs every day."""
 
 import contextlib
+import email.utils
 import http.client
 import json
 import os
 import random
+import socket
 import time
 import urllib.error
 import urllib.parse
@@ -12,10 +14,21 @@ import urllib.request
 import uuid
 
 ENDED = ("completed", "canceled")
+# What passes: too slow, too many, and a service or a proxy before it that is away for a while.
+PASSING = (408, 429, 502, 503, 504)
+# Seconds. A service that asks for more is not waited for: the caller is told at once.
+LONGEST_ASKED = 60
+# Seconds for what the service computes before it answers.
+SLOW = 180
+# Seconds that a request may wait for the end of a job.
+LONGEST_WAIT = 50
 
 
 class AssayError(Exception):
-    """A refusal of the service, or no usable answer at all (status 0, code "unreachable")."""
+    """A refusal of the service, or no usable answer: the code "unreachable" or "timeout" with status 0, or "not_assay" where a page
+    answers. retry_after: seconds after which the service asks to be asked again, else None."""
+
+    retry_after = None
 
     def __init__(self, message, status, code, errors=(), request_id=None):
         super().__init__(message)
@@ -36,7 +49,31 @@ class JobFailed(Exception):
         self.job = job
 
 
-def _refusal(status, body):
+def _asked_wait(headers):
+    """Seconds of a Retry-After (RFC 9110, section 10.2.3): a number, or a date, counted from the answer's own Date."""
+    text = (headers.get("Retry-After") or "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        until = email.utils.parsedate_to_datetime(text).timestamp()
+    except (TypeError, ValueError):
+        return None
+    try:
+        answered = email.utils.parsedate_to_datetime(headers.get("Date") or "").timestamp()
+    except (TypeError, ValueError):
+        answered = time.time()
+    return max(0.0, until - answered)
+
+
+def _base(url):
+    base = url.rstrip("/")
+    base = base[: -len("/v1alpha")] if base.endswith("/v1alpha") else base
+    if not base.lower().startswith(("http://", "https://")):
+        raise AssayError(f'"{url}" is not an address: write it as http://127.0.0.1:8080.', 0, "invalid")
+    return base + "/v1alpha"
+
+
+def _refusal(status, body, asked):
     try:
         problem = json.loads(body)
         faults = problem.get("errors", [])
@@ -44,7 +81,8 @@ def _refusal(status, body):
         message = "\n  ".join([problem["title"] + ":", *lines]) if len(lines) > 1 else problem["detail"]
         return AssayError(message, status, problem.get("code"), faults, problem.get("request_id"))
     except (ValueError, KeyError, TypeError):
-        return AssayError(f"The service answered {status} without a problem document.", status, "internal")
+        said = f"{asked} was answered {status} without a problem document, so by a proxy or another service: check the address."
+        return AssayError(said, status, "internal")
 
 
 def _segment(name):
@@ -87,10 +125,11 @@ class _SecureHandler(urllib.request.HTTPSHandler):
 
 
 class Client:
-    """url: the address of the service without /v1alpha. timeout: seconds for one request. retries: of what may be repeated."""
+    """url: the address of the service. timeout: seconds of silence in one request. retries: of what may be repeated."""
 
     def __init__(self, url, token, timeout=90, retries=5):
-        self._base = url.rstrip("/") + "/v1alpha"
+        self._url = url
+        self._base = _base(url)
         self._token = token
         self._timeout = timeout
         self._retries = retries
@@ -98,10 +137,10 @@ class Client:
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
-    def request(self, method, path, body=None, query=None, accept="application/json", key=None, repeatable=None, text=None, headers=None, source=None, text_type="text/markdown"):
+    def request(self, method, path, body=None, query=None, accept="application/json", key=None, repeatable=None, text=None, headers=None, source=None, text_type="text/markdown", timeout=None):
         """
         The body of the answer as bytes. Any operation of docs/api.md can be asked with it. source: a path whose bytes are the
-        body, sent as they are read.
+        body, sent as they are read. timeout: seconds, in place of the client's.
         """
         query = {
             name: str(value).lower() if isinstance(value, bool) else value
@@ -123,28 +162,42 @@ class Client:
             if source is not None:
                 data = opened.enter_context(open(source, "rb"))
                 headers["Content-Length"] = str(os.fstat(data.fileno()).st_size)
-            return self._send(method, address, data, headers, repeatable)
+            return self._send(method, address, data, headers, repeatable, timeout or self._timeout)
 
-    def _send(self, method, address, data, headers, repeatable):
+    def _send(self, method, address, data, headers, repeatable, timeout):
         for attempt in range(self._retries + 1):
-            wait = 0.2 * 2**attempt * (0.5 + random.random())
-            last = attempt == self._retries or not repeatable
             if hasattr(data, "seek"):
                 data.seek(0)
             try:
-                asked = urllib.request.Request(address, data=data, method=method, headers=headers)
-                with self._opener.open(asked, timeout=self._timeout) as answer:
-                    return answer.read()
-            except urllib.error.HTTPError as error:
-                if last or error.code not in (429, 503):
-                    raise _refusal(error.code, error.read()) from None
-                asked_for = error.headers.get("Retry-After", "")
-                wait = max(wait, float(asked_for)) if asked_for.isdigit() else wait
-            except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
-                if last:
-                    raise AssayError(f"{address} cannot be reached ({error}).", 0, "unreachable") from error
-            time.sleep(min(wait, 10))
+                return self._try(method, address, data, headers, timeout)
+            except AssayError as error:
+                passes = error.status in (0, *PASSING) or error.code == "idempotency_in_progress"
+                asked_for = error.retry_after or 0
+                if attempt == self._retries or not repeatable or not passes or asked_for > LONGEST_ASKED:
+                    raise
+            # Full jitter (Brooker, Exponential Backoff and Jitter, AWS Architecture Blog, 2015).
+            time.sleep(asked_for + random.random() * min(10, 0.4 * 2**attempt))
         raise AssertionError("unreachable")
+
+    def _try(self, method, address, data, headers, timeout):
+        place = address.split("?")[0]
+        asked = f"{method} {place}"
+        try:
+            request = urllib.request.Request(address, data=data, method=method, headers=headers)
+            with self._opener.open(request, timeout=timeout) as answer:
+                body, content_type = answer.read(), answer.headers.get_content_type()
+        except urllib.error.HTTPError as error:
+            refusal = _refusal(error.code, error.read(), asked)
+            refusal.retry_after = _asked_wait(error.headers)
+            raise refusal from None
+        except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
+            if isinstance(error, socket.timeout) or isinstance(getattr(error, "reason", None), socket.timeout):
+                raise AssayError(f"{asked} was not answered within {timeout:g} seconds.", 0, "timeout") from error
+            raise AssayError(f"{place} cannot be reached ({error}).", 0, "unreachable") from error
+        if content_type == "text/html" and headers["Accept"] not in ("text/html", "*/*"):
+            said = f'{asked} was answered with a page (text/html), so "{self._url}" is not the address of the interface: write that of the service, such as http://127.0.0.1:8080.'
+            raise AssayError(said, 200, "not_assay")
+        return body
 
     def _json(self, *args, **kwargs):
         answer = self.request(*args, **kwargs)
@@ -155,9 +208,10 @@ class Client:
         while True:
             page = self._json("GET", path, query={**query, "cursor": cursor})
             yield from page["items"]
-            cursor = page["next_cursor"]
-            if cursor is None:
+            # A list that goes forward has a cursor for what will come: the same one where nothing has come.
+            if page["next_cursor"] in (None, cursor):
                 return
+            cursor = page["next_cursor"]
 
     # -- templates -----------------------------------------------------------------------------------------------------
 
@@ -178,7 +232,7 @@ class Client:
         dialect: lines such as "dates: dmy" that settle them. keep: keeps them with the upload. ask: what the report is to
         tell, for a language model."""
         lines = [dialect] if isinstance(dialect, str) else dialect and list(dialect)
-        return self._json("POST", "/drafts", body={"file": file, "dialect": lines, "ask": ask, "keep": keep})
+        return self._json("POST", "/drafts", body={"file": file, "dialect": lines, "ask": ask, "keep": keep}, timeout=SLOW)
 
     # -- metrics -------------------------------------------------------------------------------------------------------
 
@@ -220,7 +274,7 @@ class Client:
         return self._json("POST", f"/jobs/{verb}", body={"payload": payload}, repeatable=True)
 
     def status(self, assignment_id, wait=None):
-        """wait: seconds (at most 60) in which the answer may wait for the end."""
+        """wait: seconds in which the answer may wait for the end, 50 at most."""
         return self._json("GET", "/jobs/status", query={"assignment_id": assignment_id, "wait": wait})
 
     def wait(self, assignment_id, on_progress=None, timeout=None):
@@ -228,8 +282,8 @@ class Client:
         until = None if timeout is None else time.monotonic() + timeout
         told = None
         while True:
-            left = 60 if until is None else max(0, min(60, until - time.monotonic()))
-            job = self.status(assignment_id, wait=max(1, int(min(left, 2 if on_progress else 60))))
+            left = LONGEST_WAIT if until is None else max(0, min(LONGEST_WAIT, until - time.monotonic()))
+            job = self.status(assignment_id, wait=max(1, int(min(left, 2 if on_progress else LONGEST_WAIT))))
             progress = job.get("progress")
             if on_progress and progress and progress != told:
                 told = progress
@@ -242,14 +296,19 @@ class Client:
     def run(self, template_id, template_vars=None, on_progress=None, timeout=None, **options):
         """Creates a job, runs it and waits. The job as it ended; JobFailed where it has no insight."""
         assignment_id = self.create(template_id, template_vars, **options)
-        self.start(assignment_id)
+        try:
+            self.start(assignment_id)
+        except AssayError as error:
+            # It was run before, under the same key or by a try whose answer was lost.
+            if error.code != "job_final":
+                raise
         job = self.wait(assignment_id, on_progress, timeout)
         if job["insight_id"] is None:
             raise JobFailed(job)
         return job
 
     def jobs(self, **filters):
-        """All, newest first, page by page. filters: job_status, template_id, schedule_id, batch_id, created_after, created_before."""
+        """All, newest first, page by page. filters: job_status, ending, template_id, schedule_id, batch_id, user_id, presence_name, created_after, created_before."""
         return self._pages("/jobs/", filters)
 
     def delete(self, assignment_id):
@@ -330,12 +389,12 @@ class Client:
         return self.request("GET", "/jobs/result", query=query, accept="text/markdown").decode()
 
     def html(self, insight_id):
-        return self.request("GET", "/jobs/result", query={"insight_id": insight_id}, accept="text/html").decode()
+        return self.request("GET", "/jobs/result", query={"insight_id": insight_id}, accept="text/html", timeout=SLOW).decode()
 
     def xlsx(self, insight_id, table=None):
         """The tables as a workbook, or that of one block, as bytes."""
         accept = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-        return self.request("GET", "/jobs/result", query={"insight_id": insight_id, "table": table}, accept=accept)
+        return self.request("GET", "/jobs/result", query={"insight_id": insight_id, "table": table}, accept=accept, timeout=SLOW)
 
     def csv(self, insight_id, table=None):
         """The table of a block as text; the block is not needed where there is one table."""
@@ -344,7 +403,7 @@ class Client:
 
     def pdf(self, insight_id):
         """Its bytes."""
-        return self.request("GET", "/jobs/result", query={"insight_id": insight_id}, accept="application/pdf")
+        return self.request("GET", "/jobs/result", query={"insight_id": insight_id}, accept="application/pdf", timeout=SLOW)
 
     def result(self, insight_id):
         """tables, charts, analyses, facts, provenance, lineage and the Markdown, as a dict. Positions in provenance count UTF-16 code units."""

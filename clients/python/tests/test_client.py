@@ -3,12 +3,17 @@
 import base64
 import hashlib
 import hmac
+import http.server
+import json
 import os
 import pathlib
+import socket
 import sys
 import tempfile
+import threading
 import time
 import unittest
+import unittest.mock
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -170,6 +175,92 @@ class Jobs(unittest.TestCase):
         self.assertIn(made["webhook_id"], [one["webhook_id"] for one in self.assay.webhooks(presence_name="python")])
         self.assay.delete_webhook(made["webhook_id"])
         self.assertTrue(any(event["type"] == "job.queued" for event in self.assay.events()))
+
+
+class Answers(unittest.TestCase):
+    """Against a server that answers as it is told."""
+
+    def against(self, *answers, **options):
+        """A client, and the requests that came. An answer is (status, headers, body), or None for a connection that is cut; the last stays."""
+        asked = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def answer(self):
+                self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                answer = answers[min(len(asked), len(answers) - 1)]
+                asked.append((self.path, self.headers.get("Idempotency-Key")))
+                if answer is None:
+                    return
+                status, headers, body = answer
+                self.send_response_only(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(body.encode())
+
+            do_GET = do_POST = answer
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        self.url = f"http://127.0.0.1:{server.server_port}"
+        return Client(self.url + options.pop("path", ""), "token", **options), asked
+
+    def pauses(self):
+        """Lets no time pass: tells the pauses, and takes one half for every random number."""
+        pauses = []
+        for name, instead in (("time.sleep", pauses.append), ("random.random", lambda: 0.5)):
+            patch = unittest.mock.patch(f"assay_client.client.{name}", instead)
+            patch.start()
+            self.addCleanup(patch.stop)
+        return pauses
+
+    def test_waits_as_retry_after_asks_and_a_random_time_that_grows(self):
+        pauses = self.pauses()
+        dates = {"Date": "Sun, 06 Nov 1994 08:49:37 GMT", "Retry-After": "Sun, 06 Nov 1994 08:49:44 GMT"}
+        busy = json.dumps({"title": "Under way", "detail": "Wait.", "code": "idempotency_in_progress"})
+        assay, asked = self.against(
+            (429, {"Retry-After": "3"}, "{}"), (503, dates, "{}"), (504, {}, "<h1>504</h1>"), None, (409, {}, busy), (200, {}, '"an-id"')
+        )
+        self.assertEqual(assay.create("t"), "an-id")
+        self.assertEqual(pauses, [3.2, 7.4, 0.8, 1.6, 3.2])
+        self.assertEqual(len(set(asked)), 1)
+
+    def test_does_not_wait_for_more_than_a_minute_nor_repeat_what_may_count_twice(self):
+        pauses = self.pauses()
+        assay, asked = self.against((429, {"Retry-After": "61"}, "{}"))
+        with self.assertRaises(AssayError) as caught:
+            assay.status("a")
+        self.assertEqual((caught.exception.status, caught.exception.retry_after), (429, 61))
+        self.assertEqual(len(asked), 1)
+        assay, asked = self.against((504, {}, "<h1>504</h1>"))
+        with self.assertRaises(AssayError) as caught:
+            assay.request("POST", "/auth/logout")
+        self.assertIn("/v1alpha/auth/logout was answered 504 without a problem document", str(caught.exception))
+        self.assertEqual((len(asked), pauses), (1, []))
+
+    def test_says_so_when_a_page_answers_or_nothing_in_time(self):
+        assay, asked = self.against((200, {"Content-Type": "text/html; charset=utf-8"}, "<!doctype html>"), path="/console/")
+        with self.assertRaises(AssayError) as caught:
+            assay.templates()
+        self.assertEqual((caught.exception.code, len(asked)), ("not_assay", 1))
+        self.assertIn(f'so "{self.url}/console/" is not the address of the interface', str(caught.exception))
+        with self.assertRaises(AssayError) as caught:
+            Client("localhost:8080", "token")
+        self.assertIn("write it as http://", str(caught.exception))
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            with self.assertRaises(AssayError) as caught:
+                Client(f"http://127.0.0.1:{silent.getsockname()[1]}", "token", timeout=0.05, retries=0).templates()
+        self.assertEqual(caught.exception.code, "timeout")
+
+    def test_a_list_that_goes_forward_ends_where_nothing_has_come(self):
+        assay, asked = self.against((200, {}, '{"items": [1], "next_cursor": "a"}'), (200, {}, '{"items": [], "next_cursor": "a"}'), path="/v1alpha")
+        self.assertEqual(list(assay.events(order="oldest")), [1])
+        self.assertEqual([path for path, _ in asked], ["/v1alpha/events?order=oldest", "/v1alpha/events?order=oldest&cursor=a"])
 
 
 class Signatures(unittest.TestCase):
