@@ -9,7 +9,23 @@ export interface CallOptions {
   /** The key of a creation, so that a repeat creates nothing twice (default: a random key). */
   idempotencyKey?: string | undefined
   signal?: AbortSignal | undefined
+  /** Milliseconds for one try of this call, in place of the client's. */
+  timeoutMs?: number | undefined
 }
+
+/** What the service computes before it answers. */
+const SLOW: readonly Name[] = [
+  'checkTemplate',
+  'previewTemplate',
+  'listChoices',
+  'checkMetric',
+  'createDraft',
+  'createJobs',
+  'checkJobs',
+  'testConnection',
+  'pullRepository',
+  'proposeChange',
+]
 
 type BodyArgument<Body> = [Body] extends [undefined]
   ? []
@@ -27,8 +43,8 @@ export type Arguments<N extends Name> = [
 ]
 
 /**
- * Whether a POST is repeated after 429, 503 and a broken connection. `keyed`: yes, with an idempotency key. `harmless`: yes,
- * because a repeat has no effect. `once`: no.
+ * Whether a POST is repeated after what passes (429, 502, 503, 504, a broken connection, no answer in time). `keyed`: yes, with
+ * an idempotency key. `harmless`: yes, because a repeat has no effect. `once`: no.
  */
 type Repeat = 'keyed' | 'harmless' | 'once'
 
@@ -47,11 +63,13 @@ export function createCall(send: Send) {
       const rest: unknown[] = [...given]
       const address = path.replaceAll(/\{\w+\}/g, () => segment(String(rest.shift())))
       const body = type === undefined ? undefined : (rest.shift() ?? {})
-      const { idempotencyKey, signal, ...query } = (rest.shift() ?? {}) as CallOptions
+      const { idempotencyKey, signal, timeoutMs, ...query } = (rest.shift() ?? {}) as CallOptions
       const key = how === 'keyed' ? (idempotencyKey ?? globalThis.crypto.randomUUID()) : undefined
       const response = await send(method, address, {
         query,
         signal,
+        timeoutMs,
+        slow: SLOW.includes(name),
         body: typeof body === 'string' || body === undefined ? body : JSON.stringify(body),
         headers: { 'content-type': type, 'idempotency-key': key },
         ...(how === undefined ? {} : { repeatable: how !== 'once' }),

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { test } from 'node:test'
-import { type Client, ClientError, createClient } from './client.ts'
+import { type TestContext, test } from 'node:test'
+import {
+  type Client,
+  ClientError,
+  type ClientOptions,
+  createClient,
+  JobFailed,
+  type JobView,
+} from './client.ts'
 
 /** A service that answers as it is told. */
 async function against(
@@ -72,7 +79,8 @@ test('no name leads to another operation', async () => {
   ])
 })
 
-test('asks again after 503 and a cut connection where a repeat is harmless, under one key', async () => {
+test('asks again after 503 and a cut connection where a repeat is harmless, under one key', async (t) => {
+  t.mock.method(Math, 'random', () => 0)
   const keys: unknown[] = []
   const listener: RequestListener = (request, response) => {
     keys.push(request.headers['idempotency-key'])
@@ -88,7 +96,8 @@ test('asks again after 503 and a cut connection where a repeat is harmless, unde
   assert.ok(keys[0])
 })
 
-test('gives up after its repeats with the problem that it met', async () => {
+test('gives up after its repeats with the problem that it met', async (t) => {
+  t.mock.method(Math, 'random', () => 0)
   let asked = 0
   const listener: RequestListener = (_request, response) => {
     asked += 1
@@ -181,5 +190,203 @@ test('lists what is wrong with each field', async () => {
     await assert.rejects(client.jobs.create({ template_id: 't' }), {
       message: 'The request is not valid:\n  payload.a: must be text\n  payload.b: is not known',
     })
+  })
+})
+
+type Answer = (address: URL, init: RequestInit) => Response | Error
+
+/** A client whose requests are answered one after the other; the last answer stays. */
+function answered(answers: Answer[], options: Partial<ClientOptions> = {}) {
+  const asked: { path: string; init: RequestInit }[] = []
+  const client = createClient({
+    url: 'https://assay.example',
+    token: 'a-token-for-tests',
+    fetch: async (input, init = {}) => {
+      const address = new URL(input instanceof Request ? input.url : input)
+      const answer = answers[Math.min(asked.length, answers.length - 1)]!(address, init)
+      asked.push({ path: address.pathname + address.search, init })
+      if (answer instanceof Error) throw answer
+      return answer
+    },
+    ...options,
+  })
+  return { client, asked }
+}
+
+/** Lets no time pass: tells the pauses, and takes one half for every random number. */
+function pausesOf(t: TestContext): number[] {
+  const pauses: number[] = []
+  t.mock.method(Math, 'random', () => 0.5)
+  t.mock.method(globalThis, 'setTimeout', (done: () => void, ms: number) => {
+    // The time limit of a request never comes.
+    if (ms === 60_000) return
+    pauses.push(ms)
+    queueMicrotask(done)
+  })
+  return pauses
+}
+
+const DATE = 'Sun, 06 Nov 1994 08:49:37 GMT'
+const away =
+  (status: number, headers: Record<string, string> = {}) =>
+  () =>
+    Response.json({ ...PROBLEM, status }, { status, headers })
+
+test('waits as Retry-After asks, in seconds or until a date of the clock of the service, and a random time that grows', async (t) => {
+  const pauses = pausesOf(t)
+  const { client, asked } = answered([
+    away(429, { 'retry-after': '3' }),
+    away(503, { date: DATE, 'retry-after': 'Sun, 06 Nov 1994 08:49:44 GMT' }),
+    () => new Response('<h1>502 Bad Gateway</h1>', { status: 502, headers: { 'content-type': 'text/html' } }),
+    () => new Response('<h1>504 Gateway Time-out</h1>', { status: 504 }),
+    () => new TypeError('fetch failed'),
+    () => Response.json('an-id'),
+  ])
+  assert.equal(await client.jobs.create({ template_id: 't' }), 'an-id')
+  assert.deepEqual(pauses, [3000 + 200, 7000 + 400, 800, 1600, 3200])
+  const keys = asked.map(({ init }) => new Headers(init.headers).get('idempotency-key'))
+  assert.equal(new Set(keys).size, 1)
+  assert.ok(keys[0])
+})
+
+test('repeats what is under way with the same key, and neither other refusals nor a POST without a key', async (t) => {
+  const pauses = pausesOf(t)
+  const under = { ...PROBLEM, status: 409, code: 'idempotency_in_progress' }
+  const busy = answered([() => Response.json(under, { status: 409 }), () => Response.json('an-id')])
+  assert.equal(await busy.client.jobs.create({ template_id: 't' }), 'an-id')
+  assert.equal(pauses.length, 1)
+  for (const [status, code] of [
+    [409, 'job_unfinished'],
+    [500, 'internal'],
+  ] as const) {
+    const { client, asked } = answered([() => Response.json({ ...PROBLEM, code }, { status })])
+    await assert.rejects(client.templates.list(), { code })
+    assert.equal(asked.length, 1)
+  }
+  const once = answered([() => new Response('<h1>504</h1>', { status: 504 })])
+  await assert.rejects(once.client.webhooks.test('w'), {
+    status: 504,
+    message:
+      'POST https://assay.example/v1alpha/webhooks/w/test was answered 504 without a problem document, so by a proxy or another service: check the address.',
+  })
+  assert.equal(once.asked.length, 1)
+})
+
+test('a service that asks for more than a minute is not waited for', async () => {
+  const { client, asked } = answered([away(429, { 'retry-after': '61' })])
+  await assert.rejects(client.templates.list(), { status: 429, retryAfterMs: 61_000 })
+  assert.equal(asked.length, 1)
+})
+
+test('gives up a request that is not answered in time, also one whose answer stops in the middle', async (t) => {
+  t.mock.method(Math, 'random', () => 0)
+  let asked = 0
+  const listener: RequestListener = (_request, response) => {
+    asked += 1
+    if (asked > 1) response.writeHead(200, { 'content-type': 'application/json' }).write('[')
+  }
+  await against(listener, async (_client, url) => {
+    const client = createClient({ url, token: 't', retries: 1, timeoutMs: 50 })
+    await assert.rejects(client.templates.list(), {
+      status: 0,
+      code: 'timeout',
+      message: `GET ${url}/v1alpha/jobs/templates was not answered within 0.05 seconds.`,
+    })
+    assert.equal(asked, 2)
+    await assert.rejects(client.templates.list({ timeoutMs: 0 }), /timeoutMs must be a number/)
+  })
+  assert.equal(asked, 2)
+})
+
+test('asks again for an answer whose connection breaks in its middle', async (t) => {
+  t.mock.method(Math, 'random', () => 0)
+  let asked = 0
+  const listener: RequestListener = (_request, response) => {
+    asked += 1
+    if (asked > 1) response.end('[]')
+    else response.writeHead(200, { 'content-length': 100 }).write('[', () => response.destroy())
+  }
+  await against(listener, async (client) => assert.deepEqual(await client.templates.list(), []))
+  assert.equal(asked, 2)
+})
+
+test('says so when a page answers in place of the interface, and when the address is none', async () => {
+  const page = (): Response =>
+    new Response('<!doctype html>', { headers: { 'content-type': 'text/html; charset=utf-8' } })
+  const { client, asked } = answered([page], { url: 'https://assay.example/console/' })
+  await assert.rejects(client.templates.list(), {
+    code: 'not_assay',
+    message:
+      'GET https://assay.example/console/v1alpha/jobs/templates was answered with a page (text/html), so "https://assay.example/console/" is not the address of the interface: write that of the service, such as http://127.0.0.1:8080.',
+  })
+  assert.equal(asked.length, 1)
+  assert.equal(await client.jobs.html('an-insight'), '<!doctype html>')
+  const whole = answered([() => Response.json([])], { url: 'https://assay.example/v1alpha/' })
+  await whole.client.templates.list()
+  assert.equal(whole.asked[0]!.path, '/v1alpha/jobs/templates')
+  for (const url of ['localhost:8080', 'assay.example', ''])
+    assert.throws(() => createClient({ url, token: null }), /is not an address: write it as http:/)
+})
+
+test('an iterator reads page after page, no more than is asked for, and ends where a list that goes forward does', async () => {
+  const page = (items: unknown[], next_cursor: string | null) => () => Response.json({ items, next_cursor })
+  const { client, asked } = answered([page([1, 2], 'a'), page([], 'b'), page([3], null)])
+  const found: unknown[] = []
+  for await (const item of client.links.all('an-insight', { limit: 2 })) found.push(item)
+  assert.deepEqual(found, [1, 2, 3])
+  assert.deepEqual(
+    asked.map(({ path }) => path),
+    ['?limit=2', '?limit=2&cursor=a', '?limit=2&cursor=b'].map(
+      (query) => `/v1alpha/insights/an-insight/links${query}`,
+    ),
+  )
+  const early = answered([page([1, 2], 'a')])
+  for await (const job of early.client.jobs.all({ job_status: 'completed' })) if (job) break
+  assert.deepEqual(
+    early.asked.map(({ path }) => path),
+    ['/v1alpha/jobs/?job_status=completed'],
+  )
+  const forward = answered([page([1], 'a'), page([], 'a')])
+  const events = await Array.fromAsync(forward.client.events.all({ order: 'oldest' }))
+  assert.deepEqual([events.length, forward.asked.length], [1, 2])
+})
+
+test('runs a template to its insight, also when it ran before under the same key, and throws for a job without one', async () => {
+  const serve =
+    (job: object): Answer =>
+    ({ pathname }) => {
+      const way = pathname.slice('/v1alpha/jobs/'.length)
+      if (way === '') return Response.json('an-id')
+      if (way === 'run') return Response.json({ ...PROBLEM, status: 409, code: 'job_final' }, { status: 409 })
+      return Response.json(way === 'status' ? job : { insight_id: 'an-insight', markdown: '# Delays' })
+    }
+  const done = answered([serve({ job_status: 'completed', insight_id: 'an-insight' })])
+  const seen: string[] = []
+  const options = {
+    idempotencyKey: 'monday',
+    priority: 5,
+    onChange: (job: JobView) => seen.push(job.job_status),
+  }
+  const { markdown } = await done.client.jobs.runAndWait('flight-delays', { origin: 'ORD' }, options)
+  assert.deepEqual([markdown, seen], ['# Delays', ['completed']])
+  const { init } = done.asked[0]!
+  assert.equal(new Headers(init.headers).get('idempotency-key'), 'monday')
+  assert.deepEqual(JSON.parse(init.body as string), {
+    payload: {
+      type: 'template',
+      template_id: 'flight-delays',
+      template_vars: { origin: 'ORD' },
+      priority: 5,
+    },
+  })
+  const error = { code: 'analysis_failed', detail: 'The column "n" is not there.' }
+  const failed = answered([serve({ job_status: 'canceled', insight_id: null, error })])
+  await assert.rejects(failed.client.jobs.runAndWait('flight-delays'), (thrown: unknown) => {
+    assert.ok(thrown instanceof JobFailed)
+    assert.deepEqual(
+      [thrown.code, thrown.message],
+      ['analysis_failed', 'analysis_failed: The column "n" is not there.'],
+    )
+    return true
   })
 })

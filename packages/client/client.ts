@@ -1,13 +1,15 @@
 /**
  * The client of the HTTP interface, for Node 20 and newer and for browsers but `verify`. Each call takes the names in
  * its path, then its body, then its query and options. Types and addresses come from api.generated.ts. Calls that may be
- * repeated (reads, creations under an idempotency key, runs and cancels) are repeated on 429, 503 and broken connections.
+ * repeated (reads, creations under an idempotency key, runs and cancels) are repeated on 429, 502, 503, 504, broken
+ * connections and after the time limit. `all` stands beside each `list` that has pages: it yields every item.
  */
 import type { Event } from './api.generated.ts'
 import { type Call, createCall } from './call.ts'
 import { fileCalls } from './files.ts'
 import { ClientError, type ClientOptions, createSender } from './http.ts'
 import { jobCalls } from './jobs.ts'
+import { type All, createAll } from './pages.ts'
 
 export type {
   Attempt,
@@ -56,7 +58,7 @@ export type {
 } from './api.generated.ts'
 export type { CallOptions } from './call.ts'
 export { ClientError, type ClientOptions } from './http.ts'
-export type { JobInput } from './jobs.ts'
+export { JobFailed, type JobInput, type RunOptions } from './jobs.ts'
 export { SignatureError, sign, verify } from './signature.ts'
 
 export type EventType = Event['type']
@@ -82,11 +84,17 @@ function tester(call: Call, name: 'testWebhook' | 'testSubscription') {
   }
 }
 
-function administration(call: Call) {
+function administration(call: Call, all: All) {
   return {
-    tokens: { list: call('listTokens'), create: call('createToken'), delete: call('deleteToken') },
+    tokens: {
+      list: call('listTokens'),
+      all: all('listTokens'),
+      create: call('createToken'),
+      delete: call('deleteToken'),
+    },
     users: {
       list: call('listUsers'),
+      all: all('listUsers'),
       create: call('createUser'),
       /** Also disables and sets a password, which ends the user's sign-ins. */
       update: call('changeUser'),
@@ -96,12 +104,14 @@ function administration(call: Call) {
     },
     workspaces: {
       list: call('listWorkspaces'),
+      all: all('listWorkspaces'),
       create: call('createWorkspace'),
       change: call('changeWorkspace'),
       delete: call('deleteWorkspace'),
     },
     connections: {
       list: call('listConnections'),
+      all: all('listConnections'),
       create: call('createConnection'),
       change: call('changeConnection'),
       delete: call('deleteConnection'),
@@ -111,6 +121,7 @@ function administration(call: Call) {
       /** In a browser, on a page of the service: answers the cookie. */
       begin: call('beginSignIn', 'once'),
       list: call('listSignIns'),
+      all: all('listSignIns'),
       end: call('endSignIn'),
       endAll: call('endSignIns'),
     },
@@ -121,23 +132,26 @@ function administration(call: Call) {
     outgoing: { read: call('readOutgoing'), change: call('changeOutgoing') },
     /** Lists who did what, newest first. */
     audit: call('listAudit'),
+    allAudit: all('listAudit'),
     nodes: call('listNodes'),
     queue: call('readQueue'),
     settings: call('listSettings'),
   }
 }
 
-function notifications(call: Call) {
+function notifications(call: Call, all: All) {
   return {
     webhooks: {
       create: call('createWebhook'),
       list: call('listWebhooks'),
+      all: all('listWebhooks'),
       get: call('getWebhook'),
       update: call('changeWebhook'),
       delete: call('deleteWebhook'),
       test: tester(call, 'testWebhook'),
       rotateSecret: call('rotateSecret'),
       deliveries: call('listDeliveries'),
+      allDeliveries: all('listDeliveries'),
       delivery: call('getDelivery'),
       redeliver: call('redeliver'),
       recover: call('recoverDeliveries'),
@@ -149,11 +163,13 @@ function notifications(call: Call) {
     subscriptions: {
       create: call('createSubscription'),
       list: call('listSubscriptions'),
+      all: all('listSubscriptions'),
       get: call('getSubscription'),
       update: call('changeSubscription'),
       delete: call('deleteSubscription'),
       test: tester(call, 'testSubscription'),
       deliveries: call('listSubscriptionDeliveries'),
+      allDeliveries: all('listSubscriptionDeliveries'),
       recover: call('recoverSubscription'),
       recovery: call('getSubscriptionRecovery'),
       cancelPending: call('cancelSubscriptionPending', 'harmless'),
@@ -165,6 +181,7 @@ function notifications(call: Call) {
 export function createClient(options: ClientOptions) {
   const send = createSender(options)
   const call = createCall(send)
+  const all = createAll(call)
   return {
     url: options.url,
     templates: {
@@ -178,6 +195,7 @@ export function createClient(options: ClientOptions) {
     },
     metrics: {
       list: call('listMetrics'),
+      all: all('listMetrics'),
       get: call('getMetric'),
       put: call('putMetric'),
       delete: call('deleteMetric'),
@@ -193,17 +211,24 @@ export function createClient(options: ClientOptions) {
       /** Metrics and a template for a table, by what its columns are. Stores nothing. */
       create: call('createDraft', 'once'),
     },
-    jobs: jobCalls(send, call),
+    jobs: jobCalls(send, call, all),
     /** Cards of insights, newest first; `jobs.result` and its neighbours read one whole. */
     insights: {
       list: call('listInsights'),
+      all: all('listInsights'),
       /** What the insight may be compared with. */
       earlier: call('earlierInsights'),
     },
-    links: { create: call('createLink'), list: call('listLinks'), delete: call('deleteLink') },
+    links: {
+      create: call('createLink'),
+      list: call('listLinks'),
+      all: all('listLinks'),
+      delete: call('deleteLink'),
+    },
     schedules: {
       create: call('createSchedule'),
       list: call('listSchedules'),
+      all: all('listSchedules'),
       /** The next five due times of a cron expression. Stores nothing. */
       preview: call('previewSchedule'),
       get: call('getSchedule'),
@@ -212,11 +237,11 @@ export function createClient(options: ClientOptions) {
       delete: call('deleteSchedule'),
       runNow: call('runScheduleNow'),
     },
-    files: fileCalls(send, call),
+    files: fileCalls(send, call, all),
     /** With `order: 'oldest'` the list goes forward and `next_cursor` is never null: send it later to read further events. */
-    events: { list: call('listEvents'), types: call('listEventTypes') },
-    ...notifications(call),
-    ...administration(call),
+    events: { list: call('listEvents'), all: all('listEvents'), types: call('listEventTypes') },
+    ...notifications(call, all),
+    ...administration(call, all),
   }
 }
 

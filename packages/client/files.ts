@@ -2,6 +2,7 @@
 import type { NewFile } from './api.generated.ts'
 import type { Call } from './call.ts'
 import { type Send, segment } from './http.ts'
+import type { All } from './pages.ts'
 
 /** `ifMatch`: replaces only a file with this ETag. `ifNew`: refuses to replace a file. */
 export interface PutOptions {
@@ -16,10 +17,11 @@ export interface ReadOptions {
   signal?: AbortSignal
 }
 
-export function fileCalls(send: Send, call: Call) {
+export function fileCalls(send: Send, call: Call, all: All) {
   const at = (path: string) => `/files/${path.split('/').map(segment).join('/')}`
   return {
     list: call('listFiles'),
+    all: all('listFiles'),
     /**
      * A blob (`fs.openAsBlob`, an `<input type="file">`) is sent as it is read, never whole in memory. The answer tells the columns
      * and how the file was read: `dialect`, and `readings` with the doubt of each column that stays text for one.
@@ -29,13 +31,16 @@ export function fileCalls(send: Send, call: Call) {
       // The service ignores the content type and reads the ending of the name.
       const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
       const headers = { 'if-match': ifMatch, 'if-none-match': ifNew ? '*' : undefined }
-      return (await (await send('PUT', at(path), { body: bytes, headers, signal })).json()) as NewFile
+      // An upload takes as long as its bytes do.
+      const request = { body: bytes, headers, signal, timeoutMs: Number.POSITIVE_INFINITY }
+      return (await (await send('PUT', at(path), request)).json()) as NewFile
     },
     /** The answer with the bytes as its body, to be read as a stream or whole. */
     read: async (path: string, { range, signal }: ReadOptions = {}): Promise<Response> =>
       send('GET', at(path), {
         headers: { accept: '*/*', range: range && `bytes=${range[0]}-${range[1]}` },
         signal,
+        stream: true,
       }),
     delete: async (path: string, { ifMatch }: { ifMatch?: string } = {}): Promise<void> => {
       await send('DELETE', at(path), { headers: { 'if-match': ifMatch } })

@@ -1,38 +1,44 @@
 /** Jobs: created, run, watched until they end, and their insights in each form. */
 import type { CreateJobRequest, Insight, Job, Operations } from './api.generated.ts'
 import type { Call, CallOptions } from './call.ts'
-import { ClientError, pause, type Send } from './http.ts'
+import { ClientError, type Send } from './http.ts'
+import type { All } from './pages.ts'
+import { createWatch } from './watch.ts'
 
 export type JobInput = Omit<CreateJobRequest['payload'], 'type'>
-type ChartForm = Operations['readResult']['query']['charts']
 
-/** Server-sent events as they come. */
-async function* readEvents(response: Response): AsyncGenerator<{ name: string; data: unknown }> {
-  const decoder = new TextDecoder()
-  let rest = ''
-  // By a reader: not every browser can iterate over a stream.
-  const reader = response.body?.getReader()
-  for (let chunk = await reader?.read(); chunk && !chunk.done; chunk = await reader?.read()) {
-    const parts = (rest + decoder.decode(chunk.value, { stream: true })).split('\n\n')
-    rest = parts.pop()!
-    for (const part of parts) {
-      const lines = part.split('\n')
-      const valueOf = (field: string): string =>
-        lines.find((line) => line.startsWith(`${field}: `))?.slice(field.length + 2) ?? ''
-      if (valueOf('data') !== '') yield { name: valueOf('event'), data: JSON.parse(valueOf('data')) }
-    }
+/** What `runAndWait` takes beside the template and its variables. */
+export interface RunOptions extends Omit<JobInput, 'template_id' | 'template_vars'> {
+  /** Names the run: with the same key a program that was ended in the middle waits for the same job (default: a random key). */
+  idempotencyKey?: string | undefined
+  /** Gets each change and each progress. */
+  onChange?: ((job: Job) => void) | undefined
+  /** Ends the waiting. The job goes on. */
+  signal?: AbortSignal | undefined
+}
+
+/** A job that ended without an insight: it failed or was canceled. `code` is one of the jobs' in docs/errors.md. */
+export class JobFailed extends Error {
+  override readonly name = 'JobFailed'
+  readonly code: string
+  readonly job: Job
+
+  constructor(job: Job) {
+    const code = job.error?.code ?? job.job_status
+    super(`${code}: ${job.error?.detail ?? 'The job has no insight.'}`)
+    this.code = code
+    this.job = job
   }
 }
 
-const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+type ChartForm = Operations['readResult']['query']['charts']
 
-const hasEnded = ({ job_status }: Partial<Job>): boolean =>
-  job_status === 'completed' || job_status === 'canceled'
+const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
 
 /** The forms of an insight. */
 function formCalls(send: Send) {
   const result = (accept: string, insight_id: string, charts: ChartForm, table?: string) =>
-    send('GET', '/jobs/result', { query: { insight_id, charts, table }, headers: { accept } })
+    send('GET', '/jobs/result', { query: { insight_id, charts, table }, headers: { accept }, slow: true })
   return {
     markdown: async (insight_id: string, charts?: ChartForm): Promise<string> =>
       (await result('text/markdown', insight_id, charts)).text(),
@@ -52,33 +58,41 @@ function formCalls(send: Send) {
   }
 }
 
-export function jobCalls(send: Send, call: Call) {
+export function jobCalls(send: Send, call: Call, all: All) {
   const [create, read] = [call('createJob'), call('jobStatus')]
   const [run, cancel] = [call('runJob', 'harmless'), call('cancelJob', 'harmless')]
+  const forms = formCalls(send)
   const payload = (assignment_id: string) => ({ payload: { type: 'assignment' as const, assignment_id } })
-  /** Yields the job now, and after each change and each progress until it has ended. A broken stream is resumed. */
-  async function* watch(assignment_id: string, signal?: AbortSignal): AsyncGenerator<Job> {
-    const query = { assignment_id }
-    for (;;) {
-      let job = await read({ assignment_id, signal })
-      yield job
-      if (hasEnded(job)) return
-      let ended = false
-      try {
-        const headers = { accept: 'text/event-stream' }
-        const response = await send('GET', '/jobs/events', { query, headers, signal })
-        for await (const { name, data } of readEvents(response)) {
-          const changed = (name === 'progress' ? { progress: data } : data) as Partial<Job>
-          ended = hasEnded(changed)
-          if (ended) break
-          job = { ...job, ...changed }
-          yield job
-        }
-      } catch (error) {
-        if (error instanceof ClientError || signal?.aborted) throw error
-      }
-      if (!ended) await pause(signal)
+  const watch = createWatch(send, read)
+
+  /** Waits until the job has ended. `onChange` gets each change and each progress. */
+  async function wait(
+    assignment_id: string,
+    { onChange, signal }: Pick<RunOptions, 'onChange' | 'signal'> = {},
+  ): Promise<Job> {
+    let last: Job | undefined
+    for await (const job of watch(assignment_id, signal)) {
+      last = job
+      onChange?.(job)
     }
+    return last!
+  }
+
+  /** Creates a job, runs it, waits, and reads its insight. Throws `JobFailed` for a job that ends without one. */
+  async function runAndWait(
+    template_id: string,
+    template_vars: Record<string, unknown> = {},
+    { idempotencyKey, onChange, signal, ...others }: RunOptions = {},
+  ): Promise<Insight> {
+    const body = { payload: { type: 'template' as const, template_id, template_vars, ...others } }
+    const assignment_id = await create(body, { idempotencyKey, signal })
+    await run(payload(assignment_id), { signal }).catch((error: unknown) => {
+      // It was run before, under the same key or by a try whose answer was lost.
+      if (!(error instanceof ClientError && error.code === 'job_final')) throw error
+    })
+    const job = await wait(assignment_id, { onChange, signal })
+    if (job.insight_id === null) throw new JobFailed(job)
+    return forms.json(job.insight_id)
   }
 
   return {
@@ -93,20 +107,11 @@ export function jobCalls(send: Send, call: Call) {
     cancel: (assignment_id: string) => cancel(payload(assignment_id)),
     status: (assignment_id: string, options: { wait?: number } & CallOptions = {}) =>
       read({ assignment_id, ...options }),
-    /** Waits until the job has ended. `onChange` gets each change and each progress. */
-    wait: async (
-      assignment_id: string,
-      options: { onChange?: (job: Job) => void; signal?: AbortSignal } = {},
-    ): Promise<Job> => {
-      let last: Job | undefined
-      for await (const job of watch(assignment_id, options.signal)) {
-        last = job
-        options.onChange?.(job)
-      }
-      return last!
-    },
+    wait,
+    runAndWait,
     list: call('listJobs'),
+    all: all('listJobs'),
     delete: call('deleteJob'),
-    ...formCalls(send),
+    ...forms,
   }
 }

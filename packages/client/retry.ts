@@ -1,0 +1,49 @@
+/** What a repeat may mend, and how long a request waits before it. */
+
+/** Statuses that pass: too slow, too many, and a service or a proxy before it that is away for a while. */
+const PASSING: readonly number[] = [408, 429, 502, 503, 504]
+const FIRST_WAIT_MS = 400
+const LONGEST_WAIT_MS = 10_000
+/** A service that asks for more is not waited for: the caller is told at once. */
+const LONGEST_ASKED_MS = 60_000
+
+export const passes = (status: number, code: string): boolean =>
+  PASSING.includes(status) || code === 'idempotency_in_progress'
+
+/**
+ * Milliseconds that a `Retry-After` asks for (RFC 9110, section 10.2.3): seconds, or a date, which is counted from the answer's own
+ * `Date` so that the clock of this machine may be wrong. Null where it says neither.
+ */
+export function askedWait(headers: Headers): number | null {
+  const text = headers.get('retry-after')?.trim() ?? ''
+  if (/^\d+$/.test(text)) return Number(text) * 1000
+  const until = Date.parse(text)
+  if (Number.isNaN(until)) return null
+  const answered = Date.parse(headers.get('date') ?? '')
+  return Math.max(0, until - (Number.isNaN(answered) ? Date.now() : answered))
+}
+
+/**
+ * Milliseconds before repeat number `retry` (from 0): what the service asks for, and a random time between 0 and a bound that doubles
+ * ("full jitter": Brooker, Exponential Backoff and Jitter, AWS Architecture Blog, 2015). Null: the service asks for too long.
+ */
+export function waitBefore(retry: number, asked: number | null): number | null {
+  if (asked !== null && asked > LONGEST_ASKED_MS) return null
+  return (asked ?? 0) + Math.random() * Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** retry)
+}
+
+/** Rejects with the signal's reason once it is aborted. */
+export function pause(signal: AbortSignal | undefined, ms: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason as Error)
+    const abort = (): void => {
+      clearTimeout(timer)
+      reject(signal!.reason as Error)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort)
+      resolve()
+    }, ms)
+    signal?.addEventListener('abort', abort, { once: true })
+  })
+}
