@@ -8,6 +8,7 @@ import { type Compared, countsIn, leavesOfRate, leavesOfSum } from './leaf-noise
 import type { Earlier, Table } from './leaves.ts'
 import { type Ends, effectsOf, endsOf, leavesOfMix, matchedOf, type Unmatched } from './mix.ts'
 import type { Options } from './options.ts'
+import { spreadOfRows } from './row-counts.ts'
 import type { Sides } from './sides.ts'
 
 export interface Cause {
@@ -77,8 +78,9 @@ export function causesOf(given: Table, options: Options, sides: Sides, history: 
   const days: [number, number] = sides.per_day ? [sides.before.days, sides.after.days] : [1, 1]
   const known = ratio || options.expected !== undefined || table.noise !== undefined
   const counts = known ? null : countsIn([table, ...history])
+  const spread = known ? 1 : spreadOfRows([table, ...history])
   const make = (sums: Compared, over: [number, number]): Leaves =>
-    ratio ? leavesOfRate(table, sums) : leavesOfSum(table, sums, options, { days: over, counts })
+    ratio ? leavesOfRate(table, sums) : leavesOfSum(table, sums, options, { days: over, counts, spread })
   const leaves = make(table, days)
   const found = searchCauses(leaves, {
     depth: options.depth ?? options.by.length,

@@ -16,7 +16,7 @@ export function leavesOfSum(
   { codes, names }: Pick<Table, 'codes' | 'names'>,
   sums: Compared,
   options: Options,
-  { days, counts }: { days: [number, number]; counts: Counts | null },
+  { days, counts, spread }: { days: [number, number]; counts: Counts | null; spread: number },
 ): Leaves {
   const sizes = names.map((list) => list.length)
   const { before, after, noise: known } = sums
@@ -24,7 +24,7 @@ export function leavesOfSum(
     return { codes, sizes, before: before.top, after: after.top, variances: forecastVariances(known) }
   if (options.expected !== undefined)
     return { codes, sizes, before: before.bottom, after: before.top, variances: null }
-  const noise = varianceOfSums(before, after, counts)
+  const noise = varianceOfSums(before, after, counts, spread)
   const over = (values: Float64Array, by: number): Float64Array => values.map((value) => value / by)
   return {
     codes,
@@ -44,12 +44,14 @@ const forecastVariances = (noise: Float64Array): NonNullable<Leaves['variances']
 /**
  * What the rows tell of the noise of their sum. Where rows come as events, their number is by chance, too: the variance is the
  * sum of squares (a compound Poisson sum). Where both sides have the same rows, one for each day, say, it is that of the values
- * around their mean. Of single rows nothing is known.
+ * around their mean; where some of these rows are missing, their number adds its own (`spread`, row-counts.ts). Of single rows
+ * nothing is known.
  */
 function varianceOfSums(
   before: Sums,
   after: Sums,
   counts: Counts | null,
+  spread: number,
 ): { before: Float64Array; after: Float64Array } | null {
   const n = before.rows.length
   let [single, alike, ratio] = [0, 0, 0]
@@ -62,13 +64,15 @@ function varianceOfSums(
   const ones = most.before <= 1 && most.after <= 1
   if (ones && counts === null) return null
   if (single > 0.9 * n && counts === null) return null
-  const grid = alike > 0.9 * n && !ones
+  const grid = !ones && (alike > 0.9 * n || spread < 1)
+  const missing = alike > 0.9 * n ? 0 : spread
   const of = ({ rows, top, top2 }: Sums): Float64Array =>
     top2.map((squares, leaf) => {
       const count = rows[leaf]!
       if (ones && counts) return counts.unit * top[leaf]! + (counts.beyond * top[leaf]!) ** 2
       if (!grid || count < 2) return squares
-      return Math.max(0, ((squares - (top[leaf]! * top[leaf]!) / count) * count) / (count - 1))
+      const mean = (top[leaf]! * top[leaf]!) / count
+      return Math.max(0, ((squares - mean) * count) / (count - 1)) + missing * mean
     })
   return { before: of(before), after: of(after) }
 }

@@ -13,6 +13,7 @@ import { type Compared, countsIn, leavesOfSum } from './leaf-noise.ts'
 import type { Sums } from './leaf-rows.ts'
 import type { Table } from './leaves.ts'
 import type { Options } from './options.ts'
+import { spreadOfRows } from './row-counts.ts'
 
 export interface Moved {
   cause: FoundCause
@@ -51,7 +52,11 @@ export function leavesOfMix(table: Pick<Table, 'codes' | 'names'>, sums: Compare
     product: bottom2,
   })
   const bottoms = { before: side(sums.before), after: side(sums.after) }
-  return leavesOfSum(table, bottoms, options, { days: [1, 1], counts: countsIn([bottoms]) })
+  return leavesOfSum(table, bottoms, options, {
+    days: [1, 1],
+    counts: countsIn([bottoms]),
+    spread: spreadOfRows([bottoms]),
+  })
 }
 
 /** The sums of some leaves on both sides. */
