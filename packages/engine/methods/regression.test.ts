@@ -34,6 +34,23 @@ test('slopes have intervals, and the sentence names rate and direction without a
   near((robust.coefficients as Row[])[1]!.p, 3.63581877361309e-12, 1e-7)
 })
 
+test('an effect is told by a step of the size of the data', async () => {
+  const x = Array.from({ length: 60 }, (_, i) => i + 1)
+  const told = async (scale: number, ofY = 1) => {
+    const random = noise(11)
+    const rows = { x: x.map((one) => one * scale), y: x.map((one) => ofY * (3 * one + random())) }
+    return (await outcomeOf(regression, await columnsOf(rows), { y: 'y', x: ['x'] })).headline
+  }
+  assert.match(await told(1), /: each step of 1 in x comes with about 3\.01 more\.$/)
+  assert.match(await told(1e12), /: each step of 10 trillion in x comes with about 30\.1 more\.$/)
+  assert.match(await told(1e-9), /: each step of 1 × 10⁻⁸ in x comes with about 30\.1 more\.$/)
+  assert.match(await told(0.01), /: each step of 0\.1 in x comes with about 30\.1 more\.$/)
+  assert.match(await told(1e6, 1e-6), /: each step of 10 million in x comes with about 0\.0000301 more\.$/)
+  const flag = { x: x.map((one) => one % 2), y: x.map((one, i) => 5 * (one % 2) + (i % 7) / 10) }
+  const found = await outcomeOf(regression, await columnsOf(flag), { y: 'y', x: ['x'] })
+  assert.match(found.headline, /: each step of 1 in x comes with about (?:4\.9|5|5\.1)\d? more\.$/)
+})
+
 test('true or false is fitted by its odds, and complete separation is told', async () => {
   const table = await columnsOf({ t: data.temperature!, fail: data.distress! })
   const found = await outcomeOf(regression, table, { y: 'fail', x: ['t'], family: 'logistic' })

@@ -15,9 +15,9 @@ import { leftOut } from '../verdicts/common-doubts.ts'
 import { type Meanings, type Measure, measureOf, opening } from '../verdicts/measure.ts'
 import { verbFor } from '../verdicts/nouns.ts'
 import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
-import { amount, brief, CERTAINTY, changeOf, shareOf } from '../verdicts/words.ts'
+import { brief, CERTAINTY, changeOf, shareOf } from '../verdicts/words.ts'
 import { checkDoubts, NO_CHECKS } from './regress/checks.ts'
-import { type NamedTerm, readDesign } from './regress/design.ts'
+import { type NamedTerm, readDesign, stepIn } from './regress/design.ts'
 import { fitGaussian } from './regress/gaussian.ts'
 import { fitGeneral } from './regress/general.ts'
 import type { Coefficient, Modelled } from './regress/modelled.ts'
@@ -129,7 +129,7 @@ export const regression: Method = {
           : [neverChanges(design.columns, terms, meanings) ?? doubt('collinear', dependent(measure.label))]
     const told = verdict({
       headline: model
-        ? (grade) => headline(grade, model, given, meanings)
+        ? (grade) => headline(grade, model, given, meanings, stepIn(design, terms, model.lead))
         : stop
           ? ''
           : (apart?.headline ?? dependent(measure.label)),
@@ -215,7 +215,7 @@ function few(n: number, width: number, model: Modelled | null): Doubt[] {
 }
 
 /** "Higher speed clearly goes with higher distance: one more mile comes with about 3.9 feet more." */
-function headline(grade: Grade, model: Modelled, given: Options, meanings: Meanings): string {
+function headline(grade: Grade, model: Modelled, given: Options, meanings: Meanings, step: number): string {
   const measure = measureOf(meanings, given.y)
   const lead = model.lead
   if (grade === 'unclear' || !lead) {
@@ -237,7 +237,7 @@ function headline(grade: Grade, model: Modelled, given: Options, meanings: Meani
     given.x.some((term) => namedTerm(term).column === lead.column && namedTerm(term).power > 1)
   )
     return `There is ${CERTAINTY[grade]} a link between ${x.label} and ${measure.label}, along a curve${others}.`
-  return `Higher ${x.label} ${CERTAINTY[grade]} ${verbFor(x.label, 'goes', 'go')} with ${response(given, measure, up)}${others}: ${rate(lead, given, measure, x)}.`
+  return `Higher ${x.label} ${CERTAINTY[grade]} ${verbFor(x.label, 'goes', 'go')} with ${response(given, measure, up)}${others}: ${rate(lead, step, given, measure, x)}.`
 }
 
 /** "higher revenue"; of true or false "a higher rate of paid". */
@@ -248,12 +248,12 @@ function response({ family }: Options, { label }: Measure, up: boolean): string 
   return `a ${way} ${/^(?:rate|share) /u.test(bare) ? bare : `rate of ${bare}`}`
 }
 
-function rate(lead: Coefficient, { family }: Options, measure: Measure, x: Measure): string {
-  const each = `each step of ${amount(1, x)} in ${x.label}`
-  const estimate = lead.estimate ?? 0
+function rate(lead: Coefficient, step: number, { family }: Options, measure: Measure, x: Measure): string {
+  const each = `each step of ${changeOf(step, x)} in ${x.label}`
+  const estimate = (lead.estimate ?? 0) * step
   const more = estimate > 0 ? 'more' : 'less'
   if (family === 'gaussian') {
-    const half = lead.low === null || lead.high === null ? null : (lead.high - lead.low) / 2
+    const half = lead.low === null || lead.high === null ? null : ((lead.high - lead.low) / 2) * step
     return `${each} comes with about ${changeOf(estimate, measure, half)} ${more}`
   }
   const change = Math.expm1(estimate)

@@ -77,3 +77,28 @@ function flagSql(table: Relation, y: string): string {
   if (column.type === 'boolean') return `cast(cast(${quote(column.name)} as integer) as double)`
   return numberSql(table, 'y', y)
 }
+
+/** A step of 1 reads well where the standard deviation is between these. */
+const NATURAL: readonly [number, number] = [1, 100]
+
+/**
+ * The step of x by which an effect is told: 1 where values lie some of them apart, else the power of ten below their standard deviation. Of whole
+ * numbers it is at least 1.
+ */
+export function stepIn(
+  { columns }: Pick<Design, 'columns'>,
+  terms: readonly NamedTerm[],
+  lead: Pick<NamedTerm, 'column' | 'power'> | null,
+): number {
+  const at = terms.findIndex(({ column, power }) => column === lead?.column && power === lead.power)
+  const values = columns[at] ?? []
+  const largest = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+  const scaled = values.map((value) => value / largest)
+  const mean = scaled.reduce((sum, value) => sum + value, 0) / values.length
+  const square = scaled.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length
+  const sd = Math.sqrt(square) * largest
+  if (!(sd > 0 && Number.isFinite(sd))) return 1
+  if (sd >= NATURAL[0] && sd < NATURAL[1]) return 1
+  const step = Number(`1e${Math.floor(Math.log10(sd))}`)
+  return step < 1 && values.every(Number.isInteger) ? 1 : step
+}
