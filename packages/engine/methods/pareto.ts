@@ -16,7 +16,7 @@ import { doubt, verdict } from '../verdicts/verdict.ts'
 import { amount, brief, quoted, shareOf } from '../verdicts/words.ts'
 import { groupedColumns, groupSql, nameSql, numberSql } from './shared/columns.ts'
 import { integer, number, rowsWith, text } from './shared/fields.ts'
-import type { Method } from './shared/method.ts'
+import type { Method, Relation } from './shared/method.ts'
 import { count, figure, finite } from './shared/sentence.ts'
 import { double, exactSumSql, powerAbove, readSum } from './shared/sums.ts'
 
@@ -85,13 +85,15 @@ export const pareto: Method = {
     const top = [1, 5, 10, 20]
       .filter((k) => k < segments)
       .map((k) => ({ k, share: rows[Math.min(k, rows.length) - 1]!.cumulative }))
+    const decides =
+      segments === 1 ? [] : await oneRow(table, { source, unit }, rows, total, [measure, segment])
     const single =
       segments === 1 ? [doubt('constant', `There is only one ${segment.label} in the data.`)] : []
     const told = verdict({
       headline: headline(measure, segment, segments, rows),
       grade: 'firm',
       evidence: `Total ${amount(finite(total * unit), measure)}; ${size.slice(0, -1)}; ${spread(gini, hhi)}.`,
-      doubts: [...single, ...doubts],
+      doubts: [...single, ...decides, ...doubts],
       mild: ['constant'],
     })
     return { ...told, rows, gini, hhi, top, ...common }
@@ -126,6 +128,45 @@ async function shares(
     hhi: readSum(exact!.squares as string, bound * bound) / total / total,
     rows,
   }
+}
+
+/**
+ * Whether the largest segment is so by one of its rows: a row that is more than half of its sum, without which another is the largest
+ * or its share is less than half. Of a segment of one or two rows nothing else can be.
+ */
+async function oneRow(
+  table: Relation,
+  { source, unit }: { source: string; unit: number },
+  rows: readonly { segment: string | null; value: number | null; share: number }[],
+  total: number,
+  [measure, by]: readonly [Measure, Measure],
+): Promise<Doubt[]> {
+  const [first, second] = rows
+  if (!first || !second) return []
+  const [found] = await table.query(
+    `select count(*) as n, max(v) / ${double(unit)} as most from ${source}
+     where isfinite(v) and ${nameSql('g')} is not distinct from $first::varchar`,
+    { first: first.segment },
+  )
+  const most = found!.most as number
+  const left = first.share * total - most
+  if ((found!.n as number) < 3 || 2 * most <= first.share * total || !(total - most > 0)) return []
+  const share = left / (total - most)
+  const next = (second.share * total) / (total - most)
+  const named = ({ segment }: { segment: string | null }): string =>
+    segment === null ? `rows without ${by.label}` : quoted(segment)
+  const without = `Without one single row of ${named(first)}, at ${amount(finite(most * unit), measure)}, `
+  if (next > share)
+    return [
+      doubt('one_row_decides', `${without}the largest would be ${named(second)}, with ${shareOf(next)}.`),
+    ]
+  if (2 * share >= first.share) return []
+  return [
+    doubt(
+      'one_row_decides',
+      `${without}${named(first)} would have ${shareOf(share)} in place of ${shareOf(first.share)}.`,
+    ),
+  ]
 }
 
 /** "By country, 3 of 12 make up 80 % of revenue; the largest, "DE", has 41 %." */

@@ -32,6 +32,28 @@ test('negative sums, one segment, zeros and nothing at all are each said', async
   assert.deepEqual([none.grade, codes(none.blockers)], ['withheld', ['too_few']])
 })
 
+test('a segment that is the largest by one of its rows says so', async () => {
+  const sales = "select 'c' || k % 4 as g, case when k = 5 then %s else 10 end as v from range(40) r(k)"
+  const said = async (most: number) =>
+    (await share(sales.replace('%s', String(most)))).caveats.map(({ code, says }) => `${code}: ${says}`)
+  // c1 has nine rows of 10 and one of 1,000: without it 90 of 390, and the others 100 each.
+  assert.deepEqual(await said(1000), [
+    'one_row_decides: Without one single row of "c1", at 1,000, the largest would be "c0", with 26 %.',
+  ])
+  assert.deepEqual(await said(60), [])
+  const close = await share(
+    "select 'c' || k % 4 as g, case when k = 5 then 900 when k % 4 = 1 then 12 else 10 end as v from range(40) r(k)",
+  )
+  assert.deepEqual(
+    close.caveats.map(({ says }) => says),
+    ['Without one single row of "c1", at 900, "c1" would have 26 % in place of 77 %.'],
+  )
+  const single = await share(
+    "select 'c' || k as g, case when k = 2 then 500 else 1 end as v from range(9) r(k)",
+  )
+  assert.deepEqual(single.caveats, [])
+})
+
 /** Cohorts of 100 in the steps 0 to 5; of each, so many come back in the next. */
 const returning = (...back: number[]) =>
   back
