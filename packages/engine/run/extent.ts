@@ -6,6 +6,7 @@ import { dayNumber, isDay } from '@assay/model/dates'
 import type { Column } from '@assay/model/insight'
 import { type Engine, identifier, readTable } from '../duckdb/duckdb.ts'
 import type { Extent } from '../methods/shared/method.ts'
+import { clockSql, cutDays, type DayRows } from '../methods/shared/time/cut-days.ts'
 import { dueDays } from '../methods/shared/time/due.ts'
 import type { Plan } from './plan.ts'
 
@@ -80,14 +81,35 @@ export class Extents {
     const name = identifier(column.name)
     const zone = this.#run.time_zone.replaceAll("'", "''")
     const local = column.database_type.includes('ZONE') ? `timezone('${zone}', ${name})` : name
-    const from = `(select cast(${local} as date) as day from ${identifier(source)} where isfinite(${name}))`
-    const sql = `select (select min(day) from ${from})::varchar as first, day::varchar as day
-      from (select distinct day from ${from} order by day desc limit ${RECENT})`
+    const from = `(select ${local} as t, cast(${local} as date) as day from ${identifier(source)} where isfinite(${name}))`
+    const timed = column.type === 'timestamp'
+    const clocks = timed ? `, ${clockSql('min')} as first, ${clockSql('max')} as last` : ''
+    const sql = `with days as materialized (select day, count(*) as n${clocks} from ${from} group by day)
+      select (select min(day) from days)::varchar as first_day, day::varchar as day, n${timed ? ', first, last' : ''}
+      from days order by days.day desc limit ${RECENT}`
     const { rows } = await readTable(this.#run.engine, sql, {}, RECENT)
-    const days = rows.map(([, day]) => day as string).filter(isDay)
+    const found = rows.filter(([, day]) => isDay(day as string)).toReversed()
     const first = rows[0]?.[0] as string | undefined
-    if (days.length === 0 || first === undefined || !isDay(first)) return null
-    const due = dueDays(days.map(dayNumber).toReversed())
-    return { first: dayNumber(first), last: dayNumber(days[0]!), due: due.after(due.last) - due.last }
+    if (found.length === 0 || first === undefined || !isDay(first)) return null
+    const days = found.map(([, day]) => dayNumber(day as string))
+    const due = dueDays(days)
+    const ends = { first: dayNumber(first), last: due.last, due: due.after(due.last) - due.last }
+    // Midnights alone tell no hour.
+    const hours = timed ? found.map(dayRows) : []
+    return hours.some(({ last }) => last > 0)
+      ? { ...ends, hours: hoursOf(hours, days[0] === ends.first) }
+      : ends
   }
+}
+
+const dayRows = ([, , n, first, last]: readonly unknown[]): DayRows => ({
+  n: Number(n),
+  first: Number(first),
+  last: Number(last),
+})
+
+/** Where the data begin and end within a day; the beginning is known where all days were read. */
+function hoursOf(days: readonly DayRows[], whole: boolean): NonNullable<Days['hours']> {
+  const cut = cutDays(days)
+  return { from: whole && cut.first ? days[0]!.first : null, until: cut.last ? days.at(-1)!.last : null }
 }

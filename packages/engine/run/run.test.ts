@@ -9,12 +9,19 @@ const ROWS = Array.from({ length: 60 }, (_, day) => {
   const date = new Date(Date.UTC(2024, 0, 1 + day)).toISOString().slice(0, 10)
   return `${date},${day % 3 === 0 ? 'x' : 'y'},${day}.5`
 })
+const EVENTS = Array.from({ length: 38 * 37 + 13 }, (_, row) => {
+  const minutes = 8 * 60 + (row % 37) * 20
+  const day = new Date(Date.UTC(2024, 1, 1 + Math.floor(row / 37), 0, minutes)).toISOString()
+  return `${day.slice(0, 19).replace('T', ' ')},${row % 3 === 0 ? 'x' : 'y'}`
+})
 const bench = await openTestPool({
   files: {
     'sales.csv': `day,kind,amount\n${ROWS.join('\n')}\n`,
     'odd.csv': 'user,current_date\na,2024-01-01\n',
     'eu/a.csv': 'v\n1\n',
     'us/a.csv': 'v\n2\n',
+    // An event every 20 minutes from 8:00 to 20:00, until the data end at 12:00 on 10 March.
+    'events.csv': `moment,kind\n${EVENTS.join('\n')}\n`,
     'broken.csv': 'a,b\n1,2\n1,2,3,4\n"x\n',
   },
 })
@@ -360,4 +367,27 @@ test('the card of a run holds its first sentence, its grade, its first fact and 
   const later = await cardAt({ period: '2024-02' })
   assert.deepEqual([later.series, later.figure?.value], [series, 31.5])
   assert.notEqual((await cardAt({ kind: 'other' })).series, series)
+})
+
+test('days and weeks that SQL sums up are cut off where the events behind them end', async () => {
+  const sums = (unit: string) =>
+    `\`\`\`sql ${unit}s\nselect date_trunc('${unit}', moment) as ${unit}, count(*) as n from events group by 1\n\`\`\`\n`
+  const ask = (name: string, method: string, unit: string, more = '') =>
+    `\`\`\`analysis ${name}\nmethod: ${method}\nof: ${unit}s\ntime: ${unit}\nvalue: n\n${more}\`\`\`\n`
+  const template = templateOf(
+    `---\nsources:\n  events: { file: events.csv }\n---\n${sums('day')}${sums('week')}${ask('spikes', 'anomalies', 'day')}${ask('days_beside', 'compare', 'day', 'period: day\n')}${ask('weeks_beside', 'compare', 'week', 'period: week\n')}\n# A test\n\n{{ spikes.summary }} {{ days_beside.summary }} {{ weeks_beside.summary }}\n`,
+  )
+  const { analyses } = findingsOf(await bench.run(template))
+  const partial = (name: string) =>
+    (analyses[name]! as Outcome).caveats.findLast(({ code }) => code === 'period_partial')?.says
+  assert.equal(
+    partial('spikes'),
+    'The last period, 10 March 2024, has data only until 12:00. It is left out.',
+  )
+  assert.equal(partial('days_beside'), '10 March 2024 has data only until 12:00. It is left out.')
+  assert.equal((analyses.days_beside as Outcome).current_period, '2024-03-09')
+  assert.equal(
+    partial('weeks_beside'),
+    'The week of 4 March 2024 has data only until 10 March 2024. It is left out.',
+  )
 })

@@ -104,7 +104,10 @@ async function withoutPartial(
     const named = timeInWords(series.times[0]!, unitOf(step))
     const done = keeps ? 'It is counted as it is.' : 'It is left out.'
     doubts.push(
-      doubt('period_partial', `The first period, ${named}, has data from ${dayInWords(first)} on. ${done}`),
+      doubt(
+        'period_partial',
+        `The first period, ${named}, has data from ${typeof first === 'string' ? first : dayInWords(first)} on. ${done}`,
+      ),
     )
     if (!keeps) kept = slice(kept, 1)
   }
@@ -118,7 +121,7 @@ function lastSays(series: Series, unit: ReturnType<typeof unitOf>, cut: Cut, kee
       ? 'is not over yet'
       : cut.by === 'period'
         ? `is cut off by the report's period after ${dayInWords(cut.until - 1)}`
-        : `has data only until ${dayInWords(cut.until - 1)}`
+        : `has data only until ${cut.at ?? dayInWords(cut.until - 1)}`
   return `The last period, ${named}, ${reason}. ${keeps ? 'It is counted as it is.' : 'It is left out.'}`
 }
 

@@ -71,7 +71,8 @@ export const CODES = {
   period_partial: {
     kind: 'caveat',
     rule: 'The last (or first) period has not ended, or the data end inside it.',
-    threshold: 'one day of the period without data due',
+    threshold:
+      'one day of the period without data due; of a day an end earlier than the days before have, by the clock of the rows behind it',
     reason: 'A part of a period beside whole ones reads as a fall.',
   },
   periods_unequal: {

@@ -88,7 +88,13 @@ export interface Extent {
   periods: { start: number; end: number }[]
   /**
    * The date and timestamp columns of the sources and blocks behind the relation that the SQL between names: first and last day, and how
-   * many days after the last one the next row is due at the latest, by the gaps between the days with rows.
+   * many days after the last one the next row is due at the latest, by the gaps between the days with rows. `hours`: of times of the day, the
+   * minute after midnight at which the data begin on the first day and end on the last; null where that day is whole.
    */
-  columns: { first: number; last: number; due: number }[]
+  columns: {
+    first: number
+    last: number
+    due: number
+    hours?: { from: number | null; until: number | null }
+  }[]
 }

@@ -9,12 +9,15 @@ import { type DateUnit, dayInZone, dayNumber, dayText, periodAfter, periodLabel 
 import type { Doubt } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
+import type { Step } from '../../../series/grid.ts'
+import { firstCut, lastCut } from '../../../series/partial.ts'
 import { opening } from '../../../verdicts/measure.ts'
 import { dayInWords, periodInWords } from '../../../verdicts/times.ts'
 import { doubt } from '../../../verdicts/verdict.ts'
 import { isNumeric, isZoned, timeColumn } from '../columns.ts'
 import { type MethodContext, MethodError, quote, type Relation } from '../method.ts'
 import { count } from '../sentence.ts'
+import { clock, clockSql, cutDays, type DayRows } from './cut-days.ts'
 import { type Due, dueDays } from './due.ts'
 
 export const Period = Type.Union(
@@ -152,14 +155,14 @@ async function calendarPeriods(
   const unit = asked.period
   const daily = await table.query(
     `select cast(t as date)::varchar as day, ${aggregateSql(asked)} as value, count(*) as n,
-       ${CLOCK('min')} as first, ${CLOCK('max')} as last from ${kept} group by 1 order by 1 desc limit ${MOST_DAYS}`,
+       ${clockSql('min')} as first, ${clockSql('max')} as last from ${kept} group by 1 order by 1 desc limit ${MOST_DAYS}`,
   )
   if (daily.length === 0) return { complete: [], doubts: [], days: [], adjoin: meet }
   const days = daily
     .toReversed()
     .map((row) => ({ day: dayNumber(row.day as string), value: row.value as number }))
   const open = cutDays(daily.toReversed() as unknown as DayRows[])
-  const due = dueDays(days.slice(open.first, days.length - open.last).map(({ day }) => day))
+  const due = dueDays(days.slice(open.first ? 1 : 0, open.last ? -1 : undefined).map(({ day }) => day))
   const rows = await table.query(
     `select cast(date_trunc('${unit}', t) as date)::varchar as start, ${aggregateSql(asked)} as value, count(*) as n
      from ${kept} group by start order by start desc limit ${MOST}`,
@@ -181,6 +184,9 @@ async function calendarPeriods(
     today,
     unit === 'day' ? (daily.toReversed() as unknown as DayRows[]) : null,
   )
+  // One row a period, at its start: only the data behind it can tell when they end.
+  const summed = daily.every(({ last }) => last === 0) && buckets.every(({ days }) => days!.seen <= 1)
+  if (summed && buckets.length > 1) cuts.push(...(await cutsBehind(buckets, cuts, unit, context)))
   const keeps = asked.partial === 'keep'
   const doubts = cutsInWords(cuts, unit, keeps)
   const cut = new Set(cuts.map(({ bucket }) => bucket))
@@ -214,55 +220,6 @@ interface Cut {
   says: string
 }
 
-interface DayRows {
-  n: number
-  /** Minutes after midnight. */
-  first: number
-  last: number
-}
-
-/** Minutes after midnight of the first or the last row of a day. */
-const CLOCK = (end: 'min' | 'max'): string =>
-  `datediff('minute', date_trunc('day', ${end}(t::timestamp)), ${end}(t::timestamp))`
-
-const clock = (minutes: number): string =>
-  `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`
-
-const LEAST_WHOLE_DAYS = 8
-
-/**
- * How many days at either end are cut off: one that begins later, or ends earlier, than nineteen in twenty of the others, with fewer than half as
- * many rows as the middle one of them has.
- */
-function cutDays(days: readonly DayRows[]): { first: 0 | 1; last: 0 | 1 } {
-  const others = days.slice(1, -1)
-  if (others.length < LEAST_WHOLE_DAYS) return { first: 0, last: 0 }
-  const sorted = (of: (day: DayRows) => number): number[] => others.map(of).toSorted((a, b) => a - b)
-  const at = (values: readonly number[], share: number): number =>
-    values[Math.floor(share * (values.length - 1))]!
-  const few =
-    at(
-      sorted(({ n }) => n),
-      0.5,
-    ) / 2
-  const [head, tail] = [days[0]!, days.at(-1)!]
-  const late =
-    head.n < few &&
-    head.first >
-      at(
-        sorted(({ first }) => first),
-        0.95,
-      )
-  const early =
-    tail.n < few &&
-    tail.last <
-      at(
-        sorted(({ last }) => last),
-        0.05,
-      )
-  return { first: late ? 1 : 0, last: early ? 1 : 0 }
-}
-
 const NOT_OVER = 'is not over yet'
 
 /** The periods that are cut off at either end, and why. */
@@ -277,6 +234,36 @@ function cutsOf(buckets: readonly Bucket[], due: Due, today: number, hours: DayR
       cuts.set(bucket, `has data only until ${hours ? clock(hours.at(-1)!.last) : dayInWords(due.last)}`)
   }
   return [...cuts].map(([bucket, says]) => ({ bucket, says }))
+}
+
+const STEPS: Record<DateUnit, Step> = {
+  day: { unit: 'days', size: 1 },
+  week: { unit: 'days', size: 7 },
+  month: { unit: 'months', size: 1 },
+  quarter: { unit: 'months', size: 3 },
+  year: { unit: 'months', size: 12 },
+}
+
+/** The periods at either end that are cut off in the data behind the rows, beside those that are known to be. */
+async function cutsBehind(
+  buckets: readonly Bucket[],
+  known: readonly Cut[],
+  unit: DateUnit,
+  context: MethodContext,
+): Promise<Cut[]> {
+  const [first, last] = [buckets[0]!, buckets.at(-1)!]
+  const whole = (bucket: Bucket): boolean => known.every((cut) => cut.bucket !== bucket)
+  const cuts: Cut[] = []
+  const begun = whole(first) ? await firstCut(STEPS[unit], first.start, last.start, context) : null
+  if (begun !== null)
+    cuts.push({
+      bucket: first,
+      says: `has data from ${typeof begun === 'string' ? begun : dayInWords(begun)} on`,
+    })
+  const ended = whole(last) ? await lastCut(STEPS[unit], last.start, first.start, context) : null
+  if (ended)
+    cuts.push({ bucket: last, says: `has data only until ${ended.at ?? dayInWords(ended.until - 1)}` })
+  return cuts
 }
 
 async function numberPeriods(

@@ -1,0 +1,56 @@
+/** Whether the data begin or end within a day, by the clock of its rows. */
+
+export interface DayRows {
+  n: number
+  /** Minutes after midnight of the first and of the last row. */
+  first: number
+  last: number
+}
+
+/** SQL: minutes after midnight of the first or the last of the times `t` of a day. */
+export const clockSql = (end: 'min' | 'max', t = 't'): string =>
+  `datediff('minute', date_trunc('day', ${end}(${t}::timestamp)), ${end}(${t}::timestamp))`
+
+/** "08:05", of minutes after midnight. */
+export const clock = (minutes: number): string =>
+  `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`
+
+const LEAST_WHOLE_DAYS = 8
+/** Minutes: a day that ends less than this before all others is none that is cut off. */
+const LEAST_LACKING = 60
+/** Fewer rows a day do not tell by their clocks when a day ends. */
+const LEAST_ROWS = 5
+
+/**
+ * Which day at either end is cut off. One that begins later, or ends earlier, than nineteen in twenty of the others, with fewer
+ * than half as many rows as the middle one of them has; or by farther than all the others lie apart, and by an hour, where a day has five rows.
+ */
+export function cutDays(days: readonly DayRows[]): { first: boolean; last: boolean } {
+  const others = days.slice(1, -1)
+  if (others.length < LEAST_WHOLE_DAYS) return { first: false, last: false }
+  const usual = spreadOf(others.map(({ n }) => n)).middle
+  const [head, tail] = [days[0]!, days.at(-1)!]
+  const begins = spreadOf(others.map(({ first }) => first))
+  const ends = spreadOf(others.map(({ last }) => -last))
+  return {
+    first: isCut(head.first, begins, head.n, usual),
+    last: isCut(-tail.last, ends, tail.n, usual),
+  }
+}
+
+function isCut(
+  at: number,
+  { most, high, range }: ReturnType<typeof spreadOf>,
+  n: number,
+  usual: number,
+): boolean {
+  if (2 * n < usual && at > high) return true
+  return usual >= LEAST_ROWS && at - most > Math.max(LEAST_LACKING, range)
+}
+
+function spreadOf(values: readonly number[]) {
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = (share: number): number => sorted[Math.floor(share * (sorted.length - 1))]!
+  const most = sorted.at(-1)!
+  return { middle: at(0.5), high: at(0.95), most, range: most - sorted[0]! }
+}
