@@ -56,7 +56,7 @@ function dataCut(columns: Extent['columns'], first: number, end: number): Cut | 
   const within = columns.filter(({ last }) => first <= last && last < end)
   if (within.length === 0) return null
   const latest = within.reduce((best, one) => (one.last > best.last ? one : best))
-  const whole = latest.last - (latest.hours?.until == null ? 0 : 1)
+  const whole = latest.last - ((latest.hours?.until ?? null) === null ? 0 : 1)
   return whole + latest.due < end ? { until: latest.last + 1, end, by: 'data' } : null
 }
 
@@ -82,6 +82,6 @@ export async function firstCut(
   const within = columns.filter((one) => first <= one.first && one.first < end && one.last >= last)
   if (within.length === 0) return null
   const earliest = within.reduce((best, one) => (one.first < best.first ? one : best))
-  const whole = earliest.first + (earliest.hours?.from == null ? 0 : 1)
+  const whole = earliest.first + ((earliest.hours?.from ?? null) === null ? 0 : 1)
   return whole - earliest.due >= first ? earliest.first : null
 }
