@@ -4,11 +4,11 @@ import type { Leaves } from '../../causes/leaves.ts'
 import { type Found, type FoundCause, searchCauses } from '../../causes/search.ts'
 import { exactSum } from '../../numeric/sum.ts'
 import { finite } from '../shared/sentence.ts'
+import { spreadOfRows } from './counts.ts'
 import { type Compared, countsIn, leavesOfRate, leavesOfSum } from './leaf-noise.ts'
 import type { Earlier, Table } from './leaves.ts'
 import { type Ends, effectsOf, endsOf, leavesOfMix, matchedOf, type Unmatched } from './mix.ts'
 import type { Options } from './options.ts'
-import { spreadOfRows } from './row-counts.ts'
 import type { Sides } from './sides.ts'
 
 export interface Cause {

@@ -2,9 +2,13 @@
  * Whether sums are counts, in whatever unit they are told: 23,400 jobs and 23.4 thousand are the same counts, and have the same
  * causes. The unit is 1, or the decimal of which all values are whole multiples, or the largest such number: seven pounds a ticket.
  * Values that stray farther than counts do are no counts for the search: their noise is taken from the leaves.
+ * And whether the rows of sums come as events do, their number by chance, or lie on a grid, one for each day, say, of which some are missing.
  */
 import { commonFactor } from '../../causes/state.ts'
+import { chiSquareLower } from '../../numeric/distributions.ts'
 import { median } from '../../numeric/median.ts'
+import { exactSum } from '../../numeric/sum.ts'
+import type { Sums } from './leaf-rows.ts'
 
 export interface Counts {
   /** What one event is in the values. */
@@ -89,4 +93,32 @@ function isRound(number: number): boolean {
   let left = number
   for (const prime of [2, 5]) while (left % prime === 0) left /= prime
   return left === 1
+}
+
+/** Events are taken for a grid once in so many times. */
+const RARELY = 0.001
+
+/**
+ * The variance of the number of rows of a leaf over the number: 1 of events, far less of a grid with gaps. From the dispersion of pairs of
+ * counts (Fisher's index over both sides), which is chi-square for events: less than 1 only where events make that once in 1,000 times.
+ * `pairs`: both sides now, and of earlier changes, latest first; those that share a period with the one before are left out. Rows of 1 each are
+ * counts, and no values on a grid.
+ */
+export function spreadOfRows(pairs: readonly { before: Sums; after: Sums }[]): number {
+  const ones = pairs.every(({ before, after }) =>
+    [before, after].every(({ rows, top }) => top.every((value, leaf) => value === rows[leaf])),
+  )
+  if (ones) return 1
+  let [sum, df] = [0, 0]
+  for (const { before, after } of pairs.filter((_, index) => index % 2 === 0)) {
+    const factor = exactSum([...after.rows]) / exactSum([...before.rows])
+    if (!(factor > 0) || !Number.isFinite(factor)) continue
+    const squares = Array.from(before.rows, (was, leaf): number => {
+      const noise = after.rows[leaf]! + factor * factor * was
+      return noise > 0 ? (after.rows[leaf]! - factor * was) ** 2 / noise : Number.NaN
+    }).filter(Number.isFinite)
+    sum += exactSum(squares)
+    df += Math.max(0, squares.length - 1)
+  }
+  return df > 0 && chiSquareLower(sum, df) < RARELY ? sum / df : 1
 }

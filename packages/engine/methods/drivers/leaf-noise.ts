@@ -44,7 +44,7 @@ const forecastVariances = (noise: Float64Array): NonNullable<Leaves['variances']
 /**
  * What the rows tell of the noise of their sum. Where rows come as events, their number is by chance, too: the variance is the
  * sum of squares (a compound Poisson sum). Where both sides have the same rows, one for each day, say, it is that of the values
- * around their mean; where some of these rows are missing, their number adds its own (`spread`, row-counts.ts). Of single rows
+ * around their mean; where some of these rows are missing, their number adds its own (`spread`, counts.ts). Of single rows
  * nothing is known.
  */
 function varianceOfSums(

@@ -9,11 +9,11 @@ import type { Cell } from '@assay/model/insight'
 import type { Leaves } from '../../causes/leaves.ts'
 import type { FoundCause } from '../../causes/search.ts'
 import { exactSum } from '../../numeric/sum.ts'
+import { spreadOfRows } from './counts.ts'
 import { type Compared, countsIn, leavesOfSum } from './leaf-noise.ts'
 import type { Sums } from './leaf-rows.ts'
 import type { Table } from './leaves.ts'
 import type { Options } from './options.ts'
-import { spreadOfRows } from './row-counts.ts'
 
 export interface Moved {
   cause: FoundCause
