@@ -54,6 +54,13 @@ const READ: Record<string, [from: string, to: string][]> = {
   store: ['sqlite', 'postgres'].map((kind) => [`packages/store/${kind}/migrations`, `${kind}/migrations`]),
 }
 
+/** Files of other packages of ours that a package carries itself, so that it depends on nothing: the import, and the compiled file. */
+const CARRIED: Record<string, [specifier: string, file: string][]> = {
+  client: [['@assay/model/signature', 'model/webhooks/signature']],
+}
+/** Packages for CommonJS too, types included: the folder `cjs` holds them compiled a second time. */
+const DUAL = ['client']
+
 /** The names with those of our packages that they need. */
 function withNeeded(names: string[]): string[] {
   const all = new Set<string>()
@@ -61,19 +68,25 @@ function withNeeded(names: string[]): string[] {
     if (all.has(name)) return
     all.add(name)
     for (const other of Object.keys(manifestOf(name).dependencies ?? {}))
-      if (other.startsWith('@assay/') && name !== 'console') add(other.slice('@assay/'.length))
+      if (other.startsWith('@assay/') && name !== 'console' && !CARRIED[name])
+        add(other.slice('@assay/'.length))
   }
   for (const name of names) add(name)
   return [...all]
 }
 
+/** What CommonJS needs beside the options of the repository. */
+const COMMON_JS = { module: 'commonjs', moduleResolution: 'bundler', verbatimModuleSyntax: false }
+
 /** Compiles what the packages export and start, with all that it imports, into `out/NAME/`. */
-function compile(names: string[], out: string): void {
+function compile(names: string[], out: string, other: object = {}): void {
+  mkdirSync(out, { recursive: true })
   const files = names.flatMap((name) => {
     const exported = Object.values(manifestOf(name).exports)
     const browser = Object.values(manifestOf(name).browser ?? {})
     const all = [...exported, ...browser, ...(STARTED[name] ?? [])]
-    return all.map((file) => path.join(folderOf(name), file))
+    const carried = (CARRIED[name] ?? []).map(([, file]) => path.join(root, 'packages', `${file}.ts`))
+    return [...all.map((file) => path.join(folderOf(name), file)), ...carried]
   })
   const compilerOptions = {
     target: 'es2023',
@@ -83,6 +96,7 @@ function compile(names: string[], out: string): void {
     rootDir: path.join(root, 'packages'),
     typeRoots: [path.join(root, 'node_modules/@types')],
     outDir: out,
+    ...other,
   }
   const project = path.join(out, 'tsconfig.json')
   const extended = path.join(root, 'tsconfig.json')
@@ -92,23 +106,60 @@ function compile(names: string[], out: string): void {
   })
 }
 
+/**
+ * Puts what the package carries beside its own compiled files of `folder`, which lies in `out`. Its types name files as JavaScript does,
+ * which every compiler takes.
+ */
+function carry(name: string, out: string, folder: string): void {
+  for (const [specifier, file] of CARRIED[name] ?? []) {
+    const own = file.replaceAll('/', '-')
+    for (const ending of ['.js', '.d.ts'])
+      cpSync(path.join(out, file + ending), path.join(folder, own + ending))
+    for (const one of globSync('*.{js,d.ts}', { cwd: folder })) {
+      const at = path.join(folder, one)
+      const text = readFileSync(at, 'utf8').replaceAll(/'@assay\/[\w/-]+'/g, (found) =>
+        found === `'${specifier}'` ? `'./${own}.js'` : found,
+      )
+      writeFileSync(at, one.endsWith('.d.ts') ? text.replaceAll(/(from '\.\/[\w.-]+)\.ts'/g, "$1.js'") : text)
+    }
+  }
+}
+
+/** Compiles a package for CommonJS into its folder `cjs`. */
+function compileCommonJs(name: string, stage: string): void {
+  const out = path.join(stage, `${name}-cjs`)
+  compile([name], out, COMMON_JS)
+  const folder = path.join(stage, name, 'cjs')
+  cpSync(path.join(out, name), folder, { recursive: true })
+  carry(name, out, folder)
+  writeFileSync(path.join(folder, 'package.json'), '{ "type": "commonjs" }\n')
+}
+
 const compiled = (file: string): string => file.replace(/\.ts$/, '.js')
 
 /** The package.json that other projects read. */
 function publicManifest(name: string): Manifest {
   const { private: _, devDependencies: __, ...manifest } = manifestOf(name)
+  const formOf = (file: string) => ({ types: file.replace(/\.ts$/, '.d.ts'), default: compiled(file) })
+  const commonJs = (file: string): string => file.replace(/^\.\//, './cjs/')
   const exports = Object.fromEntries(
     Object.entries(manifest.exports).map(([subpath, file]) => [
       subpath,
-      { types: file.replace(/\.ts$/, '.d.ts'), default: compiled(file) },
+      DUAL.includes(name) ? { import: formOf(file), require: formOf(commonJs(file)) } : formOf(file),
     ]),
   )
+  const main = manifest.exports['.']
+  // For tools that do not read `exports`.
+  if (DUAL.includes(name) && main) {
+    const { types, default: file } = formOf(commonJs(main))
+    Object.assign(manifest, { main: file, types })
+  }
   const { browser } = manifest
   if (browser)
     manifest.browser = Object.fromEntries(
       Object.entries(browser).map(([file, other]) => [compiled(file), compiled(other)]),
     )
-  if (name === 'console') delete manifest.dependencies
+  if (name === 'console' || CARRIED[name]) delete manifest.dependencies
   return { ...manifest, ...(BIN[name] ? { bin: BIN[name] } : {}), exports } as unknown as Manifest
 }
 
@@ -131,6 +182,8 @@ export function pack(wanted: string[], to: string): string[] {
   try {
     const names = withNeeded(wanted)
     compile(names, stage)
+    for (const name of names) carry(name, stage, path.join(stage, name))
+    for (const name of names.filter((one) => DUAL.includes(one))) compileCommonJs(name, stage)
     for (const name of names) complete(name, path.join(stage, name))
     mkdirSync(to, { recursive: true })
     const folders = names.map((name) => path.join(stage, name))

@@ -32,9 +32,12 @@ export function installPacked(names: string[], folder: string): void {
   writeFileSync(path.join(folder, 'package.json'), '{"type": "module"}')
 }
 
-/** Compiles TypeScript files of the project under the strictest options; returns the compiler's output. */
+/**
+ * Compiles TypeScript files of the project under the strictest options; returns the compiler's output. By the rules of Node 16, a file of
+ * CommonJS gets no types of a module for `import` alone.
+ */
 export function compileStrictly(folder: string, files: string[]): string {
-  const compilerOptions = { strict: true, target: 'es2023', module: 'nodenext', types: ['node'] }
+  const compilerOptions = { strict: true, target: 'es2023', module: 'node16', types: ['node'] }
   writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
   const tsc = path.join(root, 'node_modules/typescript/bin/tsc')
   return spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8' }).stdout

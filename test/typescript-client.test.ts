@@ -1,7 +1,7 @@
 /** The client as another project has it: packed, installed, typed by tsc and run as plain JavaScript on the machine's Node. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { build } from 'vite'
@@ -39,10 +39,16 @@ console.log(JSON.stringify({
 }))
 `
 
-const COMMON_JS = `import { createClient } from '@assay/client'
+const COMMON_JS = `import { ClientError, createClient, type InsightView, JobFailed, sign } from '@assay/client'
 
 const assay = createClient({ url: process.env.ASSAY_URL!, token: process.env.ASSAY_TOKEN! })
-void assay.templates.list().then((templates) => console.log(templates.length > 0))
+async function main(): Promise<void> {
+  const insight: InsightView = await assay.jobs.runAndWait('nile-flow', {}, { idempotencyKey: 'common' })
+  const refused: unknown = await assay.jobs.runAndWait('nowhere').catch((error: unknown) => error)
+  const told = refused instanceof ClientError && !(refused instanceof JobFailed) && refused.code
+  console.log(typeof require, insight.facts.length > 0, told, typeof sign)
+}
+void main()
 `
 
 const BROWSER = `import { createClient } from '@assay/client'
@@ -52,15 +58,17 @@ createClient({ url: location.origin, token: '' }).me().then(console.log)
 
 before(() => {
   installPacked(['client'], project)
+  mkdirSync(path.join(project, 'common'))
   const guide = readFileSync(path.join(root, 'packages/client/README.md'), 'utf8')
   writeFileSync(path.join(project, 'guide.ts'), /```ts\n(.*?)```/s.exec(guide)![1]!)
   writeFileSync(path.join(project, 'main.ts'), MAIN)
-  writeFileSync(path.join(project, 'common.cts'), COMMON_JS)
+  writeFileSync(path.join(project, 'common/package.json'), '{"type": "commonjs"}')
+  writeFileSync(path.join(project, 'common/main.ts'), COMMON_JS)
   writeFileSync(path.join(project, 'browser.js'), BROWSER)
 })
 
 test('another project types against it and runs jobs, reads insights, tells refusals and verifies webhooks', async () => {
-  assert.equal(compileStrictly(project, ['main.ts', 'common.cts', 'guide.ts']), '')
+  assert.equal(compileStrictly(project, ['main.ts', 'common/main.ts', 'guide.ts']), '')
   const token = 'client-test-token-0123456789'
   const service = await startService({
     home: path.join(folder, 'home'),
@@ -78,11 +86,19 @@ test('another project types against it and runs jobs, reads insights, tells refu
       code: 'not_found',
       verified: 'msg_1',
     })
-    assert.equal(run('common.cjs'), 'true\n')
+    assert.equal(run('common/main.js'), 'function true not_found function\n')
   } finally {
     service.signal('SIGTERM')
     await service.exited
   }
+})
+
+test('it brings all that it needs', () => {
+  assert.deepEqual(readdirSync(path.join(project, 'node_modules/@assay')), ['client'])
+  const { dependencies } = JSON.parse(
+    readFileSync(path.join(project, 'node_modules/@assay/client/package.json'), 'utf8'),
+  ) as { dependencies?: object }
+  assert.equal(dependencies, undefined)
 })
 
 test('what a browser is given asks for nothing of Node', async () => {

@@ -15,7 +15,6 @@ import {
   timingSafeEqual,
   verify as verifyBytes,
 } from 'node:crypto'
-import type { SignatureVersion } from './webhook.ts'
 
 export type SignatureFault =
   | 'key_invalid'
@@ -196,7 +195,7 @@ export function verify(input: VerifyInput): { id: string; timestamp: number } {
  * A new key. `v1`: 32 random bytes (`whsec_`). `v1a`: an Ed25519 pair; the sender keeps `secret` (`whsk_`, 64 bytes: seed
  * and public key), receivers get `public_key` (`whpk_`).
  */
-export function newSigningSecret(version: SignatureVersion): { secret: string; public_key: string | null } {
+export function newSigningSecret(version: Key['version']): { secret: string; public_key: string | null } {
   if (version === 'v1') return { secret: `whsec_${randomBytes(32).toString('base64')}`, public_key: null }
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const seed = privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(PRIVATE_PREFIX.length)
