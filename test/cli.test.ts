@@ -1,4 +1,4 @@
-/** The command line from end to end: real processes, a real service. */
+/** The command line from end to end beside a real service. What is about the process of a command has one of its own. */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -8,28 +8,35 @@ import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { COMMANDS } from '../packages/cli/commands.ts'
 import { EXIT } from '../packages/cli/exit.ts'
-import { assay, cleanEnvironment, type Service, startService, temporaryFolder } from './service.ts'
-
-interface Outcome {
-  code: number | null
-  out: string
-  err: string
-}
+import { type Outcome, openCommands } from './commands.ts'
+import {
+  assay,
+  cleanEnvironment,
+  eventually,
+  type Service,
+  startService,
+  temporaryFolder,
+  within,
+} from './service.ts'
 
 const { folder, remove } = temporaryFolder()
 const home = path.join(folder, 'home')
+const commands = openCommands({ cwd: folder, env: { ASSAY_HOME: home } })
+const { run } = commands
 let service: Service
 
 before(async () => {
   service = await startService({ home, wrapped: false })
 })
 after(async () => {
+  commands.close()
   service.signal('SIGTERM')
   assert.equal(await service.exited, 0)
   remove()
 })
 
-function run(args: string[], options: { input?: string; env?: Record<string, string>; cwd?: string } = {}) {
+/** In a process of its own. */
+function start(args: string[], options: Parameters<typeof run>[1] = {}): Promise<Outcome> {
   const child = spawn(process.execPath, [assay, ...args], {
     timeout: 300_000,
     cwd: options.cwd ?? folder,
@@ -44,7 +51,7 @@ function run(args: string[], options: { input?: string; env?: Record<string, str
     child.stderr.on('data', (chunk) => {
       outcome.err += String(chunk)
     })
-    child.on('close', (code) => resolve({ code, ...outcome }))
+    child.on('close', (code) => resolve({ code: code ?? -1, ...outcome }))
   })
 }
 
@@ -72,7 +79,8 @@ test('says its version and explains every command', async () => {
   ) as {
     version: string
   }
-  assert.equal(await ok(['--version']), `${version}\n`)
+  const said = await start(['--version'])
+  assert.deepEqual(said, { code: 0, out: `${version}\n`, err: '' })
   const help = await ok(['--help'])
   const commands = [...help.matchAll(/^ {2}([a-z]+(?: [a-z]+)?)/gm)].map((match) => match[1]!)
   assert.ok(commands.includes('serve') && commands.includes('webhooks listen'))
@@ -96,6 +104,7 @@ test('docs/cli.md has every command and every exit code', () => {
 })
 
 test('a wrong command line ends with 2 and says what to write', async () => {
+  assert.equal((await start(['nonsense'])).code, 2)
   for (const args of [
     ['nonsense'],
     ['jobs'],
@@ -111,7 +120,7 @@ test('a wrong command line ends with 2 and says what to write', async () => {
 })
 
 test('a bad setting ends with 78 and names it', async () => {
-  const { code, err } = await run(['config'], { env: { ASSAY_PORT: 'http', ASSAY_WORKERS: '0' } })
+  const { code, err } = await start(['config'], { env: { ASSAY_PORT: 'http', ASSAY_WORKERS: '0' } })
   assert.equal(code, 78)
   assert.match(err, /ASSAY_PORT: "http" is not usable/)
   assert.match(err, /ASSAY_WORKERS/)
@@ -192,7 +201,7 @@ test('exit codes tell a failed job from a refusal', async () => {
   const failing = TEMPLATE.replace('count(*)', "error('broken') ")
   writeFileSync(path.join(folder, 'failing.md'), failing)
   await ok(['templates', 'put', path.join(folder, 'failing.md')])
-  const failed = await run(['jobs', 'run', 'failing', '--wait'])
+  const failed = await start(['jobs', 'run', 'failing', '--wait'])
   assert.equal(failed.code, 1)
   assert.match(failed.err, /analysis_failed: .*broken/)
   assert.equal((await run(['jobs', 'run', 'failing', '--var', 'm=1'])).code, 4, 'an unknown variable')
@@ -234,7 +243,8 @@ test('a token with fewer rights is made, used, listed and deleted', async () => 
 })
 
 test('users read their password from standard input and log in with it', async () => {
-  await ok(['user', 'create', 'ada', '--scope', 'analyst'], { input: 'correct horse\n' })
+  const made = await start(['user', 'create', 'ada', '--scope', 'analyst'], { input: 'correct horse\n' })
+  assert.equal(made.code, 0, made.err)
   assert.match(await ok(['user', 'list']), /ada +analyst/)
   const body = new URLSearchParams({ username: 'ada', password: 'correct horse', grant_type: 'password' })
   const response = await fetch(`${service.url}/v1alpha/auth/login`, { method: 'POST', body })
@@ -301,18 +311,17 @@ test('a workspace has its own tokens, users and jobs', async () => {
 })
 
 test('listens for webhooks, verifies them and fails the first to show a retry', async () => {
-  const listening = run(['webhooks', 'listen', '--count', '1', '--json', '--event', 'job.completed'])
+  const listening = start(['webhooks', 'listen', '--count', '1', '--json', '--event', 'job.completed'])
+  const webhooks = async (): Promise<unknown[]> =>
+    JSON.parse(await ok(['webhooks', 'list', '--json'])) as unknown[]
   // The webhook is there once the list shows it: only then a job may run.
-  for (;;) {
-    const webhooks = JSON.parse(await ok(['webhooks', 'list', '--json'])) as unknown[]
-    if (webhooks.length === 1) break
-  }
+  await eventually(async () => (await webhooks()).length === 1, 'it has made its webhook')
   await ok(['jobs', 'run', 'nile-flow', '--wait'])
   const { code, out } = await listening
   assert.equal(code, 0)
   const received = JSON.parse(out) as { verified: boolean; body: { type: string } }
   assert.deepEqual([received.verified, received.body.type], [true, 'job.completed'])
-  assert.deepEqual(JSON.parse(await ok(['webhooks', 'list', '--json'])), [], 'it takes its webhook away')
+  assert.deepEqual(await webhooks(), [], 'it takes its webhook away')
 })
 
 test('sends a signed example to a receiver at an address', async () => {
@@ -326,15 +335,14 @@ test('sends a signed example to a receiver at an address', async () => {
   listening.stdout.on('data', (chunk) => {
     printed += String(chunk)
   })
-  const url = await new Promise<string>((resolve) => {
-    let said = ''
-    listening.stderr.on('data', (chunk) => {
-      said += String(chunk)
-      const match = /Listening on (\S+)/.exec(said)
-      if (match) resolve(match[1]!)
-    })
+  let said = ''
+  listening.stderr.on('data', (chunk) => {
+    said += String(chunk)
   })
   const ended = new Promise((resolve) => listening.on('close', resolve))
+  const listens = (): RegExpExecArray | null => /Listening on (\S+)/.exec(said)
+  await eventually(() => listens() !== null, 'it listens')
+  const url = listens()![1]!
   assert.equal(
     (await run(['webhooks', 'trigger', 'job.failed', url, '--secret', secret])).code,
     1,
@@ -342,7 +350,7 @@ test('sends a signed example to a receiver at an address', async () => {
   )
   const wrong = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
   assert.equal((await run(['webhooks', 'trigger', 'job.failed', url, '--secret', wrong])).code, 0)
-  assert.equal(await ended, 1, 'a wrong signature shows in the exit code')
+  assert.equal(await within(ended, 'it ends'), 1, 'a wrong signature shows in the exit code')
   assert.match(printed, /signature verified[\s\S]*SIGNATURE WRONG/)
 })
 
@@ -529,19 +537,15 @@ test('watches a template and runs it again at each save', async () => {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   let out = ''
-  const waiting: (() => void)[] = []
   child.stdout.on('data', (chunk) => {
     out += String(chunk)
-    for (const wake of waiting.splice(0)) wake()
   })
-  const printed = async (text: string): Promise<void> => {
-    while (!out.includes(text)) await new Promise<void>((resolve) => waiting.push(resolve))
-  }
-  await printed('# Counted 10')
+  const ended = new Promise((resolve) => child.on('close', resolve))
+  await eventually(() => out.includes('# Counted 10'), 'it prints the first')
   writeFileSync(file, TEMPLATE.replace('# Counted', '# Now there are'))
-  await printed('# Now there are 10')
+  await eventually(() => out.includes('# Now there are 10'), 'it prints the second')
   child.kill('SIGINT')
-  assert.equal(await new Promise((resolve) => child.on('close', resolve)), 0)
+  assert.equal(await within(ended, 'it ends'), 0)
 })
 
 test('check finds a fault with its line, as text and as JSON', async () => {
@@ -568,7 +572,8 @@ test('a reader that goes away ends the command without a word', async () => {
   child.stderr.on('data', (chunk) => {
     err += String(chunk)
   })
-  assert.equal(await new Promise((resolve) => child.on('close', resolve)), 0)
+  const ended = new Promise((resolve) => child.on('close', resolve))
+  assert.equal(await within(ended, 'it ends'), 0)
   assert.equal(err, '')
 })
 
@@ -579,9 +584,9 @@ test('works on a home that no service holds, and leaves it whole', async () => {
   assert.equal(missing.code, 69)
   assert.match(missing.err, /assay serve/)
   mkdirSync(other)
-  await ok(['migrate'], { env })
-  await ok(['token', 'create', 'early', '--json'], { env })
-  const { code, out, err } = await run(['jobs', 'run', 'nile-flow'], { env })
+  for (const args of [['migrate'], ['token', 'create', 'early', '--json']])
+    assert.equal((await start(args, { env })).code, 0)
+  const { code, out, err } = await start(['jobs', 'run', 'nile-flow'], { env })
   assert.equal(code, 0)
   assert.match(err, /waits until one is started/)
   const later = await startService({ home: other, wrapped: false })

@@ -1,10 +1,10 @@
 /** `assay plan --from`: the level, the spread and the traffic of a table and of a metric, as an author meets the command. */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
-import { assay, cleanEnvironment, temporaryFolder } from './service.ts'
+import { openCommands } from './commands.ts'
+import { temporaryFolder } from './service.ts'
 
 const { folder, remove } = temporaryFolder()
 after(remove)
@@ -40,19 +40,21 @@ before(() => {
   metric('largest', 'max(amount)')
 })
 
-function plan(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [assay, 'plan', ...args], {
-    cwd: folder,
-    encoding: 'utf8',
-    env: cleanEnvironment({ ASSAY_HOME: path.join(folder, 'home'), ASSAY_DATA: folder }),
-  })
-  return { status, out: stdout, err: stderr }
+const commands = openCommands({
+  cwd: folder,
+  env: { ASSAY_HOME: path.join(folder, 'home'), ASSAY_DATA: folder },
+})
+after(() => commands.close())
+
+async function plan(...args: string[]) {
+  const { code, out, err } = await commands.run(['plan', ...args])
+  return { status: code, out, err }
 }
 
 const VISITS = ['--from', 'visits.csv', '--unit', 'user']
 
-test('a share of the table gives the units that R gives, and the days at the traffic of its units', () => {
-  const { status, out, err } = plan(
+test('a share of the table gives the units that R gives, and the days at the traffic of its units', async () => {
+  const { status, out, err } = await plan(
     ...VISITS,
     '--value',
     'bought',
@@ -73,14 +75,14 @@ test('a share of the table gives the units that R gives, and the days at the tra
   assert.match(err, /let the test run for a whole week/)
 })
 
-test('a plan to exclude a loss takes the spread of the share as it is', () => {
-  const { out } = plan(...VISITS, '--value', 'bought', '--margin', '10%')
+test('a plan to exclude a loss takes the spread of the share as it is', async () => {
+  const { out } = await plan(...VISITS, '--value', 'bought', '--margin', '10%')
   // 2 (1.959964 + 0.841621)^2 0.25 / 0.1^2 = 392.4 in each group.
   assert.match(out, /^393 units in each of 2 groups/m)
 })
 
-test('rows of one unit are one observation, and a lift is a share of the mean', () => {
-  const mean = plan(...VISITS, '--value', 'amount', '--lift', '10%')
+test('rows of one unit are one observation, and a lift is a share of the mean', async () => {
+  const mean = await plan(...VISITS, '--value', 'amount', '--lift', '10%')
   // 2 (1.959964 + 0.841621)^2 8.254127 / 0.45^2 = 639.8 in each group.
   assert.match(
     mean.out,
@@ -90,7 +92,7 @@ test('rows of one unit are one observation, and a lift is a share of the mean', 
   assert.match(mean.err, /--time/)
   const sums = USERS.map(({ rows, amount }) => rows * amount)
   const level = sums.reduce((sum, value) => sum + value, 0) / sums.length
-  const { out } = plan(
+  const { out } = await plan(
     ...VISITS,
     '--value',
     'amount',
@@ -105,8 +107,8 @@ test('rows of one unit are one observation, and a lift is a share of the mean', 
   assert.match(out, /units a day\.\n$/)
 })
 
-test('a covariate and a cap take their part of the spread, and shares divide the units', () => {
-  const { status, out, err } = plan(
+test('a covariate and a cap take their part of the spread, and shares divide the units', async () => {
+  const { status, out, err } = await plan(
     ...VISITS,
     '--value',
     'amount',
@@ -127,12 +129,12 @@ test('a covariate and a cap take their part of the spread, and shares divide the
     )!
   assert.ok(Number(sd) > 0.7 && Number(sd) < 0.82, out)
   assert.ok(Math.abs(Number(control) / Number(arm) - 3) < 0.1, out)
-  const wrong = plan(...VISITS, '--value', 'amount', '--covariate', 'country', '--effect', '1')
+  const wrong = await plan(...VISITS, '--value', 'amount', '--covariate', 'country', '--effect', '1')
   assert.match(wrong.err, /--covariate: "country" holds values of the type text, not a number/)
 })
 
-test('a ratio of a metric has the spread that the jackknife over units gives', () => {
-  const { status, out, err } = plan('--from', 'metric:basket', '--unit', 'user', '--lift', '10%')
+test('a ratio of a metric has the spread that the jackknife over units gives', async () => {
+  const { status, out, err } = await plan('--from', 'metric:basket', '--unit', 'user', '--lift', '10%')
   assert.equal(status, 0, err)
   const [, value, sd] =
     / is (\S+) with a standard deviation of (\S+) over 2,000 units \(user\), 100 a day/.exec(out)!
@@ -144,18 +146,18 @@ test('a ratio of a metric has the spread that the jackknife over units gives', (
   assert.ok(Math.abs(Number(sd) / Math.sqrt(variance) - 1) < 0.005, `${sd} beside ${Math.sqrt(variance)}`)
 })
 
-test('a sum of a metric is planned by what its units add up to', () => {
+test('a sum of a metric is planned by what its units add up to', async () => {
   const [metric, table] = [
-    plan('--from', 'metric:revenue', '--unit', 'user', '--lift', '10%'),
-    plan(...VISITS, '--value', 'amount', '--time', 'day', '--aggregate', 'sum', '--lift', '10%'),
+    await plan('--from', 'metric:revenue', '--unit', 'user', '--lift', '10%'),
+    await plan(...VISITS, '--value', 'amount', '--time', 'day', '--aggregate', 'sum', '--lift', '10%'),
   ]
   assert.equal(metric.status, 0, metric.err)
   assert.equal(metric.out.split('\n')[1], table.out.split('\n')[1])
   assert.equal(metric.out.split('\n')[2], table.out.split('\n')[2])
 })
 
-test('every column that is missing or does not fit is told at once, with those that there are', () => {
-  const wrong = plan(
+test('every column that is missing or does not fit is told at once, with those that there are', async () => {
+  const wrong = await plan(
     '--from',
     'visits.csv',
     '--unit',
@@ -174,24 +176,27 @@ test('every column that is missing or does not fit is told at once, with those t
     wrong.err,
     /--time: visits\.csv has no column "when"\. Known: user, day, bought, amount, country, before\./,
   )
-  const none = plan('--from', 'visits.csv', '--lift', '5%')
+  const none = await plan('--from', 'visits.csv', '--lift', '5%')
   assert.match(none.err, /--unit COLUMN\. visits\.csv has user, day/)
   assert.match(none.err, /--value COLUMN\./)
-  const metric = plan('--from', 'metric:revenue', '--unit', 'usr', '--lift', '5%')
+  const metric = await plan('--from', 'metric:revenue', '--unit', 'usr', '--lift', '5%')
   assert.equal(metric.status, 1)
   assert.match(metric.err, /"usr"/)
 })
 
-test('a metric that cannot be planned, and one that is not there, say so', () => {
-  const largest = plan('--from', 'metric:largest', '--unit', 'user', '--lift', '5%')
+test('a metric that cannot be planned, and one that is not there, say so', async () => {
+  const largest = await plan('--from', 'metric:largest', '--unit', 'user', '--lift', '5%')
   assert.equal(largest.status, 4)
   assert.match(largest.err, /cannot be added up for each unit/)
-  const unknown = plan('--from', 'metric:revenu', '--unit', 'user', '--lift', '5%')
+  const unknown = await plan('--from', 'metric:revenu', '--unit', 'user', '--lift', '5%')
   assert.equal(unknown.status, 3)
   assert.match(unknown.err, /Did you mean "revenue"\?/)
-  assert.equal(plan('--from', 'nothing.csv', '--unit', 'user', '--value', 'x', '--lift', '5%').status, 3)
+  assert.equal(
+    (await plan('--from', 'nothing.csv', '--unit', 'user', '--value', 'x', '--lift', '5%')).status,
+    3,
+  )
   assert.match(
-    plan('--from', 'metric:revenue', '--unit', 'user', '--value', 'x', '--lift', '5%').err,
+    (await plan('--from', 'metric:revenue', '--unit', 'user', '--value', 'x', '--lift', '5%')).err,
     /leave out --value/,
   )
 })

@@ -77,13 +77,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     log += chunk.toString('utf8')
   })
   let banner = ''
-  const url = await new Promise<string>((resolve, reject) => {
+  const listens = new Promise<string>((resolve, reject) => {
     child.stdout.on('data', (chunk: Buffer) => {
       banner += chunk.toString('utf8')
       const match = /Assay listens on (\S+)/.exec(banner)
       if (match) resolve(match[1]!)
     })
     void exited.then((code) => reject(new Error(`The service ended with ${code}:\n${log}`)))
+  })
+  const url = await within(listens, 'the service listens').catch((error: Error) => {
+    child.kill('SIGKILL')
+    throw new Error(`${error.message}\n${log}`)
   })
   const pid = wrapped ? serverOf(home) : child.pid!
   return {
@@ -148,4 +152,14 @@ export async function eventually(
     if (performance.now() > end) throw new Error(`It did not come to pass within ${ms / 1000} s: ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
+}
+
+/** What the promise resolves with. Rejects after `ms`, which is a guard against hanging only. */
+export function within<T>(promise: Promise<T>, what: string, ms = 120_000): Promise<T> {
+  let timer: NodeJS.Timeout
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`It did not come to pass within ${ms / 1000} s: ${what}`)), ms)
+    timer.unref()
+  })
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }

@@ -1,32 +1,34 @@
 /** `assay test`: the shipped templates by their own tests, and what an author is told where a test is wrong. */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, test } from 'node:test'
-import { assay, cleanEnvironment, temporaryFolder } from './service.ts'
+import { openCommands } from './commands.ts'
+import { assay, temporaryFolder } from './service.ts'
 
 const { folder, remove } = temporaryFolder()
 after(remove)
 const root = path.dirname(path.dirname(assay))
 
-function run(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [assay, 'test', ...args], {
-    cwd: folder,
-    encoding: 'utf8',
-    env: cleanEnvironment({ ASSAY_HOME: path.join(folder, 'home') }),
-  })
-  return { status, out: stdout, err: stderr }
+const commands = openCommands({
+  cwd: folder,
+  env: { ASSAY_HOME: path.join(folder, 'home') },
+})
+after(() => commands.close())
+
+async function run(...args: string[]) {
+  const { code, out, err } = await commands.run(['test', ...args])
+  return { status: code, out, err }
 }
 
-test('at least half of the shipped templates are tested over small tables, and pass', () => {
+test('at least half of the shipped templates are tested over small tables, and pass', async () => {
   const templates = path.join(root, 'templates')
   const files = readdirSync(templates)
   const tested = files.filter((name) => name.endsWith('.test.yaml'))
   const all = files.filter((name) => name.endsWith('.md') && name !== 'README.md')
   assert.ok(tested.length * 2 >= all.length, `${tested.length} of ${all.length}`)
   const junit = path.join(folder, 'junit.xml')
-  const { status, out, err } = run(templates, '--junit', junit)
+  const { status, out, err } = await run(templates, '--junit', junit)
   assert.equal(status, 0, out + err)
   const xml = readFileSync(junit, 'utf8')
   assert.equal(xml.match(/<testsuite /g)?.length, tested.length)
@@ -59,7 +61,7 @@ function write(name: string, tests: string, template = TEMPLATE): string {
 
 const SOLD = 'sources: { sold: [{ what: a, n: 1 }, { what: b, n: 3 }] }'
 
-test('what differs is told with what was expected, and the command ends with 1', () => {
+test('what differs is told with what was expected, and the command ends with 1', async () => {
   const at = write(
     'wrong',
     `tests:
@@ -70,7 +72,7 @@ test('what differs is told with what was expected, and the command ends with 1',
 `,
   )
   const junit = path.join(folder, 'wrong.xml')
-  const { status, out, err } = run(at, '--junit', junit)
+  const { status, out, err } = await run(at, '--junit', junit)
   assert.equal(status, 1, err)
   for (const told of [
     /^ok .*sold\.test\.yaml:2: good$/m,
@@ -96,45 +98,54 @@ test('what differs is told with what was expected, and the command ends with 1',
   assert.match(xml, /tests="4" failures="3"/)
 })
 
-test('unknown keys, names and patterns are faults with a line and the nearest name', () => {
-  const faults = (tests: string): string => {
-    const { status, out } = run(write('faults', tests))
+test('unknown keys, names and patterns are faults with a line and the nearest name', async () => {
+  const faults = async (tests: string): Promise<string> => {
+    const { status, out } = await run(write('faults', tests))
     assert.equal(status, 1)
     return out
   }
-  assert.match(faults('tests:\n  - { tset: a, expect: {} }\n'), /:2:\d+: error: "tset" is not a key .*"test"/)
-  assert.match(faults('tests:\n  - { test: a, expect: { fact: {} } }\n'), /"fact" is not a key .*"facts"/)
   assert.match(
-    faults(
+    await faults('tests:\n  - { tset: a, expect: {} }\n'),
+    /:2:\d+: error: "tset" is not a key .*"test"/,
+  )
+  assert.match(
+    await faults('tests:\n  - { test: a, expect: { fact: {} } }\n'),
+    /"fact" is not a key .*"facts"/,
+  )
+  assert.match(
+    await faults(
       'tests:\n  - test: a\n    sources: { slod: [{ n: 1 }] }\n    expect: { rows: { bgi: 1 }, grades: { big: firm } }\n',
     ),
     /:3:\d+: .*no source "slod"\. Did you mean "sold"\?[\s\S]*:4:\d+: .*no block "bgi"\. Did you mean "big"\?|:4:\d+:.*[\s\S]*no source/,
   )
-  assert.match(faults('tests:\n  - { test: a, expect: { title: "(" } }\n'), /"\(" is not a pattern/)
+  assert.match(await faults('tests:\n  - { test: a, expect: { title: "(" } }\n'), /"\(" is not a pattern/)
   assert.match(
-    faults('tests:\n  - { test: a, sources: { sold: { csv: a, file: b } }, expect: { title: a } }\n'),
+    await faults('tests:\n  - { test: a, sources: { sold: { csv: a, file: b } }, expect: { title: a } }\n'),
     /exactly one of "rows", "csv" and "file"/,
   )
   assert.match(
-    faults('tests:\n  - { test: a, sources: { sold: [] }, expect: { title: a } }\n'),
+    await faults('tests:\n  - { test: a, sources: { sold: [] }, expect: { title: a } }\n'),
     /needs the types of its columns/,
   )
 })
 
-test('a golden Markdown is written by --update, and a later difference is told with its line', () => {
+test('a golden Markdown is written by --update, and a later difference is told with its line', async () => {
   const at = write('golden', `tests:\n  - { test: whole, ${SOLD}, expect: { markdown: sold.golden.md } }\n`)
-  assert.match(run(at).out, /There is no file sold\.golden\.md.*--update/)
-  assert.equal(run(at, '--update').status, 0)
+  assert.match((await run(at)).out, /There is no file sold\.golden\.md.*--update/)
+  assert.equal((await run(at, '--update')).status, 0)
   const golden = path.join(at, 'sold.golden.md')
   const text = readFileSync(golden, 'utf8')
   assert.match(text, /^# Sold/)
   assert.doesNotMatch(text, /How this was computed/)
-  assert.equal(run(at).status, 0)
+  assert.equal((await run(at)).status, 0)
   writeFileSync(golden, text.replace('# Sold', '# Bought'))
-  assert.match(run(at).out, /differs from sold\.golden\.md in its line 1: "# Sold" in place of "# Bought"/)
+  assert.match(
+    (await run(at)).out,
+    /differs from sold\.golden\.md in its line 1: "# Sold" in place of "# Bought"/,
+  )
 })
 
-test('the rows of a metric are replaced wherever it reads them, and the file may lie beside the test', () => {
+test('the rows of a metric are replaced wherever it reads them, and the file may lie beside the test', async () => {
   const at = write(
     'metric',
     `tests:
@@ -150,16 +161,16 @@ test('the rows of a metric are replaced wherever it reads them, and the file may
     'metric: sales\nsource: { connection: shop, table: orders }\ntime: { column: day }\nvalue: sum(n)\ntests: [{ not_null: n }]\n',
   )
   writeFileSync(path.join(at, 'sales.csv'), 'day,n\n2026-01-05,1\n2026-01-06,3\n2026-01-12,5\n')
-  const { status, out, err } = run(at)
+  const { status, out, err } = await run(at)
   assert.equal(status, 0, out + err)
 })
 
-test('a test reads no table and writes no Markdown outside of its folder', () => {
+test('a test reads no table and writes no Markdown outside of its folder', async () => {
   const at = write(
     'outside',
     `tests:\n  - { test: a, sources: { sold: { file: ../x.csv } }, expect: { title: Sold } }\n`,
   )
-  assert.match(run(at).err, /\.\.\/x\.csv lies outside of the folder of the test/)
+  assert.match((await run(at)).err, /\.\.\/x\.csv lies outside of the folder of the test/)
   write('outside', `tests:\n  - { test: a, ${SOLD}, expect: { markdown: ../x.md } }\n`)
-  assert.match(run(at, '--update').err, /\.\.\/x\.md lies outside/)
+  assert.match((await run(at, '--update')).err, /\.\.\/x\.md lies outside/)
 })

@@ -6,17 +6,20 @@ import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { verify } from '@assay/model/signature'
+import { type Outcome, openCommands } from './commands.ts'
 import { modes, startReceiver } from './receiver.ts'
-import { assay, cleanEnvironment, type Service, startService, temporaryFolder } from './service.ts'
+import { assay, cleanEnvironment, type Service, startService, temporaryFolder, within } from './service.ts'
 
 const { folder, remove } = temporaryFolder()
 const home = path.join(folder, 'home')
+const commands = openCommands({ cwd: folder, env: { ASSAY_HOME: home } })
 let service: Service
 
 before(async () => {
   service = await startService({ home, wrapped: false })
 })
 after(async () => {
+  commands.close()
   service.signal('SIGTERM')
   assert.equal(await service.exited, 0)
   remove()
@@ -48,8 +51,8 @@ function start(args: string[]): Started {
   return {
     child,
     ended,
-    says: (pattern) =>
-      new Promise((resolve, reject) => {
+    says(pattern) {
+      const said = new Promise<RegExpExecArray>((resolve, reject) => {
         const look = (): void => {
           const match = pattern.exec(outcome.err)
           if (match) resolve(match)
@@ -57,12 +60,16 @@ function start(args: string[]): Started {
         looks.push(look)
         look()
         void ended.then(({ err }) => reject(new Error(`It ended without ${String(pattern)}: ${err}`)))
-      }),
+      })
+      return within(said, `it says ${String(pattern)}`)
+    },
   }
 }
 
+const run = (args: string[]): Promise<Outcome> => commands.run(['webhooks', ...args])
+
 async function ok(...args: string[]): Promise<string> {
-  const { code, out, err } = await start(args).ended
+  const { code, out, err } = await run(args)
   assert.equal(code, 0, `${args.join(' ')}: ${err}`)
   return out
 }
@@ -84,7 +91,7 @@ test('listen fails what it is told to, gets it again under the same id, and hand
   const options = ['--fail', '2', '--count', '3', '--forward', behind.url, '--json']
   const listening = start(['listen', ...options])
   const [, webhook_id] = await listening.says(/Registered as webhook (\S+)\./)
-  const tried = await start(['test', webhook_id!, '--json']).ended
+  const tried = await run(['test', webhook_id!, '--json'])
   assert.equal(tried.code, 1, 'the first is answered with 500')
   const { code, out, err } = await listening.ended
   assert.equal(code, 0, err)
@@ -103,7 +110,7 @@ test('listen says where nobody takes what it hands on, and takes its webhook awa
   await nobody.close()
   const listening = start(['listen', '--forward', nobody.url, '--json'])
   const [, webhook_id] = await listening.says(/Registered as webhook (\S+)\./)
-  const tried = await start(['test', webhook_id!]).ended
+  const tried = await run(['test', webhook_id!])
   assert.equal(tried.code, 1)
   assert.match(tried.out, /502/)
   await listening.says(/could not forward to/)
@@ -135,10 +142,10 @@ test('trigger sends what a receiver can verify, and says what came back', async 
   const { headers, body } = receiver.arrivals[0]!
   verify({ headers, body, secret })
   assert.equal((JSON.parse(body.toString()) as { type: string }).type, 'job.completed')
-  assert.equal((await start(['trigger', 'job.exploded', receiver.url]).ended).code, 2)
-  assert.equal((await start(['trigger', 'job.failed', 'nowhere']).ended).code, 2)
+  assert.equal((await run(['trigger', 'job.exploded', receiver.url])).code, 2)
+  assert.equal((await run(['trigger', 'job.failed', 'nowhere'])).code, 2)
   await receiver.close()
-  assert.notEqual((await start(['trigger', 'job.failed', receiver.url]).ended).code, 0)
+  assert.notEqual((await run(['trigger', 'job.failed', receiver.url])).code, 0)
 })
 
 test('deliveries that failed are listed, looked into, counted, recovered and sent again', async () => {
@@ -149,7 +156,7 @@ test('deliveries that failed are listed, looked into, counted, recovered and sen
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   const [id] = (await ok('create', url, '--retry', '')).trim().split('\n')
-  assert.equal((await start(['test', id!]).ended).code, 1)
+  assert.equal((await run(['test', id!])).code, 1)
   assert.match(await ok('list'), new RegExp(`${id} +failing: http_status: The receiver answered 500`))
   interface Listed {
     items: { delivery_id: string; status: string; event_id: string }[]
@@ -162,15 +169,15 @@ test('deliveries that failed are listed, looked into, counted, recovered and sen
   assert.deepEqual(await list('--job', failed!.event_id), [], 'it is of no job')
   const shown = await ok('delivery', failed!.delivery_id)
   assert.match(shown, /webhook\.test failed[\s\S]*500[\s\S]*http_status: The receiver answered 500/)
-  assert.equal((await start(['delivery', id!]).ended).code, 3)
+  assert.equal((await run(['delivery', id!])).code, 3)
 
   answer = 204
   assert.equal((await ok('recover', id!, '--since', '1h', '--dry-run')).trim(), '1')
-  const recovered = await start(['recover', id!, '--since', '1h', '--wait']).ended
+  const recovered = await run(['recover', id!, '--since', '1h', '--wait'])
   assert.deepEqual([recovered.code, recovered.out.trim()], [0, '1'], recovered.err)
   assert.match(recovered.err, /1 of 1 deliveries are made/)
   assert.equal((await ok('recover', id!, '--since', '1h', '--dry-run')).trim(), '0')
-  assert.equal((await start(['recover', id!, '--since', 'yesterday']).ended).code, 2)
+  assert.equal((await run(['recover', id!, '--since', 'yesterday'])).code, 2)
   const again = (await ok('redeliver', failed!.delivery_id)).trim()
   assert.notEqual(again, failed!.delivery_id)
   const all = await list()

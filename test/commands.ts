@@ -1,0 +1,88 @@
+/**
+ * Commands of `assay` for tests, each run by its function in one process that stays: most of the processor time of a short
+ * command is the start of its process. What is about the process itself (signals, pipes, the exit code, what is read while
+ * it runs) has processes of its own, in cli.test.ts and webhook-commands.test.ts.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import path from 'node:path'
+import { cleanEnvironment } from './service.ts'
+
+export interface Asked {
+  id: number
+  args: string[]
+  input: string
+  cwd: string
+  env: NodeJS.ProcessEnv
+}
+
+export interface Outcome {
+  code: number
+  out: string
+  err: string
+}
+
+export interface Commands {
+  /** Runs after what was asked before. `env` is added to that of the folder. */
+  run(
+    args: string[],
+    options?: { input?: string; env?: Record<string, string>; cwd?: string },
+  ): Promise<Outcome>
+  close(): void
+}
+
+/** Only guards against hanging. */
+const LIMIT_MS = 300_000
+
+/** Rejects when the process ends, or takes too long. */
+function answerOf(child: ChildProcess, asked: Asked): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const named = `assay ${asked.args.join(' ')}`
+    const end = (settle: () => void): void => {
+      clearTimeout(late)
+      child.off('message', told)
+      child.off('exit', ended)
+      settle()
+    }
+    const told = (message: unknown): void => {
+      const { id, ...outcome } = message as Outcome & { id?: number }
+      if (id === asked.id) end(() => resolve(outcome))
+    }
+    const ended = (): void => end(() => reject(new Error(`The process of the commands ended in: ${named}`)))
+    const late = setTimeout(() => {
+      end(() => reject(new Error(`It did not end within ${LIMIT_MS / 1000} s: ${named}`)))
+      child.kill('SIGKILL')
+    }, LIMIT_MS)
+    child.on('message', told)
+    child.on('exit', ended)
+    child.send(asked)
+  })
+}
+
+/** `cwd` and `env` of every command; the environment has no other setting of ours. */
+export function openCommands({ cwd, env }: { cwd: string; env: Record<string, string> }): Commands {
+  let child: ChildProcess | undefined
+  let count = 0
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    run(args, options = {}) {
+      count += 1
+      const asked: Asked = {
+        id: count,
+        args,
+        input: options.input ?? '',
+        cwd: options.cwd ?? cwd,
+        env: cleanEnvironment({ ...env, ...options.env }),
+      }
+      child ??= fork(path.join(import.meta.dirname, 'command-process.ts'), {
+        execArgv: [],
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      })
+      const answer = last.then(() => answerOf(child!, asked))
+      last = answer.catch(() => undefined)
+      return answer
+    },
+    close() {
+      child?.kill('SIGKILL')
+    },
+  }
+}
