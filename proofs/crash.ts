@@ -44,6 +44,8 @@ type Victim = (typeof VICTIMS)[number]
 const TOKEN = 'assay-crash-proof-token'
 const HOOK: Subscription = { receiver: 'hook', events: null, presence_name: 'proof' }
 const CLIENTS = 6
+/** The service is never away as long as this. */
+const AWAY_MS = 120_000
 /** Milliseconds from the start to the kill: mostly short, sometimes long. */
 const LATEST_KILL_MS = 4000
 
@@ -110,11 +112,13 @@ function createLoad(client: Client, random: () => number, begin: number) {
 
   /** Repeats a call while the service is away; the idempotency key makes a repeated creation the same one. */
   async function insist<T>(call: () => Promise<T>, stop: () => boolean): Promise<T | undefined> {
+    const end = performance.now() + AWAY_MS
     while (!stop()) {
       try {
         return await call()
       } catch (error) {
-        if (!(error instanceof ClientError && (error.status === 0 || error.status === 503))) throw error
+        const away = error instanceof ClientError && (error.status === 0 || error.status === 503)
+        if (!away || performance.now() > end) throw error
         await new Promise((resolve) => setTimeout(resolve, 25))
       }
     }

@@ -12,6 +12,8 @@ const TOKEN = 'fairness-admin-token-0123456789'
 /** 99 of 100 quiet jobs take at most this many times as long as in calm, and one job of the flood. */
 const SLOWER = 1.5
 const FLOOD = 'flood'
+/** No job takes as long as this. */
+const LONGEST_MS = 300_000
 
 export interface FairnessOptions {
   /** Quiet workspaces. */
@@ -93,12 +95,14 @@ class Client {
   }
 
   async ended(assignment_id: string): Promise<Status> {
+    const end = performance.now() + LONGEST_MS
     for (;;) {
       const job = await this.json<Status>(
         'GET',
         `/v1alpha/jobs/status?assignment_id=${assignment_id}&wait=20`,
       )
       if (job.finished_at !== null) return job
+      if (performance.now() > end) throw new Error(`The job ${assignment_id} is still ${job.job_status}.`)
     }
   }
 }

@@ -174,13 +174,18 @@ async function createWorld(options: StormOptions, kinds: Kind[]): Promise<World>
   }
 }
 
+/** The store is never busy as long as this. */
+const BUSY_MS = 120_000
+
 /** Tries again after Retry-After, as a client of a busy store does. */
 async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  const end = performance.now() + BUSY_MS
   for (;;) {
     try {
       return await ask()
     } catch (error) {
-      if (!(error instanceof AppError) || error.code !== 'store_unavailable') throw error
+      const busy = error instanceof AppError && error.code === 'store_unavailable'
+      if (!busy || performance.now() > end) throw error
       await new Promise((resolve) => setTimeout(resolve, 500))
     }
   }

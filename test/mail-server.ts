@@ -4,6 +4,7 @@ import type { MailServer } from '@assay/service/config/config'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 import { selfSigned } from './receiver.ts'
+import { within } from './service.ts'
 
 export interface ReceivedMail {
   to: string[]
@@ -111,7 +112,7 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
       const kept = taken[read]
       read += 1
       if (kept) return Promise.resolve(kept)
-      return new Promise((resolve) => waiting.push(resolve))
+      return within(new Promise((resolve) => waiting.push(resolve)), 'the next mail arrives')
     },
     close: () => new Promise<void>((resolve) => smtp.close(() => resolve())),
   }

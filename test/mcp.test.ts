@@ -6,7 +6,14 @@ import { after, before, test } from 'node:test'
 import { createClient } from '@assay/client'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { assay, cleanEnvironment, type Service, startService, temporaryFolder } from './service.ts'
+import {
+  assay,
+  cleanEnvironment,
+  eventually,
+  type Service,
+  startService,
+  temporaryFolder,
+} from './service.ts'
 
 const TOKEN = 'agents-test-token'
 let service: Service
@@ -137,10 +144,13 @@ test('a call that the agent gives up ends the job that it began', async () => {
   const running = async () =>
     (await admin.jobs.list({ template_id: 'endless', job_status: 'executing' })).items[0]?.assignment_id
   let id: string | undefined
-  while (id === undefined) id = await running()
+  await eventually(async () => {
+    id = await running()
+    return id !== undefined
+  }, 'its job runs')
   given.abort()
   await assert.rejects(call)
-  const job = await admin.jobs.wait(id)
+  const job = await admin.jobs.wait(id!)
   assert.equal(job.error?.code, 'canceled_by_user')
   await agent.close()
 })
@@ -203,8 +213,11 @@ test('an agent makes a report of a dirty file by itself, told by nothing but the
   assert.match(textOf(await agent.callTool({ name: 'assay_save', arguments: again })), /replace: true/)
   const recorded = async (): Promise<string[]> =>
     (await admin.audit({ action: 'agent.call', limit: 50 })).items.map(({ object_id }) => object_id!)
-  let names = await recorded()
-  while (!names.includes('assay_run')) names = await recorded()
+  let names: string[] = []
+  await eventually(async () => {
+    names = await recorded()
+    return names.includes('assay_run')
+  }, 'the last call is in the audit trail')
   for (const name of called) assert.ok(names.includes(name), name)
   await agent.close()
 })

@@ -269,8 +269,11 @@ test('a template that the model writes is asked for again with its faults, keeps
   )
   assert.equal(lineage.written_by, 'test-model')
   const told = async () => (await client.audit({ action: 'template.draft' })).items[0]?.fields
-  let fields = await told()
-  while (fields === undefined) fields = await told()
+  let fields: string[] | null | undefined
+  await eventually(async () => {
+    fields = await told()
+    return fields !== undefined
+  }, 'the audit trail has it')
   assert.deepEqual(fields, [`file:${FILE}`, 'language model'])
 })
 

@@ -10,7 +10,7 @@ import { Client } from 'pg'
 import { migratePostgres, postgresSchema } from '../packages/store/postgres/schema.ts'
 import { freePort } from './free-port.ts'
 import { type Binaries, binaries, handOver, prepare, type Runner } from './postgres-programs.ts'
-import { descendants, eventually, isAlive } from './service.ts'
+import { descendants, eventually, isAlive, within } from './service.ts'
 
 export interface Postgres {
   /** A fresh empty database; `template` names one to copy. */
@@ -59,13 +59,17 @@ function serverArgs(data: string, port: number, over: Settings): string[] {
 async function startServer(runner: Runner, port: number, over: Settings): Promise<ChildProcess> {
   const child = runner.run(runner.postgres, serverArgs(runner.data, port, over))
   let said = ''
-  await new Promise<void>((resolve, reject) => {
+  const started = new Promise<void>((resolve, reject) => {
     child.stderr?.on('data', (chunk: Buffer) => {
       said = `${said}${chunk.toString('utf8')}`.slice(-4000)
       if (STARTED.test(said)) resolve()
     })
     child.on('error', reject)
     child.on('exit', () => reject(new Error(`PostgreSQL did not start:\n${said}`)))
+  })
+  await within(started, 'PostgreSQL starts').catch((error: Error) => {
+    child.kill('SIGQUIT')
+    throw new Error(`${error.message}\n${said}`)
   })
   return child
 }
@@ -114,7 +118,7 @@ function tryKill(pid: number): void {
 }
 
 const exitOf = (child: ChildProcess): Promise<void> =>
-  new Promise((resolve) => child.once('exit', () => resolve()))
+  within(new Promise((resolve) => child.once('exit', () => resolve())), 'PostgreSQL ends')
 
 /**
  * Copies the data of a server that goes on, as PostgreSQL's manual says under "Making a Non-Exclusive Low-Level Backup".

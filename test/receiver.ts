@@ -10,6 +10,7 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { verify } from '@assay/model/signature'
+import { within } from './service.ts'
 
 export interface Arrival {
   method: string
@@ -210,11 +211,13 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
     async next() {
       const index = given
       given += 1
-      if (index >= arrivals.length) await new Promise<void>((resolve) => waiting.push(resolve))
+      if (index >= arrivals.length)
+        await within(new Promise<void>((resolve) => waiting.push(resolve)), 'the next request arrives')
       return arrivals[index]!
     },
     async idle() {
-      if (sockets.size > 0) await new Promise<void>((resolve) => onIdle.push(resolve))
+      if (sockets.size > 0)
+        await within(new Promise<void>((resolve) => onIdle.push(resolve)), 'every connection is closed')
     },
     close: () => closeServer(server, sockets.keys()),
   }

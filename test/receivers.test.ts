@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, test } from 'node:test'
 import { newSigningSecret, sign } from '@assay/model/signature'
+import { within } from './service.ts'
 
 const folder = path.join(path.dirname(import.meta.dirname), 'docs/receivers')
 const temporary = mkdtempSync(path.join(tmpdir(), 'assay-receivers-'))
@@ -58,7 +59,8 @@ async function start(command: string, args: string[], key: string) {
   })
   const nextLine = (): Promise<string> => {
     const line = lines.shift()
-    return line === undefined ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve(line)
+    if (line !== undefined) return Promise.resolve(line)
+    return within(new Promise((resolve) => waiting.push(resolve)), 'the receiver prints a line')
   }
   const first = await nextLine()
   const url = /listening on (http:\S+)/.exec(first)?.[1]

@@ -12,6 +12,7 @@ import {
   isAlive,
   startService,
   temporaryFolder,
+  within,
 } from './service.ts'
 
 const { folder, remove } = temporaryFolder()
@@ -29,15 +30,11 @@ function wrapped(code: string, ownGroup = false) {
     detached: ownGroup,
   })
   let out = ''
-  const lines: (() => void)[] = []
   child.stdout.on('data', (chunk) => {
     out += String(chunk)
-    for (const wake of lines.splice(0)) wake()
   })
-  const said = async (text: string): Promise<void> => {
-    while (!out.includes(text)) await new Promise<void>((resolve) => lines.push(resolve))
-  }
-  const exited = new Promise<number | null>((resolve) => child.on('close', resolve))
+  const said = (text: string): Promise<void> => eventually(() => out.includes(text), `it says "${text}"`)
+  const exited = within(new Promise<number | null>((resolve) => child.on('close', resolve)), 'it ends')
   return { child, exited, said, out: () => out }
 }
 

@@ -258,14 +258,9 @@ suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
       await register(one)
       const lease = await execute(one)
       const heard = new Set<string>()
-      let wake = (): void => undefined
-      other.subscribe((hint: Hint) => {
-        heard.add(JSON.stringify(hint))
-        wake()
-      })
-      const until = async (hint: Hint): Promise<void> => {
-        while (!heard.has(JSON.stringify(hint))) await new Promise<void>((resolve) => (wake = resolve))
-      }
+      other.subscribe((hint: Hint) => heard.add(JSON.stringify(hint)))
+      const until = (hint: Hint): Promise<void> =>
+        eventually(() => heard.has(JSON.stringify(hint)), `it hears of ${hint.topic}`)
       // The first two say that it listens.
       await until({ topic: 'deliveries' })
       await one.cancelJob({ workspace_id: WORKSPACE, ...lease })
