@@ -151,19 +151,20 @@ export function readable(findings: Findings): string {
 
 const CLOCK_STEP_MS = 1_234_567_891
 
-/**
- * Runs each template with its defaults at so many clocks after the golden one, two weeks and some apart. Names the runs
- * whose bytes are not the golden ones.
- */
-export async function clockDifferences(pool: Pool, clocks: number): Promise<string[]> {
+/** The tasks of templates with their defaults at the nth clock after the golden one, two weeks and some apart. */
+export function tasksAt(clock: number): Record<string, GalleryTask> {
+  const started_at = new Date(Date.parse(STARTED_AT) + clock * CLOCK_STEP_MS).toISOString()
   const plain = Object.entries(galleryTasks()).filter(([name]) => !name.includes('.'))
+  return Object.fromEntries(plain.map(([name, task]) => [name, { ...task, started_at }]))
+}
+
+/** Runs each template with its defaults at so many clocks. Names the runs whose bytes are not the golden ones. */
+export async function clockDifferences(pool: Pool, clocks: number): Promise<string[]> {
   const differ: string[] = []
   for (let clock = 1; clock <= clocks; clock++) {
-    const started_at = new Date(Date.parse(STARTED_AT) + clock * CLOCK_STEP_MS).toISOString()
-    const tasks = Object.fromEntries(plain.map(([name, task]) => [name, { ...task, started_at }]))
-    for (const [name, findings] of Object.entries(await runGallery(pool, tasks))) {
+    for (const [name, findings] of Object.entries(await runGallery(pool, tasksAt(clock)))) {
       const golden = readFileSync(path.join(goldenFolder, `${name}.md`), 'utf8')
-      if (readable(findings) !== golden) differ.push(`${name} at ${started_at}`)
+      if (readable(findings) !== golden) differ.push(`${name} at clock ${clock}`)
     }
   }
   return differ
