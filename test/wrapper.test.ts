@@ -159,11 +159,13 @@ test('a second signal stops the service at once, with a job running', async () =
 })
 
 for (const victim of ['wrapper', 'server'] as const) {
-  test(`kill -9 of the ${victim} ends everything below and above it`, async () => {
+  test(`kill -9 of the ${victim} ends everything below and above it`, async (t) => {
     const home = path.join(folder, `kill-${victim}`)
     const service = await startService({ home })
-    const family = [service.wrapper, ...descendants(service.wrapper)]
-    assert.ok(family.length >= 4, 'wrapper, server and warm analyses')
+    t.after(() => service.signal('SIGKILL'))
+    const all = (): number[] => [service.wrapper, ...descendants(service.wrapper)]
+    await eventually(() => all().length >= 4, 'wrapper, server and warm analyses')
+    const family = all()
     process.kill(service[victim], 'SIGKILL')
     await eventually(() => !family.some(isAlive), 'all of them end')
     const again = await startService({ home })
