@@ -1,6 +1,6 @@
 /** The process of test/commands.ts: runs commands one after the other, and answers what each printed and its exit code. */
 import { Readable, Writable } from 'node:stream'
-import { dispatch } from '../packages/cli/dispatch.ts'
+import { dispatch } from '../packages/cli/commands.ts'
 import type { Asked } from './commands.ts'
 
 function standIn(name: 'stdin' | 'stdout' | 'stderr', stream: Readable | Writable): void {

@@ -1,9 +1,10 @@
 /**
- * Every command, in the order of the help. The files of the commands load what is heavy (the service, the engine, the
- * parser of templates) only when they run, so that a light command answers at once.
+ * Every command, in the order of the help, and how the one that the words name is run. The files of the commands load what
+ * is heavy (the service, the engine, the parser of templates) only when they run, so that a light command answers at once.
  */
 
-import type { Command } from './command.ts'
+import { VERSION } from '@assay/service/runtime/version'
+import { type Command, findCommand, parseCall } from './command.ts'
 import { ACCOUNTS } from './commands/client/accounts.ts'
 import { AUDIT } from './commands/client/audit.ts'
 import { CONNECTIONS } from './commands/client/connections.ts'
@@ -41,6 +42,9 @@ import { RESTORE } from './commands/service/restore.ts'
 import { SECRETS } from './commands/service/secrets.ts'
 import { SERVE } from './commands/service/serve.ts'
 import { VERIFY } from './commands/verify/verify.ts'
+import { describeFailure, EXIT, UsageError } from './exit.ts'
+import { commandHelp, groupHelp, overview } from './help.ts'
+import { out, say } from './print.ts'
 
 export const COMMANDS: readonly Command[] = [
   SERVE,
@@ -82,3 +86,50 @@ export const COMMANDS: readonly Command[] = [
   RESTORE,
   ...SECRETS,
 ]
+
+export interface Surroundings {
+  environment: NodeJS.ProcessEnv
+  /** Aborted when the command is to stop. `listens`: the command stops by itself then. */
+  stopSignal(listens: boolean): AbortSignal
+}
+
+async function run(words: string[], { environment, stopSignal }: Surroundings): Promise<number> {
+  const [first] = words
+  if (first === '--version' || first === '-v') {
+    out(`${VERSION}\n`)
+    return EXIT.ok
+  }
+  if (
+    first === undefined ||
+    first === '--help' ||
+    first === '-h' ||
+    (first === 'help' && words.length === 1)
+  ) {
+    out(overview(COMMANDS, VERSION))
+    return first === undefined ? EXIT.usage : EXIT.ok
+  }
+  if (first === 'help') return run([...words.slice(1), '--help'], { environment, stopSignal })
+  const command = findCommand(COMMANDS, words)
+  if (!command) {
+    const group = COMMANDS.filter(({ name }) => name.startsWith(`${first} `))
+    if (group.length === 0)
+      throw new UsageError(`There is no command ${JSON.stringify(first)}: see "assay --help".`)
+    const asked = words.slice(1).every((word) => word === '--help' || word === '-h') && words.length > 1
+    ;(asked ? out : say)(groupHelp(group))
+    return asked ? EXIT.ok : EXIT.usage
+  }
+  const args = words.slice(command.name.split(' ').length)
+  const call = parseCall(command, args, environment, stopSignal(command.listens === true))
+  if (!call.help) return command.run(call)
+  out(commandHelp(command))
+  return EXIT.ok
+}
+
+/** Runs the command. Resolves with the exit code: an error becomes a sentence and a code. Never rejects. */
+export function dispatch(words: string[], surroundings: Surroundings): Promise<number> {
+  return run(words, surroundings).catch((error: unknown) => {
+    const failure = describeFailure(error)
+    say(`assay: ${failure.message}`)
+    return failure.code
+  })
+}

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-/** The process of the command line: its signals, its pipes and its exit code. dispatch.ts runs the command. */
-import { dispatch } from './dispatch.ts'
+/** The process of the command line: its signals, its pipes and its exit code. commands.ts runs the command. */
+import { dispatch } from './commands.ts'
 import { EXIT } from './exit.ts'
 
 /** The first signal asks the command to stop, the second ends the process; a command that never listens ends at once. */
