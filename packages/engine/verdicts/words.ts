@@ -80,20 +80,23 @@ const isShare = (measure: Measure): boolean => /^pct\d?$/u.test(measure.fmt ?? '
 /** Whether values are percentages: their changes are told in points, since a percentage of a percentage misleads. */
 export const inPoints = (measure: Measure): boolean => isShare(measure) || measure.unit === '%'
 
-/** Percentages of these may lie below zero and above a hundred. */
-const NO_SHARE =
+/** These may lie below zero, also where no known value does, and a percentage of them above a hundred. */
+const SIGNED =
   /growth|change|margin|return|yield|profit|inflation|interest|gain|loss|delta|diff|lift|increase|decrease|rise|fall\b/iu
+const SIGNED_WHOLE = /balance|temperature|degree|\bnet\b|_net\b|\bnet_|position|elevation|altitude/iu
 
 /**
- * Between what a value can lie: shares of a whole between 0 and 100 %, where no known value of a percentage is outside and
- * its name speaks of no growth. Anything else has no bounds.
+ * Between what a value can lie: shares of a whole between 0 and 100 %, and whole numbers from 0 on, where no known value
+ * is outside and the name speaks of nothing that may lie below zero. Anything else has no bounds.
  */
 export function boundsOf(measure: Measure, values: readonly number[]): [number, number] {
   const whole = isShare(measure) ? 1 : 100
-  const named = NO_SHARE.test(`${measure.name} ${measure.label}`)
-  if (!inPoints(measure) || named || values.some((value) => value < 0))
-    return [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
-  return [0, values.some((value) => value > whole) ? Number.POSITIVE_INFINITY : whole]
+  const names = `${measure.name} ${measure.label} ${measure.unit ?? ''}`
+  const none: [number, number] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
+  if (SIGNED.test(names) || values.length === 0 || values.some((value) => value < 0)) return none
+  if (inPoints(measure)) return [0, values.some((value) => value > whole) ? Number.POSITIVE_INFINITY : whole]
+  const counted = !SIGNED_WHOLE.test(names) && values.every(Number.isInteger)
+  return counted ? [0, Number.POSITIVE_INFINITY] : none
 }
 
 /** A value of a measure: "9 minutes", "€1,230", "44.2 %", "below zero by 3 degrees" is "-3 degrees". */

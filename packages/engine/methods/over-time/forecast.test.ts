@@ -150,6 +150,35 @@ test('two values in turn with noise are told apart, and a share lies between 0 a
   assert.ok(plain.every(({ high_95 }) => high_95 > 1))
 })
 
+test('ranges of whole numbers from 0 on do not reach below zero, also of thousands, but those of a balance do', async () => {
+  const visits = Array.from({ length: 48 }, (_, row) =>
+    Math.max(0, 9000 - 180 * row + ((row * row * 7919) % 4001)),
+  )
+  const times = visits.map((_, row) => new Date(Date.UTC(2021, row, 1)).toISOString().slice(0, 10))
+  const lowest = async (name: string, values: readonly number[]): Promise<number> => {
+    const table = await columnsOf({ t: times, [name]: values }, { t: 'DATE' })
+    const options = { time: 't', value: name, horizon: 24 }
+    const outcome = await outcomeOf(METHODS.forecast!, table, options)
+    return Math.min(...pointsOf(outcome).flatMap(({ value, low_95 }) => [value, low_95]))
+  }
+  assert.equal(await lowest('visits', visits), 0)
+  assert.ok((await lowest('balance', visits)) < 0)
+  assert.ok(
+    (await lowest(
+      'visits',
+      visits.map((value) => value + 0.5),
+    )) < 0,
+  )
+  const table = await columnsOf(
+    { t: times, visits: visits.map((value, row) => (row === 20 ? 90_000 : value)) },
+    { t: 'DATE' },
+  )
+  const spikes = await outcomeOf(METHODS.anomalies!, table, { time: 't', value: 'visits' })
+  const [spike] = spikes.points as { low: number; value: number }[]
+  assert.equal(spike!.value, 90_000)
+  assert.ok(spike!.low >= 0)
+})
+
 test('too few values and constants are answered', async () => {
   const few = await outcomeOf(METHODS.forecast!, await columnsOf({ t: [1, 2, 3], v: [1, 5, 2] }), asked)
   assert.equal((few.blockers as Coded[])[0]!.code, 'too_few')
