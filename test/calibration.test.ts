@@ -1,50 +1,62 @@
 /** The short form of `npm run proof -- calibration`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { runJobs } from '../proofs/calibration/cells.ts'
 import { COVERED, runCoverage } from '../proofs/calibration/coverage.ts'
-import { PROCESSES } from '../proofs/calibration/processes.ts'
-import { runAlarms } from '../proofs/calibration/spikes.ts'
-import { METHODS, runCell, sharesOf } from '../proofs/calibration.ts'
+import { anomalyJobs, overTimeJobs } from '../proofs/calibration/jobs.ts'
+import { OVER_TIME } from '../proofs/calibration/over-time.ts'
+import { countedCells, overAll, shareOf } from '../proofs/calibration/page.ts'
 
 const SERIES = 40
+const ALARMS = 20
 const seed = 20_260
-const cells = PROCESSES.flatMap((process, index) =>
-  [36, 60].map((n) => runCell(process, n, SERIES, seed + 1000 * index + n)),
+const jobs = [...overTimeJobs, ...anomalyJobs].filter(
+  ({ part, n }) => n <= 60 && (part === 'over time' || part === 'anomalies'),
 )
+const cells = await runJobs(jobs, {
+  seed,
+  series: ({ part }) => (part === 'anomalies' ? ALARMS : SERIES),
+  kept: false,
+  afresh: true,
+  until: Number.POSITIVE_INFINITY,
+  log: () => undefined,
+})
+
+/** Three standard errors above a share of so many series. */
+const above = (share: number, series: number): number => share + 3 * Math.sqrt((share * (1 - share)) / series)
 
 test('trends, seasons and changes of level are rarely claimed where none is', () => {
-  for (const method of METHODS) {
-    const { all, worst } = sharesOf(cells, method)
-    // Three standard errors above 5 % over the cells, and above 7 % in one of them.
-    const counted = cells.filter(({ false_claims }) => false_claims[method] !== null).length * SERIES
-    assert.ok(all <= 0.05 + 3 * Math.sqrt((0.05 * 0.95) / counted), `${method}: ${all} over all cells`)
-    assert.ok(worst <= 0.07 + 3 * Math.sqrt((0.07 * 0.93) / SERIES), `${method}: ${worst} in a cell`)
+  for (const method of OVER_TIME) {
+    const counted = countedCells(cells, method)
+    const { all, worst } = overAll(counted, method)
+    assert.ok(all <= above(0.05, counted.length * SERIES), `${method}: ${all} over all cells`)
+    assert.ok(worst <= above(0.07, SERIES), `${method}: ${worst} in a cell`)
   }
 })
 
 test('a weekly season in sixty days and a yearly one in sixty months are found', () => {
-  const share = (process: string): number => {
-    const cell = cells.find((one) => one.process === process && one.n === 60)!
-    return cell.found! / cell.series
-  }
-  assert.ok(share('weekly season with AR(1) 0.6') > 0.9)
-  assert.ok(share('yearly season in months') > 0.9)
+  const found = (process: string): number =>
+    shareOf(
+      cells.find((one) => one.part === 'over time' && one.process === process && one.n === 60)!,
+      'found',
+    )
+  assert.ok(found('weekly season with AR(1) 0.6') > 0.9)
+  assert.ok(found('yearly season in months') > 0.9)
 })
 
 test('anomalies are rarely claimed where there is no spike, whatever the tails are', () => {
-  const cellsOf = PROCESSES.flatMap((process, index) =>
-    [36, 60].map((n) => runAlarms(process, n, 20, seed + 1000 * index + n)),
+  const { all, worst } = overAll(
+    cells.filter(({ part }) => part === 'anomalies'),
+    'alarms',
   )
-  const all = cellsOf.reduce((sum, { false_alarms }) => sum + false_alarms, 0)
-  assert.ok(all <= 0.05 * 20 * cellsOf.length, `${all} alarms`)
-  for (const { process, n, false_alarms } of cellsOf)
-    assert.ok(false_alarms <= 20 * (0.07 + 3 * Math.sqrt((0.07 * 0.93) / 20)), `${process}, n = ${n}`)
+  assert.ok(all <= 0.05, `${all} over all cells`)
+  assert.ok(worst <= above(0.07, ALARMS), `${worst} in a cell`)
 })
 
 test('intervals of forecasts hold about what they state', () => {
   for (const name of ['white noise', 'trend of 0.5 a step', 'multiplicative season in months']) {
-    const { within_95 } = runCoverage(COVERED.find((process) => process.name === name)!, 36, 12, seed)
+    const { within_95, values } = runCoverage(COVERED.find((process) => process.name === name)!, 36, 12, seed)
     // Twelve values to come of one series are alike: four standard errors of twelve series.
-    assert.ok(within_95 > 0.95 - 4 * Math.sqrt((0.95 * 0.05) / 24), `${name}: ${within_95}`)
+    assert.ok(within_95 / values > 0.95 - 4 * Math.sqrt((0.95 * 0.05) / 24), `${name}: ${within_95}`)
   }
 })

@@ -10,11 +10,9 @@ const HORIZON = 12
 /** As the method does. */
 const VALUES_A_LEVEL = 20
 
-export interface Covered {
-  process: string
-  n: number
-  series: number
-  /** Shares of the future values. */
+/** Values to come of each series. */
+export interface Covered extends Record<string, number> {
+  values: number
   within_95: number
   within_80: number
 }
@@ -87,6 +85,5 @@ export function runCoverage(process: Process, n: number, series: number, seed: n
       if (value >= low_80 - 1e-9 && value <= high_80 + 1e-9) within80 += 1
     }
   }
-  const all = series * HORIZON
-  return { process: process.name, n, series, within_95: within95 / all, within_80: within80 / all }
+  return { values: series * HORIZON, within_95: within95, within_80: within80 }
 }

@@ -20,14 +20,6 @@ export function countsFor(method: Judged, process: Process): boolean {
   return method === 'compare' ? process.step === 'day' : !SHARED.test(process.name)
 }
 
-export interface Claims {
-  method: Judged
-  process: string
-  n: number
-  series: number
-  false_claims: number
-}
-
 const START = Date.UTC(2020, 0, 1)
 
 async function claims(
@@ -56,7 +48,7 @@ export async function runClaims(
   n: number,
   series: number,
   seed: number,
-): Promise<Claims> {
+): Promise<number> {
   const random = randomFrom(seed)
   let found = 0
   for (let count = 0; count < series; count++) {
@@ -64,35 +56,34 @@ export async function runClaims(
     const y = process.make(random, n)
     if (await claims(method, rowsOf(process, random, n), x, y)) found += 1
   }
-  return { method, process: process.name, n, series, false_claims: found }
+  return found
 }
 
-export interface Hits {
-  method: Judged
-  effect: string
-  n: number
-  share: number
-}
+/** Sizes of effects: of a last day in standard deviations, of a correlation. */
+export const sizesOf = (method: Judged): number[] => (method === 'compare' ? [3, 5, 8] : [0.3, 0.5])
 
-/** How often what is there is claimed: a last day that is 3 to 8 standard deviations off, a correlation of 0.3 and 0.5. */
-export async function hitsOf(method: Judged, n: number, series: number, seed: number): Promise<Hits[]> {
-  const sizes = method === 'compare' ? [3, 5, 8] : [0.3, 0.5]
-  const noise = PROCESSES.find(({ name }) => name === 'white noise')!
-  const hits: Hits[] = []
-  for (const size of sizes) {
-    const random = randomFrom(seed)
-    let found = 0
-    for (let count = 0; count < series; count++) {
-      const x = noise.make(random, n)
-      const y =
-        method === 'compare'
-          ? noise.make(random, n).map((value, row) => value + (row === n - 1 ? size : 0))
-          : x.map((value) => size * value + Math.sqrt(1 - size * size) * normal(random))
-      if (await claims(method, rowsOf(noise, random, n), x, y)) found += 1
-    }
-    const effect =
-      method === 'compare' ? `a last day ${size} standard deviations up` : `a correlation of ${size}`
-    hits.push({ method, effect, n, share: found / series })
+export const effectOf = (method: Judged, size: number): string =>
+  method === 'compare' ? `a last day ${size} standard deviations up` : `a correlation of ${size}`
+
+const NOISE = PROCESSES.find(({ name }) => name === 'white noise')!
+
+/** How often an effect in normal noise is claimed. */
+export async function runHits(
+  method: Judged,
+  size: number,
+  n: number,
+  series: number,
+  seed: number,
+): Promise<number> {
+  const random = randomFrom(seed)
+  let found = 0
+  for (let count = 0; count < series; count++) {
+    const x = NOISE.make(random, n)
+    const y =
+      method === 'compare'
+        ? NOISE.make(random, n).map((value, row) => value + (row === n - 1 ? size : 0))
+        : x.map((value) => size * value + Math.sqrt(1 - size * size) * normal(random))
+    if (await claims(method, rowsOf(NOISE, random, n), x, y)) found += 1
   }
-  return hits
+  return found
 }

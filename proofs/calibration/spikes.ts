@@ -3,6 +3,7 @@ import { generalisedEsd } from '../../packages/engine/numeric/outliers.ts'
 import { calendarSeasons } from '../../packages/engine/series/calendar-seasons.ts'
 import { levelChanges } from '../../packages/engine/series/level-changes.ts'
 import { findSeasons, seasonColumns } from '../../packages/engine/series/seasons.ts'
+import { findBesideYearly } from '../../packages/engine/series/spikes/beside-yearly.ts'
 import { findSpikes } from '../../packages/engine/series/spikes/spikes.ts'
 import { EFFECTS, PROCESSES, type Process, randomFrom, STEPS } from './processes.ts'
 
@@ -10,16 +11,9 @@ const ALPHA = 0.05
 const VALUES_A_LEVEL = 20
 export const SPIKES = [1, 2, 3, 5, 8]
 
-export interface Alarms {
-  process: string
-  n: number
-  series: number
-  false_alarms: number
-  /** The farthest value of each series by ESD's statistic. */
-  statistics: number[]
-}
+const FIRST_DAY = Date.UTC(2020, 0, 1) / 86_400_000
 
-/** Looks for spikes as the method does: beside the seasons and changes of level that it finds. */
+/** Looks for spikes as the method does: beside the seasons, changes of level and days of every year that it finds. */
 function alarmOf(values: readonly number[], rows: readonly number[], process: Process): boolean {
   const seasons = findSeasons(values, rows, calendarSeasons(STEPS[process.step]))
   const levels = levelChanges(values, rows, seasons).slice(0, Math.floor(values.length / VALUES_A_LEVEL))
@@ -27,58 +21,66 @@ function alarmOf(values: readonly number[], rows: readonly number[], process: Pr
     ...seasons.flatMap(({ period }) => seasonColumns(rows, period)),
     ...levels.map(({ index }) => values.map((_, row) => (row < index ? 0 : 1))),
   ]
-  return (
-    findSpikes(values, rows, beside, Math.max(1, Math.floor(values.length / 10)), ALPHA).spikes.length > 0
+  const most = Math.min(100, Math.max(1, Math.floor(values.length / 10)))
+  const days = process.step === 'day' ? rows.map((row) => FIRST_DAY + row) : null
+  const { found } = findBesideYearly(
+    (aside, alpha) => findSpikes(values, rows, beside, most, alpha, { aside }),
+    days,
+    ALPHA,
   )
+  return found.spikes.length > 0
 }
 
-export function runAlarms(process: Process, n: number, series: number, seed: number): Alarms {
+/** Series of a process, without a tenth of the rows where it has gaps. */
+function* seriesOf(process: Process, n: number, series: number, seed: number) {
   const random = randomFrom(seed)
-  let alarms = 0
-  const statistics: number[] = []
   for (let count = 0; count < series; count++) {
     const whole = process.make(random, n)
     const rows = whole
       .map((_, row) => row)
       .filter((row) => !process.gaps || row === 0 || row === n - 1 || random() > 0.1)
-    const values = rows.map((row) => whole[row]!)
-    if (alarmOf(values, rows, process)) alarms += 1
-    statistics.push(generalisedEsd(values, 1, ALPHA).steps[0]?.statistic ?? 0)
+    yield { values: rows.map((row) => whole[row]!), rows }
   }
-  return { process: process.name, n, series, false_alarms: alarms, statistics }
 }
 
-export interface SpikePower {
-  n: number
-  size: number
-  share: number
-  /** Of ESD, at the threshold that gives as many false alarms over the processes. */
-  esd: number
+export function falseAlarms(process: Process, n: number, series: number, seed: number): number {
+  let alarms = 0
+  for (const { values, rows } of seriesOf(process, n, series, seed))
+    if (alarmOf(values, rows, process)) alarms += 1
+  return alarms
 }
 
-/** Spikes in white noise; the threshold of ESD is the one at which it raises as many false alarms as ours over `alarms`. */
-export function spikePower(alarms: readonly Alarms[], n: number, series: number, seed: number): SpikePower[] {
-  const cells = alarms.filter((cell) => cell.n === n)
-  const ours = cells.reduce((sum, { false_alarms }) => sum + false_alarms, 0)
-  const all = cells.flatMap(({ statistics }) => statistics).toSorted((a, b) => b - a)
-  const threshold = all[ours] ?? Number.POSITIVE_INFINITY
-  const noise = PROCESSES.find(({ name }) => name === 'white noise')!
-  return SPIKES.map((size) => {
-    const random = randomFrom(seed)
-    let found = 0
-    let esd = 0
-    for (let count = 0; count < series; count++) {
-      const values = EFFECTS.spike(random, n, size)
-      if (
-        alarmOf(
-          values,
-          values.map((_, row) => row),
-          noise,
-        )
-      )
-        found += 1
-      if (generalisedEsd(values, 1, ALPHA).steps[0]!.statistic > threshold) esd += 1
-    }
-    return { n, size, share: found / series, esd: esd / series }
-  })
+const NOISE = PROCESSES.find(({ name }) => name === 'white noise')!
+
+function* spikesOf(size: number, n: number, series: number, seed: number) {
+  const random = randomFrom(seed)
+  for (let count = 0; count < series; count++) yield EFFECTS.spike(random, n, size)
+}
+
+/** How many spikes of so many standard deviations in normal noise are found. */
+export function spikesFound(size: number, n: number, series: number, seed: number): number {
+  let found = 0
+  for (const values of spikesOf(size, n, series, seed))
+    if (alarmOf(values, [...values.keys()], NOISE)) found += 1
+  return found
+}
+
+const farthest = (values: readonly number[]): number =>
+  generalisedEsd(values, 1, ALPHA).steps[0]?.statistic ?? 0
+
+/** Series of each process by which the threshold of ESD is set, and of spikes that it is tried on. */
+const BESIDE = 200
+
+/** Shares of spikes that ESD finds, by size, with the threshold that gives so large a share of false alarms over the processes. */
+export function foundByEsd(n: number, share: number, seed: number): Map<number, number> {
+  const all = PROCESSES.flatMap((process, place) =>
+    [...seriesOf(process, n, BESIDE, seed + place)].map(({ values }) => farthest(values)),
+  ).toSorted((a, b) => b - a)
+  const threshold = all[Math.round(share * all.length)] ?? Number.POSITIVE_INFINITY
+  return new Map(
+    SPIKES.map((size) => {
+      const found = [...spikesOf(size, n, BESIDE, seed)].filter((values) => farthest(values) > threshold)
+      return [size, found.length / BESIDE]
+    }),
+  )
 }

@@ -6,8 +6,8 @@ import type { FoundSeason } from '../../series/calendar-seasons.ts'
 import type { Time } from '../../series/load.ts'
 import { type ReadSeries, SERIES_OPTIONS } from '../../series/read.ts'
 import { seasonColumns } from '../../series/seasons.ts'
-import { findSpikes, type Residuals, type Spike, type Spikes } from '../../series/spikes/spikes.ts'
-import { LEAST_DAYS, yearlyDays } from '../../series/spikes/yearly.ts'
+import { findBesideYearly } from '../../series/spikes/beside-yearly.ts'
+import { findSpikes, type Residuals, type Spike } from '../../series/spikes/spikes.ts'
 import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
 import { boundsOf } from '../../verdicts/words.ts'
 import { moment, number } from '../shared/fields.ts'
@@ -71,9 +71,6 @@ export type Options = Static<typeof Options>
 
 export const METHOD = 'residuals beside seasons, levels and neighbours, judged by their own tails'
 const LEAST = 10
-/** The share of alpha for days that stand out every year; each round finds those that the others hid. */
-const YEARLY = 0.2
-const ROUNDS = 2
 /** Changes of level that are taken out: one for so many values. */
 const VALUES_A_LEVEL = 20
 
@@ -183,13 +180,13 @@ function byTails(given: Options, read: ReadSeries, periods: readonly number[], m
     ...periods.flatMap((period) => seasonColumns(rows, period)),
     ...levels.map(({ index }) => values.map((_, row) => (row < index ? 0 : 1))),
   ]
-  const days = daysOf(read)
-  const share = days === null ? 0 : YEARLY * given.alpha
   // Values are over the unit of the series.
   const own = sizes && { ...sizes, event: sizes.event === null ? null : sizes.event / unit }
-  const find = (aside: ReadonlyMap<number, number>) =>
-    findSpikes(values, rows, beside, most, given.alpha - share, { aside, sizes: own })
-  const { found, yearly } = besideYearly(find, days, share)
+  const { found, yearly } = findBesideYearly(
+    (aside, alpha) => findSpikes(values, rows, beside, most, alpha, { aside, sizes: own }),
+    daysOf(read),
+    given.alpha,
+  )
   const { farthest, scale, residuals } = found
   const spikes = found.spikes.slice(0, most)
   const point = ({ index, expected, low, high, score, p }: Spike): Point => ({
@@ -214,29 +211,10 @@ function byTails(given: Options, read: ReadSeries, periods: readonly number[], m
   }
 }
 
-/** What stands out beside the days that do so every year. */
-function besideYearly(
-  find: (aside: ReadonlyMap<number, number>) => Spikes,
-  days: readonly number[] | null,
-  alpha: number,
-): { found: Spikes; yearly: ReadonlyMap<number, number> } {
-  let found = find(new Map())
-  let yearly = new Map<number, number>()
-  if (days === null) return { found, yearly }
-  for (let round = 0; found.residuals !== null && round < ROUNDS; round++) {
-    const next = yearlyDays(days, found.residuals.standardised, alpha, yearly)
-    if (next.size === yearly.size) break
-    yearly = next
-    found = find(yearly)
-  }
-  return { found, yearly }
-}
-
-/** Whole days, of each day or of working days; null of other steps, and of too few to show a year twice. */
+/** Whole days, of each day or of working days; null of other steps. */
 function daysOf({ series, grid }: ReadSeries): number[] | null {
   const daily = grid.step.unit === 'weekdays' || (grid.step.unit === 'days' && grid.step.size === 1)
-  const enough = series.positions.length >= LEAST_DAYS && series.kind !== 'number'
-  return daily && enough ? series.positions.map(Math.floor) : null
+  return daily && series.kind !== 'number' ? series.positions.map(Math.floor) : null
 }
 
 function byTest(given: Options, read: ReadSeries, periods: readonly number[], most: number): Found {

@@ -1,0 +1,112 @@
+/**
+ * The cells of the calibration: what is counted of a process at a length, and how often. Counts are kept in measured.tsv, so that a run
+ * goes on where the last one ended; series are drawn by the seed, the cell and the series before them.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+
+export type Counts = Record<string, number>
+
+/** What is run: a part of the page, a process or an effect, and a length. */
+export interface Job {
+  part: string
+  process: string
+  n: number
+  run(series: number, seed: number): Counts | Promise<Counts>
+}
+
+export interface Cell {
+  part: string
+  process: string
+  n: number
+  seed: number
+  series: number
+  counts: Counts
+}
+
+const FILE = path.join(import.meta.dirname, 'measured.tsv')
+const HEAD = 'part\tprocess\tn\tseed\tseries\tcounts'
+/** So many series of each cell before the next so many of any. */
+const ROUND = 50
+
+const keyOf = ({ part, process, n }: Pick<Cell, 'part' | 'process' | 'n'>): string =>
+  `${part}\t${process}\t${n}`
+
+/** Every cell that was counted. */
+export function readCells(): Cell[] {
+  if (!existsSync(FILE)) return []
+  const [, ...lines] = readFileSync(FILE, 'utf8').trimEnd().split('\n')
+  return lines.map((line) => {
+    const [part = '', process = '', n, seed, series, counts = ''] = line.split('\t')
+    const each = counts.split(' ').map((one) => one.split('='))
+    return {
+      part,
+      process,
+      n: Number(n),
+      seed: Number(seed),
+      series: Number(series),
+      counts: Object.fromEntries(each.map(([what, count]) => [what!, Number(count)])),
+    }
+  })
+}
+
+/** Puts these cells in place of those with their keys; others stay as they are in the file, in order of part, process and length. */
+function keep(cells: readonly Cell[]): void {
+  const all = new Map([...readCells(), ...cells].map((cell) => [keyOf(cell), cell]))
+  const rows = [...all.values()]
+    .toSorted((a, b) => a.part.localeCompare(b.part) || a.process.localeCompare(b.process) || a.n - b.n)
+    .map((cell) => {
+      const counts = Object.entries(cell.counts).map(([what, count]) => `${what}=${count}`)
+      return [keyOf(cell), cell.seed, cell.series, counts.join(' ')].join('\t')
+    })
+  writeFileSync(FILE, `${[HEAD, ...rows].join('\n')}\n`)
+}
+
+/** A seed of its own for each run of a cell (FNV-1a). */
+function seedOf(...parts: readonly (string | number)[]): number {
+  let hash = 0x811c9dc5
+  for (const sign of parts.join('\t')) hash = Math.imul(hash ^ sign.codePointAt(0)!, 0x01000193)
+  return hash >>> 0
+}
+
+export interface Running {
+  seed: number
+  /** Series of each cell, at the end. */
+  series(job: Job): number
+  /** Whether counts are read from and kept in the file. */
+  kept: boolean
+  /** What was counted before does not count. */
+  afresh: boolean
+  /** By `performance.now()`. */
+  until: number
+  log(line: string): void
+}
+
+/** Runs each cell until it has its series, all of them evenly. */
+export async function runJobs(jobs: readonly Job[], running: Running): Promise<Cell[]> {
+  const { seed, series, kept, afresh, until, log } = running
+  const before = new Map((kept && !afresh ? readCells() : []).map((cell) => [keyOf(cell), cell]))
+  const cells = jobs.map((job): Cell => {
+    const known = before.get(keyOf(job))
+    const { part, process, n } = job
+    return known?.seed === seed ? known : { part, process, n, seed, series: 0, counts: {} }
+  })
+  for (let round = ROUND; ; round += ROUND) {
+    let open = false
+    for (const [place, job] of jobs.entries()) {
+      const cell = cells[place]!
+      const next = Math.min(round, series(job)) - cell.series
+      if (series(job) > Math.max(cell.series, round)) open = true
+      if (next <= 0) continue
+      if (performance.now() > until) return counted(cells)
+      const found = await job.run(next, seedOf(seed, keyOf(job), cell.series))
+      for (const [what, count] of Object.entries(found)) cell.counts[what] = (cell.counts[what] ?? 0) + count
+      cell.series += next
+      if (kept) keep([cell])
+    }
+    log(`${round} series: ${jobs.length} cells`)
+    if (!open) return counted(cells)
+  }
+}
+
+const counted = (cells: readonly Cell[]): Cell[] => cells.filter(({ series }) => series > 0)

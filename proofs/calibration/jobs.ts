@@ -1,0 +1,72 @@
+/** Every cell of docs/calibration.md and how it is counted. */
+import type { Job } from './cells.ts'
+import { COVERED, runCoverage } from './coverage.ts'
+import { countsFor, effectOf, JUDGED, runClaims, runHits, sizesOf } from './outcomes.ts'
+import { effectsFound, overTimeClaims } from './over-time.ts'
+import { PROCESSES, type Process } from './processes.ts'
+import { falseAlarms, SPIKES, spikesFound } from './spikes.ts'
+
+export const LENGTHS = [36, 60, 200, 730]
+/** Of forecasts. */
+export const LENGTHS_COVERED = [12, ...LENGTHS]
+/** At which power is counted. */
+export const LENGTHS_FOUND = LENGTHS.slice(0, 3)
+const SIZES = [1, 2, 3]
+
+type Count = (n: number, series: number, seed: number) => ReturnType<Job['run']>
+
+const cells = (part: string, process: string, lengths: readonly number[], count: Count): Job[] =>
+  lengths.map((n) => ({ part, process, n, run: (series, seed) => count(n, series, seed) }))
+
+const each = (
+  part: string,
+  processes: readonly Process[],
+  lengths: readonly number[],
+  count: (process: Process) => Count,
+) => processes.flatMap((process) => cells(part, process.name, lengths, count(process)))
+
+/** Trend, seasonality and changepoints. */
+export const overTimeJobs: readonly Job[] = [
+  ...each('over time', PROCESSES, LENGTHS, (process) => (n, series, seed) => ({
+    ...overTimeClaims(process, n, series, seed),
+  })),
+  ...(['slope', 'shift'] as const).flatMap((effect) =>
+    SIZES.flatMap((size) =>
+      cells('power', `${effect} of ${size}`, LENGTHS_FOUND, (n, series, seed) => ({
+        found: effectsFound(effect, size, n, series, seed),
+      })),
+    ),
+  ),
+]
+
+export const anomalyJobs: readonly Job[] = [
+  ...each('anomalies', PROCESSES, LENGTHS, (process) => (n, series, seed) => ({
+    alarms: falseAlarms(process, n, series, seed),
+  })),
+  ...SPIKES.flatMap((size) =>
+    cells('spikes', `spike of ${size}`, LENGTHS_FOUND, (n, series, seed) => ({
+      found: spikesFound(size, n, series, seed),
+    })),
+  ),
+]
+
+export const forecastJobs: readonly Job[] = each(
+  'forecast',
+  COVERED,
+  LENGTHS_COVERED,
+  (process) => (n, series, seed) => runCoverage(process, n, series, seed),
+)
+
+export const claimJobs: readonly Job[] = JUDGED.flatMap((method) => [
+  ...each(
+    method,
+    PROCESSES.filter((process) => countsFor(method, process)),
+    LENGTHS,
+    (process) => async (n, series, seed) => ({ claims: await runClaims(method, process, n, series, seed) }),
+  ),
+  ...sizesOf(method).flatMap((size) =>
+    cells(`${method}, found`, effectOf(method, size), LENGTHS_FOUND, async (n, series, seed) => ({
+      found: await runHits(method, size, n, series, seed),
+    })),
+  ),
+])

@@ -1,0 +1,69 @@
+/** False claims and power of trend, seasonality and changepoints, by the rules that the methods decide by. */
+import { calendarSeasons } from '../../packages/engine/series/calendar-seasons.ts'
+import { levelChanges } from '../../packages/engine/series/level-changes.ts'
+import { judgeLine } from '../../packages/engine/series/line.ts'
+import { findSeasons } from '../../packages/engine/series/seasons.ts'
+import { EFFECTS, type Process, type Random, randomFrom, STEPS } from './processes.ts'
+
+export const OVER_TIME = ['trend', 'seasonality', 'changepoints'] as const
+export type OverTime = (typeof OVER_TIME)[number]
+
+export interface OverTimeClaims extends Record<OverTime, number> {
+  /** Series whose season was found. */
+  found: number
+}
+
+const ALPHA = 0.05
+
+/** A tenth of the rows, without the first and the last. */
+function withoutGaps(random: Random, n: number): number[] {
+  const rows = Array.from({ length: n }, (_, row) => row)
+  return rows.filter((row) => row === 0 || row === n - 1 || random() > 0.1)
+}
+
+/** Whether a process shows its season at this length: as `findSeasons` asks, two years are 730 days. */
+export function showsSeason({ season }: Process, n: number): boolean {
+  return season !== null && n >= 2 * Math.floor(season)
+}
+
+export function overTimeClaims(process: Process, n: number, series: number, seed: number): OverTimeClaims {
+  const random = randomFrom(seed)
+  const claims: OverTimeClaims = { trend: 0, seasonality: 0, changepoints: 0, found: 0 }
+  const candidates = calendarSeasons(STEPS[process.step])
+  for (let count = 0; count < series; count++) {
+    const whole = process.make(random, n)
+    const rows = process.gaps ? withoutGaps(random, n) : whole.map((_, row) => row)
+    const values = rows.map((row) => whole[row]!)
+    const seasons = findSeasons(values, rows, candidates)
+    const right = seasons.filter(
+      ({ period }) => process.season !== null && Math.abs(period / process.season - 1) < 0.02,
+    )
+    if (seasons.length > right.length) claims.seasonality += 1
+    if (right.length > 0) claims.found += 1
+    if ((judgeLine(values, rows, seasons)?.p ?? 1) < ALPHA) claims.trend += 1
+    if (levelChanges(values, rows, seasons).length > 0) claims.changepoints += 1
+  }
+  return claims
+}
+
+/** How many series show a slope or a shift of so many standard deviations. */
+export function effectsFound(
+  effect: 'slope' | 'shift',
+  size: number,
+  n: number,
+  series: number,
+  seed: number,
+): number {
+  const rows = Array.from({ length: n }, (_, row) => row)
+  const random = randomFrom(seed)
+  let found = 0
+  for (let count = 0; count < series; count++) {
+    const values = EFFECTS[effect](random, n, size)
+    const shows =
+      effect === 'slope'
+        ? (judgeLine(values, rows, [])?.p ?? 1) < ALPHA
+        : levelChanges(values, rows, []).length > 0
+    if (shows) found += 1
+  }
+  return found
+}
