@@ -94,10 +94,10 @@ export function candidatesOf(known: Known, fitted: number): Candidates | null {
       if (!line) return { ets: smooth }
       const found: Record<string, Ahead[]> = {
         line,
-        ets: asWide(smooth, line),
+        ets: smooth,
         both: averaged([smooth, line]),
       }
-      if (flat) found.three = asWide(averaged([smooth, smoothAhead(flat, end, horizon, design), line]), line)
+      if (flat) found.three = averaged([smooth, smoothAhead(flat, end, horizon, design), line])
       return found
     },
   }
@@ -165,25 +165,6 @@ function spreadOf(
     rest.map((value, row) => (row === 0 ? value * Math.sqrt(1 - a * a) : value - a * rest[row - 1]!)),
     a,
   )
-}
-
-/** The middles of the first with intervals at least as wide as the mean of both: smoothing takes its constants as known. */
-function asWide(ahead: readonly Ahead[], other: readonly Ahead[]): Ahead[] {
-  return ahead.map((one, step) => {
-    const beside = other[step]!
-    const half = (bound: 'low_80' | 'high_80' | 'low_95' | 'high_95'): number => {
-      const own = one[bound] - one.value
-      const mean = (own + beside[bound] - beside.value) / 2
-      return one.value + (Math.abs(mean) > Math.abs(own) ? mean : own)
-    }
-    return {
-      value: one.value,
-      low_80: half('low_80'),
-      high_80: half('high_80'),
-      low_95: half('low_95'),
-      high_95: half('high_95'),
-    }
-  })
 }
 
 function varies(column: readonly number[]): boolean {

@@ -1,11 +1,27 @@
 /** Exponential smoothing (numeric/ets.ts) and the theta forecast as models whose parameters stay while the values go on. */
 import { studentUpperQuantile } from '../numeric/distributions.ts'
-import { type EtsFit, etsFilter, etsForecast, fitEts, fitForm, formName } from '../numeric/ets.ts'
+import {
+  type EtsFit,
+  type EtsForm,
+  type EtsParameters,
+  etsFilter,
+  fitForm,
+  fitForms,
+  formName,
+  likeliest,
+} from '../numeric/ets.ts'
+import { etsPrediction } from '../numeric/ets-prediction.ts'
+import { aheadOfMixture } from './mixture.ts'
 import { type Ahead, around } from './prediction.ts'
 
 /** The latest values that are smoothed. */
 const MOST = 500
 const LEAST = 16
+/** Level constants that are tried on each side of the likeliest, and how near they come to 0 and 1. */
+const REACH = 3
+const LEAST_CONSTANT = 1e-4
+/** Log of a weight beside the largest. */
+const NEGLIGIBLE = Math.log(1e-2)
 
 export interface Smoothing {
   name: string
@@ -13,28 +29,72 @@ export interface Smoothing {
   ahead(values: readonly number[], horizon: number): Ahead[]
 }
 
-/** `period` 1: no season. Null where there are too few values. `values` given to `ahead` begin as these do. */
+/** One form with one level constant. */
+interface Part {
+  form: EtsForm
+  parameters: EtsParameters
+  /** Log. */
+  weight: number
+}
+
+/**
+ * The mean over all forms, weighed by AICc (Kolassa, Int. J. Forecasting 27, 2011), and over level constants about the likeliest, weighed by
+ * their restricted likelihood: neither the form nor the constant is taken as known. `period` 1: no season. Null where there are too few
+ * values. `values` given to `ahead` begin as these do.
+ */
 export function smoothing(values: readonly number[], period: number): Smoothing | null {
   const from = Math.max(0, values.length - Math.max(MOST, 4 * period))
   const known = values.slice(from)
   if (known.length < Math.max(LEAST, 2 * period + 4)) return null
-  const fit = fitEts(known, period)
-  if (!fit) return null
-  const { form, parameters, initial } = fit
-  const free = 2 + (form.trend ? 2 : 0) + (form.damped ? 1 : 0) + (form.period > 1 ? form.period : 0)
-  const df = Math.max(1, known.length - free)
-  const z80 = studentUpperQuantile(0.1, df)
-  const z95 = studentUpperQuantile(0.025, df)
+  const fits = fitForms(known, period)
+  const best = likeliest(fits)
+  if (!best) return null
+  const parts = weighed(fits.flatMap((fit) => partsOf(known, fit)))
   return {
-    name: formName(form),
-    fit,
+    name: `exponential smoothing (mostly ${formName(best.form)})`,
+    fit: best,
     ahead(longer, horizon) {
-      const { final } = etsFilter(longer.slice(from), form, parameters, initial)
-      return etsForecast(fit, final, horizon).map(({ mean, variance }) =>
-        around(mean, Math.sqrt(variance), z80, z95),
+      const shown = longer.slice(from)
+      const found = parts.flatMap(({ form, parameters, weight }) => {
+        const one = etsPrediction(shown, form, parameters, horizon)
+        return one ? [{ ...one, weight }] : []
+      })
+      const steps = Array.from({ length: horizon }, (_, step) => ({
+        middles: found.map(({ middles }) => middles[step]!),
+        scales: found.map(({ scales }) => scales[step]!),
+      }))
+      return aheadOfMixture(
+        steps,
+        found.map(({ weight }) => weight),
+        found.map(({ df }) => df),
       )
     },
   }
+}
+
+/** Level constants about the likeliest in steps of 1 / sqrt(n), the most that its standard error is; each is as likely before the values are seen. */
+function partsOf(values: readonly number[], { form, parameters, aicc }: EtsFit): Part[] {
+  const { alpha, beta, gamma } = parameters
+  const step = 1 / Math.sqrt(values.length)
+  const found: Part[] = []
+  for (let place = -REACH; place <= REACH; place++) {
+    const other = alpha + place * step
+    if (other < LEAST_CONSTANT || other > 1 - LEAST_CONSTANT) continue
+    const share = { alpha: other, beta: (beta / alpha) * other, gamma: (gamma / (1 - alpha)) * (1 - other) }
+    const one = etsPrediction(values, form, { ...parameters, ...share }, 1)
+    if (one) found.push({ form, parameters: { ...parameters, ...share }, weight: one.restricted })
+  }
+  const most = Math.max(...found.map(({ weight }) => weight))
+  const whole = Math.log(found.reduce((sum, { weight }) => sum + Math.exp(weight - most), 0)) + most
+  return found.map((part) => ({ ...part, weight: part.weight - whole - aicc / 2 }))
+}
+
+/** Weights out of their logarithms, without parts that hardly count. */
+function weighed(parts: readonly Part[]): Part[] {
+  const most = Math.max(...parts.map(({ weight }) => weight))
+  const kept = parts.filter(({ weight }) => weight > most + NEGLIGIBLE)
+  const whole = kept.reduce((sum, { weight }) => sum + Math.exp(weight - most), 0)
+  return kept.map((part) => ({ ...part, weight: Math.exp(part.weight - most) / whole }))
 }
 
 /**

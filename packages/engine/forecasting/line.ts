@@ -6,7 +6,7 @@
  * them, and neither the line nor the random walk is taken as known.
  */
 import { type PersistentCoefficients, persistentFits } from '../series/persistence/persistent-fits.ts'
-import { momentsOf, NORMAL, quantilesOf } from './mixture.ts'
+import { aheadOfMixture } from './mixture.ts'
 import type { Ahead } from './prediction.ts'
 
 interface Part {
@@ -29,8 +29,6 @@ function costOfLine(parameters: number, n: number): number {
 }
 /** Prior weight of a random walk beside that of persistent-regression.ts: intervals of a walk that is not known as one come out too narrow. */
 const WALK = 15
-/** Steps ahead at which quantiles are sought; those between have their share of the spread. */
-const SOUGHT = [1, 2, 3, 4, 6, 8, 12, 18, 24, 36, 52, 90, 180, 365, 1000]
 
 /** `line` is tried and left out; the design stays. Null where there are too few values for it. */
 export function fitLine(
@@ -97,27 +95,7 @@ export function aheadOfLine(
   })
   const weights = parts.map(({ weight }) => weight)
   const dfs = parts.map(({ fit }) => fit.df)
-  const known = SOUGHT.filter((step) => step <= horizon)
-  if (known.at(-1) !== horizon) known.push(horizon)
-  let before = NORMAL
-  const sought = known.map((ahead) => (before = quantilesOf(steps[ahead - 1]!, weights, dfs, before)))
-  return steps.map((step, index) => {
-    const { mean, sd } = momentsOf(step, weights)
-    let right = known.findIndex((ahead) => ahead >= index + 1)
-    if (right < 0) right = known.length - 1
-    const left = Math.max(0, right - 1)
-    const span = known[right]! - known[left]!
-    const share = span > 0 ? (index + 1 - known[left]!) / span : 1
-    const q = (at: keyof Ahead): number =>
-      mean + sd * ((1 - share) * sought[left]![at] + share * sought[right]![at])
-    return {
-      value: q('value'),
-      low_80: q('low_80'),
-      high_80: q('high_80'),
-      low_95: q('low_95'),
-      high_95: q('high_95'),
-    }
-  })
+  return aheadOfMixture(steps, weights, dfs)
 }
 
 function stepOf(

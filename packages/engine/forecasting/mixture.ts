@@ -9,7 +9,7 @@ export interface Mixture {
 }
 
 /** The quantiles of a normal distribution, as distances from its mean in standard deviations. */
-export const NORMAL: Ahead = around(0, 1, 1.2816, 1.96)
+const NORMAL: Ahead = around(0, 1, 1.2816, 1.96)
 
 const CHANCES: readonly [keyof Ahead, number][] = [
   ['low_95', 0.025],
@@ -21,11 +21,40 @@ const CHANCES: readonly [keyof Ahead, number][] = [
 /** Of a distance in standard deviations. */
 const NEAR = 1e-8
 const MOST_STEPS = 60
+/** Steps ahead at which quantiles are sought; those between have their share of the spread. */
+const SOUGHT = [1, 2, 3, 4, 6, 8, 12, 18, 24, 36, 52, 90, 180, 365, 1000]
 
-export function momentsOf(
-  { middles, scales }: Mixture,
+/** The quantiles of a mixture at each step ahead. */
+export function aheadOfMixture(
+  steps: readonly Mixture[],
   weights: readonly number[],
-): { mean: number; sd: number } {
+  dfs: readonly number[],
+): Ahead[] {
+  const horizon = steps.length
+  const known = SOUGHT.filter((step) => step <= horizon)
+  if (known.at(-1) !== horizon) known.push(horizon)
+  let before = NORMAL
+  const sought = known.map((ahead) => (before = quantilesOf(steps[ahead - 1]!, weights, dfs, before)))
+  return steps.map((step, index) => {
+    const { mean, sd } = momentsOf(step, weights)
+    let right = known.findIndex((ahead) => ahead >= index + 1)
+    if (right < 0) right = known.length - 1
+    const left = Math.max(0, right - 1)
+    const span = known[right]! - known[left]!
+    const share = span > 0 ? (index + 1 - known[left]!) / span : 1
+    const q = (at: keyof Ahead): number =>
+      mean + sd * ((1 - share) * sought[left]![at] + share * sought[right]![at])
+    return {
+      value: q('value'),
+      low_80: q('low_80'),
+      high_80: q('high_80'),
+      low_95: q('low_95'),
+      high_95: q('high_95'),
+    }
+  })
+}
+
+function momentsOf({ middles, scales }: Mixture, weights: readonly number[]): { mean: number; sd: number } {
   let mean = 0
   for (const [part, weight] of weights.entries()) mean += weight * middles[part]!
   let variance = 0
@@ -35,7 +64,7 @@ export function momentsOf(
 }
 
 /** As distances from the mean in standard deviations; `guess` is where they may lie. */
-export function quantilesOf(
+function quantilesOf(
   mixture: Mixture,
   weights: readonly number[],
   dfs: readonly number[],

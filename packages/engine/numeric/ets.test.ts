@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type EtsForm, etsFilter, etsForecast, fitEts, fitForm } from './ets.ts'
+import { type EtsForm, etsFilter, etsForecast, fitForm, fitForms, likeliest } from './ets.ts'
+import { etsPrediction } from './ets-prediction.ts'
 import { nelderMead } from './nelder-mead.ts'
 
 const noise = (index: number) => (((index * 7919 + 13) % 101) - 50) / 25
@@ -51,10 +52,38 @@ test('takes the form that made the data', () => {
     { length: 80 },
     (_, index) => 30 * Math.cos((index * Math.PI) / 2) + noise(index),
   )
-  assert.deepEqual(fitEts(flat, 1)!.form, { trend: false, damped: false, period: 1 })
-  assert.equal(fitEts(rising, 1)!.form.trend, true)
-  assert.equal(fitEts(seasonal, 4)!.form.period, 4)
-  assert.equal(fitEts([1, 2, 3], 1), null)
+  const chosen = (values: number[], period: number) => likeliest(fitForms(values, period))
+  assert.deepEqual(chosen(flat, 1)!.form, { trend: false, damped: false, period: 1 })
+  assert.equal(chosen(rising, 1)!.form.trend, true)
+  assert.equal(chosen(seasonal, 4)!.form.period, 4)
+  assert.equal(chosen([1, 2, 3], 1), null)
+})
+
+test('the error of an estimated drift grows with the square of the distance', () => {
+  // Hyndman and Athanasopoulos, Forecasting: principles and practice (3rd ed., 2021), section 5.5 and table 5.2: the standard deviation
+  // of a drift forecast h steps ahead of T values is sigma sqrt(h (1 + h / (T - 1))).
+  const values = Array.from({ length: 40 }, (_, index) => 3 * index + 10 * noise(index))
+  const steps = values.slice(1).map((value, index) => value - values[index]!)
+  const drift = steps.reduce((sum, step) => sum + step, 0) / steps.length
+  const sigma = Math.sqrt(squares(steps.map((step) => step - drift)) / (steps.length - 1))
+  const form = { trend: true, damped: false, steady: true, period: 1 }
+  const { middles, scales, df } = etsPrediction(values, form, { alpha: 1, beta: 0, gamma: 0, phi: 1 }, 12)!
+  assert.equal(df, 38)
+  for (const [index, middle] of middles.entries()) {
+    const h = index + 1
+    assert.ok(Math.abs(middle - (values.at(-1)! + h * drift)) < 1e-9)
+    assert.ok(Math.abs(scales[index]! / (sigma * Math.sqrt(h * (1 + h / 39))) - 1) < 1e-9)
+  }
+})
+
+test('the season of few years is as unsure as their number makes it', () => {
+  // Without smoothing this is a regression on the months: sigma sqrt(1 + 1 / years) after whole years.
+  const values = Array.from({ length: 36 }, (_, index) => 5 * Math.cos((index * Math.PI) / 6) + noise(index))
+  const form = { trend: false, damped: false, period: 12 }
+  const found = etsPrediction(values, form, { alpha: 0, beta: 0, gamma: 0, phi: 1 }, 12)!
+  const rest = values.map((value, index) => value - found.middles[index % 12]!)
+  const sigma = Math.sqrt(squares(rest) / 24)
+  for (const scale of found.scales) assert.ok(Math.abs(scale / (sigma * Math.sqrt(1 + 1 / 3)) - 1) < 1e-9)
 })
 
 test('the simplex finds the bottom of a curved valley', () => {

@@ -2,7 +2,7 @@
  * Exponential smoothing with additive errors: ETS(A,N,N), (A,A,N), (A,Ad,N) and the same with additive seasons, in the
  * state-space form of Hyndman, Koehler, Ord and Snyder, Forecasting with Exponential Smoothing (2008). Fitted by maximum
  * likelihood: given the smoothing parameters the one-step errors are linear in the initial states, so these are solved
- * for exactly and only two to four parameters are searched. Chosen by AICc. Variances of forecasts in the closed form of
+ * for exactly and only two to four parameters are searched. Compared by AICc. Variances of forecasts in the closed form of
  * that book's class 1.
  */
 import { nelderMead } from './nelder-mead.ts'
@@ -10,6 +10,8 @@ import { nelderMead } from './nelder-mead.ts'
 export interface EtsForm {
   trend: boolean
   damped: boolean
+  /** The slope is the same throughout: simple smoothing with drift (Hyndman and Billah, Int. J. Forecasting 19, 2003). */
+  steady?: boolean
   /** Steps in a season; 1 for none. */
   period: number
 }
@@ -89,26 +91,33 @@ export function etsForecast(
   return points
 }
 
-/** The form of least AICc; null where there are too few values for any. */
-export function fitEts(values: readonly number[], period: number): EtsFit | null {
+/** Every form that the values are enough for. */
+export function fitForms(values: readonly number[], period: number): EtsFit[] {
   const seasons = period > 1 && values.length >= 2 * period ? [1, period] : [1]
   const forms = seasons.flatMap((period) => [
     { trend: false, damped: false, period },
+    { trend: true, damped: false, steady: true, period },
     { trend: true, damped: false, period },
     { trend: true, damped: true, period },
   ])
-  let best: EtsFit | null = null
+  const fits: EtsFit[] = []
   let undamped: EtsFit | null = null
   for (const form of forms) {
     const fit = fitForm(values, form, form.damped ? undamped : null)
-    if (form.trend && !form.damped) undamped = fit
-    if (fit && (best === null || fit.aicc < best.aicc)) best = fit
+    if (form.trend && !form.damped && !form.steady) undamped = fit
+    if (fit) fits.push(fit)
   }
-  return best
+  return fits
 }
 
-export function formName({ trend, damped, period }: EtsForm): string {
-  return `ETS(A,${trend ? (damped ? 'Ad' : 'A') : 'N'},${period > 1 ? 'A' : 'N'})`
+/** The fit of least AICc. */
+export function likeliest(fits: readonly EtsFit[]): EtsFit | null {
+  return fits.reduce<EtsFit | null>((best, fit) => (best && best.aicc <= fit.aicc ? best : fit), null)
+}
+
+export function formName({ trend, damped, steady, period }: EtsForm): string {
+  const name = `ETS(A,${trend ? (damped ? 'Ad' : 'A') : 'N'},${period > 1 ? 'A' : 'N'})`
+  return steady ? `${name} with a steady slope` : name
 }
 
 /**
@@ -120,7 +129,7 @@ export function fitForm(
   form: EtsForm,
   undamped: EtsFit | null = null,
 ): EtsFit | null {
-  const smoothing = 1 + (form.trend ? 1 : 0) + (form.damped ? 1 : 0) + (form.period > 1 ? 1 : 0)
+  const smoothing = 1 + (moves(form) ? 1 : 0) + (form.damped ? 1 : 0) + (form.period > 1 ? 1 : 0)
   const states = 1 + (form.trend ? 1 : 0) + (form.period > 1 ? form.period - 1 : 0)
   const count = smoothing + states + 1
   const n = values.length
@@ -130,9 +139,9 @@ export function fitForm(
   const least = n * (1e-8 * size) ** 2 + Number.MIN_VALUE
   const cost = (point: readonly number[]) =>
     Math.log(squaresOf(values, form, parametersAt(point, form)) + least)
-  const starts = [0, -2].map((first) => [
+  const starts = (form.steady ? [-1] : [0, -2]).map((first) => [
     first,
-    ...(form.trend ? [-2] : []),
+    ...(moves(form) ? [-2] : []),
     ...(form.period > 1 ? [-2] : []),
     ...(form.damped ? [1] : []),
   ])
@@ -154,13 +163,16 @@ export function fitForm(
   }
 }
 
+/** Whether the slope is smoothed. */
+const moves = ({ trend, steady }: EtsForm): boolean => trend && !steady
+
 /** The point at which `parametersAt` gives these parameters, with a trend that is hardly damped. */
 function pointAt({ alpha, beta, gamma }: EtsParameters, form: EtsForm): number[] {
   const back = (share: number) => Math.log(clamp(share) / (1 - clamp(share)))
   const clamp = (share: number) => Math.min(1 - 1e-4, Math.max(1e-4, share))
   return [
     back(alpha),
-    ...(form.trend ? [back(beta / alpha)] : []),
+    ...(moves(form) ? [back(beta / alpha)] : []),
     ...(form.period > 1 ? [back(gamma / (1 - alpha))] : []),
     ...(form.damped ? [4] : []),
   ]
@@ -172,7 +184,7 @@ function parametersAt(point: readonly number[], form: EtsForm): EtsParameters {
   const within = (low: number, high: number, value: number) => low + (high - low) * share(value)
   let next = 0
   const alpha = within(1e-4, 0.9999, point[next++]!)
-  const beta = form.trend ? within(1e-4 * alpha, alpha, point[next++]!) : 0
+  const beta = moves(form) ? within(1e-4 * alpha, alpha, point[next++]!) : 0
   const gamma = form.period > 1 ? within(1e-4 * (1 - alpha), 1 - alpha, point[next++]!) : 0
   const phi = form.damped ? within(0.8, 0.98, point[next++]!) : 1
   return { alpha, beta, gamma, phi }
@@ -216,7 +228,7 @@ function normalEquations(
   const { alpha, beta, gamma, phi } = parameters
   const parts = 1 + (trend ? 1 : 0) + (period > 1 ? period - 1 : 0)
   const firstSeason = trend ? 2 : 1
-  const errors = etsFilter(values, form, parameters, near(values, form)).errors
+  const errors = etsFilter(values, form, parameters, nearState(values, form)).errors
   const level = new Float64Array(parts)
   const slope = new Float64Array(parts)
   const seasons = new Float64Array(parts * period)
@@ -250,7 +262,7 @@ function normalEquations(
 }
 
 /** A state from which the errors are small enough to keep their digits: the first season as it is. */
-function near(values: readonly number[], { period }: EtsForm): EtsState {
+export function nearState(values: readonly number[], { period }: EtsForm): EtsState {
   const first = values.slice(0, period)
   const level = first.reduce((sum, value) => sum + value, 0) / first.length
   return { level, slope: 0, seasons: period > 1 ? first.map((value) => value - level) : [] }
@@ -264,24 +276,11 @@ function solveInitial(
 ): { initial: EtsState; squares: number } {
   const { period } = form
   const zeros = values.map(() => 0)
-  const none = () => ({
-    level: 0,
-    slope: 0,
-    seasons: Array.from({ length: period > 1 ? period : 0 }, () => 0),
-  })
   // With no values at all the errors from a unit state are minus its column.
-  const column = (state: EtsState) =>
-    Float64Array.from(etsFilter(zeros, form, parameters, state).errors, (error) => -error)
-  const columns = [column({ ...none(), level: 1 })]
-  if (form.trend) columns.push(column({ ...none(), slope: 1 }))
-  if (period > 1) {
-    const last = column({ ...none(), seasons: unit(period, period - 1) })
-    for (let place = 0; place < period - 1; place++) {
-      const own = column({ ...none(), seasons: unit(period, place) })
-      columns.push(own.map((value, row) => value - last[row]!))
-    }
-  }
-  const target = etsFilter(values, form, parameters, none()).errors
+  const columns = unitStates(form).map((state) =>
+    Float64Array.from(etsFilter(zeros, form, parameters, state).errors, (error) => -error),
+  )
+  const target = etsFilter(values, form, parameters, noState(form)).errors
   const { solution, squares } = project(columns, target)
   const [level = 0, ...rest] = solution
   const slope = form.trend ? rest.shift()! : 0
@@ -289,8 +288,21 @@ function solveInitial(
   return { initial: { level, slope, seasons }, squares }
 }
 
-function unit(length: number, place: number): number[] {
-  return Array.from({ length }, (_, index) => (index === place ? 1 : 0))
+function noState({ period }: EtsForm): EtsState {
+  return { level: 0, slope: 0, seasons: Array.from({ length: period > 1 ? period : 0 }, () => 0) }
+}
+
+/** One for each free part of the state: level, slope, and the seasons but the last, which makes them add up to zero. */
+export function unitStates(form: EtsForm): EtsState[] {
+  const units = [{ ...noState(form), level: 1 }]
+  if (form.trend) units.push({ ...noState(form), slope: 1 })
+  for (let place = 0; place < form.period - 1; place++) {
+    const unit = noState(form)
+    unit.seasons[place] = 1
+    unit.seasons[form.period - 1] = -1
+    units.push(unit)
+  }
+  return units
 }
 
 /** Least squares by Householder reflections in place; a column that depends on those before it gets 0. */
