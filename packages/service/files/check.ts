@@ -174,7 +174,9 @@ const ZIP_TAIL = 22 + 65_535
 class WorkbookCheck implements Check {
   readonly #ending: string
   #head = Buffer.alloc(0)
-  #tail = Buffer.alloc(0)
+  /** Twice as long as the end of a zip: the last bytes are moved to its front once for each length, not for each piece. */
+  readonly #tail = Buffer.alloc(2 * ZIP_TAIL)
+  #kept = 0
 
   constructor(ending: string) {
     this.#ending = ending
@@ -189,13 +191,21 @@ class WorkbookCheck implements Check {
         }
       if (this.#head.length === ZIP.length && !this.#head.equals(ZIP)) return { message: this.#none() }
     }
-    this.#tail = Buffer.from(Buffer.concat([this.#tail, bytes.subarray(-ZIP_TAIL)]).subarray(-ZIP_TAIL))
+    this.#keep(bytes.subarray(-ZIP_TAIL))
     return null
+  }
+
+  #keep(last: Buffer): void {
+    if (this.#kept + last.length > this.#tail.length) {
+      this.#tail.copyWithin(0, this.#kept - ZIP_TAIL, this.#kept)
+      this.#kept = ZIP_TAIL
+    }
+    this.#kept += last.copy(this.#tail, this.#kept)
   }
 
   end(): CheckFault | null {
     if (this.#head.length < ZIP.length) return { message: this.#none() }
-    return this.#tail.includes(ZIP_END)
+    return this.#tail.subarray(Math.max(0, this.#kept - ZIP_TAIL), this.#kept).includes(ZIP_END)
       ? null
       : { message: `is no whole ${this.#ending} workbook: its end is missing` }
   }
