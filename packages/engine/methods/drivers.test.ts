@@ -316,7 +316,7 @@ test('an expected column is what rows are held against, to the depth asked for',
 })
 
 /** Orders a day with weekdays, a yearly wave and growth; `planted` is what happens to one combination from 1 December 2025 on. */
-const seasonal = (planted: string, seed: string): Promise<Relation> =>
+const makeSeasonal = (planted: string, seed: string): Promise<Relation> =>
   relation(
     `select day, country, channel, greatest(0, round(m + sqrt(m) * z))::int as orders, greatest(10, round(m)) as visits from (
        select d::date as day, country, channel, w * k / 10.0 * (1 + 0.3 * sin(2 * pi() * dayofyear(d) / 365.25))
@@ -327,6 +327,13 @@ const seasonal = (planted: string, seed: string): Promise<Relation> =>
          (values ('DE', 400), ('US', 300), ('FR', 150), ('UK', 150), ('TV', 0.3)) c(country, w),
          (values ('paid', 4), ('organic', 5), ('email', 1)) h(channel, k))`,
   )
+const made = new Map<string, Promise<Relation>>()
+function seasonal(planted: string, seed: string): Promise<Relation> {
+  const key = `${planted} ${seed}`
+  const table = made.get(key) ?? makeSeasonal(planted, seed)
+  made.set(key, table)
+  return table
+}
 const FORECAST = { value: 'orders', by: ['country', 'channel'], time: 'day', compare_with: 'forecast' }
 
 test('beside a forecast the season is no change, and what was planted is the cause', async () => {
