@@ -21,6 +21,7 @@ import {
   settle,
   TOKEN,
 } from './console/steps.ts'
+import { HOSTILE_TEXTS } from './hostile-texts.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { type Service, startService, temporaryFolder } from './service.ts'
 
@@ -521,9 +522,17 @@ test('lets no template run a script or fetch anything from elsewhere', async () 
   await apiOf(service.url).templates.put('hostile', HOSTILE)
   const job = await runJob(service.url, 'hostile')
   assert.equal(job.job_status, 'completed')
-  for (const address of [`/insights/${job.insight_id}`, `/jobs/${job.assignment_id}`]) {
+  const { url } = await apiOf(service.url).links.create(job.insight_id!, { expires_in: 3600 })
+  for (const address of [`/insights/${job.insight_id}`, `/jobs/${job.assignment_id}`, url]) {
     await page.goto(address)
     await page.getByText('The end of the hostile text.').waitFor()
+    assert.ok((await page.locator('main td').count()) > HOSTILE_TEXTS.length)
+    const within = 'main td :is(a, img, em, strong, del, code, h1, ul, br, table)'
+    assert.deepEqual(
+      await page.locator(within).evaluateAll((all) => all.map((one) => one.parentElement!.outerHTML)),
+      [],
+    )
+    assert.equal(await page.locator('main :is([href*="evil.example"], [src*="evil.example"])').count(), 0)
     await page.locator('.drawing.wide svg').waitFor()
     const found = await page.evaluate(() => ({
       ran: 'ran' in globalThis,

@@ -5,8 +5,10 @@ import path from 'node:path'
 import { after, test } from 'node:test'
 import { rolesOf } from '../packages/engine/drafting/roles.ts'
 import { writeDraft } from '../packages/engine/drafting/write.ts'
+import { parseTemplate } from '../packages/engine/reading/parse.ts'
 import { judgeAll, violationsOf } from '../proofs/drafts.ts'
 import { openCommands } from './commands.ts'
+import { HOSTILE_TEXTS } from './hostile-texts.ts'
 import { temporaryFolder } from './service.ts'
 
 const { folder, remove } = temporaryFolder()
@@ -52,6 +54,47 @@ test('a draft has at most 60 lines, however much it asks and assumes', () => {
     assert.ok(lines > 50 && lines <= 60, `${lines} lines`)
     assert.match(template, /of: parts[\s\S]*title: "amount"/)
   }
+})
+
+test('no hostile name of a column writes a part of a draft, or keeps it from being read', () => {
+  const shape = { nulls: 0, distinct: 40, min: 1, max: 90, top: [{ value: 'X', n: 20 }], question: null }
+  const day = { ...shape, name: 'day', type: 'date', min: '2025-01-01', max: '2025-03-01' }
+  for (const name of HOSTILE_TEXTS)
+    for (const columns of [
+      [day, { ...shape, name, type: 'number' }],
+      [{ ...shape, name, type: 'number' }],
+      [
+        { ...day, name },
+        { ...shape, name: 'part', type: 'text', distinct: 12 },
+      ],
+      [day, { ...shape, name, type: 'text', distinct: 12 }],
+    ]) {
+      const decisions = rolesOf(columns, 800)
+      const source = { file: 'a.csv' }
+      const table = { called: 'a.csv', source, rowSource: source, alone: true, rows: 800, columns, decisions }
+      const { template } = writeDraft(table)
+      const { template: read, faults } = parseTemplate({ template_id: 'a', source: template, partials: {} })
+      assert.deepEqual(
+        faults.filter(({ severity }) => severity === 'error'),
+        [],
+        template,
+      )
+      const kinds = [
+        'main',
+        'parts',
+        'direction',
+        'unusual',
+        'why',
+        'by_year',
+        'by_group',
+        'numbers',
+        'spread',
+        'columns',
+      ]
+      for (const block of read!.blocks) assert.ok(kinds.includes(block.name), template)
+      const outside = read!.body.replaceAll(/"(?:[^"\\]|\\.)*"/g, '')
+      assert.doesNotMatch(outside, /narrate|include|vars|<|]\(/)
+    }
 })
 
 const commands = openCommands({

@@ -6,6 +6,9 @@ import { after, before, test } from 'node:test'
 import { createClient } from '@assay/client'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import MarkdownIt from 'markdown-it'
+import { answerOf } from '../packages/service/mcp/told.ts'
+import { HOSTILE_TEXTS, UNSEEN } from './hostile-texts.ts'
 import {
   assay,
   cleanEnvironment,
@@ -303,4 +306,27 @@ test('a page of another site may not speak with the endpoint, and one of this ma
   const own = await ask(service.url)
   assert.equal(own.status, 200)
   await own.body?.cancel()
+})
+
+test('no hostile text leaves the fence of an answer, nor is any of it unseen', () => {
+  const markdown = new MarkdownIt({ html: true })
+  for (const hostile of [...HOSTILE_TEXTS, HOSTILE_TEXTS.join('\n')]) {
+    const data = {
+      cell: hostile,
+      lines: `${hostile}\n${hostile}`,
+      rows: [[hostile]],
+      [hostile]: { [hostile]: 1 },
+    }
+    const { content } = answerOf({ next: 'Call assay_look.', data })
+    const { text } = content[0] as { text: string }
+    const tokens = markdown.parse(text, {})
+    assert.deepEqual(
+      tokens.map(({ type }) => type).filter((type) => !type.startsWith('paragraph')),
+      ['inline', 'inline', 'fence'],
+    )
+    assert.match(tokens[1]!.content, /^Call assay_look\.(?: The answer is cut, [^.]*\.)?$/)
+    assert.match(tokens[4]!.content, /^Between the fences stands what others wrote/)
+    assert.doesNotMatch(tokens[4]!.content, /\n./)
+    assert.doesNotMatch(text, UNSEEN)
+  }
 })

@@ -94,7 +94,7 @@ test('what differs is told with what was expected, and the command ends with 1',
     assert.match(out, told)
   assert.match(err, /3 of 4 tests failed/)
   const xml = readFileSync(junit, 'utf8')
-  assert.match(xml, /name="bad &lt; &amp; &quot;"/)
+  assert.match(xml, /name="bad &#60; &#38; &#34;"/)
   assert.match(xml, /tests="4" failures="3"/)
 })
 

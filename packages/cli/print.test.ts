@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { HOSTILE_TEXTS, UNSEEN } from '../../test/hostile-texts.ts'
 import { bar, out, progressLine, table } from './print.ts'
 
 test('a table is as wide as its widest cells, and null is a dash', () => {
@@ -62,4 +63,24 @@ test('a terminal gets what it would obey as codes, and a file gets every byte', 
   const file = stream(false)
   out(text, file.target)
   assert.deepEqual(file.written, [text])
+})
+
+test('no hostile text obeys a terminal, begins a row of a table or a line of the progress', () => {
+  for (const text of HOSTILE_TEXTS) {
+    const terminal = stream(true)
+    out(text, terminal.target)
+    assert.doesNotMatch(terminal.written.join(''), UNSEEN)
+    assert.doesNotMatch(terminal.written.join(''), /\r(?!\n)/)
+    const rows = table(['A', 'B'], [[text, 1]]).split(/\r\n|[\n\r\u0085\u2028\u2029]/)
+    assert.equal(rows.length, 3, JSON.stringify(rows))
+    assert.match(rows[1]!, / 1$/)
+    const drawn = stream(true)
+    progressLine(Object.assign(drawn.target, { columns: 400 })).show('executing', {
+      ...at(10, 1),
+      label: text,
+    })
+    const line = drawn.written[0]!.slice('\r\u001b[K'.length)
+    assert.doesNotMatch(line, UNSEEN)
+    assert.doesNotMatch(line, /[\r\n]/)
+  }
 })

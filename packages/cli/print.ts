@@ -1,13 +1,6 @@
 /** What commands print: plain tables, JSON, and the progress of a job on stderr. */
+import { visible } from '@assay/engine/printing/escape'
 import type { JobStatus, Progress } from '@assay/model/job'
-
-/** Everything that a terminal may obey, but for line ends and tabs: control characters, and marks that turn text around. */
-const OBEYED = /\r(?!\n)|(?![\t\n\r])[\p{Cc}\p{Bidi_Control}]/gu
-
-/** Text as a terminal shows it: each character that would be obeyed is written as its code, "<1b>". */
-export function visible(text: string): string {
-  return text.replaceAll(OBEYED, (mark) => `<${mark.codePointAt(0)!.toString(16).padStart(2, '0')}>`)
-}
 
 type Output = Pick<NodeJS.WriteStream, 'isTTY' | 'write'>
 
@@ -35,9 +28,12 @@ export function printJson(value: unknown): void {
 
 export type Cell = string | number | null
 
+/** Text that cannot begin a row or a column of its own. */
+const inRow = (text: string): string => text.replaceAll(/[\t\r\n\u0085\u2028\u2029]+/g, ' ')
+
 /** Columns as wide as their widest cell; two spaces between. Null is shown as "-". */
 export function table(header: string[], rows: Cell[][]): string {
-  const cells = [header, ...rows.map((row) => row.map((cell) => (cell === null ? '-' : String(cell))))]
+  const cells = [header, ...rows.map((row) => row.map((cell) => (cell === null ? '-' : inRow(String(cell)))))]
   const widths = header.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)))
   const line = (row: string[]): string =>
     row
@@ -69,10 +65,11 @@ export function progressLine(stream: NodeJS.WriteStream = process.stderr): Progr
   let drawn = false
   return {
     show(status, { percent, step, steps, label }) {
-      const where = steps > 0 ? ` ${step} of ${steps}${label ? `: ${label}` : ''}` : ''
+      const where = steps > 0 ? ` ${step} of ${steps}${label ? `: ${inRow(label)}` : ''}` : ''
       if (stream.isTTY) {
         const text = visible(`${status.padEnd(9)} ${bar(status === 'completed' ? 100 : percent)}${where}`)
-        stream.write(`\r\x1b[K${text.slice(0, (stream.columns || 80) - 1)}`)
+        const letters = Array.from(text).slice(0, (stream.columns || 80) - 1)
+        stream.write(`\r\x1b[K${letters.join('')}`)
         drawn = true
         return
       }

@@ -1,3 +1,11 @@
+import { HOSTILE_TEXTS } from '../hostile-texts.ts'
+
+/** Each as its bytes: a template cannot hold all of them as they are. */
+const ROWS = HOSTILE_TEXTS.map((text, index) => {
+  const bytes = Buffer.from(text.toWellFormed()).toString('base64')
+  return `union all select decode(from_base64('${bytes}')), ${index + 4}\n`
+}).join('')
+
 /** A template that prints what a page must not accept from data: scripts, event handlers, script links, tracking pictures. */
 export const HOSTILE = `---
 title: "<img src=x onerror='ran=1'> hostile"
@@ -8,7 +16,7 @@ description: "<script>ran=1</script>"
 select '<script>ran=1</script>' as "<b onclick=ran=1>name</b>", 1 as n
 union all select '[click](javascript:ran=1) ![p](http://127.0.0.1:9/p.png)', 2
 union all select '<img src=http://127.0.0.1:9/x.png onerror=ran=1>', 3
-\`\`\`
+${ROWS}\`\`\`
 
 # Hostile <script>ran=1</script>
 
@@ -35,7 +43,7 @@ union all select '<img src=http://127.0.0.1:9/x.png onerror=ran=1>', 3
 
 {% chart evil, type: "bar", x: "<b onclick=ran=1>name</b>", y: "n", title: "<script>ran=1</script>" %}
 
-{% table evil %}
+{% table evil, limit: 100 %}
 
 The end of the hostile text.
 `

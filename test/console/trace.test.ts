@@ -21,6 +21,7 @@ import {
   variableDifferences,
 } from '../../packages/console/src/words/differences.ts'
 import { formatValue } from '../../packages/engine/printing/format.ts'
+import { FORMULA, fieldsOf, HOSTILE_TEXTS } from '../hostile-texts.ts'
 
 /** The numbers of an insight as the page makes them clickable: text and place, in the order of the page. */
 function numbersOf(insight: Insight): { text: string; spot: Spot }[] {
@@ -346,6 +347,15 @@ test('saves CSV that a spreadsheet reads and cannot run: formulas get an apostro
     ]),
     `\ufeffName,"a ""b"""\r\n'=1+1,-5.2%\r\n"'@x,y","+1,204"\r\n'-1+A1,"two\nlines"\r\n`,
   )
+  for (const text of HOSTILE_TEXTS) {
+    const [cell, ...more] = fieldsOf(
+      csvOf([[text]])
+        .slice(1)
+        .replace(/\r\n$/, ''),
+    )
+    assert.deepEqual([more, cell!.replace(/^'/, '')], [[], text.replace(/^'/, '')])
+    assert.doesNotMatch(cell!, FORMULA)
+  }
 })
 
 test('sorts shown numbers by value, texts by letters, and puts empty cells last', () => {

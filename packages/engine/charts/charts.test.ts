@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { type Chart, chartPlaceholder, type ReadChartForm } from '@assay/model/insight'
 import * as fc from 'fast-check'
+import MarkdownIt from 'markdown-it'
+import { HOSTILE_TEXTS, UNSEEN } from '../../../test/hostile-texts.ts'
+import { plainLine } from '../printing/escape.ts'
 import { tableRows } from '../values/rows.ts'
 import type { Row } from '../values/value.ts'
 import { chartLeftOut, chartPoints } from './chart-values.ts'
@@ -159,4 +162,50 @@ test('years bear no separators, short labels stand upright, many series differ i
   // Names that are too long for a line stand beside bars that lie on their side.
   assert.equal((encoding({ x: 'long', type: 'bar' }).y as { field?: string }).field, 'x')
   assert.deepEqual(encoding({ x: 'year', series: 'name' }).color.scale, { scheme: 'tableau20' })
+})
+
+const MERMAID_LINE =
+  /^(?:xychart-beta| {4}title "[^"]*"| {4}x-axis "[^"]*" \["[^"]*"(?:, "[^"]*")*\]| {4}y-axis "[^"]*"(?: [-\d.]+ --> [-\d.]+)?| {4}bar \[[-\d., ]+\])$/
+
+test('no hostile name or value leaves its place in any form of a chart', () => {
+  const markdown = new MarkdownIt({ html: true, linkify: true })
+  const blocksOf = (text: string) =>
+    markdown.parse(text, {}).filter(({ type }) => !/^(?:paragraph|inline)/.test(type))
+  for (let at = 0; at < HOSTILE_TEXTS.length; at += 12) {
+    const texts = HOSTILE_TEXTS.slice(at, at + 12)
+    for (const title of texts) {
+      const data = texts.map((text, index) => ({ [title]: text, n: index + 1 }))
+      const one = chart({ type: 'bar', x: title, title: plainLine(title) }, data)
+      assert.doesNotMatch(one.spec.title as string, UNSEEN)
+      const { values } = one.spec.data as { values: object[] }
+      JSON.stringify([values, one.spec.usermeta, one.spec.layer], (_, value: unknown) => {
+        if (typeof value === 'string') assert.ok(!UNSEEN.test(value) && !/[\t\r\n]/.test(value), value)
+        return value
+      })
+      const drawn = fill(one, 'mermaid')
+      assert.doesNotMatch(drawn, UNSEEN)
+      const [fence, ...more] = blocksOf(drawn)
+      assert.deepEqual([fence!.type, fence!.info, more], ['fence', 'mermaid', []])
+      for (const line of fence!.content.trimEnd().split('\n')) {
+        assert.match(line, MERMAID_LINE)
+        assert.doesNotMatch(line.replace(/-->/, ''), /%%|[<>{}#;`\\]/)
+      }
+      for (const [form, type] of [
+        ['text', 'fence'],
+        ['link', undefined],
+      ] as const) {
+        const shown = fill(one, form)
+        assert.doesNotMatch(shown, UNSEEN)
+        assert.deepEqual(
+          blocksOf(shown).map((token) => token.type),
+          type === undefined ? [] : [type],
+        )
+      }
+      const [link] = markdown.parseInline(fill(one, 'link').split('\n')[2]!, {})
+      assert.deepEqual(
+        link!.children!.map((token) => [token.type, token.attrGet('src')]),
+        [['image', 'chart:chart-1']],
+      )
+    }
+  }
 })

@@ -1,5 +1,6 @@
 /** What readers see of a chart's columns and values: titles of axes, numbers with their format and unit, times. */
 import type { Chart } from '@assay/model/insight'
+import { plainLine } from '../printing/escape.ts'
 import { formatValue } from '../printing/format.ts'
 import { printNumber } from '../printing/print.ts'
 import { type Meanings, measureOf, opening } from '../verdicts/measure.ts'
@@ -8,7 +9,7 @@ import { chartLabels, type Label, type Point } from './chart-values.ts'
 /** Without a label the name is made readable: "late_share" is "Late share". */
 export function labelOf(meanings: Meanings, name: string): Label {
   const { label, unit, fmt } = measureOf(meanings, name)
-  return { title: opening(label), unit, fmt }
+  return { title: plainLine(opening(label)), unit: unit && plainLine(unit), fmt }
 }
 
 /** The title, or what the chart shows of what. */
@@ -21,6 +22,14 @@ export function chartName(chart: Chart): string {
 /** "Delay (minutes)". */
 export function titleText({ title, unit }: Label): string {
   return unit === null ? title : `${title} (${unit})`
+}
+
+/**
+ * A title for Vega-Lite, which writes it into an expression, escapes quotes there, and leaves backslashes as they are: so a backslash
+ * stands twice.
+ */
+export function drawnTitle(label: Label): string {
+  return titleText(label).replaceAll('\\', '\\\\')
 }
 
 /** A number as a sentence shows it: "25.2%", "9,180 a day". */

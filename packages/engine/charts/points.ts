@@ -4,6 +4,7 @@
  * depend on the machine's zone.
  */
 import type { ChartType } from '@assay/model/insight'
+import { plainLine } from '../printing/escape.ts'
 import { printText, printWhole } from '../printing/print.ts'
 import { toNumeric } from '../values/numbers.ts'
 import { isPlainObject, type Row, ValueError } from '../values/value.ts'
@@ -39,6 +40,9 @@ export interface Plotted {
   left: number
 }
 
+/** A value as drawings show it: no form of a chart takes line breaks and what is not seen. */
+const nameOf = (value: unknown): string => plainLine(printWhole(value))
+
 /** The rows as they are: a value for each row and column of y. */
 export function plotted(
   rows: Row[],
@@ -50,9 +54,9 @@ export function plotted(
   for (const row of rows) {
     for (const name of options.y) {
       const point: Point = { x: xOf(row, options.x, kind), y: valueOf(row, name) }
-      if (options.series !== null) point.series = printWhole(row[options.series])
+      if (options.series !== null) point.series = nameOf(row[options.series])
       else if (options.y.length > 1) point.series = titled(name)
-      if (options.by) point.by = printWhole(row[options.by])
+      if (options.by) point.by = nameOf(row[options.by])
       if (options.low) point.low = valueOf(row, options.low)
       if (options.high) point.high = valueOf(row, options.high)
       points.push(point)
@@ -88,13 +92,13 @@ function xOf(row: Row, column: string, kind: XKind): Point['x'] {
   const value = row[column] ?? null
   if (value === null) return null
   if (kind === 'number') return number(value, column)
-  const text = isPlainObject(value) && !('label' in value) ? combination(value) : printWhole(value)
+  const text = isPlainObject(value) && !('label' in value) ? combination(value) : nameOf(value)
   return kind === 'time' && text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text
 }
 
 /** The attributes of a cause: "Germany, paid search". */
 function combination(where: Row): string {
-  return Object.values(where).map(printText).join(', ')
+  return plainLine(Object.values(where).map(printText).join(', '))
 }
 
 /** The values that are forecast with their bands, after the end of what is known. */
@@ -102,7 +106,7 @@ export function forecastPoints(rows: Row[], options: ChartOptions, kind: XKind):
   const [y] = options.y
   const ahead = rows.map((row): Point => {
     const point: Point = { x: xOf(row, options.x, kind), y: valueOf(row, y!), part: 'ahead' }
-    if (options.by) point.by = printWhole(row[options.by])
+    if (options.by) point.by = nameOf(row[options.by])
     point.low = valueOf(row, options.low ?? 'low_95')
     point.high = valueOf(row, options.high ?? 'high_95')
     if ('low_80' in row && 'high_80' in row) {
@@ -135,7 +139,7 @@ function knownOf(
   if (!history) return []
   const first = String(ahead[0]?.x ?? '')
   const known = history.rows
-    .filter((row) => !by || !(by in row) || printWhole(row[by]) === panel)
+    .filter((row) => !by || !(by in row) || nameOf(row[by]) === panel)
     .map(
       (row): Point => ({
         x: xOf(row, history.x, kind),
@@ -223,7 +227,7 @@ export function eventsOf(options: ChartOptions, kind: XKind, points: Point[]): C
     }
     const x = xOf(row, column, kind)!
     const label = row.label ?? row.name ?? null
-    return { x, label: label === null ? '' : printText(label) }
+    return { x, label: label === null ? '' : plainLine(printText(label)) }
   })
   if (kind === 'text') return found.filter(({ x }) => known.includes(x))
   const [low, high] = [known.reduce(least, known[0]!), known.reduce(most, known[0]!)]

@@ -1,4 +1,5 @@
 /** What metrics and templates of a draft write alike: names, comments, and what is measured. */
+import { plainLine } from '../printing/escape.ts'
 
 const LONGEST = 200
 
@@ -18,4 +19,4 @@ export const MEANS =
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-export const comment = (text: string): string => `# ${text.replaceAll(/\s+/g, ' ').slice(0, LONGEST)}\n`
+export const comment = (text: string): string => `# ${plainLine(text).slice(0, LONGEST).toWellFormed()}\n`

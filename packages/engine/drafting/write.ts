@@ -53,14 +53,27 @@ function nameOf(text: string): string {
   return /^[a-z]/.test(name) ? name.slice(0, 40) : `table_${name}`.slice(0, 40).replace(/_$/, '')
 }
 
+/** A template cannot hold such a name: the author of the data would write a part of it. */
+const UNWRITABLE = /[\p{Cc}\p{Zl}\p{Zp}]|\{[{%]/u
+
 export function writeDraft(table: DraftTable): Draft {
   const name = nameOf(table.called)
   const of = (role: Role): string[] =>
-    table.decisions.filter((one) => one.role === role).map(({ column }) => column)
+    table.decisions
+      .filter((one) => one.role === role && !UNWRITABLE.test(one.column))
+      .map(({ column }) => column)
   const dated = of('time').find((column) => typeOf(table, column) !== 'integer')
   const dimensions = of('dimension').slice(0, MOST_DIMENSIONS)
   const measures = of('measure')
-  const assumed = [...(table.assumed ?? []), ...assumedOf(table, dated ?? null)]
+  const left = table.decisions.filter(({ column }) => UNWRITABLE.test(column))
+  const assumed = [
+    ...(table.assumed ?? []),
+    ...left.map(
+      ({ column }) =>
+        `${JSON.stringify(column)} is left out: its name has a line break, a control character or "{{".`,
+    ),
+    ...assumedOf(table, dated ?? null),
+  ]
   const questions = [table.asked ?? null, ...table.decisions.map(({ question }) => question)].filter(
     (one) => one !== null,
   )

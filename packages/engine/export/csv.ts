@@ -2,9 +2,12 @@
 import type { Cell, Table } from '@assay/model/insight'
 
 /**
- * A spreadsheet would run a text that begins with =, +, - or @ as a formula (OWASP, "CSV Injection"), so it gets an apostrophe
- * before it. Excel knows UTF-8 by the mark at the start.
+ * A spreadsheet would run a text that begins with =, +, - or @ as a formula, some of them also in full width or after what is not
+ * seen (OWASP, "CSV Injection"; ASVS 5.0, 1.2.10). It takes "sep=;" for an order where it begins a file.
  */
+const RUN = /^(?:[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]|[\t\r\n\0]|\s*sep=)/iu
+
+/** A text that would be run gets an apostrophe before it. Excel knows UTF-8 by the mark at the start. */
 export function tableCsv({ columns, rows }: Table): string {
   const heads = columns.map(({ name }) => textOf(name)).join(',')
   const lines = rows.map((row) => row.map(cellOf).join(','))
@@ -19,7 +22,7 @@ function cellOf(cell: Cell): string {
 
 function textOf(text: string): string {
   // A decimal and a large integer are texts of digits.
-  return quoted(/^[=+\-@\t\r]/.test(text) && !/^-?\d+(\.\d+)?$/.test(text) ? `'${text}` : text)
+  return quoted(RUN.test(text) && !/^-?\d+(\.\d+)?$/.test(text) ? `'${text}` : text)
 }
 
 function quoted(text: string): string {

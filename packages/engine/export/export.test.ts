@@ -5,7 +5,10 @@ import path from 'node:path'
 import { after, test } from 'node:test'
 import type { Table } from '@assay/model/insight'
 import { strFromU8, unzipSync } from 'fflate'
+import { SaxesParser } from 'saxes'
+import { FORMULA, fieldsOf, HOSTILE_TEXTS } from '../../../test/hostile-texts.ts'
 import { openEngine, readTable } from '../duckdb/duckdb.ts'
+import { HOSTILE_TABLES } from '../rendering/hostile-fixture.ts'
 import { attachFile } from '../sources/files/file.ts'
 import { resolveFiles } from '../sources/files/files.ts'
 import { tableCsv } from './csv.ts'
@@ -141,4 +144,54 @@ test('CSV has the values as they are, and text that a spreadsheet would run is t
     "\ufeffday,at,n,share,money,word,ok\r\n2024-02-29,2024-02-29T12:30:00,7,0.273,12.50,'=1+1,true\r\n,,,NaN,,,\r\n" +
       '1899-05-01,2024-02-29T12:30:00Z,9007199254740993,-1,12345678901234567.89,"\'@a ""b"", <c> _x0041_",false\r\n',
   )
+})
+
+test('no hostile text is a formula, a cell or a row of its own in CSV', () => {
+  const { columns, rows } = HOSTILE_TABLES.cells!
+  for (const text of HOSTILE_TEXTS) {
+    const csv = tableCsv({ columns: [{ ...columns[0]!, name: text }], rows: [[text]], total: 1 })
+    const fields = fieldsOf(csv.slice(1).replace(/\r\n$/, ''))
+    assert.equal(fields.length, 2, csv)
+    for (const field of fields) {
+      assert.ok(field === text || field === `'${text}`)
+      assert.doesNotMatch(field, FORMULA)
+    }
+  }
+  assert.equal(
+    fieldsOf(tableCsv({ columns, rows, total: 1 }).slice(1)).length,
+    2 * (HOSTILE_TEXTS.length + 1) + 1,
+  )
+})
+
+test('no hostile text is more than the text of its cell in a workbook', () => {
+  const head = { ...HEAD, title: HOSTILE_TEXTS.join(' ') }
+  const parts = unzipSync(workbook({ head, tables: HOSTILE_TABLES, provenance: [] }))
+  const found: string[][] = []
+  for (const [name, bytes] of Object.entries(parts)) {
+    const texts: string[] = []
+    let within = ''
+    const parser = new SaxesParser()
+    parser.on('error', (error) => assert.fail(`${name}: ${error.message}`))
+    parser.on('opentag', ({ name: tag, attributes }) => {
+      assert.ok(!/^(?:f|hyperlink|oleObject|drawing)$/.test(tag), tag)
+      within = tag
+      if (tag === 't') texts.push('')
+      if (tag === 'c') assert.ok(['inlineStr', 'b', undefined].includes(attributes.t))
+    })
+    parser.on('text', (text) => {
+      if (within === 't') texts[texts.length - 1] += text
+    })
+    parser.write(strFromU8(bytes)).close()
+    if (name.startsWith('xl/worksheets/')) found.push(texts)
+  }
+  // As a spreadsheet reads it: without what XML cannot hold, with "_x005F_" as an underscore.
+  const held = HOSTILE_TEXTS.map((text) =>
+    text
+      .toWellFormed()
+      .replaceAll(/(?![\t\n\r])\p{Cc}|[\ufffe\uffff]/gu, '')
+      .replaceAll(/\r\n?/g, '\n'),
+  )
+  const [cells, heads] = found.map((texts) => texts.map((text) => text.replaceAll('_x005F_', '_')))
+  assert.deepEqual(cells!.slice(2), held)
+  assert.deepEqual(heads, [...held, ...held])
 })

@@ -4,6 +4,7 @@
  */
 import { dayNumber } from '@assay/model/dates'
 import type { Cell, Column, Table } from '@assay/model/insight'
+import { escapeHtml } from '../pages/html.ts'
 import { COLUMNS_MOST, columnName, ROWS_MOST } from '../sources/sheets/workbook.ts'
 import { numberFormat } from './number-format.ts'
 
@@ -34,13 +35,13 @@ export class Styles {
 
 /** Text for XML: what XML cannot hold is left out, and "_x0041_" stays what it is. */
 export function xmlText(text: string): string {
-  return text
+  const plain = text
     .toWellFormed()
     .slice(0, LETTERS_MOST)
     .toWellFormed()
     .replace(/(?![\t\n\r])\p{Cc}|[\ufffe\uffff]/gu, '')
     .replace(/_(?=x[0-9a-f]{4}_)/gi, '_x005F_')
-    .replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
+  return escapeHtml(plain)
 }
 
 function textCell(at: string, text: string, style: number): string {

@@ -3,8 +3,13 @@ import { createHash } from 'node:crypto'
 import test from 'node:test'
 import { chartPlaceholder, type Insight } from '@assay/model/insight'
 import type { Reading } from '@assay/model/reading'
+import { SaxesParser } from 'saxes'
+import { HOSTILE_TEXTS, UNSEEN } from '../../../test/hostile-texts.ts'
+import { drawChart } from '../charts/drawing/draw.ts'
 import { guardSvg } from '../charts/drawing/svg-guard.ts'
 import { makeChart } from '../charts/spec.ts'
+import { plainLine } from '../printing/escape.ts'
+import { hostileInsight } from '../rendering/hostile-fixture.ts'
 import { insightPage } from './insight-page.ts'
 import { plainInsightPage } from './plain-page.ts'
 
@@ -215,4 +220,58 @@ test('a tile tells its change in words and its doubt on its face, and draws its 
   assert.match(html, /Doubtful: 3 of 7 days have no data\./)
   assert.match(html, /<path d="M4\.0 [\d.]+M86\.7 [\d.]+L128\.0 [\d.]+"\/>/)
   assert.ok(!/<[^>]+\sstyle=/.test(html))
+})
+
+/** Throws for a tag that is not whole, that a page of this kind never has, or that bears an order. */
+function assertPlainTags(html: string): void {
+  for (const [tag] of html.matchAll(/<[^>]*>?/g)) {
+    assert.match(tag, /^<\/?[a-zA-Z][a-zA-Z0-9]*(?:\s+[a-zA-Z][\w:-]*="[^"<>]*")*\s*\/?>$/, tag)
+    assert.doesNotMatch(
+      tag,
+      /^<\/?(?:a|script|img|image|iframe|style|link|object|embed|form|input|base|meta|use|foreignObject)\b/i,
+    )
+    assert.doesNotMatch(tag.replaceAll(/="[^"]*"/g, '='), /\s(?:on\w+|href|src|style|srcdoc)=/i)
+  }
+}
+
+test('a page of hostile cells has no tag, address or order of theirs, and its drawings are whole', async () => {
+  process.env.TZ = 'UTC'
+  const { insight } = hostileInsight()
+  const drawings = []
+  const strange = ['\\"', 'a\nb', String.raw`C:\u \x`, HOSTILE_TEXTS.join(' ')]
+  const named = strange.flatMap((name) =>
+    (['line', 'bar', 'pie'] as const).map((type) => {
+      const rows = [
+        { [name]: 'a', y: 2 },
+        { [name]: 'b', y: 4 },
+      ]
+      const series = type === 'line' ? name : null
+      return makeChart('chart-3', rows, { type, x: name, y: ['y'], series, title: plainLine(name) })
+    }),
+  )
+  for (const { spec } of [...insight.charts, ...named]) {
+    const svg = await drawChart(spec)
+    assert.match(svg, /<path/)
+    const parser = new SaxesParser()
+    parser.on('error', (error) => assert.fail(error))
+    parser.write(svg).close()
+    assert.doesNotMatch(svg, UNSEEN)
+    drawings.push({ wide: svg, narrow: '' })
+  }
+  for (const html of [insightPage(insight, drawings), insightPage(insight, []), plainInsightPage(insight)]) {
+    const body = html.slice(html.indexOf('<main>'), html.indexOf('</main>') + 7)
+    assertPlainTags(body)
+    assert.doesNotMatch(body, UNSEEN)
+    assert.equal(html.match(/<title>([^<]*)<\/title>/g)?.[0], html.match(/<title>[\s\S]*?<\/title>/g)?.[0])
+  }
+})
+
+test('the place of a chart in an attribute is none', () => {
+  const at = chartPlaceholder('chart-1')
+  const html = page(
+    `[a](https://a.example "${at}") ![p${at}](data:image/png;base64,AAAA) \`\`${at}\`\`\n\n\`\`\`${at}\nx\n\`\`\``,
+    ['<svg></svg>'],
+  )
+  for (const [tag] of html.slice(html.indexOf('<main>'), html.indexOf('</main>')).matchAll(/<[^>]*>?/g))
+    assert.match(tag, /^<\/?[a-z][a-z0-9]*(?:\s+[a-z][\w:-]*="[^"<>]*")*\s*\/?>$/i, tag)
 })

@@ -55,6 +55,9 @@ function cellOpen(tag: 'th' | 'td', style: string | number | null): string {
   return align === undefined ? `<${tag}>` : `<${tag} class="${align}">`
 }
 
+/** The place of a chart. A tag is passed whole: what stands in its attributes is no place. */
+const PLACE = /(<p>)?\u2063chart:([a-z0-9_-]+)\u2063(<\/p>)?|<[^>]*>/g
+
 let markdown: ReturnType<typeof createMarkdown> | undefined
 
 /** Markdown as HTML; `figure` renders each chart, `around` is set around the text. */
@@ -65,13 +68,12 @@ export function insightBody(
   around: Around = { reading: null, folds: false },
 ): string {
   markdown ??= createMarkdown()
-  return markdown
-    .render(text, { around })
-    .replace(/(<p>)?\u2063chart:([a-z0-9_-]+)\u2063(<\/p>)?/g, (_, open, id: string, close) => {
-      const index = charts.findIndex((chart) => chart.id === id)
-      const drawn = index < 0 ? '' : figure(charts[index]!, index)
-      return open === undefined || close === undefined ? `${open ?? ''}${drawn}${close ?? ''}` : drawn
-    })
+  return markdown.render(text, { around }).replace(PLACE, (all, open, id: string | undefined, close) => {
+    if (id === undefined) return all
+    const index = charts.findIndex((chart) => chart.id === id)
+    const drawn = index < 0 ? '' : figure(charts[index]!, index)
+    return open === undefined || close === undefined ? `${open ?? ''}${drawn}${close ?? ''}` : drawn
+  })
 }
 
 /** `drawings`: one for each chart of the insight; a chart without one is shown as text. */

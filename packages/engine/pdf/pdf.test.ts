@@ -3,8 +3,11 @@ import test from 'node:test'
 import { chartPlaceholder, type PageInsight } from '@assay/model/insight'
 import type { Reading } from '@assay/model/reading'
 import { extractText, getDocumentProxy } from 'unpdf'
+import { UNSEEN } from '../../../test/hostile-texts.ts'
 import { makeChart } from '../charts/spec.ts'
+import { hostileInsight } from '../rendering/hostile-fixture.ts'
 import { insightPdf } from './compile.ts'
+import { printedDocument } from './document.ts'
 
 const CHART = makeChart('chart-1', [{ k: 'a', n: 1 }], {
   type: 'bar',
@@ -199,4 +202,25 @@ test('a long table shows its first rows and says how many are left out', async (
   assert.doesNotMatch(text, /row 300/)
   assert.match(text, /The first 300 of 400 rows are shown, 100 are left out\./)
   assert.ok(pages > 4)
+})
+
+test('a document of hostile cells holds no address and nothing unseen, and is set', async () => {
+  const { insight } = hostileInsight()
+  const document = printedDocument(insight, [])
+  JSON.stringify(document, (key, value: unknown) => {
+    assert.notEqual(key, 'u', 'a link')
+    if (typeof value !== 'string') return value
+    // U+200B is the document's own: a long word may break there.
+    assert.doesNotMatch(value.replaceAll('\u200b', ''), UNSEEN)
+    if (key !== 'text') assert.doesNotMatch(value, /[\r\n\t]/)
+    return value
+  })
+  const pdf = await getDocumentProxy(new Uint8Array(await insightPdf(insight, [])))
+  for (let page = 1; page <= pdf.numPages; page += 1) {
+    const links = (await (await pdf.getPage(page)).getAnnotations()) as { url?: string }[]
+    assert.deepEqual(
+      links.flatMap(({ url }) => url ?? []),
+      [],
+    )
+  }
 })

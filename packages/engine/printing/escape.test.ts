@@ -3,6 +3,8 @@ import test from 'node:test'
 import { chartPlaceholder } from '@assay/model/insight'
 import * as fc from 'fast-check'
 import MarkdownIt from 'markdown-it'
+import { HOSTILE_TEXTS, UNSEEN } from '../../../test/hostile-texts.ts'
+import { hostileInsight } from '../rendering/hostile-fixture.ts'
 import { codeSpan, escapeMarkdown, fenced, plainLine } from './escape.ts'
 
 const markdown = new MarkdownIt({ html: true, linkify: true })
@@ -104,4 +106,64 @@ test('a fence and a code span hold any run of backticks', () => {
       assert.equal(span && textOf(span[1]!), line)
     }),
   )
+})
+
+test('no hostile text is more than text in Markdown, wherever it stands', () => {
+  for (const text of HOSTILE_TEXTS) {
+    const line = plainLine(text)
+    assert.equal(plainLine(line), line)
+    assert.doesNotMatch(line, UNSEEN)
+    assert.doesNotMatch(line, /[\t\r\n\u2028\u2029]/)
+    const escaped = escapeMarkdown(text)
+    if (escaped === '') continue
+    for (const [around, tag] of [
+      [escaped, 'p'],
+      [`a ${escaped} b`, 'p'],
+      [`# ${escaped}`, 'h1'],
+      [`> a ${escaped}`, 'blockquote'],
+      [`- ${escaped}`, 'ul'],
+    ] as const) {
+      const html = markdown.render(around)
+      assert.deepEqual(
+        new Set([...html.matchAll(/<(\w+)/g)].map((match) => match[1])),
+        new Set(tag === 'ul' ? ['ul', 'li'] : tag === 'blockquote' ? ['blockquote', 'p'] : [tag]),
+        around,
+      )
+    }
+    const tokens = markdown.parse(`before\n\n${fenced(text, 'sql')}\n\nafter`, {})
+    assert.deepEqual(
+      tokens.map(({ type }) => type).filter((type) => !type.startsWith('paragraph')),
+      ['inline', 'fence', 'inline'],
+    )
+    assert.doesNotMatch(fenced(text, 'sql'), UNSEEN)
+    const [, inline] = markdown.parse(`a ${codeSpan(text)} b`, {})
+    assert.deepEqual(
+      inline!.children!.filter(({ type }) => type !== 'text').map(({ type }) => type),
+      line === '' ? [] : ['code_inline'],
+    )
+  }
+})
+
+test('a report of hostile cells, columns and sentences has the elements of its template alone', () => {
+  const { insight } = hostileInsight()
+  const text = insight.markdown.replaceAll(/\u2063chart:chart-[12]\u2063/g, '')
+  assert.doesNotMatch(text, UNSEEN)
+  assert.doesNotMatch(insight.title, UNSEEN)
+  const tokens = markdown.parse(text, {}).flatMap((token) => [token, ...(token.children ?? [])])
+  const count = (type: string): number => tokens.filter((token) => token.type === type).length
+  for (const type of [
+    'html_block',
+    'html_inline',
+    'link_open',
+    'image',
+    'fence',
+    'code_block',
+    'hr',
+    'code_inline',
+  ])
+    assert.equal(count(type), 0, type)
+  assert.deepEqual([count('heading_open'), count('table_open')], [1, 2])
+  assert.equal(count('tr_open'), 1 + HOSTILE_TEXTS.length + 2)
+  assert.equal(count('th_open'), 2 + HOSTILE_TEXTS.length)
+  assert.equal(count('td_open'), 3 * HOSTILE_TEXTS.length)
 })

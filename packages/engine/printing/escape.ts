@@ -1,18 +1,33 @@
 /**
- * Escapes text from data for Markdown: it is shown as it is, makes no element, loads nothing, makes no link and cannot
- * forge the placeholder of a chart. Line breaks become blanks; control and direction marks are removed.
+ * Text from data for its readers. `plainLine` is for those that show text as it is, `visible` for text of several lines.
+ * `escapeMarkdown` is for Markdown: the text is shown as it is, makes no element, loads nothing, makes no link and cannot
+ * forge the placeholder of a chart.
  */
 
-/** Removed: controls, zero-width marks, direction marks that could reorder a page, and U+2063, which marks placeholders. */
-const REMOVED = /[\p{Cc}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu
+/** Removed: controls, what XML may not hold, zero-width marks, marks that reorder a page, and U+2063, which marks placeholders. */
+const REMOVED =
+  /[\p{Cc}\p{NChar}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu
 const BLANKS = /[\s\u0085\u2028\u2029]+/gu
 const MARKS = /[\\`*[\]|~]/g
 /** An underscore between letters or digits makes no emphasis, so it is kept in names such as flight_date. */
 const EDGE_UNDERSCORE = /(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu
 
-/** The text on one line, without blanks at the ends. */
+/** What a terminal would obey and what is not seen or turns text around, but for line ends, tabs and the joiners of scripts. */
+const UNSEEN = /\r(?!\n)|(?![\t\n\r\u200c\u200d])[\p{Cc}\p{Cf}\p{NChar}]/gu
+
+/**
+ * The text on one line, without blanks at the ends. Line breaks become blanks; control and direction marks are removed, halves of
+ * letters become the sign for an unknown one.
+ */
 export function plainLine(text: string): string {
-  return text.replace(BLANKS, ' ').replace(REMOVED, '').replace(/ +/g, ' ').trim().toWellFormed()
+  // First: two halves that a removed mark keeps apart would become a letter.
+  return text.toWellFormed().replace(BLANKS, ' ').replace(REMOVED, '').replace(/ +/g, ' ').trim()
+}
+
+/** Text of several lines in which each character that is obeyed or not seen is written as its code, "<1b>". */
+export function visible(text: string): string {
+  const code = (mark: string): string => `<${mark.codePointAt(0)!.toString(16).padStart(2, '0')}>`
+  return text.toWellFormed().replaceAll(UNSEEN, code)
 }
 
 /** One line of Markdown that shows the text. */
@@ -37,11 +52,11 @@ function escapeLineStart(text: string): string {
   )
 }
 
-/** Text in a code fence cannot be escaped, so the fence is longer than any run of backticks in it. */
+/** Visible text in a code fence. It cannot be escaped, so the fence is longer than any run of backticks in it. */
 export function fenced(text: string, language: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map((run) => run[0].length))
   const fence = '`'.repeat(longest + 1)
-  return `${fence}${language}\n${text.replace(/\n+$/, '').replaceAll('\u2063', '')}\n${fence}`
+  return `${fence}${language}\n${visible(text.replace(/\n+$/, ''))}\n${fence}`
 }
 
 /** A code span; empty for empty text. */

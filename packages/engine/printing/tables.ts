@@ -67,9 +67,9 @@ export function markdownTable(
   const shown = wanted.map(({ name, heading }): Shown => {
     requireColumn(name, known)
     const numeric = NUMERIC.includes(columns.find((column) => column.name === name)!.type)
-    const align = options.align?.[name] ?? options.align?.[''] ?? (numeric ? 'right' : 'left')
+    const align = ownOf(options.align, name) ?? options.align?.[''] ?? (numeric ? 'right' : 'left')
     const fmt =
-      options.fmt?.[name] ??
+      ownOf(options.fmt, name) ??
       (numeric ? options.fmt?.[''] : undefined) ??
       meanings.get(name.toLowerCase())?.fmt ??
       null
@@ -85,6 +85,11 @@ export function markdownTable(
   const all = formatCount(total)
   const note = total > top.length ? `*${formatCount(top.length)} of ${all} rows.*` : ''
   return { table, columns: shown.map(({ name, fmt }) => ({ name, fmt })), rows: top, note, total: all }
+}
+
+/** What the options say of a column, which may have a name such as `__proto__`. */
+function ownOf<T>(options: Record<string, T> | undefined, name: string): T | undefined {
+  return options && Object.hasOwn(options, name) ? options[name] : undefined
 }
 
 function requireColumn(name: string, known: string[]): void {

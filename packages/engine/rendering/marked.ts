@@ -88,6 +88,7 @@ export function doubtLines(doubts: Doubted[]): Printed {
   const marks: Mark[] = []
   for (const { says, bold, block, field } of doubts) {
     const [sentence, strong] = [escapeMarkdown(says), bold ? '**' : '']
+    if (sentence === '') continue
     text += `${text === APART ? '' : '\n'}- ${strong}`
     const [start, end] = [text.length, text.length + sentence.length]
     if (block !== null && DIGIT.test(says)) marks.push({ start, end, from: [{ block, field }] })

@@ -5,7 +5,7 @@ import type { Template } from '@assay/model/template'
 import type { Expression } from '../language/expressions.ts'
 import { OffsetFault } from '../language/fault.ts'
 import type { Tag } from '../language/interpreter.ts'
-import { escapeMarkdown, fenced } from '../printing/escape.ts'
+import { escapeMarkdown, fenced, plainLine } from '../printing/escape.ts'
 import { formatCount, formatValue } from '../printing/format.ts'
 import { cutData, NARRATIONS_MOST, type Narration, narrationPlaceholder } from '../printing/narrative.ts'
 import { printText } from '../printing/print.ts'
@@ -84,7 +84,7 @@ function factTag(facts: Fact[]): Tag {
     const code = text(optionsOf(statement, valueOf), 'fmt')
     const cell = toCell(value)
     const shown = code === null ? printText(value) : formatValue(cell, code)
-    facts.push({ name, value: cell, text: shown })
+    facts.push({ name, value: cell, text: plainLine(shown) })
     const printed = value instanceof Markdown ? shown : escapeMarkdown(shown)
     return { text: printed, marks: factMarks(name, printed, from, code) }
   }

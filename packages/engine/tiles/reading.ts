@@ -1,7 +1,7 @@
 /** What the page of an insight shows around its text: blockers, the grade of the headline, tiles, and the evidence of its sentences. */
 import type { Grade, Outcome } from '@assay/model/insight'
 import type { Proof, Reading } from '@assay/model/reading'
-import { escapeMarkdown } from '../printing/escape.ts'
+import { escapeMarkdown, plainLine } from '../printing/escape.ts'
 import { textOf } from './of-outcome.ts'
 import { type Computed, tilesOf } from './tiles.ts'
 
@@ -14,12 +14,20 @@ export function readingOf(computed: Computed, body: string): Reading {
   const proofs = outcomes
     .flatMap(([block, outcome]) => proofsOf(block, outcome, computed))
     .filter(({ says }) => body.includes(escapeMarkdown(says)))
-  return {
+  return plainly({
     blockers: [...new Set(outcomes.flatMap(([, { blockers }]) => blockers.map(({ says }) => says)))],
     grade: gradeOfHeadline(body, proofs),
     tiles: tilesOf(computed),
     proofs: proofs.slice(0, MOST_PROOFS),
-  }
+  })
+}
+
+/** Each text of it on one line: pages, documents and subjects of mails show it as it is. */
+function plainly<T>(value: T): T {
+  if (typeof value === 'string') return plainLine(value) as T
+  if (Array.isArray(value)) return value.map(plainly) as T
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plainly(one)])) as T
 }
 
 function proofsOf(block: string, outcome: Outcome, { template }: Computed): Proof[] {

@@ -1,4 +1,6 @@
 /** The results of tests as JUnit XML, which the services that build and test read. */
+import { escapeHtml } from '@assay/engine/pages/html'
+import { visible } from '@assay/engine/printing/escape'
 
 export interface JunitCase {
   name: string
@@ -13,18 +15,9 @@ export interface JunitSuite {
   cases: readonly JunitCase[]
 }
 
-const ENTITIES: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  '\n': '&#10;',
-}
-
-/** XML 1.0 has no control characters but tab and line ends. */
-function attribute(text: string): string {
-  return text.replace(/[^\P{Cc}\t\n]/gu, ' ').replace(/[&<>"\n]/g, (one) => ENTITIES[one]!)
-}
+/** XML 1.0 has no control characters but tab and line ends, and makes a blank of a line end in an attribute. */
+const attribute = (text: string): string =>
+  escapeHtml(visible(text)).replaceAll('\r', '').replaceAll('\n', '&#10;')
 
 const seconds = (ms: number): string => (ms / 1000).toFixed(3)
 const total = (cases: readonly JunitCase[]): number => cases.reduce((sum, one) => sum + one.elapsed_ms, 0)

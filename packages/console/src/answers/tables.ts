@@ -88,7 +88,8 @@ function filterOf(body: HTMLTableSectionElement): HTMLElement[] {
  */
 export function csvOf(rows: readonly (readonly string[])[]): string {
   const cell = (text: string): string => {
-    const safe = /^[=+\-@\t\r]/.test(text) && !/^[+-]?\d[\d.,]*\s?%?$/.test(text) ? `'${text}` : text
+    const runs = /^(?:[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]|[\t\r\n\0]|\s*sep=)/iu.test(text)
+    const safe = runs && !/^[+-]?\d[\d.,]*\s?%?$/.test(text) ? `'${text}` : text
     return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
   }
   return `\ufeff${rows.map((row) => `${row.map(cell).join(',')}\r\n`).join('')}`

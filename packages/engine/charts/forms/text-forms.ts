@@ -13,8 +13,8 @@ const LABEL_WIDTH = 28
 const MOST_ROWS = 40
 
 export function clip(text: string): string {
-  const line = plainLine(text)
-  return line.length > LABEL_WIDTH ? `${line.slice(0, LABEL_WIDTH - 1)}…` : line
+  const letters = Array.from(plainLine(text))
+  return letters.length > LABEL_WIDTH ? `${letters.slice(0, LABEL_WIDTH - 1).join('')}…` : letters.join('')
 }
 
 export function padded(text: string, width: number): string {

@@ -2,7 +2,7 @@
 
 import type { ChartType } from '@assay/model/insight'
 import { type ChartEvent, type Point } from '../chart-values.ts'
-import { titleText, valueText } from '../labels.ts'
+import { drawnTitle, valueText } from '../labels.ts'
 
 import { CONTEXT, INK, PAGE, QUIET } from './look.ts'
 import {
@@ -137,7 +137,7 @@ function bins(plot: Plot): Spec[] {
   const x = {
     field: 'x',
     type: 'quantitative',
-    title: titleText(plot.kept.labels.x),
+    title: drawnTitle(plot.kept.labels.x),
     bin: { binned: true },
     axis: { tickCount: 8 },
   }
@@ -149,7 +149,7 @@ function pie({ kept }: Plot): Spec {
     mark: { type: 'arc', innerRadius: 60 },
     encoding: {
       theta: { field: 'y', type: 'quantitative', stack: true },
-      color: { field: 'x', type: 'nominal', sort: null, title: titleText(kept.labels.x) },
+      color: { field: 'x', type: 'nominal', sort: null, title: drawnTitle(kept.labels.x) },
       order: { field: 'y', type: 'quantitative', sort: 'descending' },
     },
   }

@@ -2,7 +2,7 @@
 
 import type { ChartType } from '@assay/model/insight'
 import { type Kept, type Point, type XKind } from '../chart-values.ts'
-import { axisNumbers, shortX, titleText } from '../labels.ts'
+import { axisNumbers, drawnTitle, shortX } from '../labels.ts'
 import type { ChartOptions } from '../points.ts'
 import { INK, LABEL_LIMIT, TITLE_ABOVE } from './look.ts'
 
@@ -43,7 +43,7 @@ export function yAxis(plot: Plot, zero: boolean): Spec {
   return {
     field: 'y',
     type: 'quantitative',
-    title: plot.by ? null : titleText(y) || null,
+    title: plot.by ? null : drawnTitle(y) || null,
     axis: { ...TITLE_ABOVE, ...axisNumbers(y, valuesOf(plot.points)), tickCount: 5 },
     scale: { zero, nice: true },
   }
@@ -53,7 +53,7 @@ export function yAxis(plot: Plot, zero: boolean): Spec {
 export function across(plot: Plot, zero: boolean, scale: Spec = {}): Spec {
   const { y } = plot.kept.labels
   const axis = { ...axisNumbers(y, valuesOf(plot.points)), tickCount: 5, grid: true, domain: false }
-  return { field: 'y', type: 'quantitative', title: titleText(y) || null, axis, scale: { zero, ...scale } }
+  return { field: 'y', type: 'quantitative', title: drawnTitle(y) || null, axis, scale: { zero, ...scale } }
 }
 
 export function rowsDown(field: string, names: string[]): Spec {
@@ -68,7 +68,7 @@ export function rowsDown(field: string, names: string[]): Spec {
 }
 
 export function xAxis({ kept, points, type, x }: Plot): Spec {
-  const title = titleText(kept.labels.x)
+  const title = drawnTitle(kept.labels.x)
   if (kept.x === 'text' || isBar(type, points)) {
     const names = [...new Set(points.map((point) => shortX(point.x)))]
     const letters = names.reduce((sum, name) => sum + name.length + 2, 0)
@@ -126,7 +126,7 @@ export const seriesNames = (points: Point[]): string[] => [
 export function colored(plot: Plot, legend: boolean): Spec {
   const names = seriesNames(plot.points)
   if (names.length === 0) return {}
-  const title = plot.kept.labels.series ? titleText(plot.kept.labels.series) : null
+  const title = plot.kept.labels.series ? drawnTitle(plot.kept.labels.series) : null
   const scheme = names.length > 8 ? { scale: { scheme: 'tableau20' } } : {}
   return {
     color: {

@@ -1,6 +1,6 @@
 /** The marks of forecasts, intervals, waterfalls, heatmaps and funnels. */
 import { isKnown } from '../chart-values.ts'
-import { axisNumbers, funnelText, stepText, titleText } from '../labels.ts'
+import { axisNumbers, drawnTitle, funnelText, stepText } from '../labels.ts'
 import { zeroIsNear } from '../points.ts'
 import { ACCENT, AXIS, BAD, CONTEXT, GOOD, GRID, INK, QUIET, TITLE_ABOVE } from './look.ts'
 import {
@@ -124,7 +124,7 @@ export function heatmap(plot: Plot): Spec[] {
   const opacity = {
     field: 'y',
     type: 'quantitative',
-    title: titleText(y),
+    title: drawnTitle(y),
     scale: { range: [0.06, 1], zero: false },
     legend: { symbolType: 'square', symbolSize: 160, ...axisNumbers(y, valuesOf(plot.points)) },
   }
@@ -136,12 +136,12 @@ export function heatmap(plot: Plot): Spec[] {
           field: 'x',
           type: 'ordinal',
           sort: null,
-          title: titleText(plot.kept.labels.x),
+          title: drawnTitle(plot.kept.labels.x),
           axis: { labelAngle: 0 },
         },
         y: {
           ...rowsDown('series', seriesNames(plot.points)),
-          title: series ? titleText(series) : null,
+          title: series ? drawnTitle(series) : null,
           axis: { ...TITLE_ABOVE, ticks: false, domain: false },
         },
         opacity,

@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { escapeHtml } from '@assay/engine/pages/html'
 import { ERRORS, JOB_ERRORS, notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
 import { type Call, operation } from '../http/operation.ts'
@@ -53,9 +54,6 @@ async function load(name: string): Promise<Asset> {
   )
 }
 
-const escape = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
-
 const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:3rem auto;padding:0 1rem;color:#1c2024;background:#fff}
 pre{background:#f2f4f6;padding:1rem;overflow-x:auto;border-radius:6px}code{font:14px/1.5 ui-monospace,monospace}
 table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.4rem .8rem .4rem 0;border-bottom:1px solid #dde1e5}
@@ -65,7 +63,7 @@ pre{background:#22262a}td,th{border-color:#33383d}a{color:#8ab4f8}:target{backgr
 function page(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<title>${escape(title)}</title><style>${STYLE}</style></head><body>
+<title>${escapeHtml(title)}</title><style>${STYLE}</style></head><body>
 ${body}
 </body></html>
 `
@@ -98,10 +96,10 @@ export function startPage(call: Call): string {
     call,
     page(
       'Assay',
-      `<h1>Assay</h1><p>Analysis jobs from Markdown templates: created and run over HTTP, with insights as Markdown and signed webhooks. Version ${escape(services.version)}.</p>
+      `<h1>Assay</h1><p>Analysis jobs from Markdown templates: created and run over HTTP, with insights as Markdown and signed webhooks. Version ${escapeHtml(services.version)}.</p>
 <p><a href="/docs">Reference</a> · <a href="/openapi.json">openapi.json</a> · <a href="/docs/errors">Errors</a></p>
 <p>The web console has not been built: run <code>npm ci</code> (with development packages), or <code>node bin/runtime.js packages/console/build.ts</code>, in the folder of Assay, and load this page again.</p>
-<h2>From a template to an insight</h2><pre><code>${escape(workflow)}</code></pre>`,
+<h2>From a template to an insight</h2><pre><code>${escapeHtml(workflow)}</code></pre>`,
     ),
   )
 }
@@ -155,10 +153,10 @@ export const errorsPage = operation({
   handle(call) {
     const rows = Object.entries(ERRORS).map(
       ([code, { status, title, remedy }]) =>
-        `<tr id="${code}"><td><code>${code}</code></td><td>${status}</td><td>${escape(title)}. ${escape(remedy)}</td></tr>`,
+        `<tr id="${code}"><td><code>${code}</code></td><td>${status}</td><td>${escapeHtml(title)}. ${escapeHtml(remedy)}</td></tr>`,
     )
     const jobs = Object.entries(JOB_ERRORS).map(
-      ([code, remedy]) => `<tr id="${code}"><td><code>${code}</code></td><td>${escape(remedy)}</td></tr>`,
+      ([code, remedy]) => `<tr id="${code}"><td><code>${code}</code></td><td>${escapeHtml(remedy)}</td></tr>`,
     )
     return sendPage(
       call,

@@ -2,6 +2,7 @@
 
 import { figureLine } from '@assay/engine/pages/figure-line'
 import type { Message } from '@assay/engine/pages/mail-page'
+import { plainLine } from '@assay/engine/printing/escape'
 import { AppError, JOB_ERRORS, type JobErrorCode } from '@assay/model/errors'
 import type { Insight } from '@assay/model/insight'
 import { linkAddress } from '@assay/model/link'
@@ -28,16 +29,13 @@ function textOf(data: Data, name: string): string {
 
 /** A text in one line, because it becomes the subject of a mail. */
 function oneLine(text: string): string {
-  return text
-    .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
-    .trim()
-    .slice(0, 200)
+  return Array.from(plainLine(text)).slice(0, 200).join('').trim()
 }
 
 function plain(headline: string, ...sentences: string[]): Message {
   return {
     headline: oneLine(headline),
-    sentences: sentences.filter((sentence) => sentence !== ''),
+    sentences: sentences.map(plainLine).filter((sentence) => sentence !== ''),
     facts: [],
     insight: null,
     link: null,

@@ -4,13 +4,16 @@ import { systemClock } from '@assay/model/clock'
 import { chartPlaceholder } from '@assay/model/insight'
 import { CONFIRM_CONTEXT } from '@assay/model/subscription'
 import { DEFAULT_WORKSPACE as workspace_id } from '@assay/model/token'
-import type { Email } from 'postal-mime'
+import PostalMime, { type Email } from 'postal-mime'
+import { HOSTILE_TEXTS, UNSEEN } from '../../../../test/hostile-texts.ts'
 import { type MailServerOptions, startMailServer } from '../../../../test/mail-server.ts'
 import { makeChart } from '../../../engine/charts/spec.ts'
+import { hostileInsight } from '../../../engine/rendering/hostile-fixture.ts'
 import { sorted } from '../../../store/conformance/given.ts'
 import { noteConsents } from '../../outgoing/consents.ts'
 import { hashToken } from '../../runtime/secrets.ts'
 import { type People, PUBLIC_URL, startPeople } from './mail-fixture.ts'
+import { mailBytes } from './mime.ts'
 import type { SenderOptions } from './senders.ts'
 
 const open: { close(): Promise<void> }[] = []
@@ -426,4 +429,67 @@ test('says what is missing where the operator has set no mail server', async () 
   const kept = await people.told(webhook)
   assert.deepEqual([kept.status, kept.attempts[0]?.error?.class], ['pending', 'request_invalid'])
   assert.match(kept.attempts[0]!.error!.detail, /ASSAY_SMTP_URL/)
+})
+
+const HEADERS = [
+  'auto-submitted',
+  'content-type',
+  'date',
+  'from',
+  'list-unsubscribe',
+  'list-unsubscribe-post',
+  'message-id',
+  'mime-version',
+  'subject',
+  'to',
+  'x-auto-response-suppress',
+]
+
+test('no hostile text adds a header, a recipient or a tag to a mail', async () => {
+  for (const text of HOSTILE_TEXTS) {
+    const bytes = await mailBytes({
+      message: { headline: text, subject: text, sentences: [text], facts: [], insight: null, link: null },
+      text: { body: '', cut: false },
+      pictures: [],
+      document: null,
+      from: { name: 'Assay', address: 'assay@reports.example' },
+      to: 'ada@example.com',
+      messageId: '<1@reports.example>',
+      date: 0,
+      foot: { why: text, unsubscribe: 'https://assay.example/unsubscribe/x' },
+    })
+    const mail = await PostalMime.parse(bytes)
+    assert.deepEqual(mail.headers.map(({ key }) => key).toSorted(), HEADERS)
+    assert.deepEqual(
+      [mail.to?.length, mail.cc, mail.bcc, mail.attachments.length],
+      [1, undefined, undefined, 0],
+    )
+    const body = mail.html!.slice(mail.html!.indexOf('<body>'))
+    for (const [tag] of body.matchAll(/<[^>]*>?/g))
+      assert.match(
+        tag,
+        /^<(?:\/?(?:body|html|h1|p)|p class="foot"|a href="https:\/\/assay\.example\/unsubscribe\/x"|\/a)>$/,
+      )
+  }
+})
+
+test('a mail about hostile data has one line of subject, and nothing unseen in its text', async () => {
+  const { mail, people } = await opened()
+  await people.subscribe('email', { to: ADA, subject: 'figure' })
+  const { insight } = hostileInsight()
+  const says = HOSTILE_TEXTS.join(' ')
+  const tile = { of: 'a', label: says.slice(0, 90), value: 1, text: 'a\r\nBcc: eve@evil.example', when: null }
+  const more = { changes: [], target: null, note: null, doubt: null, course: null }
+  const reading = { ...insight.reading!, blockers: [], grade: null, tiles: [{ ...tile, ...more }] }
+  await people.finish({ title: says, markdown: insight.markdown, charts: [], reading })
+  await people.finish({ code: 'analysis_failed', detail: says })
+  for (const { mail: one } of [await mail.next(), await mail.next()]) {
+    assert.doesNotMatch(one.subject!, UNSEEN)
+    assert.doesNotMatch(one.subject!, /[\t\r\n]/)
+    assert.ok(one.subject!.length <= 400)
+    assert.equal(header(one, 'bcc'), undefined)
+    assert.doesNotMatch(one.text!.replaceAll(/\u2063chart:chart-\d\u2063/g, ''), UNSEEN)
+    assert.doesNotMatch(one.html!.replaceAll(/\u2063chart:chart-\d\u2063/g, ''), UNSEEN)
+    assert.doesNotMatch(one.html!, /<(?:script|img|iframe|form|svg)\b|\son\w+="/i)
+  }
 })

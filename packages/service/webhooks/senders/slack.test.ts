@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { chatText } from '@assay/engine/pages/chat-text'
 import { DEFAULT_WORKSPACE as workspace_id } from '@assay/model/token'
+import { HOSTILE_TEXTS } from '../../../../test/hostile-texts.ts'
 import { modes, type Receiver, startReceiver } from '../../../../test/receiver.ts'
+import { hostileInsight } from '../../../engine/rendering/hostile-fixture.ts'
 import { hashToken } from '../../runtime/secrets.ts'
 import { PUBLIC_URL, startPeople } from './mail-fixture.ts'
 import { slackPayload } from './slack.ts'
@@ -140,4 +142,40 @@ test('prose becomes the marks of a chat; what a chat cannot show is left to the 
   assert.equal(chatText('1. one\n2. two\n\nend', 1000), '• one\n• two\n\nend')
   assert.equal(chatText('[x](javascript:alert) [y](#a)', 1000), '[x](javascript:alert) y')
   assert.equal(chatText('a\n\nbbbb\n\nc', 4), 'a')
+})
+
+/** The texts that a chat reads for marks. */
+function markedTexts({ text, blocks }: Json): string[] {
+  const all = blocks.flatMap((block: Json) => [block.text, ...(block.fields ?? [])]).filter(Boolean)
+  const marked = all.filter(({ type }: Json) => type === 'mrkdwn')
+  for (const one of marked) assert.equal(one.verbatim, true)
+  assert.ok(all.every(({ type }: Json) => type === 'mrkdwn' || type === 'plain_text'))
+  return [text, ...marked.map((one: Json) => one.text)]
+}
+
+test('no hostile text mentions anybody or makes a link in a chat', () => {
+  const link = 'https://assay.example/links/x'
+  const { markdown } = hostileInsight().insight
+  const insights = [null, { markdown, charts: [] } as Json]
+  for (const text of HOSTILE_TEXTS)
+    for (const insight of text === HOSTILE_TEXTS[0] ? insights : [null]) {
+      const message = { headline: text, sentences: [text], facts: [{ name: text, text }], insight, link }
+      for (const said of markedTexts(slackPayload(message)))
+        assert.doesNotMatch(said.replaceAll(`<${link}|Read the page>`, ''), /[<>]|&(?!amp;|lt;|gt;)/)
+    }
+})
+
+test('what is cut for a chat leaves no link and no escaped sign without its end', () => {
+  for (let before = 440; before < 500; before += 1) {
+    const markdown = `${'a'.repeat(before)} [link](https://a.example/${'b'.repeat(30)}) & ${'c < d '.repeat(9)}end`
+    const message = {
+      headline: 'x',
+      sentences: [],
+      facts: [],
+      insight: { markdown, charts: [] } as Json,
+      link: null,
+    }
+    for (const said of markedTexts(slackPayload(message)))
+      assert.match(said, /^(?:[^<>&]|&amp;|&lt;|&gt;|<https:\/\/a\.example\/b{30}\|[^<>]*>)*$/)
+  }
 })

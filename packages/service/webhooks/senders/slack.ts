@@ -29,12 +29,19 @@ function cut(text: string, most: number): string {
   return points.length <= most ? text : `${points.slice(0, most - 1).join('')}…`
 }
 
+/** Cuts marked text: neither a link nor an escaped sign stays without its end. */
+function cutMarked(text: string, most: number): string {
+  const shown = cut(text, most)
+  return shown === text ? text : shown.replace(/(?:<[^>]*|&[a-z]*)…$/, '…')
+}
+
 export function slackPayload(message: Message): Record<string, unknown> {
   const { headline, sentences, facts, insight, link } = message
   const findings = insight === null ? '' : chatText(insight.markdown, SECTION_MOST)
-  const body = [...sentences.map((sentence) => cut(escapeChat(sentence), SECTION_MOST)), findings].filter(
-    Boolean,
-  )
+  const body = [
+    ...sentences.map((sentence) => cutMarked(escapeChat(sentence), SECTION_MOST)),
+    findings,
+  ].filter(Boolean)
   const fields = facts
     .slice(0, FIELDS_MOST)
     .map(({ name, text }) =>
@@ -47,7 +54,7 @@ export function slackPayload(message: Message): Record<string, unknown> {
     // For notifications, and for chats that know no blocks.
     text: [
       `*${escapeChat(headline)}*`,
-      ...body.map((part) => cut(part, 500)),
+      ...body.map((part) => cutMarked(part, 500)),
       ...(link === null ? [] : [link]),
     ].join('\n'),
     blocks: [

@@ -37,6 +37,28 @@ function propertyText(node: Element, name: string): string {
 const isHeading = (node: { type: string }, name: string): node is Element =>
   node.type === 'element' && (node as Element).tagName === name
 
+/**
+ * A bare address is text: GFM makes a link of it, and so a value of data would lead elsewhere. A link of the author begins with a
+ * bracket in the Markdown.
+ */
+function withoutBareLinks() {
+  return (tree: Root, file: { value: unknown }): void => {
+    const source = String(file.value)
+    const isBare = (node: Element): boolean =>
+      node.tagName === 'a' &&
+      !propertyText(node, 'href').startsWith('#') &&
+      !/[[<]/.test(source.charAt(node.position?.start.offset ?? source.length))
+    const plain = (node: Root | Element): void => {
+      node.children = node.children.flatMap((child): Root['children'] => {
+        if (child.type !== 'element') return [child]
+        plain(child)
+        return isBare(child) ? child.children : [child]
+      }) as Element['children']
+    }
+    plain(tree)
+  }
+}
+
 /** Leaves out the title and "How this was computed", which the page shows in its own form. */
 function withoutFrame() {
   return (tree: Root): void => {
@@ -116,6 +138,7 @@ export const InsightText = memo(function InsightText({ insight }: { insight: Ins
         remarkPlugins={[remarkGfm]}
         rehypePlugins={[
           [rehypeSanitize, SCHEMA],
+          withoutBareLinks,
           withoutFrame,
           withAround(insight),
           withNumbers(insight),
