@@ -75,7 +75,8 @@ export function forecastSeries(question: Question): Forecast {
   const scaled = log ? values.map((value) => Math.log(Math.max(value, Number.MIN_VALUE))) : values
   const { known, test } = withLevels(question, { ...question, values: scaled }, back)
   const candidates = candidatesOf(known, values.length)
-  const model = test?.model ?? 'both'
+  // Without a backtest nothing shows that smoothing follows the series better, and the line needs fewer values for a season.
+  const model = test?.model ?? 'line'
   const all = candidates?.ahead(values.length, horizon) ?? {}
   const chosen = all[model] ?? all.line
   if (!candidates || !chosen) {
