@@ -2,12 +2,16 @@
  * Whether the search for causes names what was planted and nothing else: generated instances (proofs/causes/instances.ts) of the
  * sets S and L of RiskLoc, and as many in which nothing happened. A cause counts when its whole combination is named.
  * `--instances N` of each set (200), `--nulls N` (1,000), `--seed N`. Then how large a change must be to be seen
- * (proofs/causes/power.ts), over `--power N` tables of each kind (100).
+ * (proofs/causes/power.ts), over `--power N` tables of each kind (100); how often causes of a ratio are named where nothing happened
+ * (proofs/causes/rate-nulls.ts), over `--ratios N` of each kind and shape (1,000); and how often a scan of a ratio tells of an event
+ * (proofs/causes/rates.ts), over `--scans N` tables of each kind (300). 0 leaves a part out.
  */
 import { searchCauses } from '../packages/engine/causes/search.ts'
 import { randomFrom } from './calibration/processes.ts'
 import { instanceOf, SETTINGS, type Setting } from './causes/instances.ts'
 import { powerTable } from './causes/power.ts'
+import { namedTable } from './causes/rate-nulls.ts'
+import { scanTable } from './causes/rates.ts'
 import type { Proof } from './main.ts'
 
 export interface Score {
@@ -42,13 +46,16 @@ const LEAST_F1 = { S: 0.8, L: 0.85 }
 const MOST_FALSE = 0.01
 /** Of a kind of table, in which one part fell and the fall is told as spread over all. */
 const MOST_WRONG = 0.05
+/** Of tables of rates in which nothing happened, those with an event: what `alpha` promises. */
+const MOST_EVENTS = 0.05
 
 export const proof: Proof = {
   summary: 'causes named by drivers on instances with known ones, and on instances with none',
-  run({ seed, number, log }) {
+  async run({ seed, number, log }) {
     const broken: string[] = []
-    for (const name of ['S', 'L'] as const) {
-      const score = scoreOf(SETTINGS[name], number('instances', 200), seed, true)
+    const instances = number('instances', 200)
+    for (const name of instances > 0 ? (['S', 'L'] as const) : []) {
+      const score = scoreOf(SETTINGS[name], instances, seed, true)
       const { right, wrong, missed, f1 } = score
       const precision = (right / (right + wrong)).toFixed(3)
       const recall = (right / (right + missed)).toFixed(3)
@@ -62,9 +69,18 @@ export const proof: Proof = {
     log(`nothing planted: a cause named in ${named} of ${nulls} instances`)
     if (named > MOST_FALSE * nulls)
       broken.push(`a cause is named in ${named} of ${nulls} instances without one`)
-    const { rows, wrong } = powerTable(number('power', 100), seed)
+    const tables = number('power', 100)
+    const { rows, wrong } = tables > 0 ? powerTable(tables, seed) : { rows: [], wrong: 0 }
     for (const row of rows) log(row)
     if (wrong > MOST_WRONG) broken.push(`a change of one part is told as one of all in ${100 * wrong} %`)
-    return Promise.resolve(broken)
+    const ratios = namedTable(number('ratios', 1000), seed)
+    for (const row of ratios.rows) log(row)
+    if (ratios.most > MOST_FALSE)
+      broken.push(`a cause of a ratio is named in ${100 * ratios.most} % of tables without one`)
+    const scans = await scanTable(number('scans', 300), seed)
+    for (const row of scans.rows) log(row)
+    if (scans.most > MOST_EVENTS)
+      broken.push(`a scan tells of an event in ${100 * scans.most} % of tables without one`)
+    return broken
   },
 }

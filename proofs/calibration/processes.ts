@@ -20,13 +20,13 @@ export function normal(random: Random): number {
   return Math.sqrt(-2 * Math.log(uniform)) * Math.cos(2 * Math.PI * random())
 }
 
-function student3(random: Random): number {
+export function student3(random: Random): number {
   const value = normal(random)
   const squares = normal(random) ** 2 + normal(random) ** 2 + normal(random) ** 2
   return value / Math.sqrt(squares / 3)
 }
 
-function poisson(random: Random, mean: number): number {
+export function poisson(random: Random, mean: number): number {
   const least = Math.exp(-mean)
   let product = random()
   let count = 0

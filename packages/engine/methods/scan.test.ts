@@ -173,7 +173,7 @@ test('in rates without an anomaly no segment stands out, and neither does a day 
     const { events, headline, summary } = await scannedRatio(
       RATES,
       seed,
-      {},
+      { alpha: 0.01 },
       `where not (day = date '2026-02-11' and country = 'DE') and day <> date '2026-03-03'`,
     )
     assert.deepEqual(events, [])

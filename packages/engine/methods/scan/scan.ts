@@ -23,7 +23,7 @@ import { cell, diagnosis, integer, number, rowsWith, text } from '../shared/fiel
 import { type MethodContext, MethodError, type Relation, type ScanOptions } from '../shared/method.ts'
 import { holm } from '../shared/multiplicity.ts'
 import { count } from '../shared/sentence.ts'
-import { chanceOf, factorOfAll, widened } from './chance.ts'
+import { areByChance, chanceOf } from './chance.ts'
 import { type Explained, explain } from './explain.ts'
 import { isWhole } from './lacking.ts'
 import { loadScan } from './load.ts'
@@ -114,9 +114,9 @@ export async function scan(table: Relation, given: ScanOptions, context: MethodC
 /**
  * What stands out anywhere at `alpha`, in order of time, the whole first. Two ways share alpha: by the tails of its own series, p
  * corrected over all series after Holm; and among the values of all series by the tails that they have together, where
- * its own series agrees. One sees what is rare for its series, the other what is rare anywhere. Of a ratio of counts there is a third: where
- * a series strays as chance lets single events stray, the chance of so many, corrected over all values (Bonferroni), unless more
- * times than a few stray farther. No ratio of counts is surer than that chance.
+ * its own series agrees. One sees what is rare for its series, the other what is rare anywhere. Of a ratio of counts there is a third: the
+ * chance of so many events, corrected over all values (Bonferroni), where all leaves together and the series itself stray no farther than
+ * single events do. No ratio of counts is surer than that chance.
  */
 function judged(segments: readonly Segment[], scanned: Scanned, options: Options): Finding[] {
   const found = segments.flatMap((segment, index) => judgedAlone(segment, index, scanned, options))
@@ -130,7 +130,7 @@ function judged(segments: readonly Segment[], scanned: Scanned, options: Options
   )
   const values = found.reduce((sum, { placeOf }) => sum + placeOf.size, 0)
   const ways = scanned.ratio ? WAYS + 1 : WAYS
-  const ofAll = factorOfAll(found.flatMap(({ chance }) => chance ?? []))
+  const byChance = areByChance(leavesAmong(found).flatMap(({ chance }) => chance ?? []))
   const findings = found.flatMap((one, index) => {
     const place = together.indexOf(one)
     const factor = one.least > 0 ? corrected[index]! / one.least : found.length
@@ -140,7 +140,7 @@ function judged(segments: readonly Segment[], scanned: Scanned, options: Options
       const beside = place < 0 ? 1 : Math.max(alone, among(place, placeOf.get(point.time)!))
       const step = stepAt.get(point.time)!
       const events = chance ? chance.likely(step, point.expected) : 0
-      const byEvents = chance?.factor && ofAll ? values * widened(events, chance.factor * ofAll) : 1
+      const byEvents = byChance && chance && areByChance([chance]) ? values * events : 1
       const p = Math.max(values * events, ways * Math.min(alone * factor, beside, byEvents))
       return { ...point, where: segment.where, p_adjusted: Math.min(1, p), segment, step }
     })
@@ -148,6 +148,12 @@ function judged(segments: readonly Segment[], scanned: Scanned, options: Options
   return findings
     .filter(({ p_adjusted, segment, step }) => p_adjusted <= options.alpha && isWhole(scanned, segment, step))
     .toSorted((a, b) => a.step - b.step || sizeOf(b.where) - sizeOf(a.where) || a.p_adjusted - b.p_adjusted)
+}
+
+/** The segments that fix most columns: each row is in one of them. */
+function leavesAmong<T extends { segment: Segment }>(found: readonly T[]): T[] {
+  const depth = Math.min(...found.map(({ segment }) => sizeOf(segment.where)))
+  return found.filter(({ segment }) => sizeOf(segment.where) === depth)
 }
 
 /** The values of one segment that may stand out, by its own series; none where that is too short. */

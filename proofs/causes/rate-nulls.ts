@@ -1,0 +1,131 @@
+/**
+ * How often `drivers` names a cause of a ratio in tables in which nothing happened: sales per visit of some combinations, before and
+ * after, as one row for each combination, as one for each day, or as one for each visit. Each rate strays by chance alone (binomial), or
+ * by more: by shocks of each combination and side, or of each day.
+ */
+import { causesOf } from '../../packages/engine/methods/drivers/causes.ts'
+import { emptySums, type Sums } from '../../packages/engine/methods/drivers/leaf-rows.ts'
+import type { Table } from '../../packages/engine/methods/drivers/leaves.ts'
+import type { Options } from '../../packages/engine/methods/drivers/options.ts'
+import type { Sides } from '../../packages/engine/methods/drivers/sides.ts'
+import { normal, poisson, type Random, randomFrom } from '../calibration/processes.ts'
+
+export interface Rows {
+  rows: 'one' | 'days' | 'visits'
+  /** Visits of a middle combination on one side. */
+  visits: number
+  /** The standard deviation of a rate's own shock on one side, or on one day, as a share of the rate. */
+  shock: number
+  /** By how much the shocks of a day resemble those of the day before: the correlation. */
+  persistence?: number
+  /** What the rate of the first combination is multiplied by, after. */
+  fall?: number
+}
+
+export const RATE_KINDS: Record<string, Rows> = {
+  'binomial, a row each': { rows: 'one', visits: 4000, shock: 0 },
+  'binomial, few events': { rows: 'one', visits: 200, shock: 0 },
+  'binomial, a row a visit': { rows: 'visits', visits: 4000, shock: 0 },
+  'shocks of 10 %, a row each': { rows: 'one', visits: 4000, shock: 0.1 },
+  'shocks of 30 %, a row each': { rows: 'one', visits: 4000, shock: 0.3 },
+  'days with shocks of 20 %': { rows: 'days', visits: 4000, shock: 0.2 },
+  'days that resemble each other': { rows: 'days', visits: 4000, shock: 0.2, persistence: 0.6 },
+}
+
+export const RATE_SHAPES = [
+  [2, 2],
+  [4, 3],
+  [6, 5, 4],
+  [8, 6, 10],
+]
+const DAYS = 28
+const RATE = 0.05
+
+function draw(random: Random, mean: number): number {
+  return mean < 400 ? poisson(random, mean) : Math.max(0, Math.round(mean + Math.sqrt(mean) * normal(random)))
+}
+
+function add(sums: Sums, leaf: number, rows: number, top: number, bottom: number, visits: boolean): void {
+  sums.rows[leaf]! += rows
+  sums.top[leaf]! += top
+  sums.bottom[leaf]! += bottom
+  sums.top2[leaf]! += visits ? top : top * top
+  sums.bottom2[leaf]! += visits ? bottom : bottom * bottom
+  sums.product[leaf]! += visits ? top : top * bottom
+}
+
+function sideOf(asked: Rows, size: Float64Array, rates: Float64Array, random: Random): Sums {
+  const sums = emptySums(size.length)
+  const { rows, shock, persistence = 0 } = asked
+  for (let leaf = 0; leaf < size.length; leaf++) {
+    let state = normal(random)
+    const days = rows === 'days' ? DAYS : 1
+    for (let day = 0; day < days; day++) {
+      const visits = draw(random, size[leaf]! / days)
+      const rate = rates[leaf]! * Math.max(0, 1 + shock * state)
+      const sales = Math.min(visits, draw(random, visits * rate))
+      add(sums, leaf, rows === 'visits' ? visits : 1, sales, visits, rows === 'visits')
+      state = persistence * state + Math.sqrt(1 - persistence ** 2) * normal(random)
+    }
+  }
+  return sums
+}
+
+export function rateTable(asked: Rows, sizes: readonly number[], random: Random): Table {
+  const n = sizes.reduce((product, size) => product * size, 1)
+  const codes = sizes.map((size, attribute) => {
+    const below = sizes.slice(attribute + 1).reduce((product, one) => product * one, 1)
+    return Int32Array.from({ length: n }, (_, leaf) => Math.floor(leaf / below) % size)
+  })
+  const size = Float64Array.from({ length: n }, () => asked.visits * Math.exp(0.5 * normal(random)))
+  const rates = Float64Array.from({ length: n }, () => RATE * Math.exp(0.3 * normal(random)))
+  const later = rates.map((rate, leaf) => rate * 0.9 * (leaf === 0 ? (asked.fall ?? 1) : 1))
+  return {
+    codes,
+    names: sizes.map((count) => Array.from({ length: count }, (_, code) => `v${code}`)),
+    rare: sizes.map(() => -1),
+    before: sideOf(asked, size, rates, random),
+    after: sideOf(asked, size, later, random),
+    kept: null,
+    n,
+  }
+}
+
+const SIDE = { where: 'true', label: '', named: '', days: 1 }
+const SIDES: Sides = { before: SIDE, after: SIDE, per_day: false, doubts: [], history: [], unfinished: null }
+
+/** Of `tables` tables, those in which any cause is named, and those in which the first combination is. */
+export function namedIn(asked: Rows, sizes: readonly number[], tables: number, seed: number) {
+  let [any, found] = [0, 0]
+  const by = sizes.map((_, at) => `d${at}`)
+  for (let index = 0; index < tables; index++) {
+    const table = rateTable(asked, sizes, randomFrom(seed * 100_003 + index))
+    const { causes } = causesOf(
+      table,
+      { by, numerator: 'sales', denominator: 'visits' } as Options,
+      SIDES,
+      [],
+    )
+    any += causes.length > 0 ? 1 : 0
+    found += causes.some(({ where }) => by.every((name) => where[name] === 'v0')) ? 1 : 0
+  }
+  return { any, found }
+}
+
+/** Shocks of single rows show only in six or more of them, and rows that resemble each other hide how far their sum strays. */
+const isPromised = ({ rows, shock, persistence = 0 }: Rows, sizes: readonly number[]): boolean =>
+  persistence === 0 && (rows !== 'one' || shock <= 0.1 || sizes.reduce((n, size) => n * size, 1) >= 6)
+
+/** A row for each kind, a column for each shape: the share of tables in which a cause is named; and the largest that is promised. */
+export function namedTable(tables: number, seed: number): { rows: string[]; most: number } {
+  let most = 0
+  const rows = (tables > 0 ? Object.entries(RATE_KINDS) : []).map(([name, kind]) => {
+    const cells = RATE_SHAPES.map((sizes) => {
+      const share = namedIn(kind, sizes, tables, seed).any / tables
+      if (isPromised(kind, sizes)) most = Math.max(most, share)
+      return (100 * share).toFixed(1)
+    })
+    return `| ${name} | ${cells.join(' | ')} |`
+  })
+  return { rows, most }
+}
