@@ -1,4 +1,5 @@
 /** What the rows of leaves say of their values and of their noise. */
+import { beyondChance } from '../../causes/beyond-chance.ts'
 import type { Leaves } from '../../causes/leaves.ts'
 import { type Counts, countsOf, unitOf } from './counts.ts'
 import type { Sums } from './leaf-rows.ts'
@@ -87,9 +88,12 @@ export function countsIn(pairs: readonly Compared[]): Counts | null {
   return countsOf(pairs.map(({ before, after }) => ({ before: before.top, after: after.top })))
 }
 
+/** So many rows of one side show how far they stray. */
+const ROWS_TELL = 10
+
 /**
  * The numerators that the rates of before make of the later denominators, beside those that came. The variance of a ratio's numerator is that
- * of top - rate * bottom over its rows.
+ * of top - rate * bottom over its rows, and where rows are no single events what all of them stray by beyond that.
  */
 export function leavesOfRate({ codes, names }: Pick<Table, 'codes' | 'names'>, sums: Compared): Leaves {
   const sizes = names.map((list) => list.length)
@@ -98,6 +102,7 @@ export function leavesOfRate({ codes, names }: Pick<Table, 'codes' | 'names'>, s
   const [expected, came] = [new Float64Array(n), new Float64Array(n)]
   const [v0, v1] = [new Float64Array(n), new Float64Array(n)]
   const unit = unitOf([before.top, before.bottom, after.top, after.bottom])
+  const grouped: number[] = []
   let untold = 0
   for (let leaf = 0; leaf < n; leaf++) {
     const [b0, b1] = [before.bottom[leaf]!, after.bottom[leaf]!]
@@ -106,19 +111,30 @@ export function leavesOfRate({ codes, names }: Pick<Table, 'codes' | 'names'>, s
     const variance = (side: Sums): number => {
       const rows = side.rows[leaf]!
       const spread = side.top2[leaf]! - 2 * rate * side.product[leaf]! + rate * rate * side.bottom2[leaf]!
-      if (rows >= 5 && side.bottom[leaf]! <= rows * 1.0000001) return spread
+      if (areEvents(side, leaf)) return spread
       // Rows of many units each: those of a share have the noise of their units.
       const share =
         rate >= 0 && rate <= 1 ? rate * (1 - rate) * side.bottom[leaf]! : Math.abs(side.top[leaf]!)
-      if (unit === null && rows < 10) untold += 0.5
-      return Math.max((unit ?? 0) * share, rows >= 10 ? spread : 0)
+      if (unit === null && rows < ROWS_TELL) untold += 0.5
+      return Math.max((unit ?? 0) * share, rows >= ROWS_TELL ? spread : 0)
     }
+    if ([before, after].some((side) => side.rows[leaf]! < ROWS_TELL && !areEvents(side, leaf)))
+      grouped.push(leaf)
     expected[leaf] = (before.top[leaf]! / b0) * b1
     came[leaf] = after.top[leaf]!
     v0[leaf] = variance(before) * (b1 / b0) ** 2
     v1[leaf] = variance(after)
   }
+  const beyond = grouped.length > 0 ? beyondChance({ expected, came, v0, v1 }, grouped) : 0
+  for (const leaf of grouped) {
+    v0[leaf]! += (beyond * expected[leaf]!) ** 2
+    v1[leaf]! += (beyond * came[leaf]!) ** 2
+  }
   const told = untold > 0.1 * n ? null : { before: v0, after: v1 }
   const variances = sums.noise ? forecastVariances(sums.noise) : told
   return { codes, sizes, before: expected, after: came, variances }
 }
+
+/** Rows of one unit each, as visits. */
+const areEvents = ({ rows, bottom }: Sums, leaf: number): boolean =>
+  rows[leaf]! >= 5 && bottom[leaf]! <= rows[leaf]! * 1.0000001

@@ -1,0 +1,47 @@
+/**
+ * What rates stray by beyond single events: one row of 4,000 visits and 200 orders tells the chance of 200 orders, and nothing of what
+ * else moved the rate. The leaves show it by how far they stray together, from medians, so that causes in fewer than half of them
+ * count little. One standard error of that median is added; of too few leaves a share is assumed.
+ */
+
+import { median } from '../numeric/median.ts'
+import { commonFactor } from './state.ts'
+
+export interface RateSides {
+  /** The numerators that were expected and that came, and their variances by single events. */
+  expected: Float64Array
+  came: Float64Array
+  v0: Float64Array
+  v1: Float64Array
+}
+
+/** The median of a chi-square with one degree of freedom, and the relative standard error of that of one value. */
+const MEDIAN = 0.4549364231195724
+const ERROR = 2.33
+const LEAST_TO_SHOW = 6
+const ASSUMED = 0.1
+const MOST = 8
+const HALVINGS = 40
+
+/** The standard deviation of a rate beyond chance, on each side, as a share of the rate. `leaves` are those whose rows do not tell it. */
+export function beyondChance({ expected, came, v0, v1 }: RateSides, leaves: readonly number[]): number {
+  if (leaves.length < LEAST_TO_SHOW) return ASSUMED
+  const factor = commonFactor({ before: expected, after: came }, null) ?? 1
+  const target = MEDIAN / (1 + ERROR / Math.sqrt(leaves.length))
+  const strays = (share: number): number =>
+    median(
+      Float64Array.from(leaves, (leaf) => {
+        const [was, is] = [factor * expected[leaf]!, came[leaf]!]
+        const noise = v0[leaf]! * factor ** 2 + v1[leaf]! + share ** 2 * (was ** 2 + is ** 2)
+        return noise > 0 ? (is - was) ** 2 / noise : 0
+      }),
+    )
+  if (strays(0) <= target) return 0
+  let [low, high] = [0, MOST]
+  for (let round = 0; round < HALVINGS; round++) {
+    const middle = (low + high) / 2
+    if (strays(middle) > target) low = middle
+    else high = middle
+  }
+  return high
+}
