@@ -6,6 +6,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
+import type { OutgoingView } from '@assay/client'
 import { COMMANDS } from '../packages/cli/commands.ts'
 import { EXIT } from '../packages/cli/exit.ts'
 import { type Outcome, openCommands } from './commands.ts'
@@ -308,6 +309,53 @@ test('a workspace has its own tokens, users and jobs', async () => {
   await ok(['jobs', 'cancel', id], { env })
   await ok(['workspace', 'delete', 'team'])
   assert.equal((await run(['jobs', 'list'], { env })).code, 77)
+})
+
+test('shows what leaves a workspace, sets its budgets, stops all of it and opens it again', async () => {
+  await ok(['workspace', 'create', 'guests'])
+  const theirs = ['--workspace', 'guests']
+  const rules = [
+    '--budget',
+    'mail=200',
+    '--budget',
+    'query=9',
+    '--model',
+    'off',
+    '--host',
+    '*.guests.example',
+  ]
+  await ok(['outgoing', 'change', ...theirs, ...rules])
+  const shown = await ok(['outgoing', ...theirs])
+  assert.match(
+    shown,
+    /^Its templates may not ask the language model\.\nIts connections .* reach \*\.guests\.example\.\n/,
+  )
+  assert.match(shown, /^mail +mails +0 +200 +this workspace$/m)
+  assert.match(shown, /^download +downloads +0 +no limit +every workspace$/m)
+  await ok(['outgoing', 'change', ...theirs, '--budget', 'query=default', '--host', 'all'])
+  await ok(['outgoing', 'stop', ...theirs, '--reason', 'a leak'])
+  const stopped = JSON.parse(await ok(['outgoing', ...theirs, '--json', '--days', '3'])) as OutgoingView
+  assert.deepEqual(
+    [stopped.stopped?.reason, stopped.hosts, stopped.budgets.at(-1)],
+    ['a leak', null, { kind: 'query', budget: null, own: false, today: 0 }],
+  )
+  assert.match(
+    await ok(['outgoing', ...theirs]),
+    /^Nothing leaves the workspace guests since .*the operator: a leak\.$/m,
+  )
+  await ok(['outgoing', 'open', ...theirs])
+  assert.doesNotMatch(await ok(['outgoing', ...theirs]), /Nothing leaves/)
+  for (const [args, told] of [
+    [[], /at least one option/],
+    [['--budget', 'fax=1'], /takes mail, chat, model, webhook, download, query, not "fax"/],
+    [['--budget', 'mail=few'], /whole number up to 1000000000 or "default", not "few"/],
+    [['--host', 'all', '--host', 'a.example'], /stands alone/],
+  ] as const) {
+    const { code, err } = await run(['outgoing', 'change', ...theirs, ...args])
+    assert.equal(code, 2)
+    assert.match(err, told)
+  }
+  await ok(['workspace', 'delete', 'guests'])
 })
 
 test('listens for webhooks, verifies them and fails the first to show a retry', async () => {

@@ -37,6 +37,7 @@ import { DOCTOR } from './commands/service/doctor.ts'
 import { MCP } from './commands/service/mcp.ts'
 import { MIGRATE } from './commands/service/migrate.ts'
 import { MOVE } from './commands/service/move.ts'
+import { OUTGOING } from './commands/service/outgoing.ts'
 import { REPOSITORY } from './commands/service/repository.ts'
 import { RESTORE } from './commands/service/restore.ts'
 import { SECRETS } from './commands/service/secrets.ts'
@@ -78,6 +79,7 @@ export const COMMANDS: readonly Command[] = [
   ...CONNECTIONS,
   ...ACCOUNTS,
   ...WORKSPACES,
+  ...OUTGOING,
   AUDIT,
   CONFIG,
   MIGRATE,
