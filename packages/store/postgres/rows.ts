@@ -60,8 +60,12 @@ export function writerOf(
       const many = statement.postgresMany
       if (!many) throw new Error(`Not for many rows: ${statement.postgres.sql}`)
       if (rows.length === 0) return
-      const columns = many.parameters.map((parameter) => rows.map((row) => encoded(parameter, row)))
-      later(ask(many.sql, columns))
+      const [row] = rows
+      if (row && rows.length === 1) later(send(ask, statement.postgres, row))
+      else {
+        const columns = many.parameters.map((parameter) => rows.map((each) => encoded(parameter, each)))
+        later(ask(many.sql, columns))
+      }
     },
   }
 }
