@@ -9,7 +9,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
-  type ClientBase,
   type ClientConfig,
   Pool,
   type PoolClient,
@@ -142,6 +141,12 @@ const firstWord = (text: string): { text: string; query_timeout: number } => ({
   query_timeout: FIRST_WORD_MS,
 })
 
+/** What is asked from here on in this pass of the event loop goes to the database as one packet. */
+function gather({ connection: { stream } }: PoolClient): void {
+  stream.cork()
+  process.nextTick(() => stream.uncork())
+}
+
 interface Begun {
   /** Resolves once the transaction has begun. */
   at: Promise<void>
@@ -149,7 +154,8 @@ interface Begun {
   now: string | null
 }
 
-function begin(client: ClientBase, text: string): Begun {
+function begin(client: PoolClient, text: string): Begun {
+  gather(client)
   const asked = client.query(firstWord(text)) as unknown as Promise<QueryResult<{ now: string }>[]>
   const begun: Begun = {
     now: null,
@@ -240,6 +246,7 @@ class Transactions {
     // Of statements in a pipeline only the first that fails says why: those behind it are refused with it.
     let failed: unknown
     const ask: Ask = async (text, values) => {
+      gather(client)
       const asked = client.query<QueryResultRow>({
         text,
         values,
