@@ -17,7 +17,7 @@ import {
   TypeOverrides,
 } from 'pg'
 import type { JobCaps } from '../caps.ts'
-import type { Native, Reader, Transaction as Rows } from '../rows.ts'
+import { follow, type Native, type Reader, type Routine, type Transaction as Rows } from '../rows.ts'
 import type { Connections, Hint } from '../store.ts'
 import { isBroken, isRepeatable, isUnprepared, translate, unavailable } from './failures.ts'
 import { createHints, hintKey } from './hints.ts'
@@ -34,8 +34,9 @@ export interface Context {
 export interface Transaction extends Rows, Starter {
   /** The database's time at the beginning, as everywhere: RFC 3339 UTC with milliseconds. */
   readonly now: string
-  /** Webhooks have new deliveries: their rows are written last, before the commit. */
+  /** Webhooks have new deliveries: their rows are written last, before the commit or by `wakeNow`. */
   wake(): void
+  wakeNow(): Routine<void>
 }
 
 export interface Connection {
@@ -226,8 +227,8 @@ export interface ConnectOptions extends Context {
   url: string
   size?: number | undefined
   nativeOf(tx: Transaction): Native
-  /** Called before the commit of a transaction that may have made deliveries. */
-  wake(tx: Transaction): Promise<void>
+  /** For a transaction that may have made deliveries. */
+  wakeWebhooks(tx: Transaction): Routine<void>
 }
 
 class Transactions {
@@ -266,7 +267,7 @@ class Transactions {
       write.catch(() => undefined)
       pending.push(write)
     }
-    const { nativeOf, wake, publicUrl, caps } = this.#options
+    const { nativeOf, wakeWebhooks, publicUrl, caps } = this.#options
     const tx: Transaction = {
       ...writerOf(ask, later),
       publicUrl,
@@ -283,12 +284,18 @@ class Transactions {
       wake() {
         wakes = true
       },
+      *wakeNow() {
+        if (!wakes) return
+        wakes = false
+        yield* wakeWebhooks(tx)
+      },
     }
     const native = nativeOf(tx)
     try {
       const value = await work(tx)
-      if (wakes) await wake(tx)
+      await follow(tx.wakeNow())
       await begun.at
+      gather(client)
       await Promise.all([...pending, client.query('COMMIT')])
       client.release()
       this.#tell([...hints.values()])

@@ -30,7 +30,7 @@ export async function openPostgres({ connections: size, ...options }: PostgresOp
     ...options,
     size,
     nativeOf,
-    wake: (tx) => follow(wakeWebhooks(tx)),
+    wakeWebhooks,
   })
   try {
     await connection.write((tx) => follow(ensureDefaultWorkspace(tx)))

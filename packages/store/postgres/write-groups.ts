@@ -30,6 +30,17 @@ function firstGroup<Report>(waiting: Entry<Report>[]): Entry<Report>[] {
   return end < 0 ? waiting : waiting.slice(0, end)
 }
 
+/** The webhooks are woken in the pipeline of what is asked beside this, so that the commit waits for nothing. */
+function* writeAndWake<Report>(
+  tx: Transaction,
+  reports: Report[],
+  writeReports: (tx: Rows, reports: Report[]) => Routine<boolean[]>,
+): Routine<boolean[]> {
+  const written = yield* writeReports(tx, reports)
+  yield* tx.wakeNow()
+  return written
+}
+
 function* writeAll<Report>(
   tx: Transaction,
   group: Entry<Report>[],
@@ -39,11 +50,13 @@ function* writeAll<Report>(
   const follows = group.flatMap(({ work }) => ('follow' in work ? work : []))
   let values: unknown[] = []
   let written: boolean[] = []
-  if (reports.length > 0) {
-    const beside = follows[0]?.asksFirst ? follows.shift() : undefined
-    const first = beside ? [beside.follow(tx)] : []
-    ;[written, ...values] = yield* together<[boolean[], ...unknown[]]>(writeReports(tx, reports), ...first)
-  }
+  const beside = reports.length > 0 && follows[0]?.asksFirst ? follows.shift() : undefined
+  if (beside) {
+    const woken = writeAndWake(tx, reports, writeReports)
+    const [kept, value] = yield* together<[boolean[], unknown]>(woken, beside.follow(tx))
+    written = kept
+    values = [value]
+  } else if (reports.length > 0) written = yield* writeReports(tx, reports)
   for (const { follow } of follows) values.push(yield* follow(tx))
   return group.map(({ work }) => ('follow' in work ? values.shift() : written.splice(0, work.reports.length)))
 }
