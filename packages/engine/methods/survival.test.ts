@@ -146,7 +146,7 @@ function remembering(table: Relation): Relation {
 function assertSound(outcome: Outcome, title: string): void {
   for (const text of [outcome.summary, outcome.method, ...outcome.notes]) {
     assert.ok(text.length > 0, title)
-    assert.doesNotMatch(text, /NaN|Infinity|undefined|\bnull\b|\[object/, title)
+    assert.doesNotMatch(text, /NaN|Infinity|undefined|\bnull\b|\[object|[\n\r\t]/, title)
   }
   assert.deepEqual(headlineFaults(outcome), [], title)
   assert.ok(Number.isSafeInteger(outcome.n) && outcome.n >= 0, title)
@@ -230,6 +230,11 @@ const extremes: Record<string, () => Promise<Relation>> = {
       'cos(k)',
       "timestamptz '2024-02-28 00:00:00+00' + interval (k * k % 977) hour",
     ),
+  'negative zeros': () => rows('60', "case when k % 2 = 0 then '-0'::double else 0 end", "'-0'::double"),
+  'the largest numbers of both signs': () =>
+    rows('60', 'case when k % 2 = 0 then 1.79e308 else -1.79e308 end', '1.79e308'),
+  'months before 1970': () => rows('60', 'k % 12 + k', '1', "date '1890-01-01' + interval (k) month"),
+  'days to come': () => rows('60', 'k % 7 + k', '1', "date '2190-01-01' + k::int"),
   'working days': () => rows('60', 'k % 5 + k', '1', "date '2024-01-01' + (k // 5 * 7 + k % 5)::int"),
   'month ends': () => rows('60', 'k % 12 + k', '1', "last_day(date '2019-01-31' + interval (k) month)"),
   'dates far from ours': () =>
@@ -262,7 +267,18 @@ test('every method answers numbers as times', async () => {
   }
 })
 
-test('every method answers whatever numbers come', async () => {
+/** Names of groups that a sentence must keep in one line and apart from its own words. */
+const GROUPS = ['x', 'y', 'two\nlines', 'a "quote"', '<b>&amp;', '日本 😀', '', 'x'.repeat(300)]
+const NO_MEANING = { label: null, unit: null, fmt: null, good: 'none', target: null } as const
+const MEANINGS = [
+  {},
+  { unit: '%' },
+  { fmt: 'pct1' },
+  { unit: 'EUR', good: 'up' },
+  { unit: 'minutes', label: 'Waiting time' },
+] as const
+
+test('every method answers whatever numbers, names, times and units come', async () => {
   const value = fc.oneof(
     { weight: 6, arbitrary: fc.double({ min: -1000, max: 1000, noNaN: true }) },
     { weight: 2, arbitrary: fc.integer({ min: -3, max: 3 }) },
@@ -273,26 +289,37 @@ test('every method answers whatever numbers come', async () => {
     v: value,
     w: value,
     day: fc.integer({ min: 0, max: 60 }),
-    g: fc.constantFrom('x', 'y', 'z', null),
+    g: fc.constantFrom(...GROUPS, null),
     s: fc.boolean(),
   })
+  const given = fc.record({
+    rows: fc.array(row, { minLength: 1, maxLength: 40 }),
+    from: fc.constantFrom('2024-01-01', '1893-11-20', '2190-05-01'),
+    meaning: fc.constantFrom(...MEANINGS),
+  })
   await fc.assert(
-    fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 40 }), async (given) => {
-      const made = await columnsOf(
+    fc.asyncProperty(given, async ({ rows: made, from, meaning }) => {
+      const at = (day: number) => new Date(Date.parse(from) + day * 86_400_000).toISOString().slice(0, 10)
+      const known = await columnsOf(
         {
-          t: given.map(({ day }) => new Date(Date.UTC(2024, 0, 1 + day)).toISOString().slice(0, 10)),
-          v: given.map(({ v }) => v),
-          w: given.map(({ w }) => w),
-          g: given.map(({ g }) => g),
-          i: given.map(({ day }) => day % 5),
-          e: given.map(({ s }) => (s ? 'a' : 'b')),
-          s: given.map(({ s }) => s),
+          t: made.map(({ day }) => at(day)),
+          v: made.map(({ v }) => v),
+          w: made.map(({ w }) => w),
+          g: made.map(({ g }) => g),
+          i: made.map(({ day }) => day % 5),
+          e: made.map(({ s }) => (s ? 'a' : 'b')),
+          s: made.map(({ s }) => s),
         },
         { t: 'DATE', v: 'DOUBLE', w: 'DOUBLE', g: 'VARCHAR', e: 'VARCHAR', s: 'BOOLEAN' },
       )
-      const table = remembering(made)
+      const table = remembering(known)
+      const meanings = new Map(['v', 'w'].map((name) => [name, { ...NO_MEANING, ...meaning }]))
       for (const [name, method] of Object.entries(METHODS)) {
-        for (const options of asked[name]!) assertSound(await outcomeOf(method, table, options), name)
+        for (const options of asked[name]!)
+          assertSound(
+            await outcomeOf(method, table, options, undefined, { meanings }),
+            `${name} ${JSON.stringify(options)}`,
+          )
       }
     }),
     { numRuns: 6, seed: 20_240_115, endOnFailure: true },

@@ -15,7 +15,7 @@ const RULES: [RegExp, string][] = [
   [/\b(?:p-value|significant|interval|standard deviation|confidence)\b/iu, 'a word of statistics'],
   [/(?:^|[\s(])[-−+]\s?[\d.]/u, 'a sign'],
   [/\b[a-z]+_[a-z_]+\b/u, 'a raw column name'],
-  [/\b(?:because|caused|due to|thanks to|led to)\b/iu, 'a cause'],
+  [/\b(?:because|caused|due to|thanks to|led to|owing to|as a result of)\b/iu, 'a cause'],
   [/NaN|Infinity|undefined|\bnull\b|\[object/u, 'no text'],
   [/\s{2}|^\s|\s$| ,| \./u, 'stray blanks'],
 ]
