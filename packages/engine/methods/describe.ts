@@ -15,12 +15,12 @@ import type { Static } from 'typebox'
 import { studentUpperQuantile } from '../numeric/distributions.ts'
 import { type Measure, measureOf } from '../verdicts/measure.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'
-import { amount, both } from '../verdicts/words.ts'
+import { amount, both, shareOf } from '../verdicts/words.ts'
 import { numberSql } from './shared/columns.ts'
 import { integer, number, perName, whereGiven } from './shared/fields.ts'
 import { type Method, MethodError, type Relation } from './shared/method.ts'
 import { orderStatistics } from './shared/order-statistics.ts'
-import { count, figure, finite, percent } from './shared/sentence.ts'
+import { count, figure, finite } from './shared/sentence.ts'
 import { double, EXACT_ROWS, momentSql, powerAbove, readSum } from './shared/sums.ts'
 
 const Options = Type.Object(
@@ -277,7 +277,7 @@ function doubtsOf(measure: Measure, described: Description): Doubt[] {
     found.push(
       doubt(
         'rows_left_out',
-        `${count(left, 'row')} (${percent(left / (left + n))}) ${left === 1 ? 'has' : 'have'} no number of ${label}.`,
+        `${count(left, 'row')} (${shareOf(left / (left + n))}) ${left === 1 ? 'has' : 'have'} no number of ${label}.`,
       ),
     )
   if (skewness !== null && skewed(described))

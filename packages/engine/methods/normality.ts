@@ -211,7 +211,8 @@ const NAMES = {
 function headline(grade: Grade, label: string, { distribution, mean }: Options, shape: Shape): string {
   const what = mean === undefined ? NAMES[distribution] : 'the normal distribution that was asked about'
   const ends = distribution === 'uniform' ? ' between the smallest and the largest value' : ''
-  if (grade === 'unclear') return `No clear departure of ${label} from ${what}${ends} shows.`
+  if (grade === 'unclear')
+    return `${opening(label)} ${verbFor(label, 'shows', 'show')} no clear departure from ${what}${ends}.`
   const tail = distribution === 'normal' && mean === undefined ? `: ${departure(shape)}` : ''
   return `${opening(label)} ${CERTAINTY[grade]} ${verbFor(label, 'does', 'do')} not follow ${what}${ends}${tail}.`
 }

@@ -129,7 +129,7 @@ export const regression: Method = {
           : [neverChanges(design.columns, terms, meanings) ?? doubt('collinear', dependent(measure.label))]
     const told = verdict({
       headline: model
-        ? (grade) => headline(grade, model, given, meanings, stepIn(design, terms, model.lead))
+        ? (grade) => headline(grade, model, given, meanings, stepIn(design, terms, model.lead), doubts)
         : stop
           ? ''
           : (apart?.headline ?? dependent(measure.label)),
@@ -215,7 +215,14 @@ function few(n: number, width: number, model: Modelled | null): Doubt[] {
 }
 
 /** "Higher speed clearly goes with higher distance: one more mile comes with about 3.9 feet more." */
-function headline(grade: Grade, model: Modelled, given: Options, meanings: Meanings, step: number): string {
+function headline(
+  grade: Grade,
+  model: Modelled,
+  given: Options,
+  meanings: Meanings,
+  step: number,
+  doubts: readonly Doubt[],
+): string {
   const measure = measureOf(meanings, given.y)
   const lead = model.lead
   if (grade === 'unclear' || !lead) {
@@ -232,12 +239,14 @@ function headline(grade: Grade, model: Modelled, given: Options, meanings: Meani
   const others =
     new Set(given.x.map((term) => namedTerm(term).column)).size > 1 ? ', the others held equal' : ''
   const up = (lead.estimate ?? 0) > 0
+  // Along a curve no single step has this effect.
+  const bent = given.family === 'gaussian' && doubts.some(({ code }) => code === 'form_wrong')
   if (
     lead.power > 1 ||
     given.x.some((term) => namedTerm(term).column === lead.column && namedTerm(term).power > 1)
   )
     return `There is ${CERTAINTY[grade]} a link between ${x.label} and ${measure.label}, along a curve${others}.`
-  return `Higher ${x.label} ${CERTAINTY[grade]} ${verbFor(x.label, 'goes', 'go')} with ${response(given, measure, up)}${others}: ${rate(lead, step, given, measure, x)}.`
+  return `Higher ${x.label} ${CERTAINTY[grade]} ${verbFor(x.label, 'goes', 'go')} with ${response(given, measure, up)}${others}: ${rate(lead, step, given, measure, x)}${bent ? ' on average' : ''}.`
 }
 
 /** "higher revenue"; of true or false "a higher rate of paid". */

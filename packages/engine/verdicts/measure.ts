@@ -52,6 +52,13 @@ export function averageOf({ label }: Measure): string {
   return /^(?:the )?(?:average|mean)\b/iu.test(label) ? label : `the average of ${label}`
 }
 
+/** "the share of buyers" of a label without its article. */
+export function withThe(label: string): string {
+  return /^(?:share|rate|proportion|percentage|number|total|sum) of /iu.test(label)
+    ? `the ${label.charAt(0).toLowerCase()}${label.slice(1)}`
+    : label
+}
+
 /** With a capital, to begin a sentence. */
 export function opening(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)

@@ -5,7 +5,7 @@ import { CODES } from './codes.ts'
 import { measureOf, NO_MEANINGS, readable } from './measure.ts'
 import { timeInWords } from './times.ts'
 import { doubt, gradeOf, verdict } from './verdict.ts'
-import { amount, brief, changeOf, quoted, shareOf } from './words.ts'
+import { amount, brief, changeOf, partNamed, quoted, shareOf } from './words.ts'
 
 const plain = measureOf(NO_MEANINGS, 'v')
 
@@ -108,6 +108,8 @@ test('numbers, shares and changes read as an editor writes them', () => {
     [shareOf(-0.05), '5 %'],
     [quoted('DE'), '"DE"'],
     [quoted(null), 'no value'],
+    [partNamed('country', 'DE'), 'country "DE"'],
+    [partNamed('country', null), 'missing country'],
   ]
   for (const [is, should] of told) assert.equal(is, should)
 })

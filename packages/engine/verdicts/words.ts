@@ -181,3 +181,8 @@ export function quoted(value: unknown): string {
   const letters = Array.from(text)
   return `"${letters.length <= 60 ? text : `${letters.slice(0, 59).join('')}…`}"`
 }
+
+/** The rows of one value of a column: `country "DE"`, "missing country". */
+export function partNamed(label: string, value: unknown): string {
+  return value === null || value === undefined ? `missing ${label}` : `${label} ${quoted(value)}`
+}

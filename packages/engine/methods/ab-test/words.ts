@@ -1,7 +1,14 @@
 /** What `ab_test` says: headline, evidence and doubts. */
 import type { Doubt, Grade } from '@assay/model/insight'
 import { FEW, fewRows } from '../../verdicts/common-doubts.ts'
-import { averageOf, type Meanings, type Measure, measureOf, opening } from '../../verdicts/measure.ts'
+import {
+  averageOf,
+  type Meanings,
+  type Measure,
+  measureOf,
+  opening,
+  withThe,
+} from '../../verdicts/measure.ts'
 import { verbFor } from '../../verdicts/nouns.ts'
 import { doubt, lesser } from '../../verdicts/verdict.ts'
 import { against, amount, CERTAINTY, changeOf, quoted } from '../../verdicts/words.ts'
@@ -31,7 +38,12 @@ export function measured(meanings: Meanings, name: string, rates: boolean): Meas
   if (!rates) return { ...measure, label: averageOf(measure) }
   const named = meanings.get(name.toLowerCase())?.label
   const fmt = measure.fmt?.startsWith('pct') ? measure.fmt : 'pct1'
-  return { ...measure, unit: null, fmt, label: named ? measure.label : `the rate of ${measure.label}` }
+  return {
+    ...measure,
+    unit: null,
+    fmt,
+    label: named ? withThe(measure.label) : `the rate of ${measure.label}`,
+  }
 }
 
 const levelOf = (arm: ObservedArm): number | null => arm.rate ?? arm.mean

@@ -2,7 +2,7 @@
 import { type Measure, opening } from '../../verdicts/measure.ts'
 import { verbFor } from '../../verdicts/nouns.ts'
 import { within } from '../../verdicts/times.ts'
-import { amount, changeOf, inPoints, quoted, shareOf } from '../../verdicts/words.ts'
+import { amount, changeOf, inPoints, partNamed, quoted, shareOf } from '../../verdicts/words.ts'
 import { count, enumeration, figure, signed } from '../shared/sentence.ts'
 import type { Cause, Causes } from './causes.ts'
 import type { Sides } from './sides.ts'
@@ -44,7 +44,7 @@ const isLevel = (before: number, after: number): boolean =>
 
 /** `country "DE" and channel "paid"`, by the labels of the columns. */
 export function whereInWords({ where }: Cause, labels: (column: string) => string): string {
-  return enumeration(Object.entries(where).map(([column, value]) => `${labels(column)} ${quoted(value)}`))
+  return enumeration(Object.entries(where).map(([column, value]) => partNamed(labels(column), value)))
 }
 
 /** How much a value moved: "83 %", "3.4 points" of a share, "12 EUR" where the value before is no base. */
@@ -154,7 +154,7 @@ function unmatchedInWords(
   const { unmatched, before, after, top, weight } = found
   const effect = unmatchedEffect(found)
   if (!unmatched || effect === 0) return ''
-  const where = Object.entries(unmatched.where).map(([name, value]) => `${labels(name)} ${quoted(value)}`)
+  const where = Object.entries(unmatched.where).map(([name, value]) => partNamed(labels(name), value))
   const whose = where.length > 0 ? enumeration(where) : count(unmatched.leaves, 'combination')
   const lone = `${top ?? 'numerators'} of ${whose} without ${weight ?? 'a denominator'}`
   const share = isLevel(before, after) ? 0 : effect / (after - before)
@@ -216,7 +216,7 @@ function mixInWords(
 ): string {
   if (mix === null || !(mix.part / change > MOSTLY)) return ''
   const size = mix.grew ? 'larger' : 'smaller'
-  return `${quantity(mix.part / change)} the ${noun} came with another mix of ${labels(mix.by)}, in which ${quoted(mix.segment)} has a ${size} share`
+  return `${quantity(mix.part / change)} the ${noun} came with another mix of ${labels(mix.by)}, in which ${mix.segment === null ? partNamed(labels(mix.by), null) : quoted(mix.segment)} has a ${size} share`
 }
 
 /** "Revenue came to 80 in May 2026, 20 % less than expected (100): ...". */

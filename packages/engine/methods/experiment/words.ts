@@ -1,7 +1,7 @@
 /** What `experiment` says: headline, evidence and caveats. */
 import type { Doubt, Grade } from '@assay/model/insight'
 import { leftOut } from '../../verdicts/common-doubts.ts'
-import { type Meanings, type Measure, measureOf, opening, readable } from '../../verdicts/measure.ts'
+import { type Meanings, type Measure, measureOf, opening, readable, withThe } from '../../verdicts/measure.ts'
 import { nounsOf, verbFor } from '../../verdicts/nouns.ts'
 import { doubt, lesser } from '../../verdicts/verdict.ts'
 import { against, amount, brief, CERTAINTY, changeOf, quoted, shareOf } from '../../verdicts/words.ts'
@@ -38,7 +38,7 @@ export function measureOfMetric(meanings: Meanings, { units }: Judged): Measure 
 export function meaningOf(meanings: Meanings, metric: Metric): Measure {
   const named = [metric.name, metric.value ?? ''].find((name) => meanings.has(name.toLowerCase()))
   const measure = measureOf(meanings, named ?? metric.name)
-  return { ...measure, good: metric.good ?? measure.good }
+  return { ...measure, label: withThe(measure.label), good: metric.good ?? measure.good }
 }
 
 /** No surer than `most`, which a correction over the whole report may set. */
@@ -192,7 +192,7 @@ interface Subject {
   flags: boolean
 }
 
-/** "Without a single user of "b", at 90,000, revenue would differ by 0.1 in place of 90." */
+/** "Without one user of "b", at 90,000, revenue would differ by 0.1 in place of 90." */
 export function decides(
   { measure, nouns, flags }: Subject,
   { arm, value, before, after, what, grades }: Decisive,
@@ -201,10 +201,12 @@ export function decides(
   const change =
     what === 'direction'
       ? 'would differ the other way'
-      : `would differ by ${sizes[0]} in place of ${sizes[1]}`
+      : /[1-9]|almost/u.test(sizes[0]!)
+        ? `would differ by ${sizes[0]} in place of ${sizes[1]}`
+        : 'would not differ at all'
   const sure =
     grades[0] === grades[1] ? '' : `, and the answer would be ${surer(grades) ? 'surer' : 'less sure'}`
-  return `Without a single ${nouns.one} of ${quoted(arm)}${flags ? '' : `, at ${amount(value, measure)},`} ${measure.label} ${change}${sure}.`
+  return `Without one ${nouns.one} of ${quoted(arm)}${flags ? '' : `, at ${amount(value, measure)},`} ${measure.label} ${change}${sure}.`
 }
 
 /** The same where a loss is asked about; null where the answer stays. */
@@ -214,7 +216,7 @@ export function decidesLoss(
 ): string | null {
   if (what !== 'direction' && grades[0] === grades[1]) return null
   const answer = what === 'direction' ? 'the opposite' : surer(grades) ? 'surer' : 'less sure'
-  return `Without a single ${nouns.one} of ${quoted(arm)}${flags ? '' : `, at ${amount(value, measure)},`} the answer would be ${answer}.`
+  return `Without one ${nouns.one} of ${quoted(arm)}${flags ? '' : `, at ${amount(value, measure)},`} the answer would be ${answer}.`
 }
 
 const surer = ([before, after]: Decisive['grades']): boolean => lesser(before, after) === before

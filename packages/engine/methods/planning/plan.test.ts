@@ -54,7 +54,10 @@ test('a share is planned by its own formula, and told in points', async () => {
     looks: 'fixed' as const,
   }
   assert.equal(found.per_group, Math.ceil(unitsPlanned({ ...base, effect: 0.05 }) / 2))
-  assert.match(found.headline, /^To find a rise of 5 points in bought, which is 12\.5 % now, the test needs/)
+  assert.match(
+    found.headline,
+    /^To find a rise of 5 points in the rate of bought, which is 12\.5 % now, the test needs/,
+  )
   // A unit of several rows, some of them successes, has a share of its own.
   const mixed = await ask(
     { success: 'odd', minimum_effect: 0.05 },
@@ -65,7 +68,7 @@ test('a share is planned by its own formula, and told in points', async () => {
   const margin = await ask({ success: 'bought', margin: 0.05, arms: 2, looks: 'sequential' })
   assert.match(
     margin.headline,
-    /^To show that bought is not worse by more than 5 points, the test needs about .* customers in 3 groups\.$/,
+    /^To show that the rate of bought is not worse by more than 5 points, the test needs about .* customers in 3 groups\.$/,
   )
   assert.equal(margin.days, null)
 })

@@ -1,7 +1,7 @@
 /** What `plan` says: headline, evidence and doubts. */
 import type { Doubt } from '@assay/model/insight'
 import { allAlike, leftOut, tooFew } from '../../verdicts/common-doubts.ts'
-import { type Meanings, type Measure, measureOf, opening } from '../../verdicts/measure.ts'
+import { type Meanings, type Measure, measureOf, opening, withThe } from '../../verdicts/measure.ts'
 import { nounsOf, singular, verbFor } from '../../verdicts/nouns.ts'
 import { doubt } from '../../verdicts/verdict.ts'
 import { amount, brief, changeOf, inPoints, shareOf } from '../../verdicts/words.ts'
@@ -65,7 +65,12 @@ export function measureOfPlan(meanings: Meanings, asked: PlanOptions, rate: bool
   const shown = share && measure.fmt === null && measure.unit === null ? { ...measure, fmt: 'pct1' } : measure
   const below = ratio ? singular(measureOf(meanings, denominator!).label) : nounsOf(unit).one
   const per = ratio || aggregate === 'sum' ? ` per ${below}` : ''
-  return { ...shown, label: `${measure.label}${per}`, ratio }
+  const named = meanings.get((value ?? '').toLowerCase())?.label
+  const label =
+    share && success !== undefined && !named && !/^(?:the )?(?:rate|share)\b/iu.test(measure.label)
+      ? `the rate of ${measure.label}`
+      : withThe(measure.label)
+  return { ...shown, label: `${label}${per}`, ratio }
 }
 
 /** Why no plan can be made; null where it can. */

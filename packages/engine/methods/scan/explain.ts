@@ -2,7 +2,7 @@
 import type { Cell } from '@assay/model/insight'
 import { inWords } from '../../series/spans.ts'
 import { type Measure, measureOf } from '../../verdicts/measure.ts'
-import { both, quoted } from '../../verdicts/words.ts'
+import { both, partNamed } from '../../verdicts/words.ts'
 import { type Cause, causesOf } from '../drivers/causes.ts'
 import type { Options as Drivers } from '../drivers/options.ts'
 import type { Side, Sides } from '../drivers/sides.ts'
@@ -110,7 +110,7 @@ function ofSegment(
   where: Record<string, Cell>,
   labels: (column: string) => string,
 ): Measure {
-  const parts = Object.entries(where).map(([column, value]) => `${labels(column)} ${quoted(value)}`)
+  const parts = Object.entries(where).map(([column, value]) => partNamed(labels(column), value))
   return parts.length === 0 ? measure : { ...measure, label: `${measure.label} of ${enumeration(parts)}` }
 }
 

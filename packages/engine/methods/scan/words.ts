@@ -4,7 +4,7 @@ import type { Time } from '../../series/load.ts'
 import type { ReadSeries } from '../../series/read.ts'
 import { atTime } from '../../series/spans.ts'
 import { measureOf } from '../../verdicts/measure.ts'
-import { quoted, shareOf } from '../../verdicts/words.ts'
+import { partNamed, shareOf } from '../../verdicts/words.ts'
 import type { MethodContext } from '../shared/method.ts'
 import { count, enumeration, probability } from '../shared/sentence.ts'
 
@@ -35,9 +35,7 @@ export function alsoInWords(
   { where, value, expected }: { where: Record<string, Cell>; value: number | null; expected: number | null },
   { meanings }: MethodContext,
 ): string {
-  const parts = Object.entries(where).map(
-    ([name, cell]) => `${measureOf(meanings, name).label} ${quoted(cell)}`,
-  )
+  const parts = Object.entries(where).map(([name, cell]) => partNamed(measureOf(meanings, name).label, cell))
   const change = (value ?? 0) - (expected ?? 0)
   const size = expected !== null && expected > 0 ? `${shareOf(change / expected)} ` : ''
   return `At the same time ${enumeration(parts)} was ${size}${change > 0 ? 'above' : 'below'} what was expected.`
