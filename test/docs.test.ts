@@ -1,15 +1,16 @@
 /**
  * The README and the guides hold what they promise: each shell block is pasted, as it stands, into a shell beside a
- * service of its own. Only the ports are others, and it runs one job at a time. Needs bash, curl and jq; where one is
- * missing the test says so.
+ * service. Only the ports are others, and it runs one job at a time. Needs bash, curl and jq; where one is missing the
+ * test says so.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { freePort } from './free-port.ts'
+import { type Service, startService, temporaryFolder } from './service.ts'
 import { runShell, type ShellResult, shellBlocks } from './shell-blocks.ts'
 
 const root = path.dirname(import.meta.dirname)
@@ -18,64 +19,78 @@ const skip = missing.length > 0 ? `not on this machine: ${missing.join(', ')}` :
 
 /** Puts the Node that runs this first in PATH: a wrapper in its place doubles the time of a short command. */
 const PINNED = `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH}`
+const LINKS = [
+  'bin',
+  'packages',
+  'templates',
+  'package.json',
+  'node_modules',
+  'docs',
+  'openapi.json',
+  'test',
+  'clients',
+]
 
-/** Runs scripts in a folder that looks like the clone, with a home and a port of their own. */
-async function paste(scripts: string[], token: string, programs = process.env.PATH): Promise<ShellResult> {
+/** Where scripts are pasted: `home` of the service, which is that of the folder unless it runs already, and its port. */
+interface Place {
+  home?: string
+  port: number
+  programs?: string
+}
+
+/** Runs scripts in a folder of their own that looks like the clone. */
+async function paste(scripts: string[], { home, port, programs }: Place): Promise<ShellResult> {
   const folder = mkdtempSync(path.join(tmpdir(), 'assay-docs-'))
-  const [port, receivers] = [await freePort(), await freePort()]
-  const links = [
-    'bin',
-    'packages',
-    'templates',
-    'package.json',
-    'node_modules',
-    'docs',
-    'openapi.json',
-    'test',
-    'clients',
-  ]
-  const prepare = links
-    .map((name) => `[ -e "${root}/${name}" ] && ln -s "${root}/${name}" . || true`)
-    .join('\n')
+  const receivers = await freePort()
+  for (const name of LINKS)
+    if (existsSync(path.join(root, name))) symlinkSync(path.join(root, name), path.join(folder, name))
   const environment = {
-    PATH: programs,
+    PATH: programs ?? process.env.PATH,
     HOME: folder,
     LANG: 'C.UTF-8',
-    ASSAY_HOME: path.join(folder, '.assay'),
+    ASSAY_HOME: home ?? path.join(folder, '.assay'),
+    // Where a service that runs already has left word for the command line.
+    ...(home !== undefined && process.env.XDG_RUNTIME_DIR
+      ? { XDG_RUNTIME_DIR: process.env.XDG_RUNTIME_DIR }
+      : {}),
     ASSAY_PORT: String(port),
-    ASSAY_TOKEN: token,
+    ASSAY_TOKEN: TOKEN,
     ASSAY_WORKERS: '1',
   }
   try {
     const moved = scripts.map((script) =>
       script.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`).replaceAll('9473', String(receivers)),
     )
-    const result = await runShell([prepare, ...moved], { cwd: folder, env: environment })
+    const result = await runShell(moved, { cwd: folder, env: environment })
     assert.equal(result.code, 0, result.output.slice(-4000))
-    return { ...result, outputs: result.outputs.slice(1) }
+    return result
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-const TOKEN = 'docs-test-token-0123456789'
-const SERVE =
-  'node bin/assay.js serve > serve.log 2>&1 &\nuntil curl -sf http://127.0.0.1:8080/readyz > /dev/null; do kill -0 $!; sleep 0.1; done'
+const blocksOf = (guide: string): string[] =>
+  shellBlocks(path.join(root, `docs/${guide}.md`))
+    .filter((block) => block.notRun === null)
+    .map((block) => block.script)
 
-/** Blocks run at the same time, because they mostly wait. */
-describe('what is pasted', { concurrency: 3 }, () => {
-  test("the README's service starts and its workflow ends in the insight", { skip }, async () => {
+const TOKEN = 'docs-test-token-0123456789'
+/** Beside each other, because they mostly wait. */
+describe('what is pasted', { concurrency: 3, skip }, () => {
+  test("the README's service starts, its workflow ends in the insight, and every command of docs/operating.md runs beside it", async () => {
     const [demo, start, workflow, offline, tests] = shellBlocks(path.join(root, 'README.md'))
     assert.equal(demo!.script, 'npm ci && npm run demo\n')
     assert.equal(tests!.script, 'npm ci && npm test\n')
-    const { outputs } = await paste([start!.script, workflow!.script, offline!.script], TOKEN)
+    const pinned = `export PATH="${PINNED}"`
+    const scripts = [start!.script, workflow!.script, offline!.script, pinned, ...blocksOf('operating')]
+    const { outputs } = await paste(scripts, { port: await freePort() })
     assert.match(outputs[1]!, /^flight-delays {2}/m)
     assert.match(outputs[1]!, /^# /m)
     assert.match(outputs[1]!, /How this was computed/)
   })
 
-  test("the README's demo shows the insight and the verified webhook", { skip }, async () => {
-    const { outputs } = await paste(['npm run demo'], TOKEN)
+  test("the README's demo shows the insight and the verified webhook", async () => {
+    const { outputs } = await paste(['npm run demo'], { port: await freePort() })
     assert.match(outputs[0]!, /job\.completed/)
     assert.match(outputs[0]!, /verified/)
     assert.match(outputs[0]!, /^\*\*27\.3% of 85,239 flights/mu, 'the headline')
@@ -85,24 +100,28 @@ describe('what is pasted', { concurrency: 3 }, () => {
     assert.ok(printed !== '' && printed.split('\n').length <= 60, printed)
   })
 
-  // The longest first.
-  const GUIDES = [
-    'cli',
-    'templates',
-    'people',
-    'api',
-    'schedules',
-    'metrics',
-    'testing',
-    'webhooks',
-    'operating',
-    'agents',
-    'files',
+  /** Guides that make the same user are not beside the same service. */
+  const BESIDE_ONE = [
+    ['cli', 'templates', 'people', 'schedules', 'metrics', 'testing', 'files'],
+    ['api', 'webhooks', 'agents'],
   ]
-  for (const guide of GUIDES) {
-    test(`every command of docs/${guide}.md runs as it is pasted`, { skip }, async () => {
-      const blocks = shellBlocks(path.join(root, `docs/${guide}.md`)).filter((block) => block.notRun === null)
-      await paste([SERVE, ...blocks.map((block) => block.script)], TOKEN, PINNED)
+  for (const guides of BESIDE_ONE) {
+    describe(`beside one service: ${guides.join(', ')}`, () => {
+      const { folder: home, remove } = temporaryFolder()
+      let service: Service
+      before(async () => {
+        service = await startService({ home, wrapped: false, env: { ASSAY_TOKEN: TOKEN } })
+      })
+      after(async () => {
+        service.signal('SIGTERM')
+        await service.exited
+        remove()
+      })
+      for (const guide of guides) {
+        test(`every command of docs/${guide}.md runs as it is pasted`, async () => {
+          await paste(blocksOf(guide), { home, port: Number(new URL(service.url).port), programs: PINNED })
+        })
+      }
     })
   }
 })
