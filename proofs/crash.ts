@@ -303,6 +303,8 @@ export async function crash({ rounds, jobs, seed, log }: CrashOptions): Promise<
       max_in_flight: 32,
     })
     pressing = press(load, jobs, random, () => over)
+    // By turns, so that three rounds kill each.
+    const first = Math.floor(random() * VICTIMS.length)
     for (let round = 1; round <= rounds; round += 1) {
       // On a slow machine jobs end as fast as they are made: the total of ended jobs counts instead.
       const enough = load.created() + 2 * jobs
@@ -312,7 +314,7 @@ export async function crash({ rounds, jobs, seed, log }: CrashOptions): Promise<
         300_000,
       )
       await new Promise((resolve) => setTimeout(resolve, random() ** 2 * LATEST_KILL_MS))
-      const victim = VICTIMS[Math.floor(random() * VICTIMS.length)]!
+      const victim = VICTIMS[(first + round) % VICTIMS.length]!
       const unfinished = load.open.size
       report.violations.push(...(await killAll(service, victim)))
       report.kills[victim] += 1

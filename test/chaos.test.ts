@@ -14,12 +14,12 @@ test(`the promises hold on ${store} whatever fails while jobs run`, {
   const report = await chaos({
     store,
     seed,
-    faults: 8,
+    faults: 5,
     nodes: 2,
     leaseMs: 3000,
     clockMs: 5000,
     pauseMs: 300,
-    jobs: 6,
+    jobs: 4,
     clients: 3,
     // A receiver that fails five times in a row is left alone for half a minute: the storm shows that.
     without: ['a receiver that vanishes'],

@@ -86,8 +86,8 @@ for (const store of ['sqlite', 'postgres'] as const) {
     const report = await agreeWithModel({
       store,
       seed: 20_260_102,
-      runs: 60,
-      limitMs: 8000,
+      runs: 40,
+      limitMs: 3000,
       log: (line) => t.diagnostic(line),
     })
     t.diagnostic(JSON.stringify({ ...report, violations: report.violations.length }))
