@@ -284,7 +284,7 @@ async function openDatabase(): Promise<string | undefined> {
   return postgres.createDatabase(name)
 }
 
-async function openWorld(t: TestContext, clock: Clock = systemClock): Promise<World> {
+async function openWorld(t: Pick<TestContext, 'after'>, clock: Clock = systemClock): Promise<World> {
   const url = await openDatabase()
   const harness = await openTestServer(t, {
     pool: 'real',
@@ -399,11 +399,15 @@ function assertBlind(route: Route, answer: Answer, of: Ids): void {
 }
 
 suite(`isolation on ${onPostgres ? 'PostgreSQL' : 'SQLite'}`, { skip: missing ?? false }, () => {
-  let names: string[]
-  before(() => {
-    names = [...new Set(ROUTES.map(({ operation }) => operation.name))]
+  const names = [...new Set(ROUTES.map(({ operation }) => operation.name))]
+  /** Of the tests that change nothing in it. */
+  let world: World
+  const close: (() => unknown)[] = []
+  before(async () => {
+    world = await openWorld({ after: (end) => void close.push(end as () => unknown) })
   })
   after(async () => {
+    for (const end of close) await end()
     for (const name of databases) await postgres!.dropDatabase(name)
     await postgres?.stop()
   })
@@ -424,16 +428,14 @@ suite(`isolation on ${onPostgres ? 'PostgreSQL' : 'SQLite'}`, { skip: missing ??
       assert.equal(operation.scope === null, CASES({})[operation.name]!.stranger === 'open', operation.name)
   })
 
-  test('without a token nothing is answered that takes one', async (t) => {
-    const world = await openWorld(t)
+  test('without a token nothing is answered that takes one', async () => {
     const rows = await world.rows()
     for (const route of scoped)
       assert.equal((await ask(world, route, caseOf(route, world.of), null)).status, 401, route.operation.name)
     assert.equal(await world.rows(), rows)
   })
 
-  test('a scope that is too narrow changes nothing, not even of its own workspace', async (t) => {
-    const world = await openWorld(t)
+  test('a scope that is too narrow changes nothing, not even of its own workspace', async () => {
     const rows = await world.rows()
     let tried = 0
     for (const route of scoped)
@@ -446,8 +448,7 @@ suite(`isolation on ${onPostgres ? 'PostgreSQL' : 'SQLite'}`, { skip: missing ??
     assert.equal(await world.rows(), rows)
   })
 
-  test('an admin of another workspace sees nothing and changes nothing, whatever ids are guessed', async (t) => {
-    const world = await openWorld(t)
+  test('an admin of another workspace sees nothing and changes nothing, whatever ids are guessed', async () => {
     const rows = await world.rows()
     for (const route of scoped) {
       const { name } = route.operation
@@ -465,13 +466,13 @@ suite(`isolation on ${onPostgres ? 'PostgreSQL' : 'SQLite'}`, { skip: missing ??
 
   test('the same requests reach what they name where the token is of the workspace', async (t) => {
     const clock = new FakeClock(Date.now())
-    const world = await openWorld(t, clock)
+    const own = await openWorld(t, clock)
     // Objects that others refer to are deleted last.
     const rank = ({ method, path: at }: Route): number => (method === 'DELETE' ? 1000 - at.length : 0)
     for (const route of scoped.toSorted((a, b) => rank(a) - rank(b))) {
-      const given = caseOf(route, world.of)
+      const given = caseOf(route, own.of)
       if (given.stranger !== 404 || UNREACHED.includes(route.operation.name)) continue
-      const asked = ask(world, route, given, world.victim.admin)
+      const asked = ask(own, route, given, own.victim.admin)
       const answer = await (TRIALS.includes(route.operation.name) ? passing(clock, asked) : asked)
       assert.ok(![401, 403, 404].includes(answer.status), `${route.operation.name}: ${answer.text}`)
     }

@@ -109,8 +109,9 @@ export interface TestServerOptions {
   parts?: Partial<ApiDependencies>
 }
 
+/** `test`: what is closed after. */
 export async function openTestServer(
-  test: TestContext,
+  test: Pick<TestContext, 'after'>,
   options: TestServerOptions = {},
 ): Promise<TestServer> {
   const folder = await mkdtemp(path.join(tmpdir(), 'assay-api-'))
