@@ -146,7 +146,8 @@ test('the first start prints a token, and lines that work as they are pasted', {
   const [, token] = /The admin token, shown this once: {2}(assay_\S+)/.exec(banner)!
   assert.ok(!service.log().includes(token!), 'the log never holds it')
   const [list, ...rest] = banner.split('\n').filter((line) => line.startsWith('  '))
-  const paste = (script: string): string => spawnSync('bash', ['-c', script], { encoding: 'utf8' }).stdout
+  const paste = (script: string): string =>
+    spawnSync('bash', ['-c', script], { encoding: 'utf8', timeout: 120_000 }).stdout
   const templates = JSON.parse(paste(list!)) as { template_id: string }[]
   assert.ok(templates.some(({ template_id }) => template_id === 'flight-delays'))
   assert.match(paste(rest.join('\n')), /^# [\s\S]*How this was computed/)

@@ -40,5 +40,5 @@ export function compileStrictly(folder: string, files: string[]): string {
   const compilerOptions = { strict: true, target: 'es2023', module: 'node16', types: ['node'] }
   writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
   const tsc = path.join(root, 'node_modules/typescript/bin/tsc')
-  return spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8' }).stdout
+  return spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8', timeout: 300_000 }).stdout
 }

@@ -17,6 +17,7 @@ test('the Python client runs jobs, reads insights, schedules, uploads, shares, t
   try {
     const tests = path.join(path.dirname(import.meta.dirname), 'clients/python/tests')
     const child = spawn('python3', ['-B', '-m', 'unittest', 'discover', '-s', tests], {
+      timeout: 300_000,
       env: { ...process.env, ASSAY_URL: service.url, ASSAY_TOKEN: token },
     })
     let said = ''

@@ -116,6 +116,7 @@ test('the receiver in Go takes what is genuine, once', { skip: absent('go') }, a
   const binary = path.join(temporary, 'receiver')
   const built = spawnSync('go', ['build', '-o', binary, path.join(folder, 'receiver.go')], {
     encoding: 'utf8',
+    timeout: 300_000,
   })
   assert.equal(built.status, 0, built.stderr)
   await checkReceiver(binary, [], SHARED.secret)
@@ -127,7 +128,7 @@ test('openssl verifies by hand, the exact bytes and both versions', { skip: abse
   const check = (key: string, { id, timestamp, signature, body }: Signed): string => {
     writeFileSync(file, body)
     const args = [path.join(folder, 'verify.sh'), key, id, String(timestamp), signature, file]
-    const { status, stdout, stderr } = spawnSync('sh', args, { encoding: 'utf8' })
+    const { status, stdout, stderr } = spawnSync('sh', args, { encoding: 'utf8', timeout: 120_000 })
     return `${status} ${stdout}${stderr}`
   }
   for (const body of ['{"type":"x"}', '', Buffer.from([0, 255, 10, 13, 10])]) {

@@ -48,6 +48,19 @@ function exitOf(child: ChildProcess): Promise<number | string> {
   return new Promise((resolve) => child.on('exit', (code, signal) => resolve(code ?? signal ?? 'unknown')))
 }
 
+/** Longer than any service takes to stop. */
+const STOP_MS = 180_000
+
+/** Kills what does not end, so that no test waits for it for ever. */
+function endStubborn(child: ChildProcess, name: string, log: () => string): void {
+  const late = setTimeout(() => {
+    process.stderr.write(`A service goes on ${STOP_MS / 1000} s after ${name}:\n${log().slice(-2000)}\n`)
+    child.kill('SIGKILL')
+  }, STOP_MS)
+  late.unref()
+  child.once('exit', () => clearTimeout(late))
+}
+
 /** Only a node that serves the API of its own store writes it: others have no wrapper here. */
 function serverOf(home: string): number {
   return readServerFile(home, process.env)!.pid
@@ -97,7 +110,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     banner: () => banner,
     log: () => log,
     exited,
-    signal: (name) => child.kill(name),
+    signal(name) {
+      if (name === 'SIGTERM' || name === 'SIGINT') endStubborn(child, name, () => log)
+      child.kill(name)
+    },
   }
 }
 

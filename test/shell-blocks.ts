@@ -28,6 +28,9 @@ export interface ShellResult {
   outputs: string[]
 }
 
+/** Only guards against a command that never ends. */
+const LIMIT_MS = 420_000
+
 /** Runs scripts one after the other in one shell; `pipefail` and `errexit` are on. Resolves when it has ended, and all that it started. */
 export function runShell(
   scripts: string[],
@@ -42,10 +45,15 @@ export function runShell(
       detached: true,
     })
     let output = ''
+    const late = setTimeout(() => {
+      output += `\nThe commands still run after ${LIMIT_MS / 1000} s and are ended.\n`
+      process.kill(-shell.pid!, 'SIGKILL')
+    }, LIMIT_MS)
     shell.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
     shell.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
     shell.on('error', reject)
     shell.on('exit', () => {
+      clearTimeout(late)
       try {
         // What the commands left in the background ends with them.
         process.kill(-shell.pid!, 'SIGTERM')

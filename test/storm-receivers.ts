@@ -7,6 +7,7 @@ import { fork } from 'node:child_process'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { verify } from '@assay/model/signature'
+import { within } from './service.ts'
 
 export type Kind = 'good' | 'hangs' | 'fails'
 
@@ -50,10 +51,13 @@ export async function startStormReceivers(): Promise<StormReceivers> {
     child.once('exit', (code) => reject(new Error(`The receivers ended with ${code}.`)))
   })
   const answer = <T>(): Promise<T> =>
-    Promise.race([
-      new Promise<T>((resolve) => child.once('message', (message) => resolve(message as T))),
-      ended,
-    ])
+    within(
+      Promise.race([
+        new Promise<T>((resolve) => child.once('message', (message) => resolve(message as T))),
+        ended,
+      ]),
+      'the receivers answer',
+    )
   const { port } = await answer<{ port: number }>()
   const tell = (order: Order): void => void child.send(order)
   return {

@@ -76,7 +76,8 @@ test('another project types against it and runs jobs, reads insights, tells refu
     wrapped: false,
   })
   const env = { ...process.env, ASSAY_URL: service.url, ASSAY_TOKEN: token }
-  const run = (file: string): string => execFileSync('node', [file], { cwd: project, encoding: 'utf8', env })
+  const run = (file: string): string =>
+    execFileSync('node', [file], { cwd: project, encoding: 'utf8', env, timeout: 120_000 })
   try {
     const { facts, ...rest } = JSON.parse(run('main.js')) as { facts: number }
     assert.ok(facts > 0)

@@ -56,6 +56,7 @@ test('below node_modules, where Node runs no TypeScript, it says how it is insta
   writeFileSync(path.join(modules, 'package.json'), '{"type": "module"}')
   const { status, stderr } = spawnSync(process.execPath, [path.join(modules, 'bin/assay.js'), '--version'], {
     encoding: 'utf8',
+    timeout: 120_000,
     env: cleanEnvironment(),
   })
   assert.equal(status, 69)
@@ -77,6 +78,7 @@ test('the service has two semi-spaces of 4 MB for new objects, with a wrapper an
   const youngBytes = (command: string, env: Record<string, string>): number => {
     const { stdout } = spawnSync(process.execPath, [runtime, file, command], {
       encoding: 'utf8',
+      timeout: 120_000,
       env: cleanEnvironment(env),
     })
     return Number(stdout)
