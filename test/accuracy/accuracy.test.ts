@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { test } from 'node:test'
 import { digits } from './figure.ts'
 import { nistFigures } from './nist.ts'
 import { publishedFigures } from './published.ts'
 import { specialFunctionErrors } from './special-functions.ts'
-import { accuracyTable } from './table.ts'
 import { testFigures } from './tests.ts'
 
 for (const [title, collect] of Object.entries({
@@ -24,8 +25,9 @@ test('agrees with mpmath to 1e-12 in every special function', () => {
   for (const { name, worst } of specialFunctionErrors().rows) assert.ok(worst <= 1e-12, `${name}: ${worst}`)
 })
 
-test('writes a table with a line for each case', async () => {
-  const table = await accuracyTable()
+/** test/generated.test.ts holds it to what is computed. */
+test('docs/accuracy.md has a line for each case', () => {
+  const table = readFileSync(path.join(import.meta.dirname, '../../docs/accuracy.md'), 'utf8')
   for (const expected of [
     '| regression | Filip |',
     '| anova | SmLs09 |',
