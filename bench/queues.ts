@@ -1,18 +1,19 @@
 /**
- * The same work through four queues: each job is claimed, writes a result of 10 kB and a row of an outbox, and ends. Ours
- * runs in a workspace with a webhook, whose delivery is the outbox row. The peers on PostgreSQL write both rows in a
- * transaction as their users would. `single`: one worker that holds one job at a time. `batch`: each as its own
- * documentation says that it is fastest. Jobs are queued before; the time is from the first claim to the last settle.
+ * The same work through four queues: each job is claimed, writes a result of 10 kB and a delivery to one webhook, and ends.
+ * The peers on PostgreSQL write both rows in a transaction as their users would: once for each job, however often it
+ * is run, and so that a sender finds what is due. `single`: one worker that holds one job at a time. `batch`: each as its
+ * own documentation says that it is fastest. Jobs are queued before; measured is from the first claim to the last settle.
  */
 
 import { uuidv7 } from '@assay/model/ids'
 import type { Findings } from '@assay/model/insight'
 import type { ClaimedJob, Store } from '@assay/store/store'
 import { Queue, Worker } from 'bullmq'
-import { Logger, makeWorkerUtils, run } from 'graphile-worker'
+import { Logger, makeWorkerUtils, type Runner, run } from 'graphile-worker'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { PgBoss } from 'pg-boss'
+import { milliseconds } from './measure.ts'
 
 export type Mode = 'single' | 'batch'
 
@@ -67,44 +68,69 @@ export async function addWebhook(store: Store): Promise<void> {
   })
 }
 
-/** The rows that a user of a queue library writes for each job. */
+/** What a user of a queue library keeps: results, once for each job; webhooks; what is to be sent to them and when. */
 const USER_TABLES = `
-  CREATE TABLE IF NOT EXISTS results (result_id uuid PRIMARY KEY, created_at timestamptz NOT NULL, body json NOT NULL);
-  CREATE TABLE IF NOT EXISTS outbox (delivery_id uuid PRIMARY KEY, result_id uuid NOT NULL, due_at timestamptz NOT NULL)`
+  CREATE TABLE IF NOT EXISTS results (
+    result_id uuid PRIMARY KEY, job_id text NOT NULL UNIQUE, created_at timestamptz NOT NULL, body json NOT NULL);
+  CREATE TABLE IF NOT EXISTS webhooks (webhook_id uuid PRIMARY KEY, url text NOT NULL);
+  CREATE TABLE IF NOT EXISTS outbox (
+    delivery_id uuid PRIMARY KEY, webhook_id uuid NOT NULL REFERENCES webhooks, result_id uuid NOT NULL, type text NOT NULL,
+    body json NOT NULL, status text NOT NULL, due_at timestamptz NOT NULL, attempts integer NOT NULL DEFAULT 0);
+  CREATE INDEX IF NOT EXISTS outbox_due ON outbox (webhook_id, due_at) WHERE status = 'pending';
+  INSERT INTO webhooks SELECT gen_random_uuid(), 'https://receiver.example' WHERE NOT EXISTS (SELECT 1 FROM webhooks)`
+// A job that runs a second time, because its worker died before it was known to have ended, writes nothing.
 const INSERT_RESULTS = `
-  INSERT INTO results SELECT id, now(), body::json FROM unnest($1::uuid[], $2::text[]) AS given (id, body)`
+  INSERT INTO results SELECT id, job_id, now(), body::json
+  FROM unnest($1::uuid[], $2::text[], $3::text[]) AS given (id, job_id, body) ON CONFLICT (job_id) DO NOTHING RETURNING result_id`
 const INSERT_OUTBOX = `
-  INSERT INTO outbox SELECT delivery_id, id, now() FROM unnest($1::uuid[], $2::uuid[]) AS given (id, delivery_id)`
+  INSERT INTO outbox SELECT gen_random_uuid(), webhook_id, id, 'job.completed',
+    json_build_object('result_id', id, 'job_status', 'completed', 'at', now()), 'pending', now()
+  FROM unnest($1::uuid[]) AS given (id) CROSS JOIN webhooks`
 
 interface Queryable {
-  query(text: string, values: unknown[]): Promise<unknown>
+  query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>
 }
 
-async function writeResults(client: Queryable, count: number): Promise<void> {
-  const ids = Array.from({ length: count }, () => uuidv7())
-  const delivery_ids = ids.map(() => uuidv7())
-  await client.query(INSERT_RESULTS, [ids, ids.map(() => RESULT)])
-  await client.query(INSERT_OUTBOX, [ids, delivery_ids])
+async function writeResults(client: Queryable, job_ids: string[]): Promise<void> {
+  const ids = job_ids.map(() => uuidv7())
+  const { rows } = await client.query(INSERT_RESULTS, [ids, job_ids, ids.map(() => RESULT)])
+  const made = (rows as { result_id: string }[]).map(({ result_id }) => result_id)
+  await client.query(INSERT_OUTBOX, [made])
 }
+
+/** Runs the work of so many jobs; answers with jobs a second. */
+export type Meter = (count: number, work: () => Promise<void>) => Promise<number>
+
+export const perSecond: Meter = async (count, work) => (count * 1000) / (await milliseconds(work))
 
 /** As the worker does it: what has ended is settled while the next is claimed. */
-export async function assay(store: Store, mode: Mode, count: number): Promise<number> {
+export async function assay(
+  store: Store,
+  mode: Mode,
+  count: number,
+  meter: Meter = perSecond,
+): Promise<number> {
   await store.registerNode({ node_id: NODE, name: NODE, roles: ['worker'], version: '0', lease_ms: 600_000 })
   await queueEmpty(store, count)
   const limit = mode === 'single' ? 1 : BATCH
-  const began = performance.now()
-  let held = await store.claimJobs({ node_id: NODE, limit })
-  for (let done = 0; done < count; ) {
-    const settled = held.map((one) => settle(store, one))
-    done += held.length
-    held = done < count ? await store.claimJobs({ node_id: NODE, limit }) : []
-    const kept = await Promise.all(settled)
-    if (kept.includes(false)) throw new Error('A job was not settled.')
-  }
-  return (count * 1000) / (performance.now() - began)
+  return meter(count, async () => {
+    let held = await store.claimJobs({ node_id: NODE, limit })
+    for (let done = 0; done < count; ) {
+      const settled = held.map((one) => settle(store, one))
+      done += held.length
+      held = done < count ? await store.claimJobs({ node_id: NODE, limit }) : []
+      const kept = await Promise.all(settled)
+      if (kept.includes(false)) throw new Error('A job was not settled.')
+    }
+  })
 }
 
-export async function graphile(connectionString: string, mode: Mode, count: number): Promise<number> {
+export async function graphile(
+  connectionString: string,
+  mode: Mode,
+  count: number,
+  meter: Meter = perSecond,
+): Promise<number> {
   const pgPool = new Pool({ connectionString, max: 10 })
   pgPool.on('error', () => undefined)
   const utils = await makeWorkerUtils({ pgPool })
@@ -117,35 +143,43 @@ export async function graphile(connectionString: string, mode: Mode, count: numb
   const done = Promise.withResolvers<void>()
   let left = count
   const fast = { worker: { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 } }
-  const began = performance.now()
-  const runner = await run({
-    pgPool,
-    concurrency: mode === 'single' ? 1 : 24,
-    preset: mode === 'single' ? {} : fast,
-    noHandleSignals: true,
-    parsedCronItems: [],
-    logger: new Logger(() => () => undefined),
-    taskList: {
-      empty: async (_payload, { withPgClient }) => {
-        await withPgClient(async (client) => {
-          await client.query('BEGIN')
-          await writeResults(client, 1)
-          await client.query('COMMIT')
-        })
-        left -= 1
-        if (left === 0) done.resolve()
+  const start = () =>
+    run({
+      pgPool,
+      concurrency: mode === 'single' ? 1 : 24,
+      preset: mode === 'single' ? {} : fast,
+      noHandleSignals: true,
+      parsedCronItems: [],
+      logger: new Logger(() => () => undefined),
+      taskList: {
+        empty: async (_payload, { withPgClient, job: { id } }) => {
+          await withPgClient(async (client) => {
+            await client.query('BEGIN')
+            await writeResults(client, [id])
+            await client.query('COMMIT')
+          })
+          left -= 1
+          if (left === 0) done.resolve()
+        },
       },
-    },
+    })
+  let runner: Runner | undefined
+  const rate = await meter(count, async () => {
+    runner = await start()
+    await done.promise
   })
-  await done.promise
-  const rate = (count * 1000) / (performance.now() - began)
-  await runner.stop()
+  await runner?.stop()
   await utils.release()
   await pgPool.end()
   return rate
 }
 
-export async function boss(connectionString: string, mode: Mode, count: number): Promise<number> {
+export async function boss(
+  connectionString: string,
+  mode: Mode,
+  count: number,
+  meter: Meter = perSecond,
+): Promise<number> {
   const queue = new PgBoss({ connectionString, supervise: false, schedule: false })
   await queue.start()
   await queue.createQueue('empty')
@@ -158,25 +192,21 @@ export async function boss(connectionString: string, mode: Mode, count: number):
       'empty',
       Array.from({ length: Math.min(BATCH, count - job) }, () => ({ data: {} })),
     )
-  const began = performance.now()
-  for (let done = 0; done < count; ) {
-    const claimed = await queue.fetch('empty', { batchSize })
-    // In one transaction with the rows of its user, by the connection that the library is given.
-    const client = await pool.connect()
-    const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values) }
-    await client.query('BEGIN')
-    await writeResults(client, claimed.length)
-    await queue.complete(
-      'empty',
-      claimed.map(({ id }) => id),
-      {},
-      { db },
-    )
-    await client.query('COMMIT')
-    client.release()
-    done += claimed.length
-  }
-  const rate = (count * 1000) / (performance.now() - began)
+  const rate = await meter(count, async () => {
+    for (let done = 0; done < count; ) {
+      const claimed = await queue.fetch('empty', { batchSize })
+      // In one transaction with the rows of its user, by the connection that the library is given.
+      const client = await pool.connect()
+      const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values) }
+      const ids = claimed.map(({ id }) => id)
+      await client.query('BEGIN')
+      await writeResults(client, ids)
+      await queue.complete('empty', ids, {}, { db })
+      await client.query('COMMIT')
+      client.release()
+      done += claimed.length
+    }
+  })
   await queue.stop({ graceful: false })
   await pool.end()
   return rate

@@ -119,6 +119,23 @@ ${rows.join('\n')}
 Measured ${times[0]?.slice(0, 16).replace('T', ' ')} to ${times.at(-1)?.slice(0, 16).replace('T', ' ')} UTC on ${machine()}; load average at the ends of the rows
 ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}. Node ${process.versions.node}, SQLite ${process.versions.sqlite ?? ''}, DuckDB ${duckdbVersion()}, ${packages}.
 
+## What the queues do (row \`queues\`)
+
+The work of each side is measured from the first claim to the last settle; the jobs are queued before. All run on one PostgreSQL with \`fsync\`,
+\`full_page_writes\` and autovacuum on, with a result of the same 10 kB. The remark of each figure has what depends less on other work on the
+machine than jobs a second do: processor time of a job, Node and PostgreSQL together, and bytes of the write-ahead log.
+
+| | one at a time | in batches | what is written for a job |
+|---|---|---|---|
+| Assay | settles a job and claims the next in one transaction, over one connection | 500 likewise | the job's state, its moves and counts; the insight and its card; two events; the delivery |
+| graphile-worker | a transaction each for the claim, the user's rows and the end | a local queue of 500, 24 at once, up to 10 connections, ends in groups | the claim, then the job is deleted; result, delivery |
+| pg-boss | a transaction for the claim, one for the user's rows with the end | 500 likewise | the job's state; result, delivery |
+| BullMQ | Redis, each command synced | 500 at once | the job is deleted; neither result nor delivery |
+
+The peers' user writes what Assay promises: one result for a job, also if it runs twice (unique by job), and in the same transaction a delivery for
+each webhook that a sender finds by when it is due. Without it graphile-worker, which ends a job after the user's transaction, would
+write a second result after a crash. No peer keeps moves, events or what a list of results needs.
+
 [profiles/](profiles/) explains the missed aims from profiles of the real processes. [../docs/scaling.md](../docs/scaling.md) says what the figures
 mean for larger installations.
 `,

@@ -4,15 +4,15 @@ import { openStore } from '@assay/store/open'
 import { missingPostgres, startPostgres } from '../../test/postgres.ts'
 import { atLeast, type Figure, type Missing } from '../figure.ts'
 import { type Form, inTurns } from '../measure.ts'
-import { addWebhook, assay, boss, bull, graphile, type Mode } from '../queues.ts'
+import { type Cost, costMeter, costText } from '../queue-cost.ts'
+import { addWebhook, assay, boss, bull, graphile, type Meter, type Mode } from '../queues.ts'
 import { startRedis } from '../redis.ts'
 
-const WORK = 'claim and settle of jobs with a result of 10 kB and an outbox row, PostgreSQL'
+const WORK = 'claim and settle of jobs with a result of 10 kB and a delivery to one webhook, PostgreSQL'
 const AHEAD = { text: 'ahead (over 1)', holds: (ratio: number) => ratio > 1 }
 const BARE = 'ours in a workspace without a webhook'
 const WITH_WEBHOOK = atLeast(0.7)
-const NOTE =
-  'ours also writes each move, the start and its event, the end and its event; BullMQ writes neither result nor outbox'
+const NOTE = 'ours also writes each move, two events and a card; BullMQ writes neither result nor delivery'
 
 export const queuesRow = {
   name: 'queues',
@@ -21,8 +21,10 @@ export const queuesRow = {
 
 interface Peer {
   name: string
+  /** Its database; null: it is not PostgreSQL, and its processor time is not known. */
+  url: string | null
   /** Jobs a second. */
-  run(mode: Mode, count: number): Promise<number>
+  run(mode: Mode, count: number, meter?: Meter): Promise<number>
 }
 
 function titleOf(mode: Mode): string {
@@ -47,12 +49,17 @@ async function withServers(form: Form): Promise<(Figure | Missing)[]> {
     const [ours, bare] = [await name('assay'), await name('bare')]
     const [graphileUrl, bossUrl] = [await name('graphile'), await name('boss')]
     const peers: Peer[] = [
-      { name: 'graphile-worker', run: (mode, count) => graphile(graphileUrl, mode, count) },
-      { name: 'pg-boss', run: (mode, count) => boss(bossUrl, mode, count) },
+      {
+        name: 'graphile-worker',
+        url: graphileUrl,
+        run: (...given) => graphile(graphileUrl, ...given),
+      },
+      { name: 'pg-boss', url: bossUrl, run: (...given) => boss(bossUrl, ...given) },
     ]
     if (redis)
       peers.push({
         name: `BullMQ (Redis, ${redis.settings})`,
+        url: null,
         run: (mode, count) => bull(redis.url, mode, count),
       })
     const figures = await measure(form, ours, bare, peers)
@@ -73,17 +80,18 @@ async function measure(
 ): Promise<Figure[]> {
   const open = (at: string) => openStore({ url: at, home: '', clock: systemClock, publicUrl: null })
   const [store, bare] = [await open(url), await open(bareUrl)]
-  const all = [{ name: BARE, run: (mode: Mode, count: number) => assay(bare, mode, count) }, ...peers]
+  const all: Peer[] = [{ name: BARE, url: bareUrl, run: (...given) => assay(bare, ...given) }, ...peers]
   const figures: Figure[] = []
   try {
     await addWebhook(store)
     for (const mode of ['single', 'batch'] as const) {
       const count = mode === 'single' ? (short ? 200 : 500) : short ? 1000 : 5000
       for (const peer of all) {
+        const [ours, theirs]: [Cost[], Cost[]] = [[], []]
         const rates = await inTurns(
           turns,
-          () => assay(store, mode, count),
-          () => peer.run(mode, count),
+          () => assay(store, mode, count, costMeter(url, ours)),
+          () => peer.run(mode, count, peer.url === null ? undefined : costMeter(peer.url, theirs)),
         )
         const aim = peer.name === BARE ? WITH_WEBHOOK : AHEAD
         figures.push({
@@ -93,7 +101,7 @@ async function measure(
           compare: 'ratio',
           unit: 'jobs/s',
           turns: rates,
-          note: NOTE,
+          note: `${NOTE}. ${costText(ours, theirs)}`,
         })
       }
     }

@@ -1,0 +1,88 @@
+/**
+ * What the work of a job takes, and depends less on how busy the machine is than its time does: processor time of both sides,
+ * and bytes of the write-ahead log. PostgreSQL runs on this machine.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { Client } from 'pg'
+import { median } from './figure.ts'
+import { type Meter, perSecond } from './queues.ts'
+
+export interface Cost {
+  /** Milliseconds of this process and of PostgreSQL's, a job. */
+  client_ms: number
+  server_ms: number
+  /** Of the write-ahead log, a job. */
+  log_bytes: number
+}
+
+/** The kernel's clock tick of /proc (USER_HZ, proc(5)). */
+const TICK_MS = 10
+
+interface Processor {
+  parent: number
+  /** With that of its ended children. */
+  ms: number
+}
+
+function processorOf(pid: number): Processor | null {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const fields = text
+      .slice(text.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number)
+    const ticks = fields.slice(11, 15).reduce((sum, own) => sum + own, 0)
+    return { parent: fields[1]!, ms: ticks * TICK_MS }
+  } catch {
+    return null
+  }
+}
+
+function serverMs(postmaster: number): number {
+  const all = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => ({ pid: Number(name), of: processorOf(Number(name)) }))
+  return all
+    .filter(({ pid, of }) => pid === postmaster || of?.parent === postmaster)
+    .reduce((sum, { of }) => sum + (of?.ms ?? 0), 0)
+}
+
+/** The cost of each stretch of work is added to `costs`. */
+export function costMeter(url: string, costs: Cost[]): Meter {
+  return async (count, work) => {
+    const client = new Client({ connectionString: url })
+    await client.connect()
+    const look = async () => {
+      const { rows } = await client.query<{ lsn: number; pid: number }>(
+        `SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 AS lsn, pg_backend_pid() AS pid`,
+      )
+      const { user, system } = process.cpuUsage()
+      return {
+        log: rows[0]!.lsn,
+        server: serverMs(processorOf(rows[0]!.pid)!.parent),
+        own: (user + system) / 1000,
+      }
+    }
+    const before = await look()
+    const rate = await perSecond(count, work)
+    const after = await look()
+    costs.push({
+      client_ms: (after.own - before.own) / count,
+      server_ms: (after.server - before.server) / count,
+      log_bytes: (after.log - before.log) / count,
+    })
+    await client.end()
+    return rate
+  }
+}
+
+/** The medians of ours beside theirs, if theirs are known. */
+export function costText(ours: readonly Cost[], theirs: readonly Cost[]): string {
+  const beside = (unit: string, of: (cost: Cost) => number, digits: number): string =>
+    [ours, theirs]
+      .filter((costs) => costs.length > 0)
+      .map((costs) => median(costs.map(of)).toFixed(digits))
+      .join(' : ') + ` ${unit}`
+  const processor = beside('ms', ({ client_ms, server_ms }) => client_ms + server_ms, 2)
+  return `A job takes ${processor} of processor time, both sides, and ${beside('kB', ({ log_bytes }) => log_bytes / 1000, 1)} of the log`
+}
