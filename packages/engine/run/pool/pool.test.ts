@@ -16,8 +16,12 @@ import { COLD } from '../protocol.ts'
 import { findingsOf, openTestPool, STARTED_AT, sqlTemplate, type TestPool, templateOf } from '../test-pool.ts'
 import { MOST_QUEUED, processesOf } from './scheduler.ts'
 
+// Before any process starts.
+process.env.ASSAY_TEST_SECRET = 'do not tell'
 const bench = await openTestPool({ size: 2 })
 after(() => bench.close())
+const narrow = await openTestPool({ size: 1 })
+after(() => narrow.close())
 const linux = { skip: process.platform !== 'linux' }
 
 /** Queries that do not notice an interrupt for many seconds. */
@@ -259,28 +263,23 @@ test("a workspace's previews run as many at a time as its max_running, and anoth
 })
 
 test('on a pool of one a job does not wait for previews, which run one at a time beside it', async () => {
-  const own = await openTestPool({ size: 1 })
   const order: string[] = []
   const control = new AbortController()
-  try {
-    const preview = (name: string, signal?: AbortSignal): Promise<unknown> =>
-      own.pool.preview(taskOf(own, signal ? ENDLESS : SHORT), {
-        workspace_id: 'guest',
-        max_running: null,
-        max_queued: null,
-        ...(signal ? { signal } : {}),
-        onBegin: () => order.push(name),
-      })
-    const previews = [preview('endless', control.signal), preview('second'), preview('third')]
-    const job = own.pool.run(taskOf(own, SHORT), { workspace_id: 'mine', onBegin: () => order.push('job') })
-    findingsOf(await job)
-    assert.deepEqual(order, ['endless', 'job'])
-    control.abort()
-    await Promise.all(previews)
-    assert.deepEqual(order, ['endless', 'job', 'second', 'third'])
-  } finally {
-    await own.close()
-  }
+  const preview = (name: string, signal?: AbortSignal): Promise<unknown> =>
+    narrow.pool.preview(taskOf(narrow, signal ? ENDLESS : SHORT), {
+      workspace_id: 'guest',
+      max_running: null,
+      max_queued: null,
+      ...(signal ? { signal } : {}),
+      onBegin: () => order.push(name),
+    })
+  const previews = [preview('endless', control.signal), preview('second'), preview('third')]
+  const onBegin = () => order.push('job')
+  findingsOf(await narrow.pool.run(taskOf(narrow, SHORT), { workspace_id: 'mine', onBegin }))
+  assert.deepEqual(order, ['endless', 'job'])
+  control.abort()
+  await Promise.all(previews)
+  assert.deepEqual(order, ['endless', 'job', 'second', 'third'])
 })
 
 test("another's small task is done after one of the many that a workspace has in line", async () => {
@@ -305,51 +304,40 @@ test("another's small task is done after one of the many that a workspace has in
 })
 
 test('what a workspace may not have in line is refused with the cap, and what the service asks for itself is not', async () => {
-  const own = await openTestPool({ size: 1 })
+  const { pool } = narrow
   const task = { kind: 'draw' as const, specs: [] }
-  try {
-    const many = Array.from({ length: MOST_QUEUED.small + 1 }, () =>
-      own.pool.draw(task, { workspace_id: 'guest' }),
-    )
-    const patient = own.pool.draw(task, { workspace_id: 'guest', patient: true })
-    await assert.rejects(own.pool.draw(task, { workspace_id: 'guest' }), { code: 'workspace_busy' })
-    assert.deepEqual(await own.pool.draw(task, { workspace_id: 'mine' }), [])
-    for (const drawn of await Promise.all([...many, patient])) assert.deepEqual(drawn, [])
-  } finally {
-    await own.close()
-  }
+  const many = Array.from({ length: MOST_QUEUED.small + 1 }, () =>
+    pool.draw(task, { workspace_id: 'guest' }),
+  )
+  const patient = pool.draw(task, { workspace_id: 'guest', patient: true })
+  await assert.rejects(pool.draw(task, { workspace_id: 'guest' }), { code: 'workspace_busy' })
+  assert.deepEqual(await pool.draw(task, { workspace_id: 'mine' }), [])
+  for (const drawn of await Promise.all([...many, patient])) assert.deepEqual(drawn, [])
 })
 
 test('a child has no secrets in its environment, and a bounded data segment', linux, async () => {
-  process.env.ASSAY_TEST_SECRET = 'do not tell'
-  const own = await openTestPool()
-  try {
-    findingsOf(await own.run(sqlTemplate('select 1 as a')))
-    for (const { pid } of own.pool.stats().children) {
-      const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
-        .split('\0')
-        .map((pair) => pair.split('=')[0])
-        .filter((name) => name !== '')
-      const expected = ['NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE', 'NODE_COMPILE_CACHE', 'TZ']
-      const allocation = ['MALLOC_ARENA_MAX', 'UV_THREADPOOL_SIZE']
-      assert.deepEqual(new Set(names), new Set([...expected, ...allocation]))
-    }
-    const { pid } = own.pool.stats().children.find(({ tasks }) => tasks > 0)!
-    const limit = /Max data size\s+(\d+)/.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))
-    assert.ok(Number(limit?.[1]) < 2_500_000_000, limit?.[0])
-  } finally {
-    delete process.env.ASSAY_TEST_SECRET
-    await own.close()
+  findingsOf(await bench.run(sqlTemplate('select 1 as a')))
+  for (const { pid } of bench.pool.stats().children) {
+    const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
+      .split('\0')
+      .map((pair) => pair.split('=')[0])
+      .filter((name) => name !== '')
+    const expected = ['NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE', 'NODE_COMPILE_CACHE', 'TZ']
+    const allocation = ['MALLOC_ARENA_MAX', 'UV_THREADPOOL_SIZE']
+    assert.deepEqual(new Set(names), new Set([...expected, ...allocation]))
   }
+  const { pid } = bench.pool.stats().children.find(({ tasks }) => tasks > 0)!
+  const limit = /Max data size\s+(\d+)/.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))
+  assert.ok(Number(limit?.[1]) < 2_500_000_000, limit?.[0])
 })
 
-/** 256 MB to be sorted. */
-const WIDE = 'select i, repeat(md5(i::varchar), 10) as m from range(800000) t(i) order by m'
+/** 160 MB to be sorted. */
+const WIDE = 'select i, repeat(md5(i::varchar), 10) as m from range(500000) t(i) order by m'
 
 test('data larger than the memory of the job spill to its own folder, which is removed', async () => {
-  const front = 'limits: { memory: 150MB, rows: 1 }'
+  const front = 'limits: { memory: 100MB, rows: 1 }'
   const { tables } = findingsOf(await bench.run(sqlTemplate(WIDE, front)))
-  assert.equal(tables.a?.total, 800_000)
+  assert.equal(tables.a?.total, 500_000)
   assert.match(JSON.stringify(tables.a?.rows[0]), /"0000/)
   while ((await bench.leftovers()).length > 0) await systemClock.sleep(5)
 })
@@ -357,7 +345,7 @@ test('data larger than the memory of the job spill to its own folder, which is r
 test('an analysis that fills its room on disk ends alone, with limit_exceeded', async () => {
   const small = await openTestPool({ spillBytes: 40_000_000 })
   try {
-    const full = await small.run(sqlTemplate(WIDE, 'limits: { memory: 150MB, rows: 1 }'))
+    const full = await small.run(sqlTemplate(WIDE, 'limits: { memory: 100MB, rows: 1 }'))
     assert.ok(full.status === 'failed', JSON.stringify(full))
     assert.equal(full.error.code, 'limit_exceeded', full.error.detail)
     assert.equal((await small.run(sqlTemplate('select 1 as a'))).status, 'done')
@@ -430,7 +418,7 @@ test('a pool for a single job has one process, and starts none ahead', async () 
 
 test('processes that nobody has needed for five minutes end, but for the last one used and a fresh one', async () => {
   const clock = new FakeClock()
-  const own = await openTestPool({ size: 3, clock })
+  const own = await openTestPool({ size: 2, clock })
   const children = () => own.pool.stats().children
   const pass = async (minutes: number): Promise<void> => {
     for (let minute = 0; minute < minutes; minute += 1) {
@@ -439,7 +427,7 @@ test('processes that nobody has needed for five minutes end, but for the last on
     }
   }
   try {
-    const jobs = Array.from({ length: 3 }, () => own.run(sqlTemplate('select 1 as a')))
+    const jobs = Array.from({ length: 2 }, () => own.run(sqlTemplate('select 1 as a')))
     for (const result of await Promise.all(jobs)) findingsOf(result)
     while (children().some(({ state }) => state !== 'idle')) await systemClock.sleep(5)
     const before = children().length
@@ -460,15 +448,13 @@ test('processes that nobody has needed for five minutes end, but for the last on
 })
 
 test('stopping ends every process, and what was under way ends as stopped', async () => {
-  const own = await openTestPool()
-  const running = own.run(sqlTemplate(STUCK.levenshtein))
-  while (own.pool.stats().states.busy < 1) await systemClock.sleep(5)
-  const pids = own.pool.stats().children.map(({ pid }) => pid!)
-  await own.pool.stop()
+  const running = narrow.run(sqlTemplate(STUCK.levenshtein))
+  while (narrow.pool.stats().states.busy < 1) await systemClock.sleep(5)
+  const pids = narrow.pool.stats().children.map(({ pid }) => pid!)
+  await narrow.pool.stop()
   assert.deepEqual(await running, { status: 'stopped' })
   for (const pid of pids) assert.throws(() => process.kill(pid, 0))
-  assert.deepEqual(await own.run(sqlTemplate('select 1 as a')), { status: 'stopped' })
-  await own.close()
+  assert.deepEqual(await narrow.run(sqlTemplate('select 1 as a')), { status: 'stopped' })
 })
 
 test(
