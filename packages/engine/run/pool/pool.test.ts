@@ -306,9 +306,7 @@ test("another's small task is done after one of the many that a workspace has in
 test('what a workspace may not have in line is refused with the cap, and what the service asks for itself is not', async () => {
   const { pool } = narrow
   const task = { kind: 'draw' as const, specs: [] }
-  const many = Array.from({ length: MOST_QUEUED.small + 1 }, () =>
-    pool.draw(task, { workspace_id: 'guest' }),
-  )
+  const many = Array.from({ length: MOST_QUEUED.small + 1 }, () => pool.draw(task, { workspace_id: 'guest' }))
   const patient = pool.draw(task, { workspace_id: 'guest', patient: true })
   await assert.rejects(pool.draw(task, { workspace_id: 'guest' }), { code: 'workspace_busy' })
   assert.deepEqual(await pool.draw(task, { workspace_id: 'mine' }), [])
