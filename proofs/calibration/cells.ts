@@ -2,7 +2,7 @@
  * The cells of the calibration: what is counted of a process at a length, and how often. Counts are kept in measured.tsv, so that a run
  * goes on where the last one ended; series are drawn by the seed, the cell and the series before them.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
 export type Counts = Record<string, number>
@@ -59,7 +59,9 @@ function keep(cells: readonly Cell[]): void {
       const counts = Object.entries(cell.counts).map(([what, count]) => `${what}=${count}`)
       return [keyOf(cell), cell.seed, cell.series, counts.join(' ')].join('\t')
     })
-  writeFileSync(FILE, `${[HEAD, ...rows].join('\n')}\n`)
+  // Whole at any time, for another shard that reads it.
+  writeFileSync(`${FILE}.new`, `${[HEAD, ...rows].join('\n')}\n`)
+  renameSync(`${FILE}.new`, FILE)
 }
 
 /** A seed of its own for each run of a cell (FNV-1a). */

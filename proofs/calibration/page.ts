@@ -30,10 +30,22 @@ export function overAll(cells: readonly Cell[], what: string): { all: number; wo
 }
 
 /** "1,000", or "400 to 1,000" where cells have different numbers. */
-function seriesOf(cells: readonly Cell[]): string {
+function rangeOf(cells: readonly Cell[]): string {
   const all = cells.map(({ series }) => series)
   const [least, most] = [Math.min(...all), Math.max(...all)].map((count) => count.toLocaleString('en-US'))
-  return `${least === most ? least : `${least} to ${most}`} series a cell (seed ${[...new Set(cells.map(({ seed }) => seed))].join(', ')})`
+  return least === most ? `${least}` : `${least} to ${most}`
+}
+
+/** How many series, by length where they differ: "1,000 series a cell", "400 series a cell at n = 36, 100 at n = 200". */
+function seriesOf(cells: readonly Cell[]): string {
+  const seeds = [...new Set(cells.map(({ seed }) => seed))].join(', ')
+  const by = [...Map.groupBy(cells, ({ n }) => n)].map(([n, some]) => ({ n, count: rangeOf(some) }))
+  const counts = [...Map.groupBy(by, ({ count }) => count)]
+  const told = counts.map(([count, some], place) => {
+    const at = counts.length === 1 ? '' : ` at n = ${some.map(({ n }) => n).join(', ')}`
+    return `${count}${place === 0 ? ' series a cell' : ''}${at}`
+  })
+  return `${told.join('; ')} (seed ${seeds})`
 }
 
 function table(
@@ -66,9 +78,17 @@ function sharesTable(
   })
 }
 
+/** Series a cell from which a share says enough. */
+const ENOUGH = 1000
+
 const sentenceOf = (what: string, cells: readonly Cell[], count: string): string => {
   const { all, worst } = overAll(cells, count)
-  return `${what}: ${percent(all)} over all cells, ${percent(worst)} in the worst. Of ${seriesOf(cells)}.`
+  const least = Math.min(...cells.map(({ series }) => series))
+  const unsure =
+    least < ENOUGH
+      ? ` A share of 5 % in one cell is uncertain by ${(100 * Math.sqrt((0.05 * 0.95) / least)).toFixed(1)} points.`
+      : ''
+  return `${what}: ${percent(all)} over all cells, ${percent(worst)} in the worst. Of ${seriesOf(cells)}.${unsure}`
 }
 
 function overTimePage(cells: readonly Cell[]): string[] {
@@ -152,6 +172,25 @@ function anomaliesPage(cells: readonly Cell[]): string[] {
 export const within = ({ counts }: Cell, level: 80 | 95): number =>
   counts[`within_${level}`]! / counts.values!
 
+/** Of fewer values a forecast says that its range is unsure. */
+const LEAST_PROMISED = 24
+const COVERAGE = { least: 0.92, most: 0.98 }
+
+/** Cells whose share lies outside the aim. */
+export function outside(cells: readonly Cell[]): Cell[] {
+  const promised = cells.filter(({ part, n }) => part === 'forecast' && n >= LEAST_PROMISED)
+  return promised.filter((cell) => within(cell, 95) < COVERAGE.least || within(cell, 95) > COVERAGE.most)
+}
+
+function outsideOf(cells: readonly Cell[]): string {
+  const told = outside(cells).map(
+    (cell) => `${cell.process} at n = ${cell.n} (${percent(within(cell, 95))} of ${cell.series} series)`,
+  )
+  return told.length === 0
+    ? 'No cell of 36 values or more lies outside the aim.'
+    : `Outside the aim: ${told.join('; ')}.`
+}
+
 function forecastPage(cells: readonly Cell[]): string[] {
   const own = cells.filter(({ part }) => part === 'forecast')
   if (own.length === 0) return []
@@ -169,10 +208,12 @@ function forecastPage(cells: readonly Cell[]): string[] {
     '## forecast',
     '',
     `The share of the twelve values to come that lie in the intervals of 95 %, of ${seriesOf(own)}. The aim is 92 to 98 %. Values of one`,
-    'series are alike: with 400 series a share is uncertain by about one point, with 1,000 by 0.6. Of 12 values no range is promised: they cannot tell a',
+    'series are alike: with 50 series a share is uncertain by about two points, with 100 by one and a half, with 400 by one. Of 12 values no range is promised: they cannot tell a',
     'trend from a change of level, and the forecast says so (`history_short`).',
     '',
     ...shares(95),
+    outsideOf(own),
+    '',
     'The same in the intervals of 80 %:',
     '',
     ...shares(80),
@@ -222,9 +263,9 @@ What counts as false:
 - \`anomalies\`: any point on any of the processes, since none holds a spike. A spike that is put in is true.
 - \`forecast\`: not a claim; counted is how many of the twelve values to come lie in the interval.
 
-A run goes on where the last one ended: \`npm run proof -- calibration --seed 1 --write 1 --series 1000 --minutes 30\` counts trend, seasonality and
-changepoints up to 1,000 series a cell; \`--anomalies\`, \`--coverage\` (forecasts) and \`--claims\` (compare, regression, correlation) likewise, and 0
-leaves a part out. After a change of a method \`--afresh 1\` counts it from the beginning.
+A run goes on where the last one ended: \`npm run proof -- calibration --seed 1 --write 1 --minutes 30\` adds series to the cells that have fewest, up to
+1,000 of each. \`--series\` (trend, seasonality, changepoints), \`--anomalies\`, \`--coverage\` (forecasts) and \`--claims\` (compare, regression, correlation) say
+how many of each part, and 0 leaves it out. After a change of a method \`--afresh 1\` counts its cells from the beginning.
 `
 
 export function writePage(cells: readonly Cell[]): void {
