@@ -12,6 +12,7 @@ import { DEFAULT_WORKSPACE, type Scope } from '@assay/model/token'
 import { parseTargets } from '@assay/net/target'
 import { openStore } from '@assay/store/open'
 import type { Store } from '@assay/store/store'
+import { vetDialOf } from '../app/pool.ts'
 import { openConnections } from '../connections/connection-registry.ts'
 import { openFiles } from '../files/open.ts'
 import { createLedger } from '../outgoing/ledger.ts'
@@ -104,6 +105,8 @@ export interface TestServer {
 export interface TestServerOptions {
   clock?: Clock
   pool?: 'real'
+  /** What templates may download from. */
+  sourceTargets?: string[]
   /** Of a PostgreSQL database that is empty; SQLite unless given. */
   store?: string
   parts?: Partial<ApiDependencies>
@@ -125,6 +128,7 @@ export async function openTestServer(
   const secrets = new SecretBox([Buffer.alloc(32, 7)])
   const metrics = createMetrics()
   const ledger = createLedger({ store, budgets: TEST_BUDGETS, clock, log: silentLog, metrics })
+  vetDial = vetDialOf(ledger)
   const parts: ApiDependencies = {
     config: {
       ...TEST_CAPS,
@@ -144,7 +148,13 @@ export async function openTestServer(
     store,
     pool,
     catalog: createCatalog({ shipped, folders: [] }),
-    files: await openFiles({ files: null, home: folder, maxFile: 1e6, filesQuota: 3e6 }),
+    files: await openFiles({
+      files: null,
+      home: folder,
+      maxFile: 1e6,
+      filesQuota: 3e6,
+      sourceTargets: options.sourceTargets ?? null,
+    }),
     secrets,
     ledger,
     connections: await openConnections({
@@ -183,6 +193,8 @@ export async function openTestServer(
   return { api, store, secrets, parts, tokens, folder, token, ask, complete: completer(store) }
 }
 
+/** Of the server that was opened last, since its pool serves them all. */
+let vetDial: ReturnType<typeof vetDialOf> | undefined
 let shared: Promise<{ pool: Pool; folder: string }> | undefined
 
 /** One for all tests of a file: its processes take half a second to start, and serve one task after the other. */
@@ -201,7 +213,8 @@ after(async () => {
 })
 
 function openPool(clock: Clock, tempRoot: string): Pool {
-  return createPool({ size: 1, clock, log: silentLog, caps: CAPS, tempRoot })
+  const vet: ReturnType<typeof vetDialOf> = async (wanted) => (await vetDial?.(wanted)) ?? null
+  return createPool({ size: 1, clock, log: silentLog, caps: CAPS, tempRoot, vetDial: vet })
 }
 
 const CAPS = { timeout_ms: 60_000, memory_bytes: 1e9, threads: 1, rows: 10_000, output_bytes: 10_000_000 }

@@ -257,3 +257,52 @@ test('a web server and a bucket are tried for real, and say what is wrong', asyn
     }
   }
 })
+
+test('a connection and a download to a host that is not on the list of the workspace are refused, said and audited', async (t) => {
+  const { ask, parts } = await openTestServer(t, { pool: 'real', sourceTargets: ['loopback'] })
+  let dialed = 0
+  const web = createServer((_, response) => response.end('n\n4\n5\n')).on('connection', () => (dialed += 1))
+  web.listen(0, '127.0.0.1')
+  await once(web, 'listening')
+  t.after(() => web.close())
+  const { port } = web.address() as AddressInfo
+  const options = { url: `http://127.0.0.1:${port}/` }
+  const made = await ask('POST', '/v1alpha/connections', { body: { name: 'web', kind: 'http', options } })
+  assert.equal(made.status, 201, made.text)
+  const [download, query] = [
+    `{ file: "https://127.0.0.1:${port}/a.csv" }`,
+    '{ connection: web, file: a.csv }',
+  ]
+  const preview = (table: string) => {
+    const source = `---\nsources:\n  a: ${table}\n---\n\`\`\`sql s\nselect sum(n) as s from a\n\`\`\`\n# {{ s | first: "s" }}\n`
+    return ask('POST', '/v1alpha/jobs/templates/preview', { body: { source } })
+  }
+  const rule = (hosts: string[] | null) => ask('PATCH', '/v1alpha/outgoing', { body: { hosts } })
+  const told = /may not reach the host 127\.0\.0\.1: the operator can add it/
+
+  await rule(['127.0.0.1'])
+  assert.match((await preview(query)).text, /# 9/)
+  // The server speaks no TLS, but it is dialed.
+  const before = dialed
+  assert.doesNotMatch((await preview(download)).json().detail, told)
+  assert.ok(dialed > before)
+  assert.equal((await ask('POST', '/v1alpha/connections/web/test')).json().ok, true)
+
+  await rule(['db.example.com'])
+  const last = dialed
+  const { ok, detail } = (await ask('POST', '/v1alpha/connections/web/test')).json()
+  assert.equal(ok, false)
+  assert.match(detail, told)
+  for (const table of [download, query]) {
+    const refused = await preview(table)
+    assert.match(refused.json().detail, told, refused.text)
+    assert.match(refused.json().detail, /^source_unavailable: /)
+  }
+  assert.equal(dialed, last, 'nobody was dialed')
+  await parts.ledger.refresh('default')
+  const { items } = (await ask('GET', '/v1alpha/audit?action=outgoing.refuse')).json()
+  const refusals = items.map(
+    ({ object_id, fields }: { object_id: string; fields: string[] }) => `${object_id} ${fields.join()}`,
+  )
+  assert.deepEqual(refusals.toSorted(), ['download host', 'query host'])
+})
