@@ -164,7 +164,7 @@ export type ChangeOutgoingRequest = {
   } | undefined
   /** Whether templates may ask the language model */
   model?: boolean | undefined
-  /** The hosts that connections and downloads may reach, of those that the service may: names, addresses, or `*.example.com` for the names below it; null: all of them */
+  /** The hosts that connections, downloads, webhooks and chat messages may reach, of those that the service may: names, addresses, or `*.example.com` for the names below it; null: all of them */
   hosts?: string[] | null | undefined
   /** Domains whose addresses get mail without the agreement of their owners, from now on: `example.com`, `*.example.com` for those below it, `*` for all; null: ASSAY_MAIL_DOMAINS */
   mail_domains?: string[] | null | undefined
@@ -1195,7 +1195,7 @@ export type Outgoing = {
   } | null
   /** Whether templates may ask the language model */
   model: boolean
-  /** The hosts that connections and downloads may reach; null: all that the service may */
+  /** The hosts that connections, downloads, webhooks and chat messages may reach; null: all that the service may */
   hosts: string[] | null
   /** Domains whose addresses get mail without the agreement of their owners; null: ASSAY_MAIL_DOMAINS */
   mail_domains: string[] | null

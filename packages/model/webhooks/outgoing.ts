@@ -40,7 +40,7 @@ export interface OutgoingRules {
   budgets: Partial<Record<OutgoingKind, number | null>>
   /** Whether its templates may ask the language model. */
   model: boolean
-  /** The hosts that its connections and downloads may reach, of those that the service may; null: all of them. */
+  /** The hosts that its connections, downloads, webhooks and chat messages may reach, of those that the service may; null: all of them. */
   hosts: string[] | null
   /** Domains whose addresses get mail without the agreement of their owners; null: as the service has it. `*`: all. */
   mail_domains: string[] | null
@@ -81,7 +81,8 @@ export const OutgoingView = Type.Object(
     model: Type.Boolean({ description: 'Whether templates may ask the language model' }),
     hosts: nullable(
       Type.Array(Type.String(), {
-        description: 'The hosts that connections and downloads may reach; null: all that the service may',
+        description:
+          'The hosts that connections, downloads, webhooks and chat messages may reach; null: all that the service may',
       }),
     ),
     mail_domains: nullable(

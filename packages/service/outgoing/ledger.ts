@@ -37,6 +37,9 @@ export interface LedgerOptions {
   metrics: Pick<Metrics, 'outgoing' | 'outgoingRefused'>
 }
 
+/** Those that go to a host which the workspace has chosen. Mail and questions go to a server of the operator. */
+export type DialingKind = Exclude<OutgoingKind, 'mail' | 'model'>
+
 export interface Ledger {
   readonly budgets: Budgets
   /**
@@ -49,7 +52,7 @@ export interface Ledger {
   /** Bytes of what was taken. */
   addBytes(workspace_id: string, kind: OutgoingKind, bytes: number): void
   /** Why the workspace may not reach a host for this; null: it may. */
-  vetHost(workspace_id: string, kind: 'download' | 'query', host: string): Promise<Refusal | null>
+  vetHost(workspace_id: string, kind: DialingKind, host: string): Promise<Refusal | null>
   /** Writes what was counted, and reads the rules anew when they are next needed. */
   refresh(workspace_id: string): Promise<void>
   /** Writes what is left. */
@@ -115,7 +118,7 @@ class StoredLedger implements Ledger {
     this.#add(workspace_id, kind, { bytes })
   }
 
-  async vetHost(workspace_id: string, kind: 'download' | 'query', host: string): Promise<Refusal | null> {
+  async vetHost(workspace_id: string, kind: DialingKind, host: string): Promise<Refusal | null> {
     const refusal = await this.#judge(workspace_id, ({ rules: { hosts } }) =>
       hosts === null || isListed(host, hosts) ? null : hostRefusal(host),
     )

@@ -47,6 +47,11 @@ export function refusalOf(
   }
 }
 
+/** The host of an address, as lists of hosts name it. Throws TypeError for what is no address. */
+export function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, '')
+}
+
 export function hostRefusal(host: string): Refusal {
   return {
     cause: 'host',

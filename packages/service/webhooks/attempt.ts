@@ -4,6 +4,7 @@ import type { Clock } from '@assay/model/clock'
 import type { Event } from '@assay/model/event'
 import type { AttemptOutcome, ClaimedDelivery } from '@assay/store/store'
 import type { Ledger } from '../outgoing/ledger.ts'
+import { hostOf } from '../outgoing/refusal.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { SecretError } from '../runtime/secrets.ts'
@@ -19,7 +20,7 @@ export interface AttemptContext {
   /** The log of attempts, without redaction (see dispatcher.ts). */
   attemptLog: Logger
   metrics: Metrics
-  ledger: Pick<Ledger, 'take' | 'addBytes'>
+  ledger: Pick<Ledger, 'take' | 'addBytes' | 'vetHost'>
   sender: Sender
   signer: Signer
   /** The senders of subscriptions; undefined: there are none. */
@@ -35,7 +36,9 @@ async function sendByKind(
 ): Promise<Sent | Held | null> {
   const { delivery_id, workspace_id, webhook, event, attempt: number } = claimed
   if (webhook.kind === 'webhook') {
-    const refusal = await ledger.take(workspace_id, 'webhook')
+    const refusal =
+      (await ledger.vetHost(workspace_id, 'webhook', hostOf(webhook.url))) ??
+      (await ledger.take(workspace_id, 'webhook'))
     if (refusal !== null) return { held: refusal }
     const body = Buffer.from(claimed.body, 'utf8')
     ledger.addBytes(workspace_id, 'webhook', body.length)
@@ -86,7 +89,7 @@ export async function attempt(
 }
 
 /** The address may hold a secret: only its host is logged. */
-function hostOf(url: string): string | null {
+function shownHost(url: string): string | null {
   return /^https?:\/\/([^/?#]+)/i.exec(url)?.[1] ?? null
 }
 
@@ -109,7 +112,7 @@ export function report(
       delivery_id,
       webhook_id: webhook.webhook_id,
       workspace_id,
-      host: hostOf(webhook.url),
+      host: shownHost(webhook.url),
       event_id: event.event_id,
       event_type: event.type,
       attempt: record.number,

@@ -86,6 +86,23 @@ test('a stopped workspace sends nothing and counts no try, and sends what waited
   assert.ok(counted!.refused >= 1 && counted!.bytes > 0)
 })
 
+test('a delivery to a host that is not on the list of the workspace waits, and goes out once the host is on it', async () => {
+  const [started, receiver] = [await station(), await receive()]
+  const { store, register, send, attempted } = started
+  const { webhook } = await register(`${receiver.url}/hook`)
+  await store.changeOutgoing({ workspace_id, patch: { hosts: ['hooks.example.com'] } })
+  const { delivery_id } = await send(webhook)
+  const held = await heldBack(started, webhook.webhook_id)
+  assert.match(
+    held.held_reason!,
+    /^This workspace may not reach the host 127\.0\.0\.1: the operator can add it/,
+  )
+  assert.equal(receiver.arrivals.length, 0)
+  await store.changeOutgoing({ workspace_id, patch: { hosts: ['127.0.0.1'] } })
+  const kept = await attempted(delivery_id, 1)
+  assert.deepEqual([kept.status, kept.attempt_count], ['delivered', 1])
+})
+
 test('an event reaches its receiver at once, signed, and the attempt is kept', async () => {
   const [{ store, register, send, attempted, metrics, lines }, receiver] = [await station(), await receive()]
   const { webhook, secret } = await register(`${receiver.url}/hook`, {

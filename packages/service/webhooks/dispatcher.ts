@@ -47,7 +47,7 @@ export interface DispatcherOptions {
   clock: Clock
   log: Logger
   metrics: Metrics
-  ledger: Pick<Ledger, 'take' | 'untake' | 'addBytes'>
+  ledger: Pick<Ledger, 'take' | 'untake' | 'addBytes' | 'vetHost'>
   /** Null or absent: tracing is off. */
   traces?: Traces | null
   /** In tests: another resolver, other certificates. The caller closes it. */

@@ -27,7 +27,9 @@ function stateOf({ workspace_id, stopped, model, hosts, mail_domains }: Outgoing
     ...(model ? [] : ['Its templates may not ask the language model.']),
     ...(hosts === null
       ? []
-      : [`Its connections and downloads reach ${hosts.length === 0 ? 'no host' : hosts.join(', ')}.`]),
+      : [
+          `Its connections, downloads, webhooks and chat messages reach ${hosts.length === 0 ? 'no host' : hosts.join(', ')}.`,
+        ]),
     ...(mail_domains === null
       ? []
       : [`Mail needs no agreement at ${mail_domains.length === 0 ? 'no domain' : mail_domains.join(', ')}.`]),
@@ -140,7 +142,10 @@ export const OUTGOING = [
         json: JSON_OPTION,
         budget: texts('KIND=NUMBER', 'So many a day; KIND=default: ASSAY_BUDGET_KIND'),
         model: text('on|off', 'Whether templates may ask the language model'),
-        host: texts('HOST', 'A host that connections and downloads may reach; "all": all of them'),
+        host: texts(
+          'HOST',
+          'A host that connections, downloads, webhooks and chats may reach; "all": all of them',
+        ),
         'mail-domain': texts('DOMAIN', 'Its addresses need not agree to mail; "default": ASSAY_MAIL_DOMAINS'),
         workspace: WORKSPACE,
       },

@@ -64,7 +64,7 @@ const OutgoingChange = Type.Object({
         maxItems: HOSTS_MOST,
         uniqueItems: true,
         description:
-          'The hosts that connections and downloads may reach, of those that the service may: names, addresses, or `*.example.com` for the names below it; null: all of them',
+          'The hosts that connections, downloads, webhooks and chat messages may reach, of those that the service may: names, addresses, or `*.example.com` for the names below it; null: all of them',
       }),
     ),
   ),

@@ -15,7 +15,7 @@ import type { Sending } from './sender.ts'
 export interface Composer {
   store: Pick<Store, 'getInsight' | 'createLink'>
   box: SecretBox
-  ledger: Pick<Ledger, 'take' | 'untake' | 'addBytes'>
+  ledger: Pick<Ledger, 'take' | 'untake' | 'addBytes' | 'vetHost'>
   publicUrl: string | null
 }
 

@@ -4,6 +4,7 @@
  */
 import { chatText, escapeChat } from '@assay/engine/pages/chat-text'
 import type { Message } from '@assay/engine/pages/mail-page'
+import { hostOf } from '../../outgoing/refusal.ts'
 import { type Sender as Poster, type Sent, send, unsent } from '../send.ts'
 import { openTarget } from '../target.ts'
 import { type Composer, compose } from './compose.ts'
@@ -82,10 +83,12 @@ export function createSlackSender(options: SlackOptions): Sender {
   return {
     async send(sending, giveUp) {
       const { webhook, attempt: number, now } = sending
-      const refusal = await options.ledger.take(sending.workspace_id, 'chat')
-      if (refusal !== null) return { held: refusal }
       const target = openTarget(options.box, webhook)
       const url = target.url ?? ''
+      const refusal =
+        (await options.ledger.vetHost(sending.workspace_id, 'chat', hostOf(url))) ??
+        (await options.ledger.take(sending.workspace_id, 'chat'))
+      if (refusal !== null) return { held: refusal }
       const message = await compose(options, sending, target)
       const body = message === null ? '' : JSON.stringify(slackPayload(message))
       const request = { number, now, url, body: Buffer.from(body) }

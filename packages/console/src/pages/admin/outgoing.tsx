@@ -127,7 +127,7 @@ export function OutgoingPage() {
             {!model && <p>Templates of this workspace may not ask the language model.</p>}
             {hosts !== null && (
               <p>
-                Connections and downloads may reach{' '}
+                Connections, downloads, webhooks and chat messages may reach{' '}
                 {hosts.length === 0 ? 'no host' : hosts.map((host) => <code key={host}>{host} </code>)}
               </p>
             )}
