@@ -175,3 +175,38 @@ test('every type is drawn for a page and for a phone, each value has a place, an
     }
   }
 })
+
+test('long names leave room for the values on a phone, and no number is cut', async () => {
+  const rows: Row[] = [
+    { where: 'United States of America, returning customers on mobile phones', amount: -120_400 },
+    { where: 'Germany', amount: 54_310 },
+  ]
+  const steps = chart(rows, { type: 'waterfall', x: 'where', y: ['amount'], from: 900_000, to: 800_000 })
+  const parts = chart(rows.slice(1), { type: 'funnel', x: 'where', y: ['amount'] })
+  for (const { spec } of [steps, parts]) {
+    const svg = await drawChart(spec, 'narrow')
+    const [left, , width] = /data-panels="([^"]*)"/.exec(svg)![1]!.split(',').map(Number)
+    assert.ok(left! + width! <= 300 && width! >= 120, `${left} and ${width}`)
+  }
+})
+
+test('names of events that would touch stand above each other, and that of a target where the line is far', () => {
+  const rows: Row[] = Array.from({ length: 24 }, (_, index) => ({
+    month: month(index),
+    late_share: 0.21 + index / 100,
+  }))
+  const events = [3, 4].map((index) => ({ month: month(index), label: 'A new price list' }))
+  const { spec } = chart(rows, { x: 'month', y: ['late_share'], events })
+  const layers = (spec as { layer: { mark: { type: string; y?: number; dy?: number; x?: unknown } }[] }).layer
+  const texts = layers.filter(({ mark }) => mark.type === 'text').map(({ mark }) => mark)
+  assert.equal(new Set(texts.flatMap(({ y }) => (y === undefined ? [] : [y]))).size, 2)
+  assert.ok(texts.every(({ y }) => y === undefined || y < 0))
+  // The values rise from the target on: below the right end there are none.
+  assert.deepEqual(
+    texts.filter(({ y }) => y === undefined).map(({ x, dy }) => [x, dy]),
+    [
+      [0, 4],
+      [0, 4],
+    ],
+  )
+})

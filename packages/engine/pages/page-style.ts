@@ -55,7 +55,7 @@ details.computed { margin-top: 3rem; border-top: 1px solid var(--line); padding-
 summary { cursor: pointer; font-weight: 600; color: var(--soft); }
 figure.chart { margin: 1.8em 0; container-type: inline-size; position: relative; }
 .drawing svg { display: block; width: 100%; height: auto; }
-.drawing.narrow { display: none; }
+.drawing.narrow { display: none; max-width: 26rem; }
 figure.chart { --chart-page: var(--page); }
 .drawing { touch-action: pan-y; }
 .drawing:focus-visible { outline: 2px solid var(--link); outline-offset: 4px; border-radius: 2px; }
@@ -69,7 +69,7 @@ figure.chart { --chart-page: var(--page); }
 .chart-tip[hidden] { display: none; }
 .chart-tip div { display: flex; gap: 1rem; justify-content: space-between; }
 .chart-tip span { color: var(--soft); }
-@container (max-width: 520px) { .drawing.wide:has(+ .narrow) { display: none; } .drawing.narrow { display: block; } }
+@container (max-width: 664px) { .drawing.wide:has(+ .narrow) { display: none; } .drawing.narrow { display: block; } }
 figcaption { color: var(--soft); font-size: 0.84rem; margin-top: 0.4em; }
 ${AROUND_STYLE}
 footer { color: var(--soft); font-size: 0.84rem; border-top: 1px solid var(--line); margin-top: 3rem; padding-top: 1rem; }

@@ -3,8 +3,9 @@
  * The process must run under TZ=UTC: Vega reads and prints times in the machine's zone otherwise, and the bytes would differ
  * from one machine to the next.
  */
+import { textWidthOf } from '../text-width.ts'
 import { placesOf, type SceneItem } from './places.ts'
-import { fitted, textWidthOf } from './size.ts'
+import { fitted } from './size.ts'
 
 /** Refuses data by address: nothing is fetched, and no file is read. */
 const refuse = (): Promise<never> => Promise.reject(new Error('A chart may only hold its own data.'))
@@ -18,7 +19,7 @@ const silent = {
 }
 
 interface Metrics {
-  width(item: { fontSize?: number }, text: string | number | null | undefined): number
+  width(item: { fontSize?: number; limit?: number }, text: string | number | null | undefined): number
 }
 
 let loading: Promise<[typeof import('vega'), typeof import('vega-lite')]> | undefined
@@ -27,7 +28,11 @@ async function load(): Promise<[typeof import('vega'), typeof import('vega-lite'
   const both = await Promise.all([import('vega'), import('vega-lite')])
   // Vega's own guess without a canvas is 0.8 of the size for each letter, which leaves much of a phone empty.
   const { textMetrics } = both[0] as unknown as { textMetrics: Metrics }
-  textMetrics.width = (item, text) => textWidthOf(String(text ?? ''), item.fontSize ?? 11)
+  textMetrics.width = ({ fontSize = 11, limit = 0 }, text) => {
+    const width = textWidthOf(String(text ?? ''), fontSize)
+    // A text that is cut takes little more room than its limit.
+    return limit > 0 ? Math.min(limit + 4, width) : width
+  }
   return both
 }
 

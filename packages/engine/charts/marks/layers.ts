@@ -1,10 +1,9 @@
 /** The marks of each type of chart as Vega-Lite, over the points of points.ts. */
 
 import type { ChartType } from '@assay/model/insight'
-import { type ChartEvent, type Point } from '../chart-values.ts'
-import { drawnTitle, valueText } from '../labels.ts'
-
-import { CONTEXT, INK, PAGE, QUIET } from './look.ts'
+import { drawnTitle } from '../labels.ts'
+import { annotations } from './annotations.ts'
+import { edgeOf } from './look.ts'
 import {
   across,
   colored,
@@ -32,7 +31,7 @@ export function layersOf(plot: Plot): Spec {
   if (type === 'pie') return { ...size, ...pie(plot) }
   const layer = [
     ...marksOf(plot),
-    ...(type === 'waterfall' || type === 'funnel' || type === 'heatmap' ? [] : marks(plot)),
+    ...(type === 'waterfall' || type === 'funnel' || type === 'heatmap' ? [] : annotations(plot)),
   ]
   if (!plot.by) return { ...size, layer }
   const field = { field: 'by', type: 'nominal', sort: null, header: { title: null } }
@@ -104,9 +103,8 @@ function endNames(plot: Plot, names: string[]): Spec[] {
     text: { field: 'series' },
   }
   const color = { field: 'series', type: 'nominal', sort: null, legend: null }
-  const edge = { ...mark, color: PAGE, stroke: PAGE, strokeWidth: 4, strokeJoin: 'round' }
   return [
-    { data, mark: edge, encoding: place },
+    { data, mark: edgeOf(mark), encoding: place },
     { data, mark, encoding: { ...place, color } },
   ]
 }
@@ -154,57 +152,3 @@ function pie({ kept }: Plot): Spec {
     },
   }
 }
-
-/** The line of the target and those of the events, above the other marks. */
-function marks(plot: Plot): Spec[] {
-  const { target, events, labels } = plot.kept
-  const onSide = plot.type === 'interval' || liesOnSide(plot.type, plot.kept.x, plot.points)
-  const value = onSide ? 'x' : 'y'
-  const layers: Spec[] = []
-  if (target !== undefined) {
-    const data = { values: [{ target, text: `Target ${valueText(labels.y, target)}` }] }
-    const at = { [value]: { field: 'target', type: 'quantitative' } }
-    layers.push({ data, mark: { type: 'rule', color: INK, strokeDash: [2, 3] }, encoding: at })
-    const text = onSide
-      ? { align: 'left', dx: 4, baseline: 'top', y: 0 }
-      : { align: 'left', dx: 4, dy: -6, x: 0 }
-    if (!plot.by) {
-      layers.push({
-        data,
-        mark: { type: 'text', color: INK, ...text },
-        encoding: { ...at, text: { field: 'text' } },
-      })
-    }
-  }
-  if (events && !onSide && !plot.by) layers.push(...eventMarks(plot, events))
-  return layers
-}
-
-/** The names of neighbours stand on three lines; those on the right stand left of their line. */
-function eventMarks(plot: Plot, events: ChartEvent[]): Spec[] {
-  const x = { field: 'x', type: typeOfX(plot) }
-  const places = plot.points.map((point) => placeOf(point.x))
-  const [first, last] = [Math.min(...places), Math.max(...places)]
-  const late = (event: ChartEvent): boolean => placeOf(event.x) > first + 0.7 * (last - first)
-  const rule = {
-    data: { values: events },
-    mark: { type: 'rule', color: CONTEXT, strokeWidth: 1 },
-    encoding: { x },
-  }
-  const names = events.map((event, index) => ({
-    data: { values: [event] },
-    mark: {
-      type: 'text',
-      align: late(event) ? 'right' : 'left',
-      baseline: 'top',
-      color: QUIET,
-      dx: late(event) ? -4 : 4,
-      y: 2 + (index % 3) * 15,
-      limit: 150,
-    },
-    encoding: { x, text: { field: 'label' } },
-  }))
-  return [rule, ...names.filter((_, index) => events[index]!.label !== '')]
-}
-
-const placeOf = (x: Point['x']): number => (typeof x === 'number' ? x : Date.parse(String(x)))

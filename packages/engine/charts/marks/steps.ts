@@ -2,7 +2,8 @@
 import { isKnown } from '../chart-values.ts'
 import { axisNumbers, drawnTitle, funnelText, stepText } from '../labels.ts'
 import { zeroIsNear } from '../points.ts'
-import { ACCENT, AXIS, BAD, CONTEXT, GOOD, GRID, INK, QUIET, TITLE_ABOVE } from './look.ts'
+import { textWidthOf } from '../text-width.ts'
+import { ACCENT, AXIS, BAD, CONTEXT, GOOD, GRID, INK, LETTERS_NARROW, QUIET, TITLE_ABOVE } from './look.ts'
 import {
   across,
   namesOf,
@@ -73,19 +74,18 @@ export function intervals(plot: Plot): Spec[] {
   ]
 }
 
+/** A scale that leaves room for the texts on the right of the longest bar, in a drawing of any width. */
+function roomFor(texts: readonly { text: string }[], domain: Spec): Spec {
+  const widest = texts.reduce((most, { text }) => Math.max(most, textWidthOf(text, LETTERS_NARROW)), 0)
+  return { ...domain, nice: false, range: [0, { expr: `max(30, width - ${widest + 8})` }] }
+}
+
 /** Totals are marks and steps are bars between them, so that the axis need not begin at zero and small steps stay visible. */
 export function waterfall(plot: Plot): Spec[] {
   const [up, down] = plot.good === 'up' ? [GOOD, BAD] : plot.good === 'down' ? [BAD, GOOD] : [ACCENT, BAD]
   const y = rowsDown('x', namesOf(plot.points))
   const levels = plot.points.flatMap(({ low, high }) => [low ?? 0, high ?? 0])
   const [least, most] = [Math.min(...levels), Math.max(...levels)]
-  // Room for the number beside the longest bar.
-  const room = {
-    domainMin: least - (most - least) * 0.04,
-    domainMax: most + (most - least || 1) * 0.22,
-    nice: false,
-  }
-  const x = { ...across(plot, false, room), field: 'low' }
   const color = {
     condition: [
       { test: "datum.part == 'rest'", value: CONTEXT },
@@ -99,6 +99,11 @@ export function waterfall(plot: Plot): Spec[] {
     at: Math.max(point.low!, point.high!),
     text: stepText(label, point),
   }))
+  const room = roomFor(texts, {
+    domainMin: least - (most - least) * 0.04,
+    domainMax: most + (least === most ? 1 : 0),
+  })
+  const x = { ...across(plot, false, room), field: 'low' }
   return [
     {
       transform: only('up', 'down', 'rest'),
@@ -155,9 +160,8 @@ export function funnel(plot: Plot): Spec[] {
   const first = plot.points[0]?.y ?? 0
   const texts = plot.points.map(({ x, y }) => ({ x, y, text: funnelText(plot.kept.labels.y, y, first) }))
   const y = rowsDown('x', namesOf(plot.points))
-  const longest = Math.max(...texts.map(({ text }) => text.length))
-  const most = Math.max(...plot.points.map((point) => point.y ?? 0), 0) || 1
-  const x = across(plot, true, { domainMax: most * (1 + longest * 0.05), nice: false })
+  const domainMax = Math.max(...plot.points.map((point) => point.y ?? 0), 0) || 1
+  const x = across(plot, true, roomFor(texts, { domainMax }))
   const encoding = { y, x: { ...x, axis: null } }
   return [
     { mark: { type: 'bar', cornerRadiusEnd: 2, height: { band: 0.75 } }, encoding },

@@ -1,0 +1,141 @@
+/** What is drawn beside the values: the line of the target and those of the events, each with its name. */
+import type { ChartEvent, Point } from '../chart-values.ts'
+import { titleText, valueText } from '../labels.ts'
+import { CONTEXT, edgeOf, INK, NARROW, QUIET } from './look.ts'
+import { HEIGHT, liesOnSide, type Plot, type Spec, typeOfX } from './scales.ts'
+
+/** The part of the axis, at either end, below or above which the name of a target stands. */
+const NAME = 0.3
+/** Names of events stand in lanes above the values. Letters are at most this wide, and a name is cut at the limit. */
+const LANE = 17
+const LETTER = 7
+const LIMIT = 150
+const LIMIT_NARROW = 110
+/** What the numbers along the side leave of a narrow drawing. */
+const ACROSS = NARROW - 70
+/** The title of the axis above the values. */
+const TITLE = 26
+
+/** The line of the target and those of the events, above the other marks. */
+export function annotations(plot: Plot): Spec[] {
+  const { target, events } = plot.kept
+  const onSide = plot.type === 'interval' || liesOnSide(plot.type, plot.kept.x, plot.points)
+  return [
+    ...(target === undefined ? [] : targetMarks(plot, target, onSide)),
+    ...(events && !onSide && !plot.by ? eventMarks(plot, events) : []),
+  ]
+}
+
+function targetMarks(plot: Plot, target: number, onSide: boolean): Spec[] {
+  const data = { values: [{ target, text: `Target ${valueText(plot.kept.labels.y, target)}` }] }
+  const at = { [onSide ? 'x' : 'y']: { field: 'target', type: 'quantitative' } }
+  const rule = { data, mark: { type: 'rule', color: INK, strokeDash: [2, 3] }, encoding: at }
+  if (plot.by) return [rule]
+  const place = onSide ? { y: -5, baseline: 'bottom', align: sideOf(plot, target) } : cornerOf(plot, target)
+  const mark = { type: 'text', color: INK, ...place }
+  const encoding = { ...at, text: { field: 'text' } }
+  return [rule, { data, mark: edgeOf(mark), encoding }, { data, mark, encoding }]
+}
+
+/** Above the rows, and within the drawing where the target is at one end. */
+function sideOf({ points }: Plot, target: number): string {
+  const edges = points.flatMap(({ y, low, high }) => [y ?? 0, low ?? y ?? 0, high ?? y ?? 0])
+  const least = edges.reduce((a, b) => Math.min(a, b), Math.min(0, target))
+  const most = edges.reduce((a, b) => Math.max(a, b), target)
+  const share = (target - least) / (most - least || 1)
+  return share < 0.2 ? 'left' : share > 0.8 ? 'right' : 'center'
+}
+
+/** The end of the line, left or right and above or below it, where the values are farthest from the name. */
+function cornerOf(plot: Plot, target: number): Spec {
+  const { points } = plot
+  const places = points.map((point) => placeOf(plot, point.x))
+  const [first, last] = endsOf(places)
+  const clear = (left: boolean, above: boolean): number => {
+    const near = points.filter((_, index) => {
+      const share = (places[index]! - first) / (last - first || 1)
+      return left ? share <= NAME : share >= 1 - NAME
+    })
+    const gaps = near.flatMap(({ y, low, high }) =>
+      [y, low ?? null, high ?? null].flatMap((value) =>
+        value === null ? [] : [above ? value - target : target - value],
+      ),
+    )
+    return gaps.filter((gap) => gap >= 0).reduce((least, gap) => Math.min(least, gap), Number.MAX_VALUE)
+  }
+  const corners = [true, false].flatMap((left) => [true, false].map((above) => ({ left, above })))
+  const best = corners.reduce((one, other) =>
+    clear(other.left, other.above) > clear(one.left, one.above) ? other : one,
+  )
+  const across = best.left ? { align: 'left', x: 0, dx: 4 } : { align: 'right', x: 'width', dx: -2 }
+  return { ...across, ...(best.above ? { dy: -6 } : { dy: 4, baseline: 'top' }) }
+}
+
+/** Each name beside its line, above the values; names that would touch stand in lanes above each other. */
+function eventMarks(plot: Plot, events: ChartEvent[]): Spec[] {
+  const x = { field: 'x', type: typeOfX(plot) }
+  const base = titleText(plot.kept.labels.y) === '' ? 4 : TITLE
+  const placed = lanesOf(plot, events).map((one) => ({
+    ...one,
+    data: { values: [one.event] },
+    top: one.event.label === '' ? 0 : -base - (one.lane + 1) * LANE,
+  }))
+  const rules = placed.map(({ data, top }) => ({
+    data,
+    mark: { type: 'rule', color: CONTEXT, strokeWidth: 1 },
+    encoding: { x, y: { value: top }, y2: { value: HEIGHT } },
+  }))
+  const names = placed.filter(({ event }) => event.label !== '')
+  const texts = names.flatMap(({ data, top, late }) => {
+    const side = late ? { align: 'right', dx: -4 } : { align: 'left', dx: 4 }
+    const mark = { type: 'text', baseline: 'top', color: QUIET, y: top, limit: LIMIT, ...side }
+    const encoding = { x, text: { field: 'label' } }
+    return [
+      { data, mark: edgeOf(mark), encoding },
+      { data, mark, encoding },
+    ]
+  })
+  return [...rules, ...texts]
+}
+
+interface Placed {
+  event: ChartEvent
+  lane: number
+  /** Left of its line, where there is no room on its right. */
+  late: boolean
+  from: number
+  to: number
+}
+
+/** From the right on, each in the lowest lane in which it touches no other, by the room of a narrow drawing. */
+function lanesOf(plot: Plot, events: readonly ChartEvent[]): Placed[] {
+  const [first, last] = endsOf(plot.points.map((point) => placeOf(plot, point.x)))
+  const placed: Placed[] = []
+  const ordered = events
+    .map((event) => ({ event, place: placeOf(plot, event.x) }))
+    .toSorted((a, b) => b.place - a.place)
+  for (const { event, place } of ordered) {
+    const at = ((place - first) / (last - first || 1)) * ACROSS
+    const width = 10 + Math.min(LIMIT_NARROW, event.label.length * LETTER)
+    const late = at + width > ACROSS
+    const [from, to] = late ? [at - width, at] : [at, at + width]
+    const touched = placed.filter((other) => other.from < to && from < other.to).map(({ lane }) => lane)
+    let lane = 0
+    while (event.label !== '' && touched.includes(lane)) lane += 1
+    placed.push({ event, lane, late, from, to: event.label === '' ? from : to })
+  }
+  return placed
+}
+
+function endsOf(places: readonly number[]): [number, number] {
+  return [
+    places.reduce((low, place) => Math.min(low, place), Number.POSITIVE_INFINITY),
+    places.reduce((high, place) => Math.max(high, place), Number.NEGATIVE_INFINITY),
+  ]
+}
+
+/** Times and numbers as they are; names by their place in the list. */
+function placeOf({ kept, points }: Plot, x: Point['x']): number {
+  if (kept.x === 'text') return points.findIndex((point) => point.x === x)
+  return kept.x === 'time' ? Date.parse(String(x)) : Number(x)
+}
