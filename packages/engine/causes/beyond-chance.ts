@@ -19,7 +19,7 @@ export interface RateSides {
 const MEDIAN = 0.4549364231195724
 const ERROR = 2.33
 const LEAST_TO_SHOW = 6
-const ASSUMED = 0.1
+const ASSUMED = 0.12
 const MOST = 8
 const HALVINGS = 40
 
