@@ -176,7 +176,7 @@ test('no hostile name or value leaves its place in any form of a chart', () => {
     for (const title of texts) {
       const data = texts.map((text, index) => ({ [title]: text, n: index + 1 }))
       const one = chart({ type: 'bar', x: title, title: plainLine(title) }, data)
-      assert.doesNotMatch(String(one.spec.title ?? ''), UNSEEN)
+      assert.doesNotMatch((one.spec.title ?? '') as string, UNSEEN)
       const { values } = one.spec.data as { values: object[] }
       JSON.stringify([values, one.spec.usermeta, one.spec.layer], (_, value: unknown) => {
         if (typeof value === 'string') assert.ok(!UNSEEN.test(value) && !/[\t\r\n]/.test(value), value)
