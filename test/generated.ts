@@ -10,6 +10,7 @@ import { flagOf, SETTINGS, type SettingName } from '@assay/service/config/config
 import { watchTable } from '../deploy/monitoring/watched.ts'
 import { alertRules, dashboard } from '../deploy/monitoring/written.ts'
 import { clientTypes } from '../packages/client/generate.ts'
+import { pythonOperations } from '../packages/client/generate-python.ts'
 import { pollutedSection } from '../packages/engine/sources/text/polluted-results-fixture.ts'
 import { CODE_NAMES, CODES } from '../packages/engine/verdicts/codes.ts'
 import { openapiText } from '../packages/service/api/openapi.ts'
@@ -121,6 +122,7 @@ function verdictsPage(): string {
 export const GENERATED: Record<string, () => string | Promise<string>> = {
   'openapi.json': openapiText,
   'packages/client/api.generated.ts': () => clientTypes(openapiText()),
+  'clients/python/assay_client/api_generated.py': () => pythonOperations(openapiText()),
   'packages/store/sqlite/schema.sql': sqliteSchema,
   'docs/errors.md': errorsPage,
   'docs/config.md': configPage,

@@ -26,7 +26,7 @@ test('the Python client runs jobs, reads insights, schedules, uploads, shares, t
     })
     const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
     assert.equal(code, 0, said)
-    assert.match(said, /Ran 17 tests/)
+    assert.match(said, /Ran 20 tests/)
   } finally {
     service.signal('SIGTERM')
     await service.exited

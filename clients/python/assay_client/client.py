@@ -13,6 +13,10 @@ import urllib.parse
 import urllib.request
 import uuid
 
+from .api_generated import Operations
+from .errors import AssayError, JobFailed
+from .place import files, segment
+
 ENDED = ("completed", "canceled")
 # What passes: too slow, too many, and a service or a proxy before it that is away for a while.
 PASSING = (408, 429, 502, 503, 504)
@@ -22,31 +26,10 @@ LONGEST_ASKED = 60
 SLOW = 180
 # Seconds that a request may wait for the end of a job.
 LONGEST_WAIT = 50
-
-
-class AssayError(Exception):
-    """A refusal of the service, or no usable answer: the code "unreachable" or "timeout" with status 0, or "not_assay" where a page
-    answers. retry_after: seconds after which the service asks to be asked again, else None."""
-
-    retry_after = None
-
-    def __init__(self, message, status, code, errors=(), request_id=None):
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.errors = list(errors)
-        self.request_id = request_id
-
-
-class JobFailed(Exception):
-    """A job that ended without an insight: `code`, `detail`, and the whole `job`."""
-
-    def __init__(self, job):
-        error = job.get("error") or {}
-        super().__init__(f"{error.get('code')}: {error.get('detail')}")
-        self.code = error.get("code")
-        self.detail = error.get("detail")
-        self.job = job
+# Operations that compute before they answer.
+SLOW_PATHS = ("/jobs/templates/check", "/jobs/templates/preview", "/metrics/check", "/drafts", "/jobs/bulk", "/jobs/bulk/check", "/jobs/result", "/repository/pull", "/repository/branches")
+# Seconds before a stream that broke is opened again.
+AGAIN = 0.2
 
 
 def _asked_wait(headers):
@@ -85,17 +68,6 @@ def _refusal(status, body, asked):
         return AssayError(said, status, "internal")
 
 
-def _segment(name):
-    """One name in a path. An empty one, "." and ".." would lead to another operation."""
-    if name in ("", ".", ".."):
-        raise AssayError(f'"{name}" cannot be a name.', 0, "invalid")
-    return urllib.parse.quote(name, safe="")
-
-
-def _path(path):
-    return "/".join(_segment(name) for name in path.split("/"))
-
-
 class _ReadsOn:
     """A service that refuses an upload before its end closes the connection: what it said is read all the same."""
 
@@ -124,8 +96,35 @@ class _SecureHandler(urllib.request.HTTPSHandler):
         return self.do_open(_SecureConnection, request, context=self._context)
 
 
+class _Api(Operations):
+    def __init__(self, client):
+        self._client = client
+
+    def _call(self, method, path, reads, query=None, body=None, form=None, data=None, media=None, keyed=False, key=None, timeout=None):
+        if form is not None:
+            data, media = urllib.parse.urlencode(form).encode(), "application/x-www-form-urlencoded"
+        headers = {} if data is None else {"Content-Type": media or "application/octet-stream"}
+        answer = self._client.request(
+            method,
+            path,
+            body=body,
+            query=query,
+            accept="application/json" if reads == "json" else "*/*",
+            key=(key or str(uuid.uuid4())) if keyed else None,
+            headers=headers,
+            data=data,
+            timeout=timeout or (SLOW if path in SLOW_PATHS else None),
+        )
+        if reads == "json":
+            return json.loads(answer) if answer else None
+        return answer if reads == "bytes" else None
+
+
 class Client:
-    """url: the address of the service. timeout: seconds of silence in one request. retries: of what may be repeated."""
+    """`api` has every operation of the interface with its types; the methods here are what a program needs every day.
+
+    url: the address of the service. timeout: seconds of silence in one request. retries: of what may be repeated.
+    """
 
     def __init__(self, url, token, timeout=90, retries=5):
         self._url = url
@@ -134,13 +133,14 @@ class Client:
         self._timeout = timeout
         self._retries = retries
         self._opener = urllib.request.build_opener(_Handler, _SecureHandler)
+        self.api: Operations = _Api(self)
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
-    def request(self, method, path, body=None, query=None, accept="application/json", key=None, repeatable=None, text=None, headers=None, source=None, text_type="text/markdown", timeout=None):
+    def request(self, method, path, body=None, query=None, accept="application/json", key=None, repeatable=None, text=None, headers=None, source=None, text_type="text/markdown", timeout=None, data=None):
         """
         The body of the answer as bytes. Any operation of docs/api.md can be asked with it. source: a path whose bytes are the
-        body, sent as they are read. timeout: seconds, in place of the client's.
+        body, sent as they are read. data: bytes, of the Content-Type in headers. timeout: seconds, in place of the client's.
         """
         query = {
             name: str(value).lower() if isinstance(value, bool) else value
@@ -149,7 +149,6 @@ class Client:
         }
         address = self._base + path + ("?" + urllib.parse.urlencode(query) if query else "")
         headers = {"Authorization": f"Bearer {self._token}", "Accept": accept, **(headers or {})}
-        data = None
         if body is not None:
             data, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
         if text is not None:
@@ -213,19 +212,29 @@ class Client:
                 return
             cursor = page["next_cursor"]
 
+    def all(self, read, *given, **query):
+        """Each item of all pages of a list of `api`, as in all(client.api.list_audit, action="job.run")."""
+        cursor = query.pop("cursor", None)
+        while True:
+            page = read(*given, cursor=cursor, **query)
+            yield from page["items"]
+            if page["next_cursor"] in (None, cursor):
+                return
+            cursor = page["next_cursor"]
+
     # -- templates -----------------------------------------------------------------------------------------------------
 
     def templates(self, q=None, tag=None):
         return self._json("GET", "/jobs/templates", query={"q": q, "tag": tag})
 
     def template(self, template_id):
-        return self._json("GET", f"/jobs/templates/{_segment(template_id)}")
+        return self._json("GET", f"/jobs/templates/{segment(template_id)}")
 
     def put_template(self, template_id, source):
-        return self._json("PUT", f"/jobs/templates/{_segment(template_id)}", text=source)
+        return self._json("PUT", f"/jobs/templates/{segment(template_id)}", text=source)
 
     def delete_template(self, template_id):
-        self.request("DELETE", f"/jobs/templates/{_segment(template_id)}")
+        self.request("DELETE", f"/jobs/templates/{segment(template_id)}")
 
     def draft(self, file, dialect=None, ask=None, keep=False):
         """Metrics and a template (`source`) for a table such as "uploads/PATH"; `questions` names what can be read in two ways.
@@ -242,18 +251,18 @@ class Client:
 
     def metric(self, metric_id):
         """With its definition (`source`, YAML)."""
-        return self._json("GET", f"/metrics/{_segment(metric_id)}")
+        return self._json("GET", f"/metrics/{segment(metric_id)}")
 
     def put_metric(self, metric_id, source):
         """AssayError with line and column where the YAML has faults."""
-        return self._json("PUT", f"/metrics/{_segment(metric_id)}", text=source, text_type="application/yaml")
+        return self._json("PUT", f"/metrics/{segment(metric_id)}", text=source, text_type="application/yaml")
 
     def check_metric(self, source):
         """`faults`, also against the columns of its data, and the `metric` as it was read."""
         return self._json("POST", "/metrics/check", text=source, text_type="application/yaml", repeatable=True)
 
     def delete_metric(self, metric_id):
-        self.request("DELETE", f"/metrics/{_segment(metric_id)}")
+        self.request("DELETE", f"/metrics/{segment(metric_id)}")
 
     # -- jobs ----------------------------------------------------------------------------------------------------------
 
@@ -276,6 +285,44 @@ class Client:
     def status(self, assignment_id, wait=None):
         """wait: seconds in which the answer may wait for the end, 50 at most."""
         return self._json("GET", "/jobs/status", query={"assignment_id": assignment_id, "wait": wait})
+
+    def watch(self, assignment_id):
+        """Yields the job now, and after each change and each progress until it has ended. A broken stream is opened again."""
+        while True:
+            job = self.status(assignment_id)
+            yield job
+            if job["job_status"] in ENDED:
+                return
+            ended = False
+            for name, data in self._changes(assignment_id):
+                changed = {"progress": data} if name == "progress" else data
+                ended = changed.get("job_status") in ENDED
+                if ended:
+                    break
+                job = {**job, **changed}
+                yield job
+            if not ended:
+                time.sleep(AGAIN)
+
+    def _changes(self, assignment_id):
+        """The server-sent events of a job until their stream ends or breaks: name and data."""
+        address = f"{self._base}/jobs/events?" + urllib.parse.urlencode({"assignment_id": assignment_id})
+        headers = {"Authorization": f"Bearer {self._token}", "Accept": "text/event-stream"}
+        try:
+            with self._opener.open(urllib.request.Request(address, headers=headers), timeout=self._timeout) as answer:
+                name = ""
+                for line in answer:
+                    field, _, value = line.decode().rstrip("\r\n").partition(": ")
+                    if field == "event":
+                        name = value
+                    elif field == "data":
+                        yield name, json.loads(value)
+        except urllib.error.HTTPError as error:
+            if error.code not in PASSING:
+                raise _refusal(error.code, error.read(), "GET /jobs/events") from None
+            error.close()
+        except (urllib.error.URLError, http.client.HTTPException, OSError):
+            return
 
     def wait(self, assignment_id, on_progress=None, timeout=None):
         """The job once it has ended. timeout: seconds, then TimeoutError; the job goes on."""
@@ -312,7 +359,7 @@ class Client:
         return self._pages("/jobs/", filters)
 
     def delete(self, assignment_id):
-        self.request("DELETE", f"/jobs/{_segment(assignment_id)}")
+        self.request("DELETE", f"/jobs/{segment(assignment_id)}")
 
     def create_many(self, template_id, items, run=False, idempotency_key=None, **options):
         """
@@ -324,7 +371,7 @@ class Client:
 
     def batch(self, batch_id):
         """How many there are, and how many have ended. Its jobs: jobs(batch_id=...)."""
-        return self._json("GET", f"/jobs/batches/{_segment(batch_id)}")
+        return self._json("GET", f"/jobs/batches/{segment(batch_id)}")
 
     # -- schedules -----------------------------------------------------------------------------------------------------
 
@@ -338,19 +385,19 @@ class Client:
         return self._pages("/schedules", filters)
 
     def schedule(self, schedule_id):
-        return self._json("GET", f"/schedules/{_segment(schedule_id)}")
+        return self._json("GET", f"/schedules/{segment(schedule_id)}")
 
     def change_schedule(self, schedule_id, **changes):
         """What is left out stays; paused=True pauses."""
-        return self._json("PATCH", f"/schedules/{_segment(schedule_id)}", body=changes)
+        return self._json("PATCH", f"/schedules/{segment(schedule_id)}", body=changes)
 
     def run_schedule(self, schedule_id, idempotency_key=None):
         """The job that is made now, besides the due times."""
         key = idempotency_key or str(uuid.uuid4())
-        return self._json("POST", f"/schedules/{_segment(schedule_id)}/run-now", key=key)
+        return self._json("POST", f"/schedules/{segment(schedule_id)}/run-now", key=key)
 
     def delete_schedule(self, schedule_id):
-        self.request("DELETE", f"/schedules/{_segment(schedule_id)}")
+        self.request("DELETE", f"/schedules/{segment(schedule_id)}")
 
     # -- files ---------------------------------------------------------------------------------------------------------
 
@@ -361,17 +408,17 @@ class Client:
         another way than by their plain values; one with a `doubt` stays text.
         """
         headers = {"Content-Type": "application/octet-stream", **({"If-None-Match": "*"} if new else {})}
-        return self._json("PUT", f"/files/{_path(path)}", source=source, headers=headers)
+        return self._json("PUT", f"/files/{files(path)}", source=source, headers=headers)
 
     def files(self, prefix=None):
         return self._pages("/files", {"prefix": prefix})
 
     def read_file(self, path):
         """Its bytes."""
-        return self.request("GET", f"/files/{_path(path)}", accept="*/*")
+        return self.request("GET", f"/files/{files(path)}", accept="*/*")
 
     def delete_file(self, path):
-        self.request("DELETE", f"/files/{_path(path)}")
+        self.request("DELETE", f"/files/{files(path)}")
 
     # -- insights ------------------------------------------------------------------------------------------------------
 
@@ -381,7 +428,7 @@ class Client:
 
     def earlier(self, insight_id):
         """The earlier runs to compare it with, each with its `steps` back: before, again, day, week, month, year."""
-        return self._json("GET", f"/insights/{_segment(insight_id)}/earlier")["items"]
+        return self._json("GET", f"/insights/{segment(insight_id)}/earlier")["items"]
 
     def markdown(self, insight_id, charts=None):
         """charts: mermaid, image, text or none."""
@@ -413,14 +460,14 @@ class Client:
         """`url` opens the page without a token, and is in this answer only. expires_in: seconds; seven days unless given. newest: it always opens the newest run with the same variables but the period."""
         given = {"expires_in": expires_in, "label": label, "newest": newest}
         body = {name: value for name, value in given.items() if value is not None}
-        path = f"/insights/{_segment(insight_id)}/links"
+        path = f"/insights/{segment(insight_id)}/links"
         return self._json("POST", path, body=body, key=idempotency_key or str(uuid.uuid4()))
 
     def links(self, insight_id):
-        return self._pages(f"/insights/{_segment(insight_id)}/links", {})
+        return self._pages(f"/insights/{segment(insight_id)}/links", {})
 
     def delete_link(self, insight_id, link_id):
-        self.request("DELETE", f"/insights/{_segment(insight_id)}/links/{_segment(link_id)}")
+        self.request("DELETE", f"/insights/{segment(insight_id)}/links/{segment(link_id)}")
 
     # -- webhooks and events -------------------------------------------------------------------------------------------
 
@@ -433,7 +480,7 @@ class Client:
         return self._pages("/webhooks/", filters)
 
     def delete_webhook(self, webhook_id):
-        self.request("DELETE", f"/webhooks/{_segment(webhook_id)}")
+        self.request("DELETE", f"/webhooks/{segment(webhook_id)}")
 
     def events(self, **filters):
         """All that happened, newest first. filters: type."""

@@ -1,9 +1,11 @@
 """Against a running service: ASSAY_URL and ASSAY_TOKEN name it."""
 
+import asyncio
 import base64
 import hashlib
 import hmac
 import http.server
+import inspect
 import json
 import os
 import pathlib
@@ -19,7 +21,8 @@ import urllib.parse
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from assay_client import AssayError, Client, JobFailed, SignatureError, verify  # noqa: E402
+from assay_client import AssayError, AsyncClient, Client, JobFailed, SignatureError, verify  # noqa: E402
+from assay_client.api_generated import AsyncOperations, Operations  # noqa: E402
 
 BROKEN = "# Broken\n\n```sql rows\nselect cast('x' as integer) as n\n```\n\n{{ rows.size }}\n"
 ENDLESS = "# Endless\n\n```sql rows\nselect count(*) as n from range(3000000) a, range(3000000) b\n```\n\n{{ rows.size }}\n"
@@ -175,6 +178,69 @@ class Jobs(unittest.TestCase):
         self.assertIn(made["webhook_id"], [one["webhook_id"] for one in self.assay.webhooks(presence_name="python")])
         self.assay.delete_webhook(made["webhook_id"])
         self.assertTrue(any(event["type"] == "job.queued" for event in self.assay.events()))
+
+
+class Interface(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.assay = Client(os.environ["ASSAY_URL"], os.environ["ASSAY_TOKEN"])
+
+    def test_every_operation_has_a_method_in_both_forms(self):
+        document = json.loads((pathlib.Path(__file__).resolve().parents[3] / "openapi.json").read_text("utf-8"))
+        wanted = {
+            "".join("_" + letter.lower() if letter.isupper() else letter for letter in one["operationId"])
+            for path, methods in document["paths"].items()
+            for one in methods.values()
+            if path.startswith("/v1alpha")
+        } - {"job_events"}
+        self.assertGreater(len(wanted), 90)
+        for form in (Operations, AsyncOperations):
+            self.assertEqual({name for name in vars(form) if not name.startswith("_")}, wanted)
+        for name in wanted:
+            plain, later = getattr(Operations, name), getattr(AsyncOperations, name)
+            self.assertEqual(inspect.signature(plain), inspect.signature(later))
+            self.assertTrue(inspect.iscoroutinefunction(later))
+
+    def test_operations_take_paths_bodies_queries_text_bytes_and_forms(self):
+        api = self.assay.api
+        body = {"payload": {"type": "template", "template_id": "nile-flow"}}
+        key = f"python-api-{time.time_ns()}"
+        assignment_id = api.create_job(body, idempotency_key=key)
+        self.assertEqual(api.create_job(body, idempotency_key=key), assignment_id)
+        api.run_job({"payload": {"type": "assignment", "assignment_id": assignment_id}})
+        *_, job = self.assay.watch(assignment_id)
+        self.assertEqual(job["job_status"], "completed")
+        self.assertTrue(api.read_result(insight_id=job["insight_id"])["markdown"].startswith("# "))
+        self.assertEqual(api.put_file("api/é n.csv", b"day,n\n2024-01-01,1\n")["file"], "uploads/api/é n.csv")
+        self.assertEqual(api.get_file("api/é n.csv"), b"day,n\n2024-01-01,1\n")
+        self.assertIsNone(api.delete_file("api/é n.csv"))
+        self.assertEqual(api.check_template("# Hello\n")["faults"], [])
+        ids = [one["assignment_id"] for one in self.assay.all(api.list_jobs, limit=1, template_id="nile-flow")]
+        self.assertIn(assignment_id, ids)
+        self.assertEqual(len(set(ids)), len(ids))
+        with self.assertRaises(AssayError) as caught:
+            api.login({"username": "nobody", "password": "wrong & wrong"})
+        self.assertEqual(caught.exception.code, "unauthorized")
+
+    def test_the_asynchronous_client_runs_jobs_side_by_side_and_iterates(self):
+        async def main():
+            async with AsyncClient(os.environ["ASSAY_URL"], os.environ["ASSAY_TOKEN"]) as assay:
+                ended = await asyncio.gather(*(assay.run("nile-flow") for _ in range(3)))
+                self.assertEqual({job["job_status"] for job in ended}, {"completed"})
+                self.assertEqual([job["job_status"] async for job in assay.watch(ended[0]["assignment_id"])], ["completed"])
+                listed = [job["assignment_id"] async for job in assay.jobs(template_id="nile-flow", limit=2)]
+                self.assertLessEqual({job["assignment_id"] for job in ended}, set(listed))
+                async for event in assay.all(assay.api.list_events, type="job.completed"):
+                    self.assertTrue(event["data"]["insight_id"])
+                    break
+                self.assertEqual((await assay.api.get_template("nile-flow"))["template_id"], "nile-flow")
+                with self.assertRaises(AssayError) as caught:
+                    await assay.create("nowhere")
+                self.assertEqual(caught.exception.code, "not_found")
+                with self.assertRaises(AttributeError):
+                    assay.nothing
+
+        asyncio.run(main())
 
 
 class Answers(unittest.TestCase):
