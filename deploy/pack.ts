@@ -117,10 +117,12 @@ function carry(name: string, out: string, folder: string): void {
       cpSync(path.join(out, file + ending), path.join(folder, own + ending))
     for (const one of globSync('*.{js,d.ts}', { cwd: folder })) {
       const at = path.join(folder, one)
-      const text = readFileSync(at, 'utf8').replaceAll(/'@assay\/[\w/-]+'/g, (found) =>
-        found === `'${specifier}'` ? `'./${own}.js'` : found,
+      const text = readFileSync(at, 'utf8').replaceAll(
+        /(['"])(@assay\/[\w/-]+)\1/g,
+        (found, _quote, other) => (other === specifier ? `'./${own}.js'` : found),
       )
-      writeFileSync(at, one.endsWith('.d.ts') ? text.replaceAll(/(from '\.\/[\w.-]+)\.ts'/g, "$1.js'") : text)
+      const named = text.replaceAll(/(from ['"]\.\/[\w.-]+)\.ts(['"])/g, '$1.js$2')
+      writeFileSync(at, one.endsWith('.d.ts') ? named : text)
     }
   }
 }

@@ -177,7 +177,7 @@ suite('assay move', { skip: missing ?? false }, () => {
     // On PostgreSQL an event is read once nothing older is under way.
     await eventually(async () => {
       const [last] = (await client.events.list({ type: 'job.completed', limit: 1 })).items
-      return last?.data.assignment_id === unfinished
+      return last?.type === 'job.completed' && last.data.assignment_id === unfinished
     }, 'its event is read')
     assert.equal((await client.webhooks.test(webhook_id)).status_code, 200)
     const { headers, body } = receiver.arrivals.at(-1)!

@@ -20,9 +20,12 @@ const id: string = await assay.jobs.create({ template_id: 'flight-delays', templ
 await assay.jobs.run(id)
 const seen: JobView['job_status'][] = []
 const job = await assay.jobs.wait(id, { onChange: (view) => seen.push(view.job_status) })
-const insight = await assay.jobs.json(job.insight_id!)
+if (job.job_status === 'canceled') throw new Error(job.error.code)
+const insight = await assay.jobs.json(job.insight_id)
 const refused = await assay.jobs.create({ template_id: 'nowhere' }).catch((error: unknown) => error)
-const body = '{"type":"job.completed"}'
+const [happened] = (await assay.events.list({ type: 'job.completed' })).items
+const { event_id, ...message } = happened!
+const body = JSON.stringify(message)
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 const timestamp = Math.floor(Date.now() / 1000)
 const headers = {
@@ -30,12 +33,14 @@ const headers = {
   'webhook-timestamp': String(timestamp),
   'webhook-signature': sign({ id: 'msg_1', timestamp, body, secrets: [secret] }),
 }
+const { id: verified, event } = verify({ headers, body, secret })
 console.log(JSON.stringify({
+  received: event.type === 'job.completed' && event.data.insight_id === job.insight_id,
   ended: seen.at(-1),
   facts: insight.facts.length,
-  markdown: (await assay.jobs.markdown(job.insight_id!)).split('\\n')[0],
+  markdown: (await assay.jobs.markdown(job.insight_id)).split('\\n')[0],
   code: refused instanceof ClientError ? refused.code : null,
-  verified: verify({ headers, body, secret }).id,
+  verified,
 }))
 `
 
@@ -86,6 +91,7 @@ test('another project types against it and runs jobs, reads insights, tells refu
       markdown: '# Flight delays from ORD, June 2001',
       code: 'not_found',
       verified: 'msg_1',
+      received: true,
     })
     assert.equal(run('common/main.js'), 'function true not_found function\n')
   } finally {

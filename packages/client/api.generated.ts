@@ -132,6 +132,27 @@ export type BeginSignInRequest = {
   token?: string | undefined
 }
 
+export type CanceledEventData = {
+  assignment_id: string
+  job_status: 'canceled'
+  insight_id: null
+  template_id: string
+  user_id: string
+  presence_name: string | null
+  /** The subscriptions that are told by name */
+  notify: string[]
+  metadata: Record<string, string>
+  error: {
+    code: 'analysis_failed' | 'template_invalid' | 'source_unavailable' | 'memory_exceeded' | 'limit_exceeded' | 'output_too_large' | 'timed_out' | 'worker_lost' | 'canceled_by_user'
+    detail: string
+  }
+  skipped: 'condition' | null
+  schedule_id: string | null
+  scheduled_for: string | null
+  batch_id: string | null
+  result_url: null
+}
+
 export type ChangeConnectionRequest = {
   description?: string | null | undefined
   /** By kind, see docs/sources.md: host, port, database, user, tls, ca; url; file */
@@ -348,6 +369,25 @@ export type ColumnReading = {
     n: number
   }[]
   doubt?: ColumnDoubt
+}
+
+export type CompletedEventData = {
+  assignment_id: string
+  job_status: 'completed'
+  insight_id: string
+  template_id: string
+  user_id: string
+  presence_name: string | null
+  /** The subscriptions that are told by name */
+  notify: string[]
+  metadata: Record<string, string>
+  error: null
+  skipped: 'condition' | null
+  schedule_id: string | null
+  scheduled_for: string | null
+  batch_id: string | null
+  /** The address of the insight; absolute if ASSAY_PUBLIC_URL is set */
+  result_url: string
 }
 
 export type Connection = {
@@ -685,9 +725,101 @@ export type Erased = {
 
 export type Event = {
   event_id: string
-  type: 'job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled'
+  type: 'job.queued'
   timestamp: string
-  data: Record<string, unknown>
+  data: JobEventData
+} | {
+  event_id: string
+  type: 'job.started'
+  timestamp: string
+  data: JobEventData
+} | {
+  event_id: string
+  type: 'job.completed'
+  timestamp: string
+  data: CompletedEventData
+} | {
+  event_id: string
+  type: 'job.failed'
+  timestamp: string
+  data: CanceledEventData
+} | {
+  event_id: string
+  type: 'job.canceled'
+  timestamp: string
+  data: CanceledEventData
+} | {
+  event_id: string
+  type: 'schedule.failed'
+  timestamp: string
+  data: {
+    schedule_id: string
+    name: string
+    template_id: string
+    user_id: string
+    presence_name: string | null
+    /** The subscriptions that are told by name */
+    notify: string[]
+    metadata: Record<string, string>
+    scheduled_for: string
+    error: {
+      code: string
+      detail: string
+      errors: {
+        path: string
+        message: string
+      }[]
+    }
+  }
+} | {
+  event_id: string
+  type: 'webhook.test'
+  timestamp: string
+  data: {
+    webhook_id: string
+    message: string
+  }
+} | {
+  event_id: string
+  type: 'subscription.confirm'
+  timestamp: string
+  data: {
+    webhook_id: string
+  }
+} | {
+  event_id: string
+  type: 'webhook.failing'
+  timestamp: string
+  data: {
+    webhook_id: string
+    url: string
+    failing_since: string
+    /** Class and detail of the last error */
+    failing_reason: string
+    /** The first attempt that fails after this disables the webhook */
+    disabled_from: string
+    /** The delivery whose attempt led to this */
+    delivery: {
+      delivery_id: string
+      event_id: string
+      event_type: 'job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled'
+    }
+  }
+} | {
+  event_id: string
+  type: 'webhook.disabled'
+  timestamp: string
+  data: {
+    webhook_id: string
+    url: string
+    disabled_reason: string
+    /** The delivery whose attempt led to this */
+    delivery: {
+      delivery_id: string
+      event_id: string
+      event_type: 'job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled'
+    }
+  }
 }
 
 export type EventPage = {
@@ -976,7 +1108,7 @@ export type Job = {
   /** Rises with each start on a worker */
   attempt: number
   error: {
-    code: string
+    code: 'analysis_failed' | 'template_invalid' | 'source_unavailable' | 'memory_exceeded' | 'limit_exceeded' | 'output_too_large' | 'timed_out' | 'worker_lost' | 'canceled_by_user'
     detail: string
   } | null
   skipped: 'condition' | null
@@ -1003,10 +1135,62 @@ export type Job = {
   title?: string | null
 }
 
+export type JobCanceledMessage = {
+  type: 'job.canceled'
+  timestamp: string
+  data: CanceledEventData
+}
+
+export type JobCompletedMessage = {
+  type: 'job.completed'
+  timestamp: string
+  data: CompletedEventData
+}
+
+export type JobEventData = {
+  assignment_id: string
+  job_status: 'draft' | 'queued' | 'active' | 'executing' | 'completed' | 'canceled'
+  insight_id: string | null
+  template_id: string
+  user_id: string
+  presence_name: string | null
+  /** The subscriptions that are told by name */
+  notify: string[]
+  metadata: Record<string, string>
+  error: {
+    code: 'analysis_failed' | 'template_invalid' | 'source_unavailable' | 'memory_exceeded' | 'limit_exceeded' | 'output_too_large' | 'timed_out' | 'worker_lost' | 'canceled_by_user'
+    detail: string
+  } | null
+  skipped: 'condition' | null
+  schedule_id: string | null
+  scheduled_for: string | null
+  batch_id: string | null
+  /** The address of the insight; absolute if ASSAY_PUBLIC_URL is set */
+  result_url: string | null
+}
+
+export type JobFailedMessage = {
+  type: 'job.failed'
+  timestamp: string
+  data: CanceledEventData
+}
+
 export type JobPage = {
   items: Job[]
   /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
   next_cursor: string | null
+}
+
+export type JobQueuedMessage = {
+  type: 'job.queued'
+  timestamp: string
+  data: JobEventData
+}
+
+export type JobStartedMessage = {
+  type: 'job.started'
+  timestamp: string
+  data: JobEventData
 }
 
 export type Link = {
@@ -1594,6 +1778,30 @@ export type Schedule = {
   updated_at: string
 }
 
+export type ScheduleFailedMessage = {
+  type: 'schedule.failed'
+  timestamp: string
+  data: {
+    schedule_id: string
+    name: string
+    template_id: string
+    user_id: string
+    presence_name: string | null
+    /** The subscriptions that are told by name */
+    notify: string[]
+    metadata: Record<string, string>
+    scheduled_for: string
+    error: {
+      code: string
+      detail: string
+      errors: {
+        path: string
+        message: string
+      }[]
+    }
+  }
+}
+
 export type SchedulePage = {
   items: Schedule[]
   /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
@@ -1692,6 +1900,14 @@ export type Subscription = {
   held_reason: string | null
   created_at: string
   updated_at: string
+}
+
+export type SubscriptionConfirmMessage = {
+  type: 'subscription.confirm'
+  timestamp: string
+  data: {
+    webhook_id: string
+  }
 }
 
 export type SubscriptionPage = {
@@ -1901,6 +2117,45 @@ export type Webhook = {
   updated_at: string
 }
 
+export type WebhookDisabledMessage = {
+  type: 'webhook.disabled'
+  timestamp: string
+  data: {
+    webhook_id: string
+    url: string
+    disabled_reason: string
+    /** The delivery whose attempt led to this */
+    delivery: {
+      delivery_id: string
+      event_id: string
+      event_type: 'job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled'
+    }
+  }
+}
+
+export type WebhookFailingMessage = {
+  type: 'webhook.failing'
+  timestamp: string
+  data: {
+    webhook_id: string
+    url: string
+    failing_since: string
+    /** Class and detail of the last error */
+    failing_reason: string
+    /** The first attempt that fails after this disables the webhook */
+    disabled_from: string
+    /** The delivery whose attempt led to this */
+    delivery: {
+      delivery_id: string
+      event_id: string
+      event_type: 'job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled'
+    }
+  }
+}
+
+/** The body of a request to a webhook */
+export type WebhookMessage = JobQueuedMessage | JobStartedMessage | JobCompletedMessage | JobFailedMessage | JobCanceledMessage | ScheduleFailedMessage | WebhookTestMessage | SubscriptionConfirmMessage | WebhookFailingMessage | WebhookDisabledMessage
+
 export type WebhookPage = {
   items: Webhook[]
   /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
@@ -1922,6 +2177,15 @@ export type WebhookStats = {
     sent: number
     failed: number
   }[]
+}
+
+export type WebhookTestMessage = {
+  type: 'webhook.test'
+  timestamp: string
+  data: {
+    webhook_id: string
+    message: string
+  }
 }
 
 export type WebhookWithSecret = {

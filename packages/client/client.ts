@@ -52,14 +52,15 @@ export type {
   Token,
   User,
   Webhook as WebhookView,
+  WebhookMessage,
   WebhookStats,
   WebhookWithSecret as NewWebhook,
   Workspace,
 } from './api.generated.ts'
 export type { CallOptions } from './call.ts'
 export { ClientError, type ClientOptions } from './http.ts'
-export { JobFailed, type JobInput, type RunOptions } from './jobs.ts'
-export { SignatureError, sign, verify } from './signature.ts'
+export { type EndedJob, JobFailed, type JobInput, type RunOptions } from './jobs.ts'
+export { SignatureError, sign, type Verified, verify } from './signature.ts'
 
 export type EventType = Event['type']
 

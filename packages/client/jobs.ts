@@ -17,6 +17,13 @@ export interface RunOptions extends Omit<JobInput, 'template_id' | 'template_var
   signal?: AbortSignal | undefined
 }
 
+/** A job after its end: completed with an insight, or canceled with an error. */
+export type EndedJob = Job &
+  (
+    | { job_status: 'completed'; insight_id: string; error: null }
+    | { job_status: 'canceled'; insight_id: null; error: NonNullable<Job['error']> }
+  )
+
 /** A job that ended without an insight: it failed or was canceled. `code` is one of the jobs' in docs/errors.md. */
 export class JobFailed extends Error {
   override readonly name = 'JobFailed'
@@ -69,13 +76,13 @@ export function jobCalls(send: Send, call: Call, all: All) {
   async function wait(
     assignment_id: string,
     { onChange, signal }: Pick<RunOptions, 'onChange' | 'signal'> = {},
-  ): Promise<Job> {
+  ): Promise<EndedJob> {
     let last: Job | undefined
     for await (const job of watch(assignment_id, signal)) {
       last = job
       onChange?.(job)
     }
-    return last!
+    return last as EndedJob
   }
 
   /** Creates a job, runs it, waits, and reads its insight. Throws `JobFailed` for a job that ends without one. */
@@ -91,7 +98,7 @@ export function jobCalls(send: Send, call: Call, all: All) {
       if (!(error instanceof ClientError && error.code === 'job_final')) throw error
     })
     const job = await wait(assignment_id, { onChange, signal })
-    if (job.insight_id === null) throw new JobFailed(job)
+    if (job.job_status === 'canceled') throw new JobFailed(job)
     return forms.json(job.insight_id)
   }
 

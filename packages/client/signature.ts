@@ -1,2 +1,32 @@
 /** Verifies webhooks with Node's cryptography. A bundler for browsers takes signature-browser.ts in its place. */
-export { SignatureError, sign, verify } from '@assay/model/signature'
+import { SignatureError, type VerifyInput, verify as verifySignature } from '@assay/model/signature'
+import type { WebhookMessage } from './api.generated.ts'
+
+export { SignatureError, sign } from '@assay/model/signature'
+
+export interface Verified {
+  /** `webhook-id`: the same for every attempt, so keep it to recognize repeats. */
+  id: string
+  /** When the attempt was signed, in seconds since 1970. */
+  timestamp: number
+  /** What happened. Its `type` tells the fields of its `data`. */
+  event: WebhookMessage
+}
+
+/** The event of a received request. Throws SignatureError if the request cannot be trusted, or if its body is no event. */
+export function verify(input: VerifyInput): Verified {
+  const proven = verifySignature(input)
+  const { body } = input
+  try {
+    const event = JSON.parse(
+      typeof body === 'string' ? body : new TextDecoder().decode(body),
+    ) as WebhookMessage
+    if (typeof event.type === 'string') return { ...proven, event }
+  } catch {
+    // Told below.
+  }
+  throw new SignatureError(
+    'body_invalid',
+    'The signature fits, and the body is no event: verify only what Assay sends.',
+  )
+}

@@ -3,7 +3,7 @@
  * transaction that makes the change, and read through deliveries and by cursor (GET /v1alpha/events).
  */
 import type { Static, TSchema } from 'typebox'
-import { JOB_STATUSES, type Job, type JobStatus } from './job.ts'
+import { JOB_STATUSES, type Job, JobFault, type JobStatus } from './job.ts'
 import { nullable, Type } from './schema.ts'
 
 export const EVENT_TYPES = [
@@ -27,7 +27,7 @@ const Notify = Type.Array(Type.String({ format: 'uuid' }), {
   description: 'The subscriptions that are told by name',
 })
 
-const JobEventData = Type.Object({
+const jobFields = {
   assignment_id: Type.String({ format: 'uuid' }),
   job_status: Type.Enum([...JOB_STATUSES]),
   insight_id: nullable(Type.String({ format: 'uuid' })),
@@ -36,7 +36,7 @@ const JobEventData = Type.Object({
   presence_name: nullable(Type.String()),
   notify: Notify,
   metadata: Type.Record(Type.String(), Type.String()),
-  error: nullable(Type.Object({ code: Type.String(), detail: Type.String() })),
+  error: nullable(JobFault),
   skipped: nullable(Type.Enum(['condition'])),
   schedule_id: nullable(Type.String({ format: 'uuid' })),
   scheduled_for: nullable(Type.String({ format: 'date-time' })),
@@ -44,8 +44,31 @@ const JobEventData = Type.Object({
   result_url: nullable(
     Type.String({ description: 'The address of the insight; absolute if ASSAY_PUBLIC_URL is set' }),
   ),
-})
+}
+const JobEventData = Type.Object(jobFields, { title: 'JobEventData' })
 export type JobEventData = Static<typeof JobEventData>
+const CompletedEventData = Type.Object(
+  {
+    ...jobFields,
+    job_status: Type.Literal('completed'),
+    insight_id: Type.String({ format: 'uuid' }),
+    error: Type.Null(),
+    result_url: Type.String({
+      description: 'The address of the insight; absolute if ASSAY_PUBLIC_URL is set',
+    }),
+  },
+  { title: 'CompletedEventData' },
+)
+const CanceledEventData = Type.Object(
+  {
+    ...jobFields,
+    job_status: Type.Literal('canceled'),
+    insight_id: Type.Null(),
+    error: JobFault,
+    result_url: Type.Null(),
+  },
+  { title: 'CanceledEventData' },
+)
 
 const ScheduleFailedData = Type.Object({
   schedule_id: Type.String({ format: 'uuid' }),
@@ -99,9 +122,9 @@ export type DisabledEventData = Static<typeof DisabledEventData>
 export const EVENT_DATA: Record<EventType, TSchema> = {
   'job.queued': JobEventData,
   'job.started': JobEventData,
-  'job.completed': JobEventData,
-  'job.failed': JobEventData,
-  'job.canceled': JobEventData,
+  'job.completed': CompletedEventData,
+  'job.failed': CanceledEventData,
+  'job.canceled': CanceledEventData,
   'schedule.failed': ScheduleFailedData,
   'webhook.test': TestEventData,
   'subscription.confirm': ConfirmEventData,

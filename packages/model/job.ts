@@ -8,7 +8,7 @@
  * completed and canceled are final. `attempt` only rises and fences: a settle with an older attempt writes nothing.
  */
 import type { Static } from 'typebox'
-import type { JobErrorCode } from './errors.ts'
+import { JOB_ERRORS, type JobErrorCode } from './errors.ts'
 import { nullable, Type } from './schema.ts'
 
 export const JOB_STATUSES = ['draft', 'queued', 'active', 'executing', 'completed', 'canceled'] as const
@@ -63,6 +63,12 @@ export interface Move {
 
 const time = (description: string) => Type.String({ format: 'date-time', description })
 
+/** Why a job has no insight. */
+export const JobFault = Type.Object({
+  code: Type.Enum(Object.keys(JOB_ERRORS) as JobErrorCode[]),
+  detail: Type.String(),
+})
+
 /** A job as the API answers it. */
 export const JobView = Type.Object(
   {
@@ -76,7 +82,7 @@ export const JobView = Type.Object(
     }),
     progress: Progress,
     attempt: Type.Integer({ minimum: 0, description: 'Rises with each start on a worker' }),
-    error: nullable(Type.Object({ code: Type.String(), detail: Type.String() })),
+    error: nullable(JobFault),
     skipped: nullable(Type.Enum(['condition'])),
     created_at: time('When the job was created'),
     queued_at: nullable(time('When it was run')),

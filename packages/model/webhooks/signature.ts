@@ -23,6 +23,7 @@ export type SignatureFault =
   | 'timestamp_too_old'
   | 'timestamp_too_new'
   | 'signature_mismatch'
+  | 'body_invalid'
 
 /** Why a signature or key was refused. `fault` is for programs, the message for people. */
 export class SignatureError extends Error {

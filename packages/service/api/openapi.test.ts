@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ERRORS } from '@assay/model/errors'
+import { ERRORS, JOB_ERRORS } from '@assay/model/errors'
+import { EVENT_TYPES } from '@assay/model/event'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { openapiPath } from './http/path.ts'
@@ -14,6 +15,8 @@ interface Doc {
     string,
     Record<string, { operationId: string; responses: Record<string, unknown>; tags: string[] }>
   >
+  tags: { name: string }[]
+  webhooks: Doc['paths']
   components: { schemas: Record<string, Record<string, unknown>>; responses: Record<string, unknown> }
 }
 const document = openapiDocument() as unknown as Doc
@@ -38,13 +41,21 @@ test('refers only to what the document holds', () => {
   for (const [, kind, name] of references) assert.ok(components[kind!]?.[name!], `${kind}/${name}`)
 })
 
+/** A validator that knows the whole document, so that each component is compiled once. */
+const ajv = new Ajv2020({ strict: false })
+formats.default(ajv)
+ajv.addSchema({ $id: 'document', components: document.components })
+const known = new Map<string, ReturnType<typeof ajv.compile>>()
+function compiled(schema: object): ReturnType<typeof ajv.compile> {
+  const text = JSON.stringify(schema).replaceAll('"#/components', '"document#/components')
+  const made = known.get(text) ?? ajv.compile(JSON.parse(text) as object)
+  known.set(text, made)
+  return made
+}
+
 test('holds schemas that a validator of JSON Schema 2020-12 takes', () => {
-  const ajv = new Ajv2020({ strict: false })
-  formats.default(ajv)
-  for (const [name, schema] of Object.entries(document.components.schemas)) {
-    const whole = { ...schema, components: document.components }
-    assert.doesNotThrow(() => ajv.compile(whole), name)
-  }
+  for (const name of Object.keys(document.components.schemas))
+    assert.doesNotThrow(() => compiled({ $ref: `#/components/schemas/${name}` }), name)
 })
 
 test('names every object that is sent or answered as a component', () => {
@@ -99,6 +110,79 @@ test('takes null for every optional member of every body', () => {
       operation.name,
     )
   }
+})
+
+test('gives an example that fits its schema for every parameter, body, answer and webhook', () => {
+  const fits = (schema: object, example: unknown, where: string): void => {
+    assert.notEqual(example, undefined, where)
+    const check = compiled(schema)
+    assert.ok(check(example), `${where}: ${ajv.errorsText(check.errors)} ${JSON.stringify(example)}`)
+  }
+  interface Told {
+    schema: object
+    example?: unknown
+  }
+  interface Parts {
+    parameters: (Told & { $ref?: string; name: string })[]
+    requestBody?: { content: Record<string, Told> }
+    responses: Record<string, { content?: Record<string, Told> }>
+  }
+  let [parts, bodies] = [0, 0]
+  for (const methods of [...Object.values(document.paths), ...Object.values(document.webhooks)])
+    for (const operation of Object.values(methods)) {
+      const { parameters, requestBody, responses } = operation as unknown as Parts
+      for (const { $ref, name, schema, example } of parameters) {
+        if ($ref === undefined && example !== undefined)
+          fits(schema, example, `${operation.operationId} ${name}`)
+        parts += 1
+      }
+      for (const [media, { schema, example }] of Object.entries(requestBody?.content ?? {})) {
+        if (media === '*/*') continue
+        fits(schema, example, `${operation.operationId} ${media}`)
+        bodies += 1
+      }
+      for (const [status, { content = {} }] of Object.entries(responses))
+        if (content['application/json'])
+          fits(
+            content['application/json'].schema,
+            content['application/json'].example,
+            `${operation.operationId} ${status}`,
+          )
+    }
+  assert.ok(parts > 100 && bodies > 30, `${parts} ${bodies}`)
+})
+
+test('explains every tag, and names the headers by which clients act', async (t) => {
+  const named = document.tags.map(({ name }) => name)
+  const used = Object.values(document.paths).flatMap((methods) =>
+    Object.values(methods).flatMap(({ tags }) => tags),
+  )
+  assert.deepEqual(named.toSorted(), [...new Set(used)].toSorted())
+  const headersOf = (path: string, method: string, status: number): string[] => {
+    const { headers = {} } = document.paths[path]![method]!.responses[status] as { headers?: object }
+    return Object.keys(headers)
+  }
+  const { ask } = await openTestServer(t)
+  const body = { name: 'Told', template_id: 'hello', cron: '0 6 * * *' }
+  const made = await ask('POST', '/v1alpha/schedules', { body })
+  assert.equal(made.status, 201)
+  for (const name of ['X-Request-Id', 'Location']) {
+    assert.ok(headersOf('/v1alpha/schedules', 'post', 201).includes(name))
+    assert.ok(made.headers[name.toLowerCase()], name)
+  }
+  assert.ok(headersOf('/v1alpha/jobs/result', 'get', 304).includes('ETag'))
+})
+
+test('describes what is sent to webhooks, and the data of each type of event', () => {
+  assert.deepEqual(Object.keys(document.webhooks), [...EVENT_TYPES])
+  const { CompletedEventData, Job } = document.components.schemas as Record<
+    string,
+    {
+      properties: Record<string, { type?: string; const?: string; properties?: { code: { enum: string[] } } }>
+    }
+  >
+  assert.equal(CompletedEventData!.properties.insight_id!.type, 'string')
+  assert.deepEqual(Job!.properties.error!.properties!.code.enum, Object.keys(JOB_ERRORS))
 })
 
 test('lists all codes of errors, and documents those that each operation may answer', () => {

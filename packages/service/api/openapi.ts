@@ -7,6 +7,10 @@ import { ANY_TYPE, isIdempotent, type Operation, type ReplyShape } from './http/
 import { openapiPath } from './http/path.ts'
 import { type PlainSchema, plainSchema } from './http/plain-schema.ts'
 import { PROBLEM_TYPE } from './http/problem.ts'
+import { bodyExample, exampleOf } from './openapi/examples.ts'
+import { HEADERS, problemHeaders, replyHeaders, requestHeaders } from './openapi/headers.ts'
+import { TAGS } from './openapi/tags.ts'
+import { messageSchema, webhooksPart } from './openapi/webhooks.ts'
 import { ROUTES, type Route } from './routes.ts'
 
 const PROBLEM_MEDIA = PROBLEM_TYPE.split(';')[0]!
@@ -82,6 +86,12 @@ function errorsOf(route: Route): ErrorCode[] {
   return [...new Set([...operation.errors, ...universal])]
 }
 
+function problemExample(code: ErrorCode): Record<string, unknown> {
+  const { status, title, remedy } = ERRORS[code]
+  const request_id = exampleOf({ type: 'string', format: 'uuid' })
+  return { type: `/docs/errors#${code}`, title, status, detail: remedy, code, request_id }
+}
+
 /** The error answers of a route. Those with the same codes are one component. */
 function problems(route: Route, shared: Record<string, unknown>): Record<string, unknown> {
   const byStatus = new Map<number, ErrorCode[]>()
@@ -95,7 +105,13 @@ function problems(route: Route, shared: Record<string, unknown>): Record<string,
       const name = codes.join('_or_')
       shared[name] = {
         description: codes.map((code) => `\`${code}\`: ${ERRORS[code].title}`).join('; '),
-        content: { [PROBLEM_MEDIA]: { schema: { $ref: '#/components/schemas/Problem' } } },
+        headers: problemHeaders(status),
+        content: {
+          [PROBLEM_MEDIA]: {
+            schema: { $ref: '#/components/schemas/Problem' },
+            example: problemExample(codes[0]!),
+          },
+        },
       }
       return [status, { $ref: `#/components/responses/${name}` }]
     }),
@@ -103,21 +119,30 @@ function problems(route: Route, shared: Record<string, unknown>): Record<string,
 }
 
 function replyOf(
-  name: string,
+  route: Route,
+  status: number,
   { description, schema, media = [] }: ReplyShape,
   components: Components,
 ): Record<string, unknown> {
+  const name = `${capitalized(route.operation.name)}Response`
   const text = media
     .filter((type) => type !== 'application/json')
     .map((type) => {
       const format = type.startsWith('text/') ? {} : { format: 'binary' }
       return [type, { schema: { type: 'string', ...format } }] as const
     })
-  const json = schema
-    ? [['application/json', { schema: hoist(titled(plainSchema(schema, false), name), components) }] as const]
+  const plain = schema ? plainSchema(schema, false) : null
+  const json = plain
+    ? [
+        [
+          'application/json',
+          { schema: hoist(titled(plain, name), components), example: exampleOf(plain) },
+        ] as const,
+      ]
     : []
   const content = Object.fromEntries([...json, ...text])
-  return { description, ...(Object.keys(content).length > 0 ? { content } : {}) }
+  const headers = replyHeaders(route, status)
+  return { description, headers, ...(Object.keys(content).length > 0 ? { content } : {}) }
 }
 
 function parametersOf(route: Route, components: Components): unknown[] {
@@ -130,10 +155,11 @@ function parametersOf(route: Route, components: Components): unknown[] {
       required: location === 'path' || required.includes(name),
       ...(description === undefined ? {} : { description }),
       schema: hoist(field, components),
+      example: exampleOf(field, name),
     }))
   }
   const keys = isIdempotent(route) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []
-  return [...of('path', operation.params), ...of('query', operation.query), ...keys]
+  return [...of('path', operation.params), ...of('query', operation.query), ...keys, ...requestHeaders(route)]
 }
 
 function bodyOf({ name, body, bodyType }: Operation, components: Components): Record<string, unknown> {
@@ -147,7 +173,9 @@ function bodyOf({ name, body, bodyType }: Operation, components: Components): Re
   if (body === null) return {}
   const schema = titled(plainSchema(body, true), `${capitalized(name)}Request`)
   const required = schema.type !== 'object' || (schema.required ?? []).length > 0
-  return { requestBody: { required, content: { [bodyType]: { schema: hoist(schema, components) } } } }
+  const example = bodyExample(name)
+  const content = { schema: hoist(schema, components), ...(example === undefined ? {} : { example }) }
+  return { requestBody: { required, content: { [bodyType]: content } } }
 }
 
 function operationOf(
@@ -158,7 +186,7 @@ function operationOf(
   const { operation } = route
   const replies = Object.entries(operation.replies).map(([status, shape]) => [
     status,
-    replyOf(`${capitalized(operation.name)}Response`, shape, components),
+    replyOf(route, Number(status), shape, components),
   ])
   const scope = operation.scope === null ? '' : `Scope: \`${operation.scope}\`.`
   return {
@@ -181,6 +209,7 @@ export function openapiDocument(): Record<string, unknown> {
   const components: Components = {}
   const shared: Record<string, unknown> = {}
   hoist(PROBLEM, components)
+  hoist(messageSchema(), components)
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of ROUTES) {
     if (route.operation.hidden) continue
@@ -200,10 +229,13 @@ export function openapiDocument(): Record<string, unknown> {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
+    webhooks: webhooksPart(),
     components: {
       schemas: byName(components),
       responses: byName(shared),
+      headers: HEADERS,
       parameters: {
         IdempotencyKey: {
           name: 'Idempotency-Key',
@@ -211,6 +243,7 @@ export function openapiDocument(): Record<string, unknown> {
           required: false,
           description: 'The same key with the same body within 24 hours gets the first answer again',
           schema: { type: 'string', minLength: 1, maxLength: 255 },
+          example: 'weekly-2026-05',
         },
       },
       securitySchemes: {

@@ -9,9 +9,9 @@ import { out, say } from '../../print.ts'
 const POLL_MS = 1000
 
 function lineOf({ timestamp, type, event_id, data }: Event): string {
-  const about = data.assignment_id ?? data.webhook_id ?? ''
-  const why = data.error ? `  ${(data.error as { code: string }).code}` : ''
-  return `${timestamp}  ${type.padEnd(16)}  ${event_id}  ${about as string}${why}\n`
+  const about = 'assignment_id' in data ? data.assignment_id : 'webhook_id' in data ? data.webhook_id : ''
+  const why = 'error' in data && data.error ? `  ${data.error.code}` : ''
+  return `${timestamp}  ${type.padEnd(16)}  ${event_id}  ${about}${why}\n`
 }
 
 /** The cursor after the newest event: pages forward without showing them. */

@@ -6,6 +6,14 @@ import { LIMIT_DEFAULT, pageOf, pageQuery } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
 import { plainSchema } from '../http/plain-schema.ts'
 
+/** An event with the data of its type. */
+const EventOfType = Type.Union(
+  EVENT_TYPES.map((type) =>
+    Type.Object({ ...Event.properties, type: Type.Literal(type), data: EVENT_DATA[type] }),
+  ),
+  { title: 'Event' },
+) as unknown as typeof Event
+
 export const listEvents = operation({
   name: 'listEvents',
   tag: 'Events',
@@ -17,7 +25,7 @@ export const listEvents = operation({
     type: Type.Optional(Type.Enum([...EVENT_TYPES])),
     order: Type.Optional(Type.Enum(['newest', 'oldest'], { description: 'newest unless given' })),
   }),
-  replies: { 200: { description: 'A page of events', schema: pageOf(Event) } },
+  replies: { 200: { description: 'A page of events', schema: pageOf(EventOfType) } },
   async handle({ services, principal, query }) {
     const { workspace_id } = principal
     return services.store.listEvents({ limit: LIMIT_DEFAULT, order: 'newest', ...query, workspace_id })
@@ -31,7 +39,7 @@ const EXAMPLE_DELIVERY = {
   event_id: '019c0f5e-9f00-7a63-8c88-6c30bd4e5f60',
   event_type: 'job.completed',
 }
-const EXAMPLE_TIME = '2026-01-31T12:00:00.000Z'
+export const EXAMPLE_TIME = '2026-01-31T12:00:00.000Z'
 
 const EXAMPLE_JOB = {
   assignment_id: EXAMPLE_ID,
@@ -132,13 +140,17 @@ export const CATALOGUE: Record<EventType, { description: string; data: Record<st
   },
 }
 
-function schemaOf(type: EventType): Record<string, unknown> {
-  const message = Type.Object({
+/** What is sent for an event of the type. */
+export function messageOf(type: EventType) {
+  return Type.Object({
     type: Type.Literal(type),
     timestamp: Type.String({ format: 'date-time' }),
     data: EVENT_DATA[type],
   })
-  return { $schema: 'https://json-schema.org/draft/2020-12/schema', ...plainSchema(message, false) }
+}
+
+function schemaOf(type: EventType): Record<string, unknown> {
+  return { $schema: 'https://json-schema.org/draft/2020-12/schema', ...plainSchema(messageOf(type), false) }
 }
 
 const EventKind = Type.Object(
