@@ -45,30 +45,24 @@ const jobFields = {
     Type.String({ description: 'The address of the insight; absolute if ASSAY_PUBLIC_URL is set' }),
   ),
 }
-const JobEventData = Type.Object(jobFields, { title: 'JobEventData' })
+const JobEventData = Type.Object(jobFields)
 export type JobEventData = Static<typeof JobEventData>
-const CompletedEventData = Type.Object(
-  {
-    ...jobFields,
-    job_status: Type.Literal('completed'),
-    insight_id: Type.String({ format: 'uuid' }),
-    error: Type.Null(),
-    result_url: Type.String({
-      description: 'The address of the insight; absolute if ASSAY_PUBLIC_URL is set',
-    }),
-  },
-  { title: 'CompletedEventData' },
-)
-const CanceledEventData = Type.Object(
-  {
-    ...jobFields,
-    job_status: Type.Literal('canceled'),
-    insight_id: Type.Null(),
-    error: JobFault,
-    result_url: Type.Null(),
-  },
-  { title: 'CanceledEventData' },
-)
+const CompletedEventData = Type.Object({
+  ...jobFields,
+  job_status: Type.Literal('completed'),
+  insight_id: Type.String({ format: 'uuid' }),
+  error: Type.Null(),
+  result_url: Type.String({
+    description: 'The address of the insight; absolute if ASSAY_PUBLIC_URL is set',
+  }),
+})
+const CanceledEventData = Type.Object({
+  ...jobFields,
+  job_status: Type.Literal('canceled'),
+  insight_id: Type.Null(),
+  error: JobFault,
+  result_url: Type.Null(),
+})
 
 const ScheduleFailedData = Type.Object({
   schedule_id: Type.String({ format: 'uuid' }),

@@ -2,14 +2,29 @@
 
 import { EVENT_DATA, EVENT_TYPES, Event, type EventType } from '@assay/model/event'
 import { Type } from '@assay/model/schema'
+import type { TSchema } from 'typebox'
 import { LIMIT_DEFAULT, pageOf, pageQuery } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
 import { plainSchema } from '../http/plain-schema.ts'
 
+/** The data that several types share, by the name that it has in the OpenAPI document. */
+const DATA_NAMES: Partial<Record<EventType, string>> = {
+  'job.queued': 'JobEventData',
+  'job.started': 'JobEventData',
+  'job.completed': 'CompletedEventData',
+  'job.failed': 'CanceledEventData',
+  'job.canceled': 'CanceledEventData',
+}
+
+function dataOf(type: EventType): TSchema {
+  const title = DATA_NAMES[type]
+  return title === undefined ? EVENT_DATA[type] : { ...EVENT_DATA[type], title }
+}
+
 /** An event with the data of its type. */
 const EventOfType = Type.Union(
   EVENT_TYPES.map((type) =>
-    Type.Object({ ...Event.properties, type: Type.Literal(type), data: EVENT_DATA[type] }),
+    Type.Object({ ...Event.properties, type: Type.Literal(type), data: dataOf(type) }),
   ),
   { title: 'Event' },
 ) as unknown as typeof Event
@@ -145,7 +160,7 @@ export function messageOf(type: EventType) {
   return Type.Object({
     type: Type.Literal(type),
     timestamp: Type.String({ format: 'date-time' }),
-    data: EVENT_DATA[type],
+    data: dataOf(type),
   })
 }
 
