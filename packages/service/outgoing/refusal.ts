@@ -47,9 +47,9 @@ export function refusalOf(
   }
 }
 
-/** The host of an address, as lists of hosts name it. Throws TypeError for what is no address. */
+/** The host of an address, as lists of hosts name it; empty for what is no address, which no list names. */
 export function hostOf(url: string): string {
-  return new URL(url).hostname.replace(/^\[|\]$/g, '')
+  return (URL.parse(url)?.hostname ?? '').replace(/^\[|\]$/g, '')
 }
 
 export function hostRefusal(host: string): Refusal {
