@@ -329,7 +329,7 @@ test('shows what leaves a workspace, sets its budgets, stops all of it and opens
   const shown = await ok(['outgoing', ...theirs])
   assert.match(
     shown,
-    /^Its templates may not ask the language model\.\nIts connections .* reach \*\.guests\.example\.\n/,
+    /^Its templates may not ask the language model\.\nIts connections, .* reach \*\.guests\.example\.\n/,
   )
   assert.match(shown, /^mail +mails +0 +200 +this workspace$/m)
   assert.match(shown, /^download +downloads +0 +no limit +every workspace$/m)
