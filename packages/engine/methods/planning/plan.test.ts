@@ -64,7 +64,7 @@ test('a share is planned by its own formula, and told in points', async () => {
     `select *, i % 2 = 1 as odd from (${ROWS})`,
   )
   assert.equal(mixed.rate, false)
-  assert.match(mixed.headline, /^To find a change of 5 points in odd, which is 27\.8 % now, /)
+  assert.match(mixed.headline, /^To find a change of 5 points in the rate of odd, which is 27\.8 % now, /)
   const margin = await ask({ success: 'bought', margin: 0.05, arms: 2, looks: 'sequential' })
   assert.match(
     margin.headline,
