@@ -29,6 +29,17 @@ async function newJob({ ask }: TestServer): Promise<string> {
 const run = ({ ask }: TestServer, assignment_id: string) =>
   ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
 
+/** What the stream holds up to the word. A stream that ends before it would be read for ever, with no turn for a time limit. */
+async function readTo(word: string, reader: ReadableStreamDefaultReader<string>): Promise<string> {
+  let text = ''
+  while (!text.includes(word)) {
+    const { done, value } = await reader.read()
+    assert.ok(!done, `The stream ended before "${word}": ${text}`)
+    text += value
+  }
+  return text
+}
+
 test('tells the present state first, then each change, and ends with the job', async (t) => {
   const opened = await openTestServer(t)
   const address = await opened.api.listen()
@@ -40,10 +51,9 @@ test('tells the present state first, then each change, and ends with the job', a
   assert.equal(response.headers.get('cache-control'), 'no-store')
   assert.ok(response.headers.get('x-request-id'))
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
-  let text = ''
-  while (!text.includes('draft')) text += (await reader.read()).value ?? ''
+  let text = await readTo('draft', reader)
   await run(opened, id)
-  while (!text.includes('queued')) text += (await reader.read()).value ?? ''
+  if (!text.includes('queued')) text += await readTo('queued', reader)
   const insight_id = await opened.complete(id)
   for (let part = await reader.read(); !part.done; part = await reader.read()) text += part.value
   const told = parse(text).filter((event) => event.name === 'status')
@@ -166,8 +176,7 @@ test('ends a stream when its token expires, and then answers 401', async (t) => 
       headers: { authorization: `Bearer ${made.json().token}` },
     })
   const reader = (await follow()).body!.pipeThrough(new TextDecoderStream()).getReader()
-  let text = ''
-  while (!text.includes('draft')) text += (await reader.read()).value ?? ''
+  let text = await readTo('draft', reader)
   const rest = reader.read()
   clock.advance(10_001)
   await run(opened, id)
