@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
@@ -177,6 +178,28 @@ test('stops waiting when its signal is aborted', async () => {
   })
 })
 
+test('who leaves the loop over a job closes its stream, and leaves nothing at its signal', {
+  timeout: 30_000,
+}, async () => {
+  const closed = Promise.withResolvers<void>()
+  const listener: RequestListener = (request, response) => {
+    const job = JSON.stringify({ assignment_id: 'a', job_status: 'queued' })
+    if (request.url!.startsWith('/v1alpha/jobs/status')) {
+      response.end(job)
+      return
+    }
+    response.on('close', () => closed.resolve())
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write('event: status\ndata: {"job_status":"executing"}\n\n')
+  }
+  await against(listener, async (client) => {
+    const { signal } = new AbortController()
+    for await (const { job_status } of client.jobs.watch('a', signal)) if (job_status === 'executing') break
+    assert.equal(getEventListeners(signal, 'abort').length, 0)
+    await closed.promise
+  })
+})
+
 test('lists what is wrong with each field', async () => {
   const errors = [
     { path: 'payload.a', message: 'must be text' },
@@ -263,6 +286,8 @@ test('repeats what is under way with the same key, and neither other refusals no
     await assert.rejects(client.templates.list(), { code })
     assert.equal(asked.length, 1)
   }
+  const strange = answered([() => Response.json({ message: 'Forbidden' }, { status: 403 })])
+  await assert.rejects(strange.client.templates.list(), /was answered 403 without a problem document/)
   const once = answered([() => new Response('<h1>504</h1>', { status: 504 })])
   await assert.rejects(once.client.webhooks.test('w'), {
     status: 504,
@@ -286,11 +311,11 @@ test('gives up a request that is not answered in time, also one whose answer sto
     if (asked > 1) response.writeHead(200, { 'content-type': 'application/json' }).write('[')
   }
   await against(listener, async (_client, url) => {
-    const client = createClient({ url, token: 't', retries: 1, timeoutMs: 50 })
+    const client = createClient({ url, token: 't', retries: 1, timeoutMs: 200 })
     await assert.rejects(client.templates.list(), {
       status: 0,
       code: 'timeout',
-      message: `GET ${url}/v1alpha/jobs/templates was not answered within 0.05 seconds.`,
+      message: `GET ${url}/v1alpha/jobs/templates was not answered within 0.2 seconds.`,
     })
     assert.equal(asked, 2)
     await assert.rejects(client.templates.list({ timeoutMs: 0 }), /timeoutMs must be a number/)
@@ -380,6 +405,17 @@ test('runs a template to its insight, also when it ran before under the same key
     },
   })
   const error = { code: 'analysis_failed', detail: 'The column "n" is not there.' }
+  const control = new AbortController()
+  const reading = answered([
+    (address, init) => {
+      if (address.pathname.endsWith('/result')) control.abort()
+      return init.signal!.aborted
+        ? (init.signal!.reason as Error)
+        : serve({ job_status: 'completed', insight_id: 'an-insight' })(address, init)
+    },
+  ])
+  const stopped = reading.client.jobs.runAndWait('flight-delays', {}, { signal: control.signal })
+  await assert.rejects(stopped, { name: 'AbortError' })
   const failed = answered([serve({ job_status: 'canceled', insight_id: null, error })])
   await assert.rejects(failed.client.jobs.runAndWait('flight-delays'), (thrown: unknown) => {
     assert.ok(thrown instanceof JobFailed)

@@ -75,6 +75,7 @@ async function errorOf(response: Response, asked: string): Promise<ClientError> 
     const problem = JSON.parse(body) as Problem
     const faults = (problem.errors ?? []).map(({ path, message }) => `\n  ${path}: ${message}`)
     const message = faults.length > 1 ? `${problem.title}:${faults.join('')}` : problem.detail
+    if (typeof message !== 'string') throw new TypeError('It is the answer of another program.')
     return new ClientError(message, response.status, problem.code ?? 'internal', problem)
   } catch {
     const message = `${asked} was answered ${response.status} without a problem document, so by a proxy or another service: check the address.`

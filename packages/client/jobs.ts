@@ -44,8 +44,19 @@ const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
 
 /** The forms of an insight. */
 function formCalls(send: Send) {
-  const result = (accept: string, insight_id: string, charts: ChartForm, table?: string) =>
-    send('GET', '/jobs/result', { query: { insight_id, charts, table }, headers: { accept }, slow: true })
+  const result = (
+    accept: string,
+    insight_id: string,
+    charts: ChartForm,
+    table?: string,
+    signal?: AbortSignal,
+  ) =>
+    send('GET', '/jobs/result', {
+      query: { insight_id, charts, table },
+      headers: { accept },
+      slow: true,
+      signal,
+    })
   return {
     markdown: async (insight_id: string, charts?: ChartForm): Promise<string> =>
       (await result('text/markdown', insight_id, charts)).text(),
@@ -60,8 +71,8 @@ function formCalls(send: Send) {
     /** Its bytes. */
     pdf: async (insight_id: string): Promise<Uint8Array<ArrayBuffer>> =>
       new Uint8Array(await (await result('application/pdf', insight_id, undefined)).arrayBuffer()),
-    json: async (insight_id: string, charts?: ChartForm): Promise<Insight> =>
-      (await (await result('application/json', insight_id, charts)).json()) as Insight,
+    json: async (insight_id: string, charts?: ChartForm, signal?: AbortSignal): Promise<Insight> =>
+      (await (await result('application/json', insight_id, charts, undefined, signal)).json()) as Insight,
   }
 }
 
@@ -99,7 +110,7 @@ export function jobCalls(send: Send, call: Call, all: All) {
     })
     const job = await wait(assignment_id, { onChange, signal })
     if (job.job_status === 'canceled') throw new JobFailed(job)
-    return forms.json(job.insight_id)
+    return forms.json(job.insight_id, undefined, signal)
   }
 
   return {

@@ -31,8 +31,7 @@ const hasEnded = ({ job_status }: Partial<Job>): boolean =>
 type ReadStatus = (options: Operations['jobStatus']['query'] & CallOptions) => Promise<Job>
 
 export function createWatch(send: Send, read: ReadStatus) {
-  /** Yields the job now, and after each change and each progress until it has ended. A broken stream is resumed. */
-  return async function* watch(assignment_id: string, signal?: AbortSignal): AsyncGenerator<Job> {
+  async function* follow(assignment_id: string, signal: AbortSignal): AsyncGenerator<Job> {
     const query = { assignment_id }
     for (;;) {
       let job = await read({ assignment_id, signal })
@@ -50,9 +49,26 @@ export function createWatch(send: Send, read: ReadStatus) {
           yield job
         }
       } catch (error) {
-        if (error instanceof ClientError || signal?.aborted) throw error
+        if (error instanceof ClientError || signal.aborted) throw error
       }
       if (!ended) await pause(signal, AGAIN_MS)
+    }
+  }
+
+  /**
+   * Yields the job now, and after each change and each progress until it has ended. A broken stream is resumed. Who leaves the loop
+   * before the end closes the stream.
+   */
+  return async function* watch(assignment_id: string, signal?: AbortSignal): AsyncGenerator<Job> {
+    const own = new AbortController()
+    const abort = (): void => own.abort(signal?.reason)
+    if (signal?.aborted) abort()
+    signal?.addEventListener('abort', abort, { once: true })
+    try {
+      yield* follow(assignment_id, own.signal)
+    } finally {
+      signal?.removeEventListener('abort', abort)
+      own.abort()
     }
   }
 }
