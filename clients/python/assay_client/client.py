@@ -63,9 +63,16 @@ def _refusal(status, body, asked):
         lines = [f"{fault['path']}: {fault['message']}" for fault in faults]
         message = "\n  ".join([problem["title"] + ":", *lines]) if len(lines) > 1 else problem["detail"]
         return AssayError(message, status, problem.get("code"), faults, problem.get("request_id"))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         said = f"{asked} was answered {status} without a problem document, so by a proxy or another service: check the address."
         return AssayError(said, status, "internal")
+
+
+def _body(error):
+    try:
+        return error.read()
+    except (http.client.HTTPException, OSError):
+        return b""
 
 
 class _ReadsOn:
@@ -94,6 +101,13 @@ class _Handler(urllib.request.HTTPHandler):
 class _SecureHandler(urllib.request.HTTPSHandler):
     def https_open(self, request):
         return self.do_open(_SecureConnection, request, context=self._context)
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect would take the token to another place, and make a GET of a POST: it is a refusal."""
+
+    def redirect_request(self, *_):
+        return None
 
 
 class _Api(Operations):
@@ -132,7 +146,7 @@ class Client:
         self._token = token
         self._timeout = timeout
         self._retries = retries
-        self._opener = urllib.request.build_opener(_Handler, _SecureHandler)
+        self._opener = urllib.request.build_opener(_Handler, _SecureHandler, _NoRedirects)
         self.api: Operations = _Api(self)
 
     # -- requests ------------------------------------------------------------------------------------------------------
@@ -186,7 +200,7 @@ class Client:
             with self._opener.open(request, timeout=timeout) as answer:
                 body, content_type = answer.read(), answer.headers.get_content_type()
         except urllib.error.HTTPError as error:
-            refusal = _refusal(error.code, error.read(), asked)
+            refusal = _refusal(error.code, _body(error), asked)
             refusal.retry_after = _asked_wait(error.headers)
             raise refusal from None
         except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
@@ -319,7 +333,7 @@ class Client:
                         yield name, json.loads(value)
         except urllib.error.HTTPError as error:
             if error.code not in PASSING:
-                raise _refusal(error.code, error.read(), "GET /jobs/events") from None
+                raise _refusal(error.code, _body(error), "GET /jobs/events") from None
             error.close()
         except (urllib.error.URLError, http.client.HTTPException, OSError):
             return

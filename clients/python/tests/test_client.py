@@ -315,6 +315,12 @@ class Answers(unittest.TestCase):
             assay.templates()
         self.assertEqual((caught.exception.code, len(asked)), ("not_assay", 1))
         self.assertIn(f'so "{self.url}/console/" is not the address of the interface', str(caught.exception))
+        for status, headers, body in ((302, {"Location": "/elsewhere"}, ""), (403, {}, '["no"]'), (403, {"Content-Length": "9"}, "cut")):
+            assay, asked = self.against((status, headers, body))
+            with self.assertRaises(AssayError) as caught:
+                assay.templates()
+            self.assertIn(f"was answered {status} without a problem document", str(caught.exception))
+            self.assertEqual([path for path, _ in asked], ["/v1alpha/jobs/templates"], "the token goes nowhere else")
         with self.assertRaises(AssayError) as caught:
             Client("localhost:8080", "token")
         self.assertIn("write it as http://", str(caught.exception))
