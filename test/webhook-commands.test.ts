@@ -8,7 +8,15 @@ import { after, before, test } from 'node:test'
 import { verify } from '@assay/model/signature'
 import { type Outcome, openCommands } from './commands.ts'
 import { modes, startReceiver } from './receiver.ts'
-import { assay, cleanEnvironment, type Service, startService, temporaryFolder, within } from './service.ts'
+import {
+  assay,
+  cleanEnvironment,
+  eventually,
+  type Service,
+  startService,
+  temporaryFolder,
+  within,
+} from './service.ts'
 
 const { folder, remove } = temporaryFolder()
 const home = path.join(folder, 'home')
@@ -185,6 +193,11 @@ test('deliveries that failed are listed, looked into, counted, recovered and sen
     all.map(({ event_id }) => event_id),
     Array<string>(3).fill(failed!.event_id),
   )
+  assert.equal((await commands.run(['outgoing', 'stop', '--reason', 'a leak'])).code, 0)
+  await ok('redeliver', failed!.delivery_id)
+  const held = new RegExp(`${id} +held back: .* has stopped all that leaves this workspace, .*a leak`)
+  await eventually(async () => held.test(await ok('list')), 'the list says why it is held back')
+  assert.equal((await commands.run(['outgoing', 'open'])).code, 0)
   await ok('delete', id!)
   server.close()
   server.closeAllConnections()

@@ -1896,7 +1896,7 @@ export type Subscription = {
     failures: number
     until: string | null
   }
-  /** Why its deliveries are held back: a budget or the stop of its workspace. They go out afterwards */
+  /** Why its deliveries are held back: a budget, the hosts or the stop of its workspace. They go out afterwards */
   held_reason: string | null
   created_at: string
   updated_at: string
@@ -2111,7 +2111,7 @@ export type Webhook = {
     failures: number
     until: string | null
   }
-  /** Why its deliveries are held back: a budget or the stop of its workspace. They go out afterwards */
+  /** Why its deliveries are held back: a budget, the hosts or the stop of its workspace. They go out afterwards */
   held_reason: string | null
   created_at: string
   updated_at: string
@@ -2222,7 +2222,7 @@ export type WebhookWithSecret = {
     failures: number
     until: string | null
   }
-  /** Why its deliveries are held back: a budget or the stop of its workspace. They go out afterwards */
+  /** Why its deliveries are held back: a budget, the hosts or the stop of its workspace. They go out afterwards */
   held_reason: string | null
   created_at: string
   updated_at: string

@@ -128,7 +128,7 @@ export const ReceiverFields = {
   held_reason: nullable(
     Type.String({
       description:
-        'Why its deliveries are held back: a budget or the stop of its workspace. They go out afterwards',
+        'Why its deliveries are held back: a budget, the hosts or the stop of its workspace. They go out afterwards',
     }),
   ),
   created_at: Type.String({ format: 'date-time' }),

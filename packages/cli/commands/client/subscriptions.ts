@@ -7,6 +7,7 @@ import { UsageError } from '../../exit.ts'
 import { choiceOption, eventsOption, flag, secondsOption, text, texts } from '../../options.ts'
 import { readSecret } from '../../secret-input.ts'
 import { deliveryCommands } from './deliveries.ts'
+import { statusOf } from './webhooks.ts'
 
 const OPTIONS = {
   user: text('TEXT', 'Its user_id (default: the user of the request)'),
@@ -77,13 +78,7 @@ export const SUBSCRIPTIONS = [
       const kind = choiceOption(call, 'kind', SUBSCRIPTION_KINDS)
       return allPages((page) => client.subscriptions.list({ ...page, kind }))
     },
-    (one) => [
-      one.subscription_id,
-      one.kind,
-      one.disabled_reason ? `disabled: ${one.disabled_reason}` : one.status,
-      one.presence_name,
-      whereOf(one),
-    ],
+    (one) => [one.subscription_id, one.kind, statusOf(one), one.presence_name, whereOf(one)],
   ),
   ...deliveryCommands('subscriptions', 'Send a test message now and show what came back'),
 ]

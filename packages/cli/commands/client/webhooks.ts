@@ -34,9 +34,12 @@ function retriesOf(call: Call): number[] | undefined {
   throw new UsageError(`--retry takes seconds divided by commas, such as 5,60,3600, not ${given}.`)
 }
 
+type Health = Pick<WebhookView, 'status' | 'disabled_reason' | 'held_reason' | 'failing_reason'>
+
 /** The status, with its reason if there is one. */
-function statusOf({ status, disabled_reason, failing_reason }: WebhookView): string {
+export function statusOf({ status, disabled_reason, held_reason, failing_reason }: Health): string {
   if (status === 'disabled') return disabled_reason === null ? status : `disabled: ${disabled_reason}`
+  if (held_reason !== null) return `held back: ${held_reason}`
   return failing_reason === null ? status : `failing: ${failing_reason}`
 }
 
