@@ -33,7 +33,8 @@ export function beyondChance({ expected, came, v0, v1 }: RateSides, leaves: read
       Float64Array.from(leaves, (leaf) => {
         const [was, is] = [factor * expected[leaf]!, came[leaf]!]
         const noise = v0[leaf]! * factor ** 2 + v1[leaf]! + share ** 2 * (was ** 2 + is ** 2)
-        return noise > 0 ? (is - was) ** 2 / noise : 0
+        // Without any noise of its own each distance is beyond chance.
+        return is === was ? 0 : (is - was) ** 2 / noise
       }),
     )
   if (strays(0) <= target) return 0

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { type Case, powerOf } from '../../../proofs/causes/power.ts'
+import { beyondChance } from './beyond-chance.ts'
 import { attributeSets, cuboidOf, type Leaves } from './leaves.ts'
 import { searchCauses } from './search.ts'
 
@@ -181,4 +182,18 @@ test('what one leaf that outweighs all others does is its own, and where none mo
     if (found(table(seed, 1), null).causes.length > 0) wrong += 1
   }
   assert.ok(right >= 190 && wrong <= 4, `${right} and ${wrong} of 200`)
+})
+
+test('what rates stray by shows where their rows tell no noise at all, and of equal rates it is nothing', () => {
+  const leaves = Array.from({ length: 20 }, (_, leaf) => leaf)
+  const [expected, none] = [new Float64Array(20).fill(100), new Float64Array(20)]
+  const strayed = (by: number): number => {
+    const came = Float64Array.from(leaves, (leaf) => 100 + (leaf % 2 === 0 ? by : -by))
+    return beyondChance({ expected, came, v0: none, v1: none }, leaves)
+  }
+  // Ten of a hundred on both sides together, and one standard error of the median.
+  assert.ok(
+    Math.abs(strayed(10) / Math.sqrt((100 * (1 + 2.33 / Math.sqrt(20))) / 0.4549 / 20_100) - 1) < 0.02,
+  )
+  assert.equal(strayed(0), 0)
 })

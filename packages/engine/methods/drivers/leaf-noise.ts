@@ -72,8 +72,8 @@ function varianceOfSums(
       const count = rows[leaf]!
       if (ones && counts) return counts.unit * top[leaf]! + (counts.beyond * top[leaf]!) ** 2
       if (!grid || count < 2) return squares
-      const mean = (top[leaf]! * top[leaf]!) / count
-      return Math.max(0, ((squares - mean) * count) / (count - 1)) + missing * mean
+      const squaresOfMean = (top[leaf]! * top[leaf]!) / count
+      return Math.max(0, ((squares - squaresOfMean) * count) / (count - 1)) + missing * squaresOfMean
     })
   return { before: of(before), after: of(after) }
 }
