@@ -23,6 +23,8 @@ import { double, exactSumSql, powerAbove, readSum } from './shared/sums.ts'
 const Options = Type.Object({ value: Type.String(), by: Type.String() }, { additionalProperties: false })
 const METHOD = 'shares, Gini (uncorrected), HHI'
 const MOST = 1000
+/** Of a sum without its largest row: what is nearer to zero is zero. */
+const ROUNDING = 1e-9
 const NOTHING = { rows: [], gini: null, hhi: null, top: [], segments: 0, total: null }
 
 export const pareto: Method = {
@@ -132,7 +134,8 @@ async function shares(
 
 /**
  * Whether the largest segment is so by one of its rows: a row that is more than half of its sum, without which another is the largest
- * or its share is less than half. Of a segment of one or two rows nothing else can be.
+ * or its share falls to less than half of what it is. Of a segment of one or two rows nothing else can be, and beside a sum below zero
+ * shares mean nothing.
  */
 async function oneRow(
   table: Relation,
@@ -151,7 +154,8 @@ async function oneRow(
   const most = found!.most as number
   const left = first.share * total - most
   if ((found!.n as number) < 3 || 2 * most <= first.share * total || !(total - most > 0)) return []
-  const share = left / (total - most)
+  if (left < -ROUNDING * most) return []
+  const share = Math.max(0, left) / (total - most)
   const next = (second.share * total) / (total - most)
   const named = ({ segment }: { segment: string | null }): string =>
     segment === null ? `rows without ${by.label}` : quoted(segment)
