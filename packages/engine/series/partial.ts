@@ -43,11 +43,14 @@ export async function lastCut(
   return end - first < 2 ? dayCut(own, first) : dataCut(own, first, end)
 }
 
+/** Whether a day is cut off by the clock of each column that ends, or begins, on it. */
+const isCut = (clocks: readonly (number | null)[]): boolean => clocks.length > 0 && !clocks.includes(null)
+
 /** The data end within the day, by the clock of every time of the day that ends on it. */
 function dayCut(columns: Extent['columns'], day: number): Cut | null {
   if (columns.some(({ last }) => last > day)) return null
   const until = columns.flatMap(({ last, hours }) => (last === day && hours ? [hours.until] : []))
-  if (until.length === 0 || until.includes(null)) return null
+  if (!isCut(until)) return null
   return { until: day, end: day + 1, by: 'data', at: clock(Math.max(...until.map(Number))) }
 }
 
@@ -56,7 +59,8 @@ function dataCut(columns: Extent['columns'], first: number, end: number): Cut | 
   const within = columns.filter(({ last }) => first <= last && last < end)
   if (within.length === 0) return null
   const latest = within.reduce((best, one) => (one.last > best.last ? one : best))
-  const whole = latest.last - ((latest.hours?.until ?? null) === null ? 0 : 1)
+  const clocks = within.flatMap(({ last, hours }) => (last === latest.last && hours ? [hours.until] : []))
+  const whole = latest.last - (isCut(clocks) ? 1 : 0)
   return whole + latest.due < end ? { until: latest.last + 1, end, by: 'data' } : null
 }
 
@@ -74,7 +78,7 @@ export async function firstCut(
   if (end - first < 2) {
     const own = columns.filter((one) => one.last >= last)
     const from = own.flatMap((one) => (one.first === first && one.hours ? [one.hours.from] : []))
-    if (from.length === 0 || from.includes(null) || own.some((one) => one.first < first)) return null
+    if (!isCut(from) || own.some((one) => one.first < first)) return null
     return clock(Math.min(...from.map(Number)))
   }
   const period = periods.map((one) => one.start).find((day) => first < day && day < end)
@@ -82,6 +86,7 @@ export async function firstCut(
   const within = columns.filter((one) => first <= one.first && one.first < end && one.last >= last)
   if (within.length === 0) return null
   const earliest = within.reduce((best, one) => (one.first < best.first ? one : best))
-  const whole = earliest.first + ((earliest.hours?.from ?? null) === null ? 0 : 1)
+  const clocks = within.flatMap((one) => (one.first === earliest.first && one.hours ? [one.hours.from] : []))
+  const whole = earliest.first + (isCut(clocks) ? 1 : 0)
   return whole - earliest.due >= first ? earliest.first : null
 }

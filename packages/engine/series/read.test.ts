@@ -47,6 +47,18 @@ test('a last week in which the data end is left out and said; keep counts it', a
   assert.equal((await read(await weeks(), {}, { found: whole })).diagnosis.partial_last, false)
 })
 
+test('where one of two columns is whole on the last day, the week is whole, in whatever order they come', async () => {
+  const ends = { first: dayNumber('2024-01-01'), last: dayNumber('2024-05-19'), due: 1 }
+  const open = { ...ends, hours: { from: null, until: 12 * 60 } }
+  const whole = { ...ends, hours: { from: null, until: null } }
+  const cut = async (...columns: Extent['columns']) =>
+    (await read(await weeks(), {}, { found: { columns } })).diagnosis.partial_last
+  assert.deepEqual(
+    [await cut(open), await cut(open, whole), await cut(whole, open), await cut(ends, open)],
+    [true, false, false, true],
+  )
+})
+
 test('a column that does not cover the series, as the start of a price list, cuts no period', async () => {
   const late = { first: dayNumber('2024-03-04'), last: dayNumber('2024-05-14'), due: 1 }
   const early = { first: dayNumber('2024-01-03'), last: dayNumber('2024-03-04'), due: 1 }
