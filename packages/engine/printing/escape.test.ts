@@ -108,6 +108,14 @@ test('a fence and a code span hold any run of backticks', () => {
   )
 })
 
+test('a fence and a code span hold hundreds of thousands of backticks and line ends', () => {
+  const ticks = '` '.repeat(300_000)
+  assert.ok(codeSpan(ticks).startsWith('`` ` `'))
+  assert.ok(fenced(ticks, 'x').startsWith('```x\n` `'))
+  const lines = '\n'.repeat(200_000)
+  assert.equal(fenced(`a${lines}b${lines}`, 'x'), `\`\`\`x\na${lines}b\n\`\`\``)
+})
+
 test('no hostile text is more than text in Markdown, wherever it stands', () => {
   for (const text of HOSTILE_TEXTS) {
     const line = plainLine(text)

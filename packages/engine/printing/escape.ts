@@ -54,17 +54,25 @@ function escapeLineStart(text: string): string {
 
 /** Visible text in a code fence. It cannot be escaped, so the fence is longer than any run of backticks in it. */
 export function fenced(text: string, language: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map((run) => run[0].length))
-  const fence = '`'.repeat(longest + 1)
-  return `${fence}${language}\n${visible(text.replace(/\n+$/, ''))}\n${fence}`
+  const fence = '`'.repeat(Math.max(2, longestRun(text)) + 1)
+  // A regular expression would look at each run of line ends once for each of them.
+  let end = text.length
+  while (text[end - 1] === '\n') end -= 1
+  return `${fence}${language}\n${visible(text.slice(0, end))}\n${fence}`
 }
 
 /** A code span; empty for empty text. */
 export function codeSpan(text: string): string {
   const line = plainLine(text)
   if (line === '') return ''
-  const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map((run) => run[0].length))
-  const mark = '`'.repeat(longest + 1)
+  const mark = '`'.repeat(longestRun(line) + 1)
   const pad = line.startsWith('`') || line.endsWith('`') ? ' ' : ''
   return `${mark}${pad}${line}${pad}${mark}`
+}
+
+/** Of backticks. */
+function longestRun(text: string): number {
+  let longest = 0
+  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length)
+  return longest
 }
