@@ -229,7 +229,7 @@ export function eventsOf(options: ChartOptions, kind: XKind, points: Point[]): C
     const label = row.label ?? row.name ?? null
     return { x, label: label === null ? '' : plainLine(printText(label)) }
   })
-  if (kind === 'text') return found.filter(({ x }) => known.includes(x))
+  if (kind === 'text') return found.filter(({ x }) => known.includes(x)).slice(0, MAX_EVENTS)
   const [low, high] = [known.reduce(least, known[0]!), known.reduce(most, known[0]!)]
   return found.filter(({ x }) => x >= low && x <= high).slice(0, MAX_EVENTS)
 }
