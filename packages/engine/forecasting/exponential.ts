@@ -51,7 +51,7 @@ export function smoothing(values: readonly number[], period: number): Smoothing 
   if (!best) return null
   const parts = weighed(fits.flatMap((fit) => partsOf(known, fit)))
   return {
-    name: `exponential smoothing (mostly ${formName(best.form)})`,
+    name: `exponential smoothing (likeliest ${formName(best.form)})`,
     fit: best,
     ahead(longer, horizon) {
       const shown = longer.slice(from)
