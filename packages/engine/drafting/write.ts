@@ -70,7 +70,7 @@ export function writeDraft(table: DraftTable): Draft {
     ...(table.assumed ?? []),
     ...left.map(
       ({ column }) =>
-        `${JSON.stringify(column)} is left out: its name has a line break, a control character or "{{".`,
+        `${JSON.stringify(column)} is left out: its name has a line break, a control character, "{{" or "{%".`,
     ),
     ...assumedOf(table, dated ?? null),
   ]

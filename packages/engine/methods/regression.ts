@@ -214,7 +214,7 @@ function few(n: number, width: number, model: Modelled | null): Doubt[] {
   ]
 }
 
-/** "Higher speed clearly goes with higher distance: one more mile comes with about 3.9 feet more." */
+/** "Higher speed clearly goes with higher distance: each step of 1 mile in speed comes with about 3.9 feet more." */
 function headline(
   grade: Grade,
   model: Modelled,

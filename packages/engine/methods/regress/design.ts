@@ -78,12 +78,12 @@ function flagSql(table: Relation, y: string): string {
   return numberSql(table, 'y', y)
 }
 
-/** A step of 1 reads well where the standard deviation is between these. */
+/** A step of 1 reads well where the standard deviation lies between these. */
 const NATURAL: readonly [number, number] = [1, 100]
 
 /**
- * The step of x by which an effect is told: 1 where values lie some of them apart, else the power of ten below their standard deviation. Of whole
- * numbers it is at least 1.
+ * The step of x by which an effect is told: 1 where the standard deviation is between 1 and 100, else the power of ten below it. Of
+ * whole numbers it is at least 1.
  */
 export function stepIn(
   { columns }: Pick<Design, 'columns'>,
