@@ -153,13 +153,16 @@ interface Begun {
   at: Promise<void>
   /** Its time; null: the database has not answered yet. */
   now: string | null
+  /** Its statements are prepared by name. Another transaction may learn meanwhile that they cannot be. */
+  readonly prepares: boolean
 }
 
-function begin(client: PoolClient, text: string): Begun {
+function begin(client: PoolClient, text: string, prepares: boolean): Begun {
   gather(client)
   const asked = client.query(firstWord(text)) as unknown as Promise<QueryResult<{ now: string }>[]>
   const begun: Begun = {
     now: null,
+    prepares,
     at: asked.then((results) => {
       begun.now = results.at(-1)!.rows[0]!.now
     }),
@@ -243,7 +246,6 @@ class Transactions {
   }
 
   async #once<T>(pool: PurposePool, work: Work<T>, from: Pool, client: PoolClient, begun: Begun): Promise<T> {
-    const prepares = this.#prepares && pool.beginning === CONTROL
     // Of statements in a pipeline only the first that fails says why: those behind it are refused with it.
     let failed: unknown
     const ask: Ask = async (text, values) => {
@@ -251,7 +253,7 @@ class Transactions {
       const asked = client.query<QueryResultRow>({
         text,
         values,
-        ...(prepares ? { name: nameOf(text) } : {}),
+        ...(begun.prepares ? { name: nameOf(text) } : {}),
       })
       try {
         return (await Promise.all([asked, begun.at]))[0]
@@ -320,7 +322,7 @@ class Transactions {
     for (let attempt = 1; ; attempt += 1) {
       const connections = pool.current
       const client = await connections.connect()
-      const begun = begin(client, pool.beginning)
+      const begun = begin(client, pool.beginning, this.#prepares && pool.beginning === CONTROL)
       try {
         const begins: Work<T> = async (tx) => {
           await begun.at
@@ -331,7 +333,7 @@ class Transactions {
         // A connection that broke while it was idle is known by the first word on it: nothing has been written yet.
         if (begun.now === null && isBroken(error)) {
           if (attempt > connections.options.max) throw error
-        } else if (this.#prepares && isUnprepared(error)) this.#prepares = false
+        } else if (begun.prepares && isUnprepared(error)) this.#prepares = false
         else if (!isRepeatable(error) || attempt >= TRIES) throw error
         else await delay(10 * attempt * (1 + Math.random()))
       }

@@ -1,9 +1,14 @@
-/** More at once than there are connections, on a database that is not fast. */
+/** What is asked at once: in one pipeline, and more than there are connections on a database that is not fast. */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
+import { NO_CAPS } from '../caps.ts'
 import { jobInput, LEASE_MS, register } from '../conformance/given.ts'
+import { follow } from '../rows.ts'
+import { statement } from '../statement.ts'
 import type { Store } from '../store.ts'
+import { connect } from './connection.ts'
+import { nativeOf } from './native.ts'
 import { open, withClient } from './postgres-fixture.ts'
 
 const missing = await missingPostgres()
@@ -17,10 +22,11 @@ const SLOW = `
 suite('a pool that is full', { skip: missing ?? false }, () => {
   let postgres: Postgres
   let store: Store
+  let url: string
 
   before(async () => {
     postgres = await startPostgres()
-    const url = await postgres.createDatabase(DATABASE)
+    url = await postgres.createDatabase(DATABASE)
     store = await open(url)
     await register(store)
     await store.createJob(jobInput())
@@ -30,6 +36,31 @@ suite('a pool that is full', { skip: missing ?? false }, () => {
     await store.close()
     await postgres.dropDatabase(DATABASE)
     await postgres.stop()
+  })
+
+  test('transactions whose prepared statements are refused in one moment all go on', async () => {
+    const connection = connect({ url, publicUrl: null, caps: NO_CAPS, nativeOf, *wakeWebhooks() {} })
+    const all = statement('SELECT * FROM settings')
+    // Each waits for the others, so each has a connection of its own.
+    const three = (): Promise<unknown> => {
+      let away = 3
+      const begun = Promise.withResolvers<void>()
+      const ask = () =>
+        connection.control(async (tx) => {
+          away -= 1
+          if (away === 0) begun.resolve()
+          await begun.promise
+          return follow(tx.all(all))
+        })
+      return Promise.all([ask(), ask(), ask()])
+    }
+    try {
+      await three()
+      await withClient(url, (client) => client.query('ALTER TABLE settings ADD COLUMN of_later text'))
+      await three()
+    } finally {
+      await connection.close()
+    }
   })
 
   test('hundreds of creations at once are all kept, and neither renewals nor reads nor counts nor deliveries wait for them', async (context) => {
