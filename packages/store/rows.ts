@@ -93,6 +93,13 @@ export async function follow<Result>(routine: Routine<Result>): Promise<Result> 
   return step.value
 }
 
+/** Another routine may throw before anybody waits for what this one has asked: its answer may fail unheard. */
+function next<Result>(routine: Routine<Result>, answer?: unknown): IteratorResult<Promise<unknown>, Result> {
+  const step = routine.next(answer)
+  if (!step.done) step.value.catch(() => undefined)
+  return step
+}
+
 /**
  * Routines step by step, each in its turn: PostgreSQL is sent the next statement of each before it answers, in this order.
  * So what the first has written is written before the second's next statement.
@@ -100,13 +107,13 @@ export async function follow<Result>(routine: Routine<Result>): Promise<Result> 
 export function* together<Results extends unknown[]>(
   ...routines: { [Nth in keyof Results]: Routine<Results[Nth]> }
 ): Routine<Results> {
-  const steps = routines.map((routine) => routine.next())
+  const steps = routines.map((routine) => next(routine))
   while (steps.some(({ done }) => !done)) {
     const answers = (yield Promise.all(
       steps.map(({ done, value }) => Promise.resolve(done ? undefined : value)),
     )) as unknown[]
     for (const [nth, routine] of routines.entries())
-      if (!steps[nth]!.done) steps[nth] = routine.next(answers[nth])
+      if (!steps[nth]!.done) steps[nth] = next(routine, answers[nth])
   }
   return steps.map(({ value }) => value) as Results
 }

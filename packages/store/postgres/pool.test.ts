@@ -4,7 +4,7 @@ import { after, before, suite, test } from 'node:test'
 import { missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
 import { NO_CAPS } from '../caps.ts'
 import { jobInput, LEASE_MS, register } from '../conformance/given.ts'
-import { follow } from '../rows.ts'
+import { follow, together } from '../rows.ts'
 import { statement } from '../statement.ts'
 import type { Store } from '../store.ts'
 import { connect } from './connection.ts'
@@ -18,6 +18,22 @@ const AT_ONCE = 500
 const SLOW = `
   CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.1); RETURN NEW; END $$;
   CREATE TRIGGER slow BEFORE INSERT ON jobs FOR EACH ROW EXECUTE FUNCTION slowly()`
+
+test('of routines in turns one may throw while the question of another is still to fail', async () => {
+  const answer = Promise.withResolvers<void>()
+  function* asks() {
+    yield Promise.resolve()
+    yield answer.promise
+  }
+  function* throws() {
+    yield Promise.resolve()
+    throw new Error('not registered')
+  }
+  await assert.rejects(follow(together(asks(), throws())), /not registered/)
+  // Unheard it would end the process.
+  answer.reject(new Error('refused'))
+  await new Promise((resolve) => setImmediate(resolve))
+})
 
 suite('a pool that is full', { skip: missing ?? false }, () => {
   let postgres: Postgres
