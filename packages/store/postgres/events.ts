@@ -43,7 +43,7 @@ const WRITE_EVENTS = statement(`
   SELECT set_config('assay.woken', concat_ws(' ', current_setting('assay.woken', true), string_agg(DISTINCT webhook_id, ' ')), true)
   FROM sent`)
 
-/** Their webhooks are woken when the transaction ends: their rows are locked for the commit only. */
+/** Their webhooks are woken at the end of the transaction, or beside its last question: others wait for little but the commit. */
 export function writeEvents(tx: Transaction, events: readonly NewEvent[]): void {
   if (events.length === 0) return
   void tx.start(WRITE_EVENTS, {

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
+import { eventually } from '../../../test/service.ts'
 import { NO_CAPS } from '../caps.ts'
-import { jobInput, LEASE_MS, register } from '../conformance/given.ts'
+import { addWebhook, execute, jobInput, LEASE_MS, NODE, queueNew, register } from '../conformance/given.ts'
 import { follow, together } from '../rows.ts'
 import { statement } from '../statement.ts'
 import type { Store } from '../store.ts'
@@ -52,6 +53,31 @@ suite('a pool that is full', { skip: missing ?? false }, () => {
     await store.close()
     await postgres.dropDatabase(DATABASE)
     await postgres.stop()
+  })
+
+  test('nobody waits for a webhook while a claim beside a settle looks for jobs', async () => {
+    const { webhook_id } = await addWebhook(store, { events: ['*'] })
+    const lease = await execute(store)
+    const { assignment_id } = await queueNew(store)
+    await withClient(url, async (client) => {
+      const found = async (sql: string, values: unknown[] = []) => {
+        const { rowCount } = await client.query(sql, values)
+        return rowCount !== 0
+      }
+      await client.query('BEGIN')
+      await client.query('SELECT 1 FROM webhooks WHERE webhook_id = $1 FOR NO KEY UPDATE', [webhook_id])
+      const error = { code: 'timed_out' as const, detail: 'x' }
+      const settled = store.failJob({ ...lease, error })
+      const claimed = store.claimJobs({ node_id: NODE, limit: 1 })
+      const isWaiting =
+        'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))'
+      await eventually(() => found(isWaiting), 'the settle waits for the webhook', 10_000)
+      const isFree = 'SELECT 1 FROM jobs WHERE assignment_id = $1 FOR UPDATE SKIP LOCKED'
+      assert.equal(await found(isFree, [assignment_id]), false, 'the next job is not claimed yet')
+      await client.query('ROLLBACK')
+      assert.ok(await settled)
+      assert.equal((await claimed)[0]?.job.assignment_id, assignment_id)
+    })
   })
 
   test('transactions whose prepared statements are refused in one moment all go on', async () => {

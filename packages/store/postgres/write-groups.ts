@@ -30,15 +30,14 @@ function firstGroup<Report>(waiting: Entry<Report>[]): Entry<Report>[] {
   return end < 0 ? waiting : waiting.slice(0, end)
 }
 
-/** The webhooks are woken in the pipeline of what is asked beside this, so that the commit waits for nothing. */
-function* writeAndWake<Report>(
-  tx: Transaction,
-  reports: Report[],
-  writeReports: (tx: Rows, reports: Report[]) => Routine<boolean[]>,
-): Routine<boolean[]> {
-  const written = yield* writeReports(tx, reports)
+/**
+ * Wakes the webhooks in the pipeline of what is asked beside the reports, so that the commit waits for nothing. In the second
+ * turn, which is the last of three: the reports are written, and a claim has been asked for, so that nobody waits for a
+ * webhook while it looks for jobs.
+ */
+function* wakeSecond(tx: Transaction): Routine<void> {
+  yield Promise.resolve()
   yield* tx.wakeNow()
-  return written
 }
 
 function* writeAll<Report>(
@@ -52,8 +51,11 @@ function* writeAll<Report>(
   let written: boolean[] = []
   const beside = reports.length > 0 && follows[0]?.asksFirst ? follows.shift() : undefined
   if (beside) {
-    const woken = writeAndWake(tx, reports, writeReports)
-    const [kept, value] = yield* together<[boolean[], unknown]>(woken, beside.follow(tx))
+    const [kept, value] = yield* together<[boolean[], unknown, void]>(
+      writeReports(tx, reports),
+      beside.follow(tx),
+      wakeSecond(tx),
+    )
     written = kept
     values = [value]
   } else if (reports.length > 0) written = yield* writeReports(tx, reports)
