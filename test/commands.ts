@@ -58,8 +58,15 @@ function answerOf(child: ChildProcess, asked: Asked): Promise<Outcome> {
   })
 }
 
+interface CommandsOptions {
+  cwd: string
+  env: Record<string, string>
+  /** Commands that run a template here share one pool, which stays (kept-pool.ts). */
+  keepPool?: boolean
+}
+
 /** `cwd` and `env` of every command; the environment has no other setting of ours. */
-export function openCommands({ cwd, env }: { cwd: string; env: Record<string, string> }): Commands {
+export function openCommands({ cwd, env, keepPool = false }: CommandsOptions): Commands {
   let child: ChildProcess | undefined
   let count = 0
   let last: Promise<unknown> = Promise.resolve()
@@ -74,7 +81,7 @@ export function openCommands({ cwd, env }: { cwd: string; env: Record<string, st
         env: cleanEnvironment({ ...env, ...options.env }),
       }
       child ??= fork(path.join(import.meta.dirname, 'command-process.ts'), {
-        execArgv: [],
+        execArgv: keepPool ? ['--import', path.join(import.meta.dirname, 'kept-pool.ts')] : [],
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       })
       const answer = last.then(() => answerOf(child!, asked))

@@ -1,17 +1,18 @@
 /**
  * The README and the guides hold what they promise: each shell block is pasted, as it stands, into a shell beside a
- * service. Only the ports are others, and it runs one job at a time. Needs bash, curl and jq; where one is missing the
- * test says so.
+ * service. Only the ports are others, and it runs one job at a time. The README and docs/operating.md have a process for
+ * each command; the other guides share one for those that are not about the process (shell-commands.ts). Needs bash, curl
+ * and jq; where one is missing the test says so.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdtempSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { freePort } from './free-port.ts'
 import { type Service, startService, temporaryFolder } from './service.ts'
 import { runShell, type ShellResult, shellBlocks } from './shell-blocks.ts'
+import { openShellCommands, type ShellCommands } from './shell-commands.ts'
 
 const root = path.dirname(import.meta.dirname)
 const missing = ['bash', 'curl', 'jq'].filter((tool) => spawnSync(tool, ['--version']).error !== undefined)
@@ -36,11 +37,17 @@ interface Place {
   home?: string
   port: number
   programs?: string
+  /** Run in the shell before them. */
+  functions?: string
 }
 
+/** Holds the folders of the scripts until the end: a process that stays may have one of them as its own. */
+const { folder: whole, remove: removeWhole } = temporaryFolder()
+after(removeWhole)
+
 /** Runs scripts in a folder of their own that looks like the clone. */
-async function paste(scripts: string[], { home, port, programs }: Place): Promise<ShellResult> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'assay-docs-'))
+async function paste(scripts: string[], { home, port, programs, functions }: Place): Promise<ShellResult> {
+  const folder = mkdtempSync(path.join(whole, 'docs-'))
   const receivers = await freePort()
   for (const name of LINKS)
     if (existsSync(path.join(root, name))) symlinkSync(path.join(root, name), path.join(folder, name))
@@ -57,32 +64,45 @@ async function paste(scripts: string[], { home, port, programs }: Place): Promis
     ASSAY_TOKEN: TOKEN,
     ASSAY_WORKERS: '1',
   }
-  try {
-    const moved = scripts.map((script) =>
-      script.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`).replaceAll('9473', String(receivers)),
-    )
-    const result = await runShell(moved, { cwd: folder, env: environment })
-    assert.equal(result.code, 0, result.output.slice(-4000))
-    return result
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  const moved = scripts.map((script) =>
+    script.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`).replaceAll('9473', String(receivers)),
+  )
+  const first = functions === undefined ? [] : [functions]
+  const result = await runShell([...first, ...moved], { cwd: folder, env: environment })
+  assert.equal(result.code, 0, result.output.slice(-4000))
+  return { ...result, outputs: result.outputs.slice(first.length) }
 }
 
+/** The README's blocks: to try it, to start it, a workflow, commands without a service, the tests. */
+const README = shellBlocks(path.join(root, 'README.md')).map((block) => block.script)
+const OFFLINE = new Set(README[3]!.split('\n').filter(Boolean))
+
+/** Without the lines of the README's commands without a service: they need nothing but the clone, and ran there. */
 const blocksOf = (guide: string): string[] =>
   shellBlocks(path.join(root, `docs/${guide}.md`))
     .filter((block) => block.notRun === null)
-    .map((block) => block.script)
+    .map((block) =>
+      block.script
+        .split('\n')
+        .filter((line) => !OFFLINE.has(line))
+        .join('\n'),
+    )
 
 const TOKEN = 'docs-test-token-0123456789'
 /** Beside each other, because they mostly wait. */
 describe('what is pasted', { concurrency: 3, skip }, () => {
+  let commands: ShellCommands
+  before(async () => {
+    commands = await openShellCommands(whole)
+  })
+  after(() => commands.close())
+
   test("the README's service starts, its workflow ends in the insight, and every command of docs/operating.md runs beside it", async () => {
-    const [demo, start, workflow, offline, tests] = shellBlocks(path.join(root, 'README.md'))
-    assert.equal(demo!.script, 'npm ci && npm run demo\n')
-    assert.equal(tests!.script, 'npm ci && npm test\n')
+    const [demo, start, workflow, offline, tests] = README
+    assert.equal(demo, 'npm ci && npm run demo\n')
+    assert.equal(tests, 'npm ci && npm test\n')
     const pinned = `export PATH="${PINNED}"`
-    const scripts = [start!.script, workflow!.script, offline!.script, pinned, ...blocksOf('operating')]
+    const scripts = [start!, workflow!, offline!, pinned, ...blocksOf('operating')]
     const { outputs } = await paste(scripts, { port: await freePort() })
     assert.match(outputs[1]!, /^flight-delays {2}/m)
     assert.match(outputs[1]!, /^# /m)
@@ -98,6 +118,19 @@ describe('what is pasted', { concurrency: 3, skip }, () => {
     assert.doesNotMatch(outputs[0]!, /```|^select/mu)
     const [printed = ''] = /^Assay runs on [\s\S]*^Done in .*$/mu.exec(outputs[0]!) ?? []
     assert.ok(printed !== '' && printed.split('\n').length <= 60, printed)
+  })
+
+  test('a guide whose command fails in the process that stays is told of it', async () => {
+    const failing = paste(['echo first', 'node bin/assay.js new', 'echo second'], {
+      port: await freePort(),
+      programs: PINNED,
+      functions: commands.functions,
+    })
+    await assert.rejects(failing, ({ message }: Error) => {
+      assert.match(message, /first[\s\S]*usage: assay new/)
+      assert.doesNotMatch(message, /second/)
+      return true
+    })
   })
 
   /** Guides that make the same user are not beside the same service. */
@@ -119,7 +152,8 @@ describe('what is pasted', { concurrency: 3, skip }, () => {
       })
       for (const guide of guides) {
         test(`every command of docs/${guide}.md runs as it is pasted`, async () => {
-          await paste(blocksOf(guide), { home, port: Number(new URL(service.url).port), programs: PINNED })
+          const port = Number(new URL(service.url).port)
+          await paste(blocksOf(guide), { home, port, programs: PINNED, functions: commands.functions })
         })
       }
     })

@@ -14,16 +14,16 @@ const WHOLE_LIMIT_MS = 2_400_000
 const SLOWEST = 15
 /** The files that take the most processor time, longest first: started last, one of them would run alone. */
 const COSTLIEST = [
-  'packages/engine/methods/survival.test.ts',
   'test/docs.test.ts',
-  'test/cli.test.ts',
   'test/console.test.ts',
-  'test/takeover.test.ts',
+  'test/generated.test.ts',
+  'test/gallery.test.ts',
   'packages/store/postgres/postgres.test.ts',
   'packages/engine/run/pool/pool.test.ts',
-  'test/crash.test.ts',
-  'test/gallery.test.ts',
-  'test/model.test.ts',
+  'test/cli.test.ts',
+  'test/takeover.test.ts',
+  'packages/engine/methods/survival.test.ts',
+  'test/stall.test.ts',
 ]
 /** Two more than there are processors: many wait most of their time, for a timeout, a lease or another process. */
 const AT_ONCE = Math.min(availableParallelism() + 2, 8)

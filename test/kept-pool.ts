@@ -1,0 +1,45 @@
+/**
+ * Loaded before test/command-process.ts: commands that run a template here share one pool, which stays. The start of its
+ * process, anew for each command, takes most of their processor time. What starts and ends it is held in cli.test.ts.
+ */
+import { mkdtempSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import {
+  createPool as openPool,
+  type Pool,
+  type PoolOptions,
+  type SmallTaskOptions,
+} from '@assay/engine/run/pool'
+import type { CheckTask } from '@assay/engine/run/protocol'
+
+registerHooks({
+  resolve(specifier, context, next) {
+    const replaced =
+      specifier === '@assay/engine/run/pool' && context.parentURL?.endsWith('/cli/local-pool.ts')
+    return next(replaced ? import.meta.url : specifier, context)
+  },
+})
+
+/** Outlives the folders that commands give their pools. */
+const tempRoot = mkdtempSync(path.join(process.env.ASSAY_TEST_FOLDER ?? tmpdir(), 'pool-'))
+const pools = new Map<string, Pool>()
+
+/** The pool of these caps and walls, the same for each command. It stops with its process. */
+export function createPool(options: PoolOptions): Pool {
+  const made = JSON.stringify([options.caps, options.jail])
+  const pool = pools.get(made) ?? openPool({ ...options, tempRoot })
+  pools.set(made, pool)
+  return new Proxy(pool, {
+    get(target, name) {
+      if (name === 'stop') return async () => undefined
+      // A check belongs to nobody, and would have a process of its own.
+      if (name === 'check')
+        return (task: CheckTask, given: SmallTaskOptions) =>
+          target.check(task, { workspace_id: 'command line', ...given })
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
