@@ -70,6 +70,8 @@ async function paste(scripts: string[], { home, port, programs, functions }: Pla
   const first = functions === undefined ? [] : [functions]
   const result = await runShell([...first, ...moved], { cwd: folder, env: environment })
   assert.equal(result.code, 0, result.output.slice(-4000))
+  // A text that a block leaves open would take the blocks after it for its own.
+  assert.equal(result.outputs.length, first.length + scripts.length + 1, 'each block ends')
   return { ...result, outputs: result.outputs.slice(first.length) }
 }
 
