@@ -522,7 +522,7 @@ test('lets no template run a script or fetch anything from elsewhere', async () 
   await apiOf(service.url).templates.put('hostile', HOSTILE)
   const job = await runJob(service.url, 'hostile')
   assert.equal(job.job_status, 'completed')
-  const { url } = await apiOf(service.url).links.create(job.insight_id!, { expires_in: 3600 })
+  const { url } = await apiOf(service.url).links.create(job.insight_id, { expires_in: 3600 })
   for (const address of [`/insights/${job.insight_id}`, `/jobs/${job.assignment_id}`, url]) {
     await page.goto(address)
     await page.getByText('The end of the hostile text.').waitFor()

@@ -24,7 +24,7 @@ async function jobOn(client: Client): Promise<string> {
   await client.jobs.run(id)
   const { insight_id, error } = await client.jobs.wait(id)
   assert.equal(error, null)
-  return client.jobs.markdown(insight_id!)
+  return client.jobs.markdown(insight_id)
 }
 
 suite('uploads on nodes that share a database', { skip: missing ?? false }, () => {

@@ -103,7 +103,7 @@ async function run(source: string): Promise<{ markdown: string; lineage: Record<
   await client.jobs.run(id)
   const job = await client.jobs.wait(id)
   assert.equal(job.job_status, 'completed', JSON.stringify(job.error))
-  const { markdown, lineage } = await client.jobs.json(job.insight_id!)
+  const { markdown, lineage } = await client.jobs.json(job.insight_id)
   return { markdown, lineage }
 }
 

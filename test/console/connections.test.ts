@@ -62,7 +62,7 @@ test('gives the lines that a template reads by, and tells which templates read o
   )
   const job = await runJob(stood.service.url, 'shop-days')
   assert.equal(job.job_status, 'completed', JSON.stringify(job.error))
-  assert.match(await api.jobs.markdown(job.insight_id!), /42/)
+  assert.match(await api.jobs.markdown(job.insight_id), /42/)
   await page.reload()
   await link(page, 'shop-days').waitFor()
   await link(page, 'Connections').click()

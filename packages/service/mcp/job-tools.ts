@@ -41,7 +41,7 @@ function unfinished({ assignment_id, template_id, job_status, insight_id, error,
     error,
   }
   if (error) {
-    const next = JOB_ERRORS[error.code as keyof typeof JOB_ERRORS]
+    const next = JOB_ERRORS[error.code]
     return { next: `The job has no insight. ${next}`, data, failed: true }
   }
   const percent = progress ? ` (${progress.percent} %)` : ''
