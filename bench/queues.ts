@@ -9,7 +9,7 @@ import { uuidv7 } from '@assay/model/ids'
 import type { Findings } from '@assay/model/insight'
 import type { ClaimedJob, Store } from '@assay/store/store'
 import { Queue, Worker } from 'bullmq'
-import { Logger, makeWorkerUtils, type Runner, run } from 'graphile-worker'
+import { Logger, makeWorkerUtils, run } from 'graphile-worker'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { PgBoss } from 'pg-boss'
@@ -163,12 +163,13 @@ export async function graphile(
         },
       },
     })
-  let runner: Runner | undefined
+  let stop: (() => Promise<void>) | undefined
   const rate = await meter(count, async () => {
-    runner = await start()
+    const runner = await start()
+    stop = () => runner.stop()
     await done.promise
   })
-  await runner?.stop()
+  await stop?.()
   await utils.release()
   await pgPool.end()
   return rate
