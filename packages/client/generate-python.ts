@@ -2,32 +2,7 @@
  * Makes the types and the operations of the Python client from the OpenAPI document: a TypedDict for each object, and a method for each
  * operation, once for `Client` and once for `AsyncClient`.
  */
-
-interface Schema {
-  $ref?: string
-  type?: string | string[]
-  const?: unknown
-  enum?: unknown[]
-  anyOf?: Schema[]
-  items?: Schema
-  required?: string[]
-  properties?: Record<string, Schema>
-  additionalProperties?: Schema | boolean
-  description?: string
-}
-
-interface Operation {
-  operationId: string
-  summary: string
-  parameters?: { $ref?: string; name: string; in: string; required?: boolean; schema: Schema }[]
-  requestBody?: { required: boolean; content: Record<string, { schema: Schema }> }
-  responses: Record<string, { content?: Record<string, { schema: Schema }> }>
-}
-
-interface Document {
-  paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, Schema> }
-}
+import type { Document, Operation, Schema } from './openapi-document.ts'
 
 const PREFIX = '/v1alpha'
 /** A stream, which `Client.watch` reads. */

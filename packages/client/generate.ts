@@ -2,43 +2,7 @@
  * Makes api.generated.ts from the OpenAPI document: a type for each schema and a row for each operation. It knows the
  * JSON Schema that packages/service writes and throws where it meets another (docs/decisions/0035-generated-client.md).
  */
-
-interface Schema {
-  $ref?: string
-  type?: string | string[]
-  const?: unknown
-  enum?: unknown[]
-  anyOf?: Schema[]
-  items?: Schema
-  required?: string[]
-  properties?: Record<string, Schema>
-  additionalProperties?: Schema | boolean
-  description?: string
-}
-
-interface Parameter {
-  $ref?: string
-  name: string
-  in: string
-  required?: boolean
-  schema: Schema
-  description?: string
-}
-
-type Content = Record<string, { schema: Schema }>
-
-interface Operation {
-  operationId: string
-  summary: string
-  parameters?: Parameter[]
-  requestBody?: { content: Content }
-  responses: Record<string, { content?: Content }>
-}
-
-interface Document {
-  paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, Schema> }
-}
+import type { Document, Operation, Schema } from './openapi-document.ts'
 
 const PREFIX = '/v1alpha'
 const KEY = '#/components/parameters/IdempotencyKey'
