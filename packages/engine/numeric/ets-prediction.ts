@@ -48,7 +48,8 @@ export function etsPrediction(
     squares += error * error
   }
   const size = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
-  const variance = Math.max(squares, values.length * (1e-8 * size) ** 2) / df
+  // Of zeros alone the smallest number above zero, whose logarithm is finite.
+  const variance = Math.max(squares, values.length * (1e-8 * size) ** 2) / df + Number.MIN_VALUE
   const ahead = etsForecast({ form, parameters, variance: 1 }, own.final, horizon)
   const carried = answers.map(({ final }) => etsForecast({ form, parameters, variance: 1 }, final, horizon))
   const middles: number[] = []

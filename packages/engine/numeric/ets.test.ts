@@ -90,3 +90,12 @@ test('the simplex finds the bottom of a curved valley', () => {
   const { point } = nelderMead(([x = 0, y = 0]) => (1 - x) ** 2 + 100 * (y - x * x) ** 2, [-1.2, 1], 0.5)
   assert.ok(Math.abs(point[0]! - 1) < 1e-2 && Math.abs(point[1]! - 1) < 1e-2)
 })
+
+test('of zeros alone the prediction is zero, with a likelihood that can be weighed', () => {
+  const form: EtsForm = { trend: false, damped: false, period: 1 }
+  const parameters = { alpha: 0.3, beta: 0, gamma: 0, phi: 1 }
+  const { middles, scales, restricted } = etsPrediction(Array<number>(60).fill(0), form, parameters, 3)!
+  assert.deepEqual(middles, [0, 0, 0])
+  assert.ok(scales.every((scale) => scale >= 0 && scale < 1e-100))
+  assert.ok(Number.isFinite(restricted), `${restricted}`)
+})
