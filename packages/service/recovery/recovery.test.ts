@@ -1,6 +1,6 @@
 /** Backups and restores of a real SQLite store with uploads, in folders and in a bucket. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises'
@@ -274,13 +274,16 @@ suite('backup and restore', () => {
     const run = (...args: string[]) =>
       spawn(process.execPath, [path.join(import.meta.dirname, '../../cli/main.ts'), ...args], {
         env: { ...process.env, ASSAY_HOME: config.home },
-        stdio: 'ignore',
+        stdio: ['ignore', 'ignore', 'inherit'],
       })
-    const seen = async (found: () => boolean): Promise<void> => {
-      while (!found()) await new Promise((resolve) => setTimeout(resolve, 20))
+    const seen = async (child: ChildProcess, found: () => boolean): Promise<void> => {
+      while (!found()) {
+        assert.equal(child.exitCode, null, 'it ended before it was killed')
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
     }
     const backing = run('backup', killed)
-    await seen(() => existsSync(killed) && readdirSync(killed).length > 0)
+    await seen(backing, () => existsSync(killed) && readdirSync(killed).length > 0)
     backing.kill('SIGKILL')
     await once(backing, 'exit')
     await rm(big)
@@ -294,7 +297,7 @@ suite('backup and restore', () => {
     const to = fresh('killed-home')
     const beside = () => readdirSync(folder).filter((one) => one.startsWith('killed-home.restoring-'))
     const restoring = run('restore', at(name), '--home', to.home)
-    await seen(() => beside().length > 0)
+    await seen(restoring, () => beside().length > 0)
     restoring.kill('SIGKILL')
     await once(restoring, 'exit')
     assert.equal(existsSync(to.home), false)
