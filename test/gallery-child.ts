@@ -1,5 +1,43 @@
-/** The gallery in a process of its own, for gallery.test.ts: sends the Markdown of each run to its parent. */
-import { galleryTasks, readable, runGallery, tasksAt, withPool } from './gallery.ts'
+/**
+ * What gallery.test.ts asks of a pool, in a process of its own, to which it gives another time zone and language. Each template
+ * runs with its defaults at another clock. Sends the faults of each template and what came of each run.
+ */
 
-const found = await withPool((pool) => runGallery(pool, { ...galleryTasks(), ...tasksAt(1) }))
-process.send!(Object.fromEntries(Object.entries(found).map(([name, findings]) => [name, readable(findings)])))
+import type { Findings } from '@assay/model/insight'
+import type { Fault } from '@assay/model/template'
+import {
+  gallery,
+  galleryTasks,
+  readable,
+  roots,
+  runGallery,
+  sparseTasks,
+  tasksAt,
+  withPool,
+} from './gallery.ts'
+
+export interface Ran {
+  faults: Record<string, Fault[]>
+  /** By the names of the golden results. */
+  runs: Record<string, { markdown: string; findings: Findings }>
+  /** The Markdown with little or no data. */
+  sparse: Record<string, string>
+}
+
+const told = await withPool(async (pool): Promise<Ran> => {
+  const workspace_id = 'gallery'
+  const faults = gallery().map(async ({ source }) => [
+    source.template_id,
+    await pool.check({ kind: 'check', template: source, roots }, { workspace_id, patient: true }),
+  ])
+  const runs = await runGallery(pool, { ...galleryTasks(), ...tasksAt(1) })
+  const sparse = await runGallery(pool, sparseTasks())
+  const each = <Made>(made: Record<string, Findings>, of: (findings: Findings) => Made) =>
+    Object.fromEntries(Object.entries(made).map(([name, findings]) => [name, of(findings)]))
+  return {
+    faults: Object.fromEntries(await Promise.all(faults)) as Ran['faults'],
+    runs: each(runs, (findings) => ({ markdown: readable(findings), findings })),
+    sparse: each(sparse, readable),
+  }
+})
+process.send!(told)
