@@ -1,16 +1,9 @@
-/** Exponential smoothing (numeric/ets.ts) and the theta forecast as models whose parameters stay while the values go on. */
+/** Exponential smoothing (numeric/smoothing/ets.ts) and the theta forecast as models whose parameters stay while the values go on. */
 import { studentUpperQuantile } from '../numeric/distributions.ts'
-import {
-  type EtsFit,
-  type EtsForm,
-  type EtsParameters,
-  etsFilter,
-  fitForm,
-  fitForms,
-  formName,
-  likeliest,
-} from '../numeric/ets.ts'
-import { etsPrediction } from '../numeric/ets-prediction.ts'
+import { type EtsFit, fitForm, fitForms, formName, likeliest } from '../numeric/smoothing/ets.ts'
+import { EtsAnswers } from '../numeric/smoothing/ets-answers.ts'
+import { type EtsForm, type EtsParameters, etsFilter } from '../numeric/smoothing/ets-model.ts'
+import { etsPrediction } from '../numeric/smoothing/ets-prediction.ts'
 import { aheadOfMixture } from './mixture.ts'
 import { type Ahead, around } from './prediction.ts'
 
@@ -55,8 +48,9 @@ export function smoothing(values: readonly number[], period: number): Smoothing 
     fit: best,
     ahead(longer, horizon) {
       const shown = longer.slice(from)
+      const answers = new Map(fits.map(({ form }) => [form, new EtsAnswers(shown, form)]))
       const found = parts.flatMap(({ form, parameters, weight }) => {
-        const one = etsPrediction(shown, form, parameters, horizon)
+        const one = etsPrediction(shown, form, parameters, horizon, answers.get(form))
         return one ? [{ ...one, weight }] : []
       })
       const steps = Array.from({ length: horizon }, (_, step) => ({
@@ -77,11 +71,12 @@ function partsOf(values: readonly number[], { form, parameters, aicc }: EtsFit):
   const { alpha, beta, gamma } = parameters
   const step = 1 / Math.sqrt(values.length)
   const found: Part[] = []
+  const answers = new EtsAnswers(values, form)
   for (let place = -REACH; place <= REACH; place++) {
     const other = alpha + place * step
     if (other < LEAST_CONSTANT || other > 1 - LEAST_CONSTANT) continue
     const share = { alpha: other, beta: (beta / alpha) * other, gamma: (gamma / (1 - alpha)) * (1 - other) }
-    const one = etsPrediction(values, form, { ...parameters, ...share }, 1)
+    const one = etsPrediction(values, form, { ...parameters, ...share }, 1, answers)
     if (one) found.push({ form, parameters: { ...parameters, ...share }, weight: one.restricted })
   }
   const most = Math.max(...found.map(({ weight }) => weight))

@@ -1,35 +1,10 @@
 /**
- * Exponential smoothing with additive errors: ETS(A,N,N), (A,A,N), (A,Ad,N) and the same with additive seasons, in the
- * state-space form of Hyndman, Koehler, Ord and Snyder, Forecasting with Exponential Smoothing (2008). Fitted by maximum
- * likelihood: given the smoothing parameters the one-step errors are linear in the initial states, so these are solved
- * for exactly and only two to four parameters are searched. Compared by AICc. Variances of forecasts in the closed form of
- * that book's class 1.
+ * Fits of exponential smoothing (ets-model.ts) by maximum likelihood: given the smoothing parameters the one-step errors are linear
+ * in the initial states, so these are solved for exactly and only two to four parameters are searched. Compared by AICc.
  */
+import { EtsAnswers } from './ets-answers.ts'
+import { type EtsForm, type EtsParameters, type EtsState, etsFilter, noState } from './ets-model.ts'
 import { nelderMead } from './nelder-mead.ts'
-
-export interface EtsForm {
-  trend: boolean
-  damped: boolean
-  /** The slope is the same throughout: simple smoothing with drift (Hyndman and Billah, Int. J. Forecasting 19, 2003). */
-  steady?: boolean
-  /** Steps in a season; 1 for none. */
-  period: number
-}
-
-export interface EtsParameters {
-  alpha: number
-  /** Of the trend, as in the state equations: alpha times beta star. */
-  beta: number
-  gamma: number
-  phi: number
-}
-
-export interface EtsState {
-  level: number
-  slope: number
-  /** The seasonal terms, that of the next step first. */
-  seasons: number[]
-}
 
 export interface EtsFit {
   form: EtsForm
@@ -40,55 +15,6 @@ export interface EtsFit {
   /** Variance of the one-step errors, for the degrees of freedom left. */
   variance: number
   aicc: number
-}
-
-/** One-step errors and the last state, from an initial state through the values; beta is 0 without a trend. */
-export function etsFilter(
-  values: readonly number[],
-  { trend, period }: EtsForm,
-  { alpha, beta, gamma, phi }: EtsParameters,
-  initial: EtsState,
-): { errors: Float64Array; final: EtsState } {
-  let { level, slope } = initial
-  const seasons = period > 1 ? Float64Array.from(initial.seasons) : Float64Array.of(0)
-  const errors = new Float64Array(values.length)
-  let place = 0
-  for (let step = 0; step < values.length; step++) {
-    const drift = trend ? phi * slope : 0
-    const error = values[step]! - level - drift - seasons[place]!
-    level += drift + alpha * error
-    slope = drift + beta * error
-    seasons[place]! += gamma * error
-    errors[step] = error
-    if (++place === seasons.length) place = 0
-  }
-  const turned = period > 1 ? [...seasons.slice(place), ...seasons.slice(0, place)] : []
-  return { errors, final: { level, slope, seasons: turned } }
-}
-
-/** Means and variances 1 to `horizon` steps ahead. */
-export function etsForecast(
-  { form, parameters, variance }: Pick<EtsFit, 'form' | 'parameters' | 'variance'>,
-  { level, slope, seasons }: EtsState,
-  horizon: number,
-): { mean: number; variance: number }[] {
-  const { alpha, beta, gamma, phi } = parameters
-  const points: { mean: number; variance: number }[] = []
-  let damping = 0
-  let spread = 1
-  for (let ahead = 1; ahead <= horizon; ahead++) {
-    if (ahead > 1) {
-      const weight =
-        alpha +
-        (form.trend ? beta * damping : 0) +
-        (form.period > 1 && (ahead - 1) % form.period === 0 ? gamma : 0)
-      spread += weight * weight
-    }
-    damping += phi ** ahead
-    const season = form.period > 1 ? seasons[(ahead - 1) % form.period]! : 0
-    points.push({ mean: level + (form.trend ? damping * slope : 0) + season, variance: variance * spread })
-  }
-  return points
 }
 
 /** Every form that the values are enough for. */
@@ -137,8 +63,9 @@ export function fitForm(
   const size = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
   // Errors this small are rounding: nothing is gained by searching below them.
   const least = n * (1e-8 * size) ** 2 + Number.MIN_VALUE
+  const answers = new EtsAnswers(values, form)
   const cost = (point: readonly number[]) =>
-    Math.log(squaresOf(values, form, parametersAt(point, form)) + least)
+    Math.log(squaresOf(values, form, parametersAt(point, form), answers) + least)
   const starts = (form.steady ? [-1] : [0, -2]).map((first) => [
     first,
     ...(moves(form) ? [-2] : []),
@@ -191,81 +118,21 @@ function parametersAt(point: readonly number[], form: EtsForm): EtsParameters {
 }
 
 /**
- * The sum of squared errors from the initial state of least squares. By normal equations, summed as the values pass:
- * eight times as fast as solving by QR, which is asked only where little would be left of the digits.
+ * The sum of squared errors from the initial state of least squares. By normal equations: many times as fast as solving by QR,
+ * which is asked only where little would be left of the digits.
  */
-function squaresOf(values: readonly number[], form: EtsForm, parameters: EtsParameters): number {
-  const { gram, moments, whole } = normalEquations(values, form, parameters)
-  const size = moments.length
-  let explained = 0
-  for (let row = 0; row < size; row++) {
-    for (let column = 0; column <= row; column++) {
-      let sum = gram[row * size + column]!
-      for (let k = 0; k < column; k++) sum -= gram[row * size + k]! * gram[column * size + k]!
-      if (column < row) gram[row * size + column] = sum / gram[column * size + column]!
-      else if (sum > 1e-9 * gram[row * size + row]!) gram[row * size + row] = Math.sqrt(sum)
-      else return solveInitial(values, form, parameters).squares
-    }
-    let solved = moments[row]!
-    for (let k = 0; k < row; k++) solved -= gram[row * size + k]! * moments[k]!
-    moments[row] = solved / gram[row * size + row]!
-    explained += moments[row]! ** 2
-  }
-  const squares = whole - explained
-  return squares > 1e-6 * whole ? squares : solveInitial(values, form, parameters).squares
-}
-
-/**
- * How the errors answer to each part of the initial state (level, slope, seasons but the last, which is what makes
- * them add up to zero), as products summed over the values; the errors are those from a state near the first values.
- */
-function normalEquations(
+function squaresOf(
   values: readonly number[],
   form: EtsForm,
   parameters: EtsParameters,
-): { gram: Float64Array; moments: Float64Array; whole: number } {
-  const { trend, period } = form
-  const { alpha, beta, gamma, phi } = parameters
-  const parts = 1 + (trend ? 1 : 0) + (period > 1 ? period - 1 : 0)
-  const firstSeason = trend ? 2 : 1
-  const errors = etsFilter(values, form, parameters, nearState(values, form)).errors
-  const level = new Float64Array(parts)
-  const slope = new Float64Array(parts)
-  const seasons = new Float64Array(parts * period)
-  level[0] = 1
-  if (trend) slope[1] = 1
-  for (let part = firstSeason; part < parts; part++) {
-    seasons[part * period + part - firstSeason] = 1
-    seasons[part * period + period - 1] = -1
-  }
-  const gram = new Float64Array(parts * parts)
-  const moments = new Float64Array(parts)
-  const answer = new Float64Array(parts)
-  let whole = 0
-  for (let step = 0; step < values.length; step++) {
-    const place = step % period
-    const error = errors[step]!
-    whole += error * error
-    for (let part = 0; part < parts; part++) {
-      const drift = trend ? phi * slope[part]! : 0
-      const at = part * period + place
-      const told = level[part]! + drift + seasons[at]!
-      level[part] = level[part]! + drift - alpha * told
-      slope[part] = drift - beta * told
-      seasons[at]! -= gamma * told
-      answer[part] = told
-      moments[part]! += told * error
-      for (let other = 0; other <= part; other++) gram[part * parts + other]! += told * answer[other]!
-    }
-  }
-  return { gram, moments, whole }
-}
-
-/** A state from which the errors are small enough to keep their digits: the first season as it is. */
-export function nearState(values: readonly number[], { period }: EtsForm): EtsState {
-  const first = values.slice(0, period)
-  const level = first.reduce((sum, value) => sum + value, 0) / first.length
-  return { level, slope: 0, seasons: period > 1 ? first.map((value) => value - level) : [] }
+  answers: EtsAnswers,
+): number {
+  answers.sum(parameters)
+  if (!answers.factor()) return solveInitial(values, form, parameters).squares
+  let explained = 0
+  for (const part of answers.forward(answers.moments)) explained += part * part
+  const squares = answers.whole - explained
+  return squares > 1e-6 * answers.whole ? squares : solveInitial(values, form, parameters).squares
 }
 
 /** The initial state of least squares: errors are those of a zero state less a column for each of its parts. */
@@ -278,7 +145,7 @@ function solveInitial(
   const zeros = values.map(() => 0)
   // With no values at all the errors from a unit state are minus its column.
   const columns = unitStates(form).map((state) =>
-    Float64Array.from(etsFilter(zeros, form, parameters, state).errors, (error) => -error),
+    etsFilter(zeros, form, parameters, state).errors.map((error) => -error),
   )
   const target = etsFilter(values, form, parameters, noState(form)).errors
   const { solution, squares } = project(columns, target)
@@ -288,12 +155,8 @@ function solveInitial(
   return { initial: { level, slope, seasons }, squares }
 }
 
-function noState({ period }: EtsForm): EtsState {
-  return { level: 0, slope: 0, seasons: Array.from({ length: period > 1 ? period : 0 }, () => 0) }
-}
-
 /** One for each free part of the state: level, slope, and the seasons but the last, which makes them add up to zero. */
-export function unitStates(form: EtsForm): EtsState[] {
+function unitStates(form: EtsForm): EtsState[] {
   const units = [{ ...noState(form), level: 1 }]
   if (form.trend) units.push({ ...noState(form), slope: 1 })
   for (let place = 0; place < form.period - 1; place++) {

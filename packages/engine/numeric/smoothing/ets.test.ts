@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type EtsForm, etsFilter, etsForecast, fitForm, fitForms, likeliest } from './ets.ts'
+import { fitForm, fitForms, likeliest } from './ets.ts'
+import { EtsAnswers } from './ets-answers.ts'
+import { type EtsForm, etsFilter, etsForecast } from './ets-model.ts'
 import { etsPrediction } from './ets-prediction.ts'
 import { nelderMead } from './nelder-mead.ts'
 
@@ -43,6 +45,23 @@ test('no initial state near the one found gives smaller errors', () => {
       assert.ok(squares(etsFilter(values, form, fit.parameters, initial).errors) > best)
     }
   }
+})
+
+test('one answer moved along explains as much as a column for each part of the initial state', () => {
+  const values = Array.from(
+    { length: 61 },
+    (_, index) => 10 + index * 0.3 + 3 * Math.sin(index) + noise(index),
+  )
+  for (const period of [1, 2, 7])
+    for (const trend of [false, true]) {
+      const form: EtsForm = { trend, damped: trend, period }
+      const fit = fitForm(values, form)!
+      const answers = new EtsAnswers(values, form)
+      answers.sum(fit.parameters)
+      assert.ok(answers.factor())
+      const left = answers.whole - squares(answers.forward(answers.moments))
+      assert.ok(Math.abs(left / squares(fit.errors) - 1) < 1e-10, `${period} ${trend}`)
+    }
 })
 
 test('takes the form that made the data', () => {
