@@ -66,7 +66,8 @@ function judgeEvents(statement: Statement, { judge, named }: Around): void {
   const places = [...(x === null ? [] : [x]), 'date', 'time', 'at']
   if (places.some((name) => rows.columns!.has(name))) return
   const message = `${rows.name} has no column for the position of an event.`
-  const remedy = `Give it a column ${JSON.stringify(places[0])} or "date", and a "label".`
+  const names = places[0] === 'date' ? '"date"' : `${JSON.stringify(places[0])} or "date"`
+  const remedy = `Give it a column ${names}, and a "label".`
   judge.report('unknown_column', positionOf(statement, 'events').offset, message, remedy)
 }
 

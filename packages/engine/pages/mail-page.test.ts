@@ -97,13 +97,13 @@ test('a long insight is cut between blocks and never inside a fence', () => {
   )
 })
 
-test('a drawing becomes a PNG of twice its size, within bounds', async () => {
+test('a drawing becomes a PNG of three times its size, within bounds', async () => {
   const svg = (width: number, height: number) =>
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><text x="1" y="12" font-family="sans-serif">Ä λ</text></svg>`
   const sizeOf = (png: Buffer) => [png.readUInt32BE(16), png.readUInt32BE(20)]
   const small = await drawPicture(svg(100, 40))
   assert.equal(small.subarray(1, 4).toString(), 'PNG')
-  assert.deepEqual(sizeOf(small), [200, 80])
+  assert.deepEqual(sizeOf(small), [300, 120])
   assert.deepEqual(sizeOf(await drawPicture(svg(4000, 100))), [2000, 50])
   assert.deepEqual(await drawPicture(svg(100, 40)), small, 'the same bytes each time')
   assert.notDeepEqual(small, await drawPicture(svg(100, 40).replace('Ä λ', '')), 'its letters are drawn')

@@ -74,7 +74,7 @@ export interface DrawTask {
   kind: 'draw'
   /** Vega-Lite specifications. */
   specs: Record<string, unknown>[]
-  /** `svg` by default; `png` comes as base64; `pages` is a wide and a narrow SVG for each specification, one after the other. */
+  /** `svg` by default; `png` is narrow and comes as base64; `pages` is a wide and a narrow SVG for each specification, one after the other. */
   form?: 'svg' | 'png' | 'pages'
 }
 

@@ -7,8 +7,8 @@ import { createRequire } from 'node:module'
 
 const require = createRequire(import.meta.url)
 const FONTS = ['DejaVuSans.ttf', 'DejaVuSans-Bold.ttf']
-/** Twice the displayed size, for dense screens; bounded, because the cost grows with the area. */
-const SCALE = 2
+/** For dense screens: a narrow drawing of 300 pixels is shown at up to 400. Bounded, because the cost grows with the area. */
+const SCALE = 3
 const WIDTH_MOST = 2000
 const HEIGHT_MOST = 4000
 

@@ -26,6 +26,9 @@ import { createReporter } from './progress-reporter.ts'
 import { checkTask, convertTask, describeTask, probeTask, readTask } from './small-tasks.ts'
 import { warmUp } from './warm-up.ts'
 
+/** The drawings of one chart. Mail is read on phones, where letters of a wide drawing would have 6 pixels. */
+const SIZES = { svg: ['wide'], pages: ['wide', 'narrow'], png: ['narrow'] } as const
+
 interface CurrentTask {
   id: number
   /** Aborted when the parent cancels the task. */
@@ -140,7 +143,7 @@ async function perform(
     case 'draw': {
       // Vega is 77 packages: only the first drawing loads it.
       const { drawChart } = await import('../../charts/drawing/draw.ts')
-      const sizes = task.form === 'pages' ? (['wide', 'narrow'] as const) : (['wide'] as const)
+      const sizes = SIZES[task.form ?? 'svg']
       const drawn = task.specs.flatMap((spec) => sizes.map((size) => drawChart(spec, size)))
       const svgs = await Promise.all(drawn)
       if (task.form !== 'png') return svgs
