@@ -36,7 +36,7 @@ test('every example of the guide has no fault and runs', { timeout: 120_000 }, a
         source,
         partials: SHIPPED,
       }
-      const faults = await pool.check({ kind: 'check', template, roots })
+      const faults = await pool.check({ kind: 'check', template, roots }, { workspace_id: 'test' })
       assert.deepEqual(faults, [], `docs/templates.md, line ${line}`)
       const declared = parseTemplate(template).template!.variables
       const variables = convertVariables(declared, {}).values

@@ -6,13 +6,7 @@ import { mkdtempSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import {
-  createPool as openPool,
-  type Pool,
-  type PoolOptions,
-  type SmallTaskOptions,
-} from '@assay/engine/run/pool'
-import type { CheckTask } from '@assay/engine/run/protocol'
+import { createPool as openPool, type Pool, type PoolOptions } from '@assay/engine/run/pool'
 
 registerHooks({
   resolve(specifier, context, next) {
@@ -34,10 +28,6 @@ export function createPool(options: PoolOptions): Pool {
   return new Proxy(pool, {
     get(target, name) {
       if (name === 'stop') return async () => undefined
-      // A check belongs to nobody, and would have a process of its own.
-      if (name === 'check')
-        return (task: CheckTask, given: SmallTaskOptions) =>
-          target.check(task, { workspace_id: 'command line', ...given })
       const value: unknown = Reflect.get(target, name, target)
       return typeof value === 'function' ? value.bind(target) : value
     },

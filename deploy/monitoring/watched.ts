@@ -338,15 +338,16 @@ export const WATCHED: readonly Watched[] = [
   },
   {
     metric:
-      '`assay_workspace_tasks` by `workspace_id`, `queue`, `state`; `assay_workspace_task_seconds_total`; `assay_workspace_open_requests`',
+      '`assay_workspace_tasks` by `workspace_id`, `queue`, `state`; `assay_workspace_task_seconds_total`; `assay_workspace_processor_seconds_total`; `assay_workspace_open_requests`',
     meaning:
-      'what each workspace runs and waits for on this node, the time it took, its open streams and waits',
-    alertWhen: 'one waits while another runs for long: give the other a `max_running`',
+      'what each workspace runs and waits for on this node, the time and the processor time it took, its open streams and waits',
+    alertWhen:
+      'one waits while another runs for long: give the other a `max_running` or `max_processor_seconds`',
     panel: {
-      title: 'Time of analyses by workspace',
+      title: 'Processors that analyses use, by workspace',
       unit: 'short',
       queries: [
-        [`sum by (workspace_id) (rate(assay_workspace_task_seconds_total${RATE}))`, '{{workspace_id}}'],
+        [`sum by (workspace_id) (rate(assay_workspace_processor_seconds_total${RATE}))`, '{{workspace_id}}'],
       ],
     },
     alerts: [],

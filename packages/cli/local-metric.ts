@@ -31,5 +31,8 @@ export async function checkMetricFile(
   if (!view) return faults
   const template = metricReader(definition)
   const connections = await localConnections(config, environment, template)
-  return asMetricFaults(await pool.check({ kind: 'check', template, roots }, { connections }), lines)
+  return asMetricFaults(
+    await pool.check({ kind: 'check', template, roots }, { workspace_id: 'command line', connections }),
+    lines,
+  )
 }

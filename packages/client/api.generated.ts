@@ -291,6 +291,10 @@ export type ChangeWorkspaceRequest = {
   max_queued?: number | null | undefined
   /** Jobs running at a time; 0 holds them in the queue; null: ASSAY_MAX_RUNNING */
   max_running?: number | null | undefined
+  /** Processor seconds of its analyses in an hour (UTC), on all nodes together; null: ASSAY_MAX_PROCESSOR_SECONDS */
+  max_processor_seconds?: number | null | undefined
+  /** Bytes that its analyses on a node may write to disk while they run; null: ASSAY_WORKSPACE_SPILL */
+  max_spill_bytes?: number | null | undefined
   /** Requests a second, on each node; null: ASSAY_WORKSPACE_RATE_LIMIT */
   rate_limit?: number | null | undefined
   /** Bytes of one upload; null: ASSAY_MAX_FILE */
@@ -611,6 +615,10 @@ export type CreateWorkspaceRequest = {
   max_queued?: number | null | undefined
   /** Jobs running at a time; 0 holds them in the queue; null: ASSAY_MAX_RUNNING */
   max_running?: number | null | undefined
+  /** Processor seconds of its analyses in an hour (UTC), on all nodes together; null: ASSAY_MAX_PROCESSOR_SECONDS */
+  max_processor_seconds?: number | null | undefined
+  /** Bytes that its analyses on a node may write to disk while they run; null: ASSAY_WORKSPACE_SPILL */
+  max_spill_bytes?: number | null | undefined
   /** Requests a second, on each node; null: ASSAY_WORKSPACE_RATE_LIMIT */
   rate_limit?: number | null | undefined
   /** Bytes of one upload; null: ASSAY_MAX_FILE */
@@ -2254,6 +2262,10 @@ export type Workspace = {
   max_queued: number | null
   /** Jobs running at a time; 0 holds them in the queue; null: ASSAY_MAX_RUNNING */
   max_running: number | null
+  /** Processor seconds of its analyses in an hour (UTC), on all nodes together; null: ASSAY_MAX_PROCESSOR_SECONDS */
+  max_processor_seconds: number | null
+  /** Bytes that its analyses on a node may write to disk while they run; null: ASSAY_WORKSPACE_SPILL */
+  max_spill_bytes: number | null
   /** Requests a second, on each node; null: ASSAY_WORKSPACE_RATE_LIMIT */
   rate_limit: number | null
   /** Bytes of one upload; null: ASSAY_MAX_FILE */
@@ -2261,6 +2273,8 @@ export type Workspace = {
   /** Bytes of all uploads together; null: ASSAY_FILES_QUOTA */
   max_files_bytes: number | null
   created_at: string
+  /** Processor seconds that its analyses have taken in this hour (UTC), which max_processor_seconds bounds */
+  processor_seconds: number
 }
 
 export type WorkspacePage = {

@@ -97,7 +97,7 @@ async function analyse(
     case 'done':
       return result.findings
     case 'failed': {
-      const faults = await pool.check({ kind: 'check', template, roots })
+      const faults = await pool.check({ kind: 'check', template, roots }, { workspace_id: 'library' })
       throw new TemplateError(result.error.code, result.error.detail, errorsOf(faults))
     }
     case 'crashed':
@@ -119,7 +119,8 @@ export async function runTemplate(markdown: string, options: TemplateOptions = {
     const { skipped, chart_form, card: _, ...findings } = await analyse(pool, template, values, options)
     const form = charts ?? chart_form
     const specs = form === 'image' ? findings.charts.map(({ spec }) => spec) : []
-    const pictures = specs.length > 0 ? await pool.draw({ kind: 'draw', specs }) : []
+    const pictures =
+      specs.length > 0 ? await pool.draw({ kind: 'draw', specs }, { workspace_id: 'library' }) : []
     const filled = fillMarked(findings, findings.charts, form, pictures)
     return { insight: { ...findings, ...filled }, skipped: skipped !== null }
   } finally {

@@ -22,6 +22,15 @@ const cap = (description: string, minimum = 0, maximum = 1_000_000_000) =>
 export const WorkspaceCaps = Type.Object({
   max_queued: cap('Jobs queued at a time; null: ASSAY_MAX_QUEUED'),
   max_running: cap('Jobs running at a time; 0 holds them in the queue; null: ASSAY_MAX_RUNNING'),
+  max_processor_seconds: cap(
+    'Processor seconds of its analyses in an hour (UTC), on all nodes together; null: ASSAY_MAX_PROCESSOR_SECONDS',
+    1,
+  ),
+  max_spill_bytes: cap(
+    'Bytes that its analyses on a node may write to disk while they run; null: ASSAY_WORKSPACE_SPILL',
+    1_000_000,
+    BYTES_MOST,
+  ),
   rate_limit: cap('Requests a second, on each node; null: ASSAY_WORKSPACE_RATE_LIMIT', 1),
   max_file_bytes: cap('Bytes of one upload; null: ASSAY_MAX_FILE', 0, BYTES_MOST),
   max_files_bytes: cap('Bytes of all uploads together; null: ASSAY_FILES_QUOTA', 0, BYTES_MOST),
@@ -31,6 +40,8 @@ export type WorkspaceCaps = Static<typeof WorkspaceCaps>
 export const NO_WORKSPACE_CAPS: WorkspaceCaps = {
   max_queued: null,
   max_running: null,
+  max_processor_seconds: null,
+  max_spill_bytes: null,
   rate_limit: null,
   max_file_bytes: null,
   max_files_bytes: null,

@@ -20,7 +20,8 @@ import {
   targetsOf,
 } from './app/settings.ts'
 import { openTemplates } from './app/templates.ts'
-import { budgetsOf, type Config, type describeConfig, type Role } from './config/config.ts'
+import { createWorkspaceBudgets } from './budgets/workspace-budgets.ts'
+import { budgetsOf, type Config, type describeConfig, type Role, workspaceCapsOf } from './config/config.ts'
 import { openFiles } from './files/open.ts'
 import { createLedger } from './outgoing/ledger.ts'
 import { createLease } from './queue/lease.ts'
@@ -121,7 +122,18 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
   services.push(untilStopped('work folder', () => rm(tempRoot, { recursive: true, force: true })))
   const concurrency = config.workers ?? availableParallelism()
   const model = modelOf(config, base)
-  const pool = poolOf(config, { ledger, clock, log, metrics, size: concurrency, tempRoot, narrator: model })
+  const budgets = createWorkspaceBudgets({ store, caps: workspaceCapsOf(config), clock, log })
+  services.push(untilStopped('budgets', () => budgets.close()))
+  const pool = poolOf(config, {
+    ledger,
+    budgets,
+    clock,
+    log,
+    metrics,
+    size: concurrency,
+    tempRoot,
+    narrator: model,
+  })
   if (pool) services.push(untilStopped('pool', () => pool.stop()))
   const files = await openFiles(config)
   services.push(untilStopped('files', () => files.close()))
@@ -134,7 +146,7 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
   const backups = createBackups({ config, store, clock, log, metrics })
   if (backups) services.push(backups)
   const { catalog, repository } = await openTemplates({ ...base, config, pool, files, tempRoot }, services)
-  const templates = pool && createTemplateReader(pool)
+  const templates = pool && createTemplateReader(pool, { patient: true })
   if (catalog && templates) services.push(createScheduler({ store, catalog, templates, clock, log, metrics }))
   const senders = sendersOf(config, pool, base)
   if (roles.includes('dispatcher'))
@@ -188,6 +200,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       max_queued: config.maxQueued,
       max_running: config.maxRunning,
       max_drafts: config.maxDrafts,
+      max_processor_seconds: config.maxProcessorSeconds,
     },
     connections: config.storeConnections,
     failed: (error) =>

@@ -1,4 +1,5 @@
-/** How many jobs a workspace may have as drafts, queued and running: what both stores hold it to. */
+/** What a workspace may have and take, by which both stores hold it: drafts, jobs queued and running, processor time. */
+import { iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 
 export interface JobCaps {
@@ -7,9 +8,16 @@ export interface JobCaps {
   max_running: number | null
   /** Jobs that were created and not run. */
   max_drafts: number | null
+  /** Of its analyses, in an hour (UTC). */
+  max_processor_seconds: number | null
 }
 
-export const NO_CAPS: JobCaps = { max_queued: null, max_running: null, max_drafts: null }
+export const NO_CAPS: JobCaps = {
+  max_queued: null,
+  max_running: null,
+  max_drafts: null,
+  max_processor_seconds: null,
+}
 
 const RETRY_SECONDS = 10
 
@@ -28,5 +36,22 @@ export function queueFull(most: number): AppError {
     'queue_full',
     `The workspace may have ${most} jobs queued: wait until some of them have begun, or cancel some.`,
     { retryAfter: RETRY_SECONDS },
+  )
+}
+
+const HOUR_MS = 3_600_000
+
+/** The hour (UTC) of a time in RFC 3339, as processor time is counted: "2026-03-04T05". */
+export function hourOf(at: string): string {
+  return at.slice(0, 13)
+}
+
+/** `now`: RFC 3339 UTC. */
+export function processorSpent(most: number, now: string): AppError {
+  const next = Date.parse(`${hourOf(now)}:00:00.000Z`) + HOUR_MS
+  return new AppError(
+    'workspace_busy',
+    `The workspace has used up its ${most} processor seconds of this hour (max_processor_seconds): new work begins from ${iso(next)} on, and jobs in the queue run then. The operator can raise the cap.`,
+    { retryAfter: Math.max(1, Math.ceil((next - Date.parse(now)) / 1000)) },
   )
 }

@@ -30,6 +30,7 @@ import * as links from './nouns/workspaces/links.ts'
 import * as metrics from './nouns/workspaces/metrics.ts'
 import * as narratives from './nouns/workspaces/narratives.ts'
 import * as outgoing from './nouns/workspaces/outgoing.ts'
+import * as processorUse from './nouns/workspaces/processor-use.ts'
 import { prune } from './nouns/workspaces/prune.ts'
 import * as signIns from './nouns/workspaces/sign-ins.ts'
 import * as templates from './nouns/workspaces/templates.ts'
@@ -77,6 +78,7 @@ const READS = {
   getFileDialect: connections.getFileDialect,
   readOutgoing: outgoing.readOutgoing,
   listOutgoing: outgoing.listOutgoing,
+  readProcessorUse: processorUse.readProcessorUse,
   listAudit: audit.listAudit,
   getWebhook: webhooks.getWebhook,
   findSubscriptions: webhooks.findSubscriptions,
@@ -105,6 +107,7 @@ const WRITES = {
   deleteFileDialect: connections.deleteFileDialect,
   countOutgoing: outgoing.countOutgoing,
   changeOutgoing: outgoing.changeOutgoing,
+  countProcessorUse: processorUse.countProcessorUse,
   takeAllowances: allowances.takeAllowances,
   returnAllowances: allowances.returnAllowances,
   createWorkspace: accounts.createWorkspace,

@@ -9,6 +9,7 @@ import type { NewAuditRecord } from '@assay/model/audit'
 import type { JobStatus } from '@assay/model/job'
 import type { JobStore } from './contract/jobs/jobs.ts'
 import type { NodeStore } from './contract/jobs/nodes.ts'
+import type { ProcessorUseStore } from './contract/jobs/processor-use.ts'
 import type { ScheduleStore } from './contract/jobs/schedules.ts'
 import type { DeliveryStore } from './contract/webhooks/deliveries.ts'
 import type { MailConsentStore } from './contract/webhooks/mail-consents.ts'
@@ -87,6 +88,7 @@ export interface Store
     NarrativeStore,
     NodeStore,
     OutgoingStore,
+    ProcessorUseStore,
     RecoveryStore,
     RepositoryStore,
     RetentionStore,

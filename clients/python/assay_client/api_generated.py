@@ -260,6 +260,8 @@ class ChangeWorkspaceRequest(TypedDict):
     data_folder: NotRequired[Union[str, None]]
     max_queued: NotRequired[Union[int, None]]
     max_running: NotRequired[Union[int, None]]
+    max_processor_seconds: NotRequired[Union[int, None]]
+    max_spill_bytes: NotRequired[Union[int, None]]
     rate_limit: NotRequired[Union[int, None]]
     max_file_bytes: NotRequired[Union[int, None]]
     max_files_bytes: NotRequired[Union[int, None]]
@@ -513,6 +515,8 @@ class CreateWorkspaceRequest(TypedDict):
     data_folder: NotRequired[Union[str, None]]
     max_queued: NotRequired[Union[int, None]]
     max_running: NotRequired[Union[int, None]]
+    max_processor_seconds: NotRequired[Union[int, None]]
+    max_spill_bytes: NotRequired[Union[int, None]]
     rate_limit: NotRequired[Union[int, None]]
     max_file_bytes: NotRequired[Union[int, None]]
     max_files_bytes: NotRequired[Union[int, None]]
@@ -2027,10 +2031,13 @@ class Workspace(TypedDict):
     data_folder: Union[str, None]
     max_queued: Union[int, None]
     max_running: Union[int, None]
+    max_processor_seconds: Union[int, None]
+    max_spill_bytes: Union[int, None]
     rate_limit: Union[int, None]
     max_file_bytes: Union[int, None]
     max_files_bytes: Union[int, None]
     created_at: str
+    processor_seconds: float
 
 
 class WorkspacePage(TypedDict):

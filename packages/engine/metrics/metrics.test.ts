@@ -35,7 +35,7 @@ async function rowsOf(source: ReturnType<typeof templateOf>, variables = {}): Pr
   return findingsOf(await bench.run(source, variables)).tables.rev!.rows
 }
 const faultsOf = (source: ReturnType<typeof templateOf>) =>
-  bench.pool.check({ kind: 'check', template: source, roots: bench.roots })
+  bench.pool.check({ kind: 'check', template: source, roots: bench.roots }, { workspace_id: 'test' })
 
 test('a fence gives time, each column of "by", and value, for rows that the metric counts', async () => {
   assert.deepEqual(await rowsOf(template('metric: revenue')), [

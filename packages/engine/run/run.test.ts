@@ -272,7 +272,10 @@ test('the same template, variables, clock and data give the same bytes, in anoth
 })
 
 async function check(source: string): Promise<Fault[]> {
-  return bench.pool.check({ kind: 'check', template: templateOf(source), roots: bench.roots })
+  return bench.pool.check(
+    { kind: 'check', template: templateOf(source), roots: bench.roots },
+    { workspace_id: 'test' },
+  )
 }
 
 test('a check finds the faults of SQL against the columns that there are, and runs nothing', async () => {
@@ -309,7 +312,7 @@ test('charts are drawn in the child', async () => {
     mark: 'bar',
     encoding: { x: { field: 'a' }, y: { field: 'b' } },
   }
-  const drawn = await bench.pool.draw({ kind: 'draw', specs: [spec, spec] })
+  const drawn = await bench.pool.draw({ kind: 'draw', specs: [spec, spec] }, { workspace_id: 'test' })
   assert.equal(drawn.length, 2)
   assert.match(drawn[0] ?? '', /^<svg/)
   assert.equal(drawn[0], drawn[1])
@@ -318,13 +321,19 @@ test('charts are drawn in the child', async () => {
 test('a remark after the closing semicolon hides no fault and no column', async () => {
   const sql = 'select 1 as a ; -- remark\n;'
   const faultsOf = (text: string) =>
-    bench.pool.check({ kind: 'check', template: sqlTemplate(text), roots: bench.roots })
+    bench.pool.check(
+      { kind: 'check', template: sqlTemplate(text), roots: bench.roots },
+      { workspace_id: 'test' },
+    )
   assert.deepEqual(await faultsOf(sql), [])
   assert.match((await faultsOf('select nope as a ; -- remark'))[0]!.message, /nope/)
   const readTwice = templateOf(
     `\`\`\`sql a\n${sql}\n\`\`\`\n\`\`\`sql b\nfrom a;\n\`\`\`\n{% chart a, type: "bar", x: "b", y: "a" %}`,
   )
-  const [fault] = await bench.pool.check({ kind: 'check', template: readTwice, roots: bench.roots })
+  const [fault] = await bench.pool.check(
+    { kind: 'check', template: readTwice, roots: bench.roots },
+    { workspace_id: 'test' },
+  )
   assert.match(fault!.message, /column "?b/)
   assert.deepEqual(findingsOf(await bench.run(sqlTemplate(sql))).tables.a!.rows, [[1]])
 })

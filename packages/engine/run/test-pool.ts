@@ -7,7 +7,7 @@ import type { Findings } from '@assay/model/insight'
 import { DEFAULT_LIMITS, type TemplateSource } from '@assay/model/template'
 import { templateVersion } from '../reading/partials.ts'
 import { sampleFiles } from '../reading/samples.ts'
-import { createPool, type Pool, type RunOptions } from './pool/pool.ts'
+import { createPool, type Pool, type RunOptions, type WorkspaceBudgets } from './pool/pool.ts'
 import type { Caps, Roots, RunResult } from './protocol.ts'
 
 export const STARTED_AT = '2026-01-15T12:00:00.000Z'
@@ -50,6 +50,7 @@ export async function openTestPool(
     files?: Record<string, string | Buffer>
     clock?: Clock
     spillBytes?: number
+    budgets?: WorkspaceBudgets
   } = {},
 ): Promise<TestPool> {
   const home = await mkdtemp(path.join(tmpdir(), 'assay-analysis-'))
@@ -61,9 +62,12 @@ export async function openTestPool(
     await mkdir(path.dirname(path.join(data, name)), { recursive: true })
     await writeFile(path.join(data, name), content)
   }
-  const { size = 1, single = false, clock = systemClock, spillBytes } = options
-  const spill = spillBytes === undefined ? {} : { spillBytes }
-  const pool = createPool({ size, single, clock, caps: CAPS, tempRoot, ...spill })
+  const { size = 1, single = false, clock = systemClock, spillBytes, budgets } = options
+  const bounds = {
+    ...(spillBytes === undefined ? {} : { spillBytes }),
+    ...(budgets === undefined ? {} : { budgets }),
+  }
+  const pool = createPool({ size, single, clock, caps: CAPS, tempRoot, ...bounds })
   const roots: Roots = { sample: sampleFiles(), data }
   return {
     pool,

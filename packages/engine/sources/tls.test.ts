@@ -163,11 +163,11 @@ for (const { name, start, missing } of SERVERS)
       const result = await ask(options)
       assert.ok(result.status === 'failed', JSON.stringify(result))
       assert.equal(result.error.code, 'source_unavailable')
-      const probed = await bench.pool.probe({
-        kind: 'probe',
-        connection: connectionOf(options),
-        roots: bench.roots,
-      })
+      const connection = connectionOf(options)
+      const probed = await bench.pool.probe(
+        { kind: 'probe', connection, roots: bench.roots },
+        { workspace_id: 'test' },
+      )
       assert.ok(
         !probed.ok && result.error.detail.includes(probed.detail),
         'a test of the connection says the same',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, type TestContext } from 'node:test'
 import { createCatalog } from '@assay/engine/reading/catalog'
-import { createPool, type Pool } from '@assay/engine/run/pool'
+import { createPool, type Pool, type WorkspaceBudgets } from '@assay/engine/run/pool'
 import { type Clock, systemClock } from '@assay/model/clock'
 import { uuidv7 } from '@assay/model/ids'
 import type { Findings } from '@assay/model/insight'
@@ -13,6 +13,7 @@ import { parseTargets } from '@assay/net/target'
 import { openStore } from '@assay/store/open'
 import type { Store } from '@assay/store/store'
 import { vetDialOf } from '../app/pool.ts'
+import { createWorkspaceBudgets } from '../budgets/workspace-budgets.ts'
 import { openConnections } from '../connections/connection-registry.ts'
 import { openFiles } from '../files/open.ts'
 import { createLedger } from '../outgoing/ledger.ts'
@@ -23,7 +24,7 @@ import type { ApiDependencies } from './dependencies.ts'
 import { type Api, createApi } from './server.ts'
 
 /** A pool that no test may reach: one that does asks for the real one. */
-const NOTHING_RUNS = { usage: [], worked: new Map() }
+const NOTHING_RUNS = { usage: [], worked: new Map(), spent: new Map() }
 const noPool = new Proxy({} as Pool, {
   get: (_, name) => {
     // The metrics ask for it.
@@ -68,8 +69,10 @@ interface Asked {
 /** The caps of the settings in tests, and the domain of their readers. */
 export const TEST_CAPS = {
   maxStreams: 400,
+  maxProcessorSeconds: null,
   maxDrafts: null,
   maxSpill: 1e9,
+  workspaceSpill: null,
   filesQuota: 3e6,
   signInIdle: 3_600_000,
   signInLife: 86_400_000,
@@ -129,6 +132,9 @@ export async function openTestServer(
   const metrics = createMetrics()
   const ledger = createLedger({ store, budgets: TEST_BUDGETS, clock, log: silentLog, metrics })
   vetDial = vetDialOf(ledger)
+  const noCaps = { max_processor_seconds: null, max_spill_bytes: null }
+  const counted = createWorkspaceBudgets({ store, caps: noCaps, clock, log: silentLog })
+  budgets = counted
   const parts: ApiDependencies = {
     config: {
       ...TEST_CAPS,
@@ -179,6 +185,7 @@ export async function openTestServer(
     await api.close()
     await own?.stop()
     await ledger.close()
+    await counted.close()
     await store.close()
     await rm(folder, { recursive: true, force: true })
   })
@@ -195,6 +202,7 @@ export async function openTestServer(
 
 /** Of the server that was opened last, since its pool serves them all. */
 let vetDial: ReturnType<typeof vetDialOf> | undefined
+let budgets: WorkspaceBudgets | undefined
 let shared: Promise<{ pool: Pool; folder: string }> | undefined
 
 /** One for all tests of a file: its processes take half a second to start, and serve one task after the other. */
@@ -214,7 +222,11 @@ after(async () => {
 
 function openPool(clock: Clock, tempRoot: string): Pool {
   const vet: ReturnType<typeof vetDialOf> = async (wanted) => (await vetDial?.(wanted)) ?? null
-  return createPool({ size: 1, clock, log: silentLog, caps: CAPS, tempRoot, vetDial: vet })
+  const of: WorkspaceBudgets = {
+    admit: async (...asked) => (await budgets?.admit(...asked)) ?? null,
+    spend: (...spent) => budgets?.spend(...spent),
+  }
+  return createPool({ size: 1, clock, log: silentLog, caps: CAPS, tempRoot, vetDial: vet, budgets: of })
 }
 
 const CAPS = { timeout_ms: 60_000, memory_bytes: 1e9, threads: 1, rows: 10_000, output_bytes: 10_000_000 }

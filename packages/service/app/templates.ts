@@ -56,8 +56,8 @@ export async function openTemplates(given: TemplatesGiven, services: Service[]):
     catalog,
     served,
     targets: connections.targets(DEFAULT_WORKSPACE),
-    templates: createTemplateReader(pool),
-    metricReader: createMetricReader(pool),
+    templates: createTemplateReader(pool, { patient: true }),
+    metricReader: createMetricReader(pool, { patient: true }),
     async roots() {
       const own = (await store.getWorkspace(DEFAULT_WORKSPACE))?.data_folder ?? null
       const uploads = await files.roots(DEFAULT_WORKSPACE, true)

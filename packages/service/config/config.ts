@@ -21,6 +21,11 @@ export function capsOf({ maxTimeout, maxMemory, maxThreads, maxRows, maxOutput }
   }
 }
 
+/** What the analyses of a workspace may take that has no caps of its own. */
+export function workspaceCapsOf({ maxProcessorSeconds, workspaceSpill }: Config) {
+  return { max_processor_seconds: maxProcessorSeconds, max_spill_bytes: workspaceSpill }
+}
+
 /** How many may leave a workspace a day; null: no limit. */
 export function budgetsOf(config: Config): Budgets {
   const { budgetMail, budgetChat, budgetModel, budgetWebhook, budgetDownload, budgetQuery } = config

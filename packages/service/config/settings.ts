@@ -165,6 +165,10 @@ const ROWS = {
     'Jobs of a workspace that may run at a time on all nodes, unless it has a cap of its own; empty: no limit',
     cap,
   ),
+  maxProcessorSeconds: setting(
+    'Processor seconds that the analyses of a workspace may take in an hour (UTC), on all nodes together, unless it has a cap of its own; empty: no limit',
+    orNull(integer(1, 1_000_000_000)),
+  ),
   maxDrafts: setting('Jobs that a workspace may have created and not run; empty: no limit', cap, '10000'),
   budgetMail: setting(
     'Mails that a workspace may send a day, to each reader one, unless it has a budget of its own',
@@ -195,6 +199,10 @@ const ROWS = {
     'The most bytes that all analyses of this node together may write to disk while they run; each has an equal share',
     sizeFrom('100MB'),
     '20GB',
+  ),
+  workspaceSpill: setting(
+    'The most bytes of these that the analyses of one workspace together may write, unless it has a cap of its own; each has an equal share; empty: no limit',
+    orNull(sizeFrom('1MB')),
   ),
   spill: setting('Folder for what analyses write to disk while they run; empty: tmp in the home', folder),
   trustProxy: setting(

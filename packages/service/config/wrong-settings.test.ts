@@ -118,6 +118,8 @@ const WRONG: [string, string, RegExp, Record<string, string>?][] = [
   ['WORKSPACE_RATE_LIMIT', '-5', /from 1 to 1000000/],
   ['MAX_QUEUED', 'none', /from 0 to 1000000000/],
   ['MAX_RUNNING', '1.5', /from 0 to 1000000000/],
+  ['MAX_PROCESSOR_SECONDS', '0', /from 1 to 1000000000/],
+  ['WORKSPACE_SPILL', '10KB', /at least 1MB/],
   ['TRUST_PROXY', 'yes', PROXIES],
   ['TRUST_PROXY', '1', PROXIES],
   ['TRUST_PROXY', '10.0.0.0/33', PROXIES],

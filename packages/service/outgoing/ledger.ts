@@ -16,11 +16,11 @@ import {
   type OutgoingRules,
 } from '@assay/model/outgoing'
 import type { Store } from '@assay/store/store'
+import { Rounds } from '../budgets/rounds.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { hostRefusal, type Refusal, refusalOf } from './refusal.ts'
 
-const WRITE_MS = 1000
 /** Milliseconds for which rules and counts are taken as read. */
 const FRESH_MS = 2000
 /** Refusals of one kind for one reason are one audit record in this time, in milliseconds. */
@@ -80,15 +80,12 @@ class StoredLedger implements Ledger {
   #refused: NewAuditRecord[] = []
   /** When a refusal was last recorded. */
   readonly #told = new Map<string, number>()
-  #wanted = new Set<string>()
-  #running: Promise<void> = Promise.resolve()
-  #next: Promise<void> | null = null
-  #timer: Promise<void> | null = null
-  readonly #closing = new AbortController()
+  readonly #rounds: Rounds
 
   constructor(options: LedgerOptions) {
     this.#options = options
     this.budgets = options.budgets
+    this.#rounds = new Rounds(options.clock, (workspace_ids) => this.#writeAndRead(workspace_ids))
   }
 
   async take(workspace_id: string, kind: OutgoingKind, count = 1): Promise<Refusal | null> {
@@ -128,13 +125,11 @@ class StoredLedger implements Ledger {
 
   async refresh(workspace_id: string): Promise<void> {
     this.#known.delete(workspace_id)
-    await this.#sync()
+    await this.#rounds.ask()
   }
 
-  async close(): Promise<void> {
-    this.#closing.abort()
-    await this.#timer
-    await this.#sync()
+  close(): Promise<void> {
+    return this.#rounds.close()
   }
 
   /** Judges by what is known, and a refusal once more by what is then read: a budget may have been raised. */
@@ -148,31 +143,16 @@ class StoredLedger implements Ledger {
 
   /** Reads what may leave now. What was known stays in force while the store cannot be reached. */
   async #read(workspace_id: string): Promise<Known> {
-    this.#wanted.add(workspace_id)
     try {
-      await this.#sync()
+      await this.#rounds.ask(workspace_id)
     } catch (error) {
       if (!this.#known.has(workspace_id)) throw error
     }
     return this.#known.get(workspace_id) ?? this.#know(workspace_id, OPEN_RULES, [])
   }
 
-  /** Writes and reads after what runs already; all that ask meanwhile share one round. */
-  #sync(): Promise<void> {
-    this.#next ??= this.#running
-      .catch(() => undefined)
-      .then(() => {
-        this.#next = null
-        this.#running = this.#writeAndRead()
-        return this.#running
-      })
-    return this.#next
-  }
-
-  async #writeAndRead(): Promise<void> {
+  async #writeAndRead(workspace_ids: string[]): Promise<void> {
     const { store, clock } = this.#options
-    const workspace_ids = [...this.#wanted]
-    this.#wanted = new Set()
     await this.#write()
     if (workspace_ids.length === 0) return
     const rows = await store.readOutgoing({ workspace_ids, day: dayOf(clock.now()) })
@@ -224,13 +204,7 @@ class StoredLedger implements Ledger {
       refused: refused + (more.refused ?? 0),
       bytes: bytes + (more.bytes ?? 0),
     })
-    this.#timer ??= this.#writeLater()
-  }
-
-  async #writeLater(): Promise<void> {
-    await this.#options.clock.sleep(WRITE_MS, this.#closing.signal)
-    this.#timer = null
-    if (!this.#closing.signal.aborted) await this.#sync().catch(() => undefined)
+    this.#rounds.soon()
   }
 
   #refuse(workspace_id: string, kind: OutgoingKind, { cause }: Refusal): void {

@@ -50,6 +50,11 @@ function versionCache(store: Store) {
   }
 }
 
+/** What an attempt reads of templates. The job was accepted, so nothing that its workspace has taken since refuses it. */
+function readingOf({ store, pool }: WorkerOptions) {
+  return { source: versionCache(store), templates: createTemplateReader(pool, { patient: true }) }
+}
+
 /** Reads the job, because a hint says only that it may have changed, and stops the attempt if it is no longer this node's. */
 async function checkHold(hold: Hold, store: Store): Promise<void> {
   const { assignment_id, attempt } = hold.lease
@@ -103,7 +108,7 @@ export function createWorker(options: WorkerOptions): Service {
   const settling = new Set<Promise<void>>()
   /** Claimed jobs whose outcome is not written. */
   const open = new Set<Lease>()
-  const reading = { source: versionCache(store), templates: createTemplateReader(options.pool) }
+  const reading = readingOf(options)
   const claimSafely = doubting(
     (limit) => claim(options, limit),
     () => store.giveBackUnknown({ node_id, jobs: [...open] }),

@@ -101,6 +101,11 @@ function nodeMetrics({ gauge, counter, histogram }: Makers) {
       'Time that the analysis processes of this node have worked for a workspace: the same way',
       ['workspace_id'],
     ),
+    workspaceProcessorSeconds: counter(
+      'workspace_processor_seconds_total',
+      'Processor time that the analyses of a workspace took on this node: the same way',
+      ['workspace_id'],
+    ),
     caps: gauge('cap', 'The caps of each workspace that has none of its own, by name', ['cap']),
     spilled: gauge('spilled_bytes', 'Bytes on disk that the analyses of this node have spilled'),
     diskFree: gauge('disk_free_bytes', 'Free space on the disk that holds the home of this node'),

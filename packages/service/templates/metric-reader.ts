@@ -22,7 +22,8 @@ function unreadable(error: unknown): never {
   throw new AppError('preview_failed', `The metric could not be read: ${error.message}`, { cause: error })
 }
 
-export function createMetricReader(pool: Pick<Pool, 'readMetrics'>): MetricReader {
+/** `patient`: for work of the service itself, whatever the workspace has taken. */
+export function createMetricReader(pool: Pick<Pool, 'readMetrics'>, { patient = false } = {}): MetricReader {
   const kept = new LRUCache<string, MetricHead>({ maxSize: KEPT_MOST })
   const keyOf = ({ metric_id, source }: MetricText): string => `${metric_id}\n${source}`
   return {
@@ -37,7 +38,8 @@ export function createMetricReader(pool: Pick<Pool, 'readMetrics'>): MetricReade
         else heads.set(keyOf(metric), metricHead(metric))
       }
       const task = { kind: 'read-metrics' as const, metrics: later }
-      const read = later.length === 0 ? [] : await pool.readMetrics(task, { workspace_id }).catch(unreadable)
+      const read =
+        later.length === 0 ? [] : await pool.readMetrics(task, { workspace_id, patient }).catch(unreadable)
       for (const [index, head] of read.entries()) heads.set(keyOf(later[index]!), head)
       for (const [key, head] of heads) kept.set(key, head, { size: key.length })
       return metrics.map((metric) => heads.get(keyOf(metric))!)

@@ -48,7 +48,11 @@ function unreadable(error: unknown): never {
   throw new AppError('preview_failed', `The template could not be read: ${error.message}`, { cause: error })
 }
 
-export function createTemplateReader(pool: Pick<Pool, 'read' | 'convert'>): TemplateReader {
+/** `patient`: for jobs that were accepted and work of the service itself, whatever the workspace has taken. */
+export function createTemplateReader(
+  pool: Pick<Pool, 'read' | 'convert'>,
+  { patient = false } = {},
+): TemplateReader {
   const kept = new LRUCache<string, ReadHead>({ maxSize: KEPT_MOST })
   const keyOf = ({ template_id, version }: TemplateSource): string => `${template_id}\n${version}`
   const keep = (source: TemplateSource, head: ReadHead): ReadHead => {
@@ -57,7 +61,7 @@ export function createTemplateReader(pool: Pick<Pool, 'read' | 'convert'>): Temp
   }
 
   async function readInPool(templates: TemplateSource[], workspace_id: string): Promise<ReadHead[]> {
-    const heads = await pool.read({ kind: 'read', templates }, { workspace_id }).catch(unreadable)
+    const heads = await pool.read({ kind: 'read', templates }, { workspace_id, patient }).catch(unreadable)
     return heads.map(({ found, faults }, index) => {
       const source = templates[index]!
       return keep(source, { found: found && { ...found, source }, faults })
@@ -109,7 +113,7 @@ export function createTemplateReader(pool: Pick<Pool, 'read' | 'convert'>): Temp
         const converted = items.map((given) => convertVariables(variables, given, work))
         if (!work.spent) return converted
       }
-      return pool.convert({ kind: 'convert', variables, items }, { workspace_id }).catch(unreadable)
+      return pool.convert({ kind: 'convert', variables, items }, { workspace_id, patient }).catch(unreadable)
     },
   }
 }

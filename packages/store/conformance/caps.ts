@@ -1,14 +1,17 @@
-/** What a workspace may take: jobs queued, jobs running. */
+/** What a workspace may take: drafts, jobs queued, jobs running, processor time. */
 import assert from 'node:assert/strict'
 import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
 import type { WorkspacePatch } from '@assay/model/token'
+import { hourOf, NO_CAPS } from '../caps.ts'
 import type { Store } from '../store.ts'
 import {
+  at,
   type ConformanceTests,
   claim,
   execute,
   findings,
+  HOUR,
   jobInput,
   LEASE_MS,
   NODE,
@@ -133,7 +136,7 @@ export const capTests: ConformanceTests = {
     reopen,
   }) => {
     const own = await otherWorkspace(store)
-    const capped = await reopen({ max_queued: null, max_running: null, max_drafts: 2 })
+    const capped = await reopen({ ...NO_CAPS, max_drafts: 2 })
     const first = await capped.createJob(jobInput())
     const second = await capped.createJob(jobInput())
     await assert.rejects(capped.createJob(jobInput()), (error) => {
@@ -151,10 +154,53 @@ export const capTests: ConformanceTests = {
     await capped.createJob(jobInput())
   },
 
+  'begins nothing of a workspace whose processor time is used up, and keeps what is queued': async ({
+    store,
+    now,
+  }) => {
+    await register(store)
+    const workspace_id = await otherWorkspace(store)
+    /** In this hour and the next: the test may run over their border. */
+    const take = (ms: number, of = WORKSPACE) =>
+      store.countProcessorUse(
+        [0, HOUR].map((later) => ({ workspace_id: of, hour: hourOf(at(now() + later)), ms })),
+      )
+    const accepted = await queueNew(store)
+    const draft = await store.createJob(jobInput())
+    await cap(store, { max_processor_seconds: 60 })
+    await store.countProcessorUse([{ workspace_id: WORKSPACE, hour: '2020-01-01T00', ms: 1e9 }])
+    await Promise.all([take(50_000), take(9_999), take(1e9, workspace_id), take(1, 'nobody')])
+    const running = await execute(store)
+    await take(1)
+    const asked = { workspace_ids: [WORKSPACE, 'nobody'], hour: hourOf(at(now())) }
+    assert.deepEqual(await store.readProcessorUse(asked), [
+      { workspace_id: WORKSPACE, ms: 60_000, max_processor_seconds: 60, max_spill_bytes: null },
+    ])
+    const refused = (error: unknown): boolean => {
+      assert.ok(error instanceof AppError && error.code === 'workspace_busy')
+      assert.match(error.message, /60 processor seconds of this hour \(max_processor_seconds\)/)
+      assert.ok((error.retryAfter ?? 0) > 0 && error.retryAfter! <= 3600)
+      return true
+    }
+    await assert.rejects(store.queueJob(draft), refused)
+    await assert.rejects(store.createJobs({ jobs: [jobInput()], run: true }), refused)
+    assert.equal((await store.queueJob(accepted)).job_status, 'queued', 'it is answered as it is')
+    assert.ok(await store.completeJob({ ...running, insight_id: uuidv7(), findings: findings() }))
+    const other = await queueNew(store, { workspace_id })
+    const claimed = await store.claimJobs({ node_id: NODE, limit: 10 })
+    assert.deepEqual(
+      claimed.map(({ job }) => job.assignment_id),
+      [other.assignment_id],
+    )
+    await cap(store, { max_processor_seconds: 61 })
+    assert.equal((await claim(store)).assignment_id, accepted.assignment_id)
+    assert.equal((await store.queueJob(draft)).job_status, 'queued')
+  },
+
   'holds every workspace to the settings that has no caps of its own': async ({ store, reopen }) => {
     const own = await otherWorkspace(store)
     await cap(store, { max_queued: 3, max_running: 3 }, own)
-    const capped = await reopen({ max_queued: 2, max_running: 1, max_drafts: null })
+    const capped = await reopen({ ...NO_CAPS, max_queued: 2, max_running: 1 })
     await register(capped)
     for (const [workspace_id, most] of [
       [WORKSPACE, 2],

@@ -7,6 +7,7 @@ import type { ClaimedJob } from '../contract/jobs/jobs.ts'
 import { claimed, type OwnedJob, shown } from '../nouns/jobs/job-move.ts'
 import { writeMoves } from '../nouns/jobs/moves.ts'
 import { requireNode } from '../nouns/jobs/nodes.ts'
+import { spendingNow, spentBy } from '../nouns/workspaces/processor-use.ts'
 import { type Routine, together } from '../rows.ts'
 import { statement } from '../statement.ts'
 import type { Input } from '../store.ts'
@@ -42,7 +43,7 @@ const LOCK_CAPPED = statement<{ workspace_id: string }>(`
 /**
  * Up to :limit jobs of the first :most candidates. Of the best queues the first jobs are looked at. Within a queue the k-th job
  * counts as if the k-1 before it ran already, so the whole order is one ORDER BY. What would be beyond a cap (:cap, or the
- * workspace's own) is left out; `locked` are the capped workspaces that are locked. A row that another node has locked is
+ * workspace's own) is left out, and so are workspaces without processor time; `locked` are the capped workspaces that are locked. A row that another node has locked is
  * passed over.
  */
 const CLAIM = statement<Candidate>(`
@@ -56,7 +57,8 @@ const CLAIM = statement<Candidate>(`
         CASE WHEN coalesce(max_running, :cap::int) IS NULL THEN :most::bigint
           WHEN workspace_id = ANY (:locked::text[]) THEN coalesce(max_running, :cap::int) - coalesce(running.count, 0)
           ELSE 0 END AS room
-      FROM heads JOIN workspaces USING (workspace_id) LEFT JOIN running USING (workspace_id)) AS waiting
+      FROM heads JOIN workspaces USING (workspace_id) LEFT JOIN running USING (workspace_id)
+      WHERE NOT ${spentBy('heads')}) AS waiting
     WHERE room > 0 ORDER BY running, served, queued_at LIMIT :most),
   chosen AS MATERIALIZED (
     SELECT waiting.assignment_id, data_folder, count(*) OVER () AS candidates,
@@ -92,7 +94,7 @@ export function* claimJobs(tx: Transaction, { node_id, limit }: Input<'claimJobs
   for (let round = 0; round < ROUNDS && taken.length < limit; round += 1) {
     const left = limit - taken.length
     const most = left + SPARE
-    const rows = yield* tx.all(CLAIM, { limit: left, most, cap, locked })
+    const rows = yield* tx.all(CLAIM, { limit: left, most, cap, locked, ...spendingNow(tx) })
     const changes = rows.map((row) => claimed(ownedOf(row), node_id, tx.now))
     yield* writeMoves(tx, changes)
     for (const [index, { states }] of changes.entries())

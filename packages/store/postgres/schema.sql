@@ -319,6 +319,16 @@ CREATE TABLE outgoing (
 
 CREATE INDEX outgoing_by_day ON outgoing USING btree (day);
 
+CREATE TABLE processor_use (
+  workspace_id text COLLATE "C" NOT NULL,
+  hour text COLLATE "C" NOT NULL,
+  ms bigint NOT NULL,
+  PRIMARY KEY (workspace_id, hour),
+  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id) ON DELETE CASCADE
+);
+
+CREATE INDEX processor_use_by_hour ON processor_use USING btree (hour);
+
 CREATE TABLE recoveries (
   recovery_id text COLLATE "C" NOT NULL,
   workspace_id text COLLATE "C" NOT NULL,
@@ -555,6 +565,8 @@ CREATE TABLE workspaces (
   data_folder text,
   max_queued integer,
   max_running integer,
+  max_processor_seconds integer,
+  max_spill_bytes bigint,
   rate_limit integer,
   max_file_bytes bigint,
   max_files_bytes bigint,

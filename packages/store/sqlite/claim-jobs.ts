@@ -1,11 +1,12 @@
 /**
  * A claim reads the counts of the workspaces, which one writer keeps exact: the workspace with the fewest running (of those
- * below their cap), then the one that was served longest ago, then the oldest. Priority orders the queue of a workspace.
+ * below their caps), then the one that was served longest ago, then the oldest. Priority orders the queue of a workspace.
  */
 import type { ClaimedJob } from '../contract/jobs/jobs.ts'
 import { claimed as claimedBy, type OwnedJob, shown } from '../nouns/jobs/job-move.ts'
 import { writeMoves } from '../nouns/jobs/moves.ts'
 import { requireNode } from '../nouns/jobs/nodes.ts'
+import { spendingNow, spentBy } from '../nouns/workspaces/processor-use.ts'
 import type { Routine, Transaction } from '../rows.ts'
 import { statement } from '../statement.ts'
 import type { Input } from '../store.ts'
@@ -16,6 +17,7 @@ import { WORKSPACES } from '../tables/workspaces/accounts.ts'
 const NEXT_WORKSPACE = statement<{ workspace_id: string }>(
   `SELECT workspace_id FROM job_counts WHERE head_queued_at IS NOT NULL AND active + executing < coalesce(
     (SELECT max_running FROM workspaces WHERE workspaces.workspace_id = job_counts.workspace_id), :max_running, 1e9)
+    AND NOT ${spentBy('job_counts')}
   ORDER BY active + executing, served, head_queued_at LIMIT 1`,
 )
 const HEAD = JOBS.select(
@@ -26,7 +28,7 @@ const FOLDER = WORKSPACES.select(by('workspace_id'), ['data_folder'])
 
 function* claimNext(tx: Transaction, node_id: string): Routine<OwnedJob | undefined> {
   const { max_running } = tx.caps
-  const next = yield* tx.find(NEXT_WORKSPACE, { max_running })
+  const next = yield* tx.find(NEXT_WORKSPACE, { max_running, ...spendingNow(tx) })
   const job = next && (yield* tx.find(HEAD, next))
   if (!job) return undefined
   const change = claimedBy(job, node_id, tx.now)

@@ -306,6 +306,15 @@ CREATE TABLE outgoing (
 
 CREATE INDEX outgoing_by_day ON outgoing (day);
 
+CREATE TABLE processor_use (
+  workspace_id TEXT NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  hour TEXT NOT NULL,
+  ms INTEGER NOT NULL,
+  PRIMARY KEY (workspace_id, hour)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX processor_use_by_hour ON processor_use (hour);
+
 CREATE TABLE recoveries (
   recovery_id TEXT PRIMARY KEY,
   workspace_id TEXT NOT NULL,
@@ -523,6 +532,8 @@ CREATE TABLE workspaces (
   data_folder TEXT,
   max_queued INTEGER,
   max_running INTEGER,
+  max_processor_seconds INTEGER,
+  max_spill_bytes INTEGER,
   rate_limit INTEGER,
   max_file_bytes INTEGER,
   max_files_bytes INTEGER,

@@ -19,6 +19,7 @@ import { LINKS } from './workspaces/links.ts'
 import { METRICS } from './workspaces/metrics.ts'
 import { NARRATIVES } from './workspaces/narratives.ts'
 import { OUTGOING } from './workspaces/outgoing.ts'
+import { PROCESSOR_USE } from './workspaces/processor-use.ts'
 import { REPOSITORIES } from './workspaces/repositories.ts'
 import { SETTINGS } from './workspaces/settings.ts'
 import { SIGN_INS } from './workspaces/sign-ins.ts'
@@ -45,6 +46,7 @@ export const TABLES = [
   MAIL_CONSENTS,
   FILE_DIALECTS,
   OUTGOING,
+  PROCESSOR_USE,
   WEBHOOKS,
   WEBHOOK_EVENTS,
   WEBHOOK_FOLLOWS,

@@ -7,8 +7,8 @@ import { UsageError } from '../../exit.ts'
 import { JSON_OPTION, text } from '../../options.ts'
 import { printJson } from '../../print.ts'
 
-const COUNTS = ['max_queued', 'max_running', 'rate_limit'] as const
-const SIZES = ['max_file_bytes', 'max_files_bytes'] as const
+const COUNTS = ['max_queued', 'max_running', 'max_processor_seconds', 'rate_limit'] as const
+const SIZES = ['max_spill_bytes', 'max_file_bytes', 'max_files_bytes'] as const
 type Cap = (typeof COUNTS)[number] | (typeof SIZES)[number]
 
 const OPTIONS = {
@@ -16,6 +16,14 @@ const OPTIONS = {
   folder: text('FOLDER', 'The folder its "file:" sources read; none: "none"'),
   'max-queued': text('NUMBER', 'Jobs queued at a time; "default": ASSAY_MAX_QUEUED'),
   'max-running': text('NUMBER', 'Jobs running at a time, 0 holds them; "default": ASSAY_MAX_RUNNING'),
+  'max-processor-seconds': text(
+    'NUMBER',
+    'Processor seconds of its analyses an hour; "default": ASSAY_MAX_PROCESSOR_SECONDS',
+  ),
+  'max-spill-bytes': text(
+    'SIZE',
+    'Of all that its analyses write to disk on a node; "default": ASSAY_WORKSPACE_SPILL',
+  ),
   'rate-limit': text('NUMBER', 'Requests a second on each node; "default": ASSAY_WORKSPACE_RATE_LIMIT'),
   'max-file-bytes': text('SIZE', 'Of one upload (500MB); "default": ASSAY_MAX_FILE'),
   'max-files-bytes': text('SIZE', 'Of all uploads together; "default": ASSAY_FILES_QUOTA'),
@@ -65,7 +73,19 @@ export const WORKSPACES = [
   ),
   listCommand(
     { name: 'workspace list', summary: 'List the workspaces' },
-    ['WORKSPACE', 'NAME', 'FOLDER', 'QUEUED', 'RUNNING', 'RATE', 'FILE', 'FILES', 'CREATED'],
+    [
+      'WORKSPACE',
+      'NAME',
+      'FOLDER',
+      'QUEUED',
+      'RUNNING',
+      'SECONDS',
+      'RATE',
+      'SPILL',
+      'FILE',
+      'FILES',
+      'CREATED',
+    ],
     (client) => allPages(client.workspaces.list),
     (one) => [
       one.workspace_id,

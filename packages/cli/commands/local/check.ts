@@ -36,7 +36,10 @@ export const CHECK: Command = {
         }
         const { source } = await readTemplate(file, config.templates.folders)
         const connections = await localConnections(config, call.environment, source)
-        const faults = await pool.check({ kind: 'check', template: source, roots }, { connections })
+        const faults = await pool.check(
+          { kind: 'check', template: source, roots },
+          { workspace_id: 'command line', connections },
+        )
         found.push({ file, faults })
       }
     })

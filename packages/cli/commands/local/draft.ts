@@ -76,7 +76,7 @@ interface Bench {
 async function faultsOf(source: string, { pool, roots, started_at, signal }: Bench): Promise<string[]> {
   const { templateVersion } = await import('@assay/engine/reading/partials')
   const template = { template_id: 'draft', version: templateVersion(source, {}), source, partials: {} }
-  const faults = await pool.check({ kind: 'check', template, roots })
+  const faults = await pool.check({ kind: 'check', template, roots }, { workspace_id: 'command line' })
   const errors = faults.filter(({ severity }) => severity === 'error')
   if (errors.length > 0)
     return errors.map(

@@ -131,7 +131,9 @@ async function columnsIn(from: string, head: string, { call, config, pool }: Rea
   const { suggestAmong } = await import('@assay/engine/values/near')
   const template = await templateOf(`${head}\n# Plan\n`, {})
   const roots = await localRoots(config)
-  const { data } = (await pool.describe({ kind: 'describe', template, roots })).sources
+  const { data } = (
+    await pool.describe({ kind: 'describe', template, roots }, { workspace_id: 'command line' })
+  ).sources
   if (data === undefined || 'error' in data)
     throw new ExitError(EXIT.failed, `${from} cannot be read: ${data?.error ?? 'it is no table.'}`)
   const known = data.columns.map(({ name }) => name)

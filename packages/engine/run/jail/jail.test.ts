@@ -230,7 +230,10 @@ test('a task whose process never gets its walls ends when it is canceled', {
   const pool = createPool({ jail: 'require', size: 1, single: true, tempRoot: folder('never') })
   for (const { pid } of pool.stats().children) process.kill(pid!, 'SIGSTOP')
   const cancel = new AbortController()
-  const asked = pool.read({ kind: 'read', templates: [templateOf('# Report')] }, { signal: cancel.signal })
+  const asked = pool.read(
+    { kind: 'read', templates: [templateOf('# Report')] },
+    { workspace_id: 'test', signal: cancel.signal },
+  )
   cancel.abort()
   await assert.rejects(asked, /The read was stopped/)
   await pool.stop()

@@ -29,6 +29,7 @@ import {
 } from '../protocol.ts'
 import { type DialWanted, dialFor, type VetDial } from '../socket-requests.ts'
 import { fillCompileCache } from './compile-cache.ts'
+import { processorMsOf } from './meter.ts'
 
 /** How a task ended. `died`: the process ended by itself; `memory`: it reported a failed allocation. */
 export type Ending<Kind extends Task['kind']> =
@@ -45,6 +46,8 @@ export interface TaskOptions {
   onProgress?: ((progress: Progress) => void) | undefined
   /** Gives the task the connections that its sources name. Without it the task gets none. */
   connections?: ConnectionAccess | undefined
+  /** Bytes that the task may spill to disk; null: a multiple of its memory. */
+  spill_bytes: number | null
 }
 
 export interface AnalysisProcess {
@@ -60,6 +63,8 @@ export interface AnalysisProcess {
   sees(folders: readonly Folder[]): boolean
   /** 0 on systems that do not report it. */
   residentBytes(): number
+  /** Milliseconds of processor time so far; null where the system does not tell, or it ended by itself. */
+  processorMs(): number | null
   perform<T extends Task>(task: T, options: TaskOptions): Promise<Ending<T['kind']>>
   end(): void
   readonly ended: Promise<void>
@@ -68,8 +73,6 @@ export interface AnalysisProcess {
 export interface ProcessOptions {
   clock: Clock
   tempRoot: string
-  /** Bytes that a task may spill to disk; null: a multiple of its memory. */
-  spill_bytes: number | null
   /** Skips the warm-up: ready sooner, slower in its first task. */
   cold: boolean
   /** The folders that it may see behind walls, until the first task leaves it its own; null: no walls. */
@@ -179,6 +182,8 @@ class ForkedProcess implements AnalysisProcess {
   /** It still sees the folders of all workspaces. */
   #wide: boolean
   readonly #temp: string
+  /** Read before it was killed. */
+  #spentAtEnd: number | null = null
   readonly #loaded = Promise.withResolvers<void>()
 
   constructor(process_: ChildProcess, options: ProcessOptions, view: View | null, temp: string) {
@@ -281,9 +286,16 @@ class ForkedProcess implements AnalysisProcess {
     if (this.#process.connected) this.#process.send(message, () => undefined)
   }
 
+  #pids(): (number | undefined)[] {
+    return this.#view === null ? [this.pid] : [this.pid, ...descendants(this.pid)]
+  }
+
   residentBytes(): number {
-    const all = this.#view === null ? [this.pid] : [this.pid, ...descendants(this.pid)]
-    return all.reduce<number>((sum, pid) => sum + residentOf(pid), 0)
+    return this.#pids().reduce<number>((sum, pid) => sum + residentOf(pid), 0)
+  }
+
+  processorMs(): number | null {
+    return this.state === 'ended' ? this.#spentAtEnd : processorMsOf(this.#pids())
   }
 
   sees(folders: readonly Folder[]): boolean {
@@ -307,6 +319,7 @@ class ForkedProcess implements AnalysisProcess {
   }
 
   end(): void {
+    this.#spentAtEnd = this.processorMs()
     if (this.#view !== null) for (const pid of descendants(this.pid)) tryKill(pid)
     this.#process.kill('SIGKILL')
     this.#enter('ended')
@@ -359,7 +372,8 @@ class ForkedProcess implements AnalysisProcess {
   }
 
   async #perform<T extends Task>(task: T, options: TaskOptions): Promise<Ending<T['kind']>> {
-    const { clock, spill_bytes } = this.#options
+    const { clock } = this.#options
+    const { spill_bytes } = options
     this.tasks += 1
     const id = this.tasks
     this.#enter('busy')

@@ -72,9 +72,12 @@ test('draws a chart as SVG, or as a PNG with its letters, within the memory of a
     ],
     { type: 'bar', x: 'day', y: ['delay'], series: null, title: 'Mean delay' },
   )
-  const [svg] = await bench.pool.draw({ kind: 'draw', specs: [spec] })
+  const [svg] = await bench.pool.draw({ kind: 'draw', specs: [spec] }, { workspace_id: 'test' })
   assert.match(svg!, /^<svg/)
-  const pngs = await bench.pool.draw({ kind: 'draw', form: 'png', specs: Array(4).fill(spec) })
+  const pngs = await bench.pool.draw(
+    { kind: 'draw', form: 'png', specs: Array(4).fill(spec) },
+    { workspace_id: 'test' },
+  )
   const [png] = pngs.map((text) => Buffer.from(text, 'base64'))
   const [, width, height] = /width="(\d+)" height="(\d+)"/.exec(svg!)!.map(Number)
   assert.equal(png!.subarray(0, 8).toString('latin1'), '\x89PNG\r\n\x1a\n')
@@ -197,11 +200,17 @@ test('small tasks are done while every place for jobs is taken', async () => {
   const source =
     '---\nsources:\n  air: { file: sample/airports.csv }\n---\n\n```sql a\nselect iata, nowhere from air\n```\n\n# A\n\n{{ a.size }}\n'
   const template = templateOf(source)
-  const described = await bench.pool.describe({ kind: 'describe', template, roots: bench.roots })
+  const described = await bench.pool.describe(
+    { kind: 'describe', template, roots: bench.roots },
+    { workspace_id: 'test' },
+  )
   const air = described.sources.air
   assert.ok(air && 'columns' in air && air.columns.some(({ name }) => name === 'iata'))
   assert.ok(described.files.includes('sample/airports.csv'))
-  const faults = await bench.pool.check({ kind: 'check', template, roots: bench.roots })
+  const faults = await bench.pool.check(
+    { kind: 'check', template, roots: bench.roots },
+    { workspace_id: 'test' },
+  )
   assert.ok(
     faults.some(({ message, line }) => message.includes('nowhere') && line === 7),
     JSON.stringify(faults),

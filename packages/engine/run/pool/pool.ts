@@ -8,7 +8,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import path from 'node:path'
-import { type Clock, systemClock } from '@assay/model/clock'
+import { systemClock } from '@assay/model/clock'
 import type { JobErrorCode } from '@assay/model/errors'
 import type { Progress } from '@assay/model/job'
 import { DEFAULT_LIMITS, type Fault } from '@assay/model/template'
@@ -16,10 +16,8 @@ import type { TablesFile } from '../../export/tables.ts'
 import type { MetricHead } from '../../metrics/reader.ts'
 import type { ConnectionAccess } from '../connection-requests.ts'
 import { foldersOf } from '../jail/folders.ts'
-import { type Folder, type JailMode, type JailReport, wallsHere } from '../jail/jail.ts'
-import type { Narrator } from '../narration-requests.ts'
+import { type Folder, type JailReport, wallsHere } from '../jail/jail.ts'
 import type {
-  Caps,
   CheckTask,
   ConvertTask,
   DescribeTask,
@@ -36,109 +34,29 @@ import type {
   TablesTask,
   Task,
 } from '../protocol.ts'
-import type { VetDial } from '../socket-requests.ts'
 import { type AnalysisProcess, type Ending, startProcess } from './child-process.ts'
-import { processesOf, type Schedulable, Scheduler, type Usage } from './scheduler.ts'
+import {
+  type Pool,
+  type PoolLog,
+  type PoolMetrics,
+  type PoolOptions,
+  type PoolStats,
+  type PreviewOptions,
+  type RunOptions,
+  type SmallTaskOptions,
+  TaskError,
+} from './contract.ts'
+import { meterTask } from './meter.ts'
+import { processesOf, type Schedulable, Scheduler } from './scheduler.ts'
 
-/** The log that the pool writes to. */
-export interface PoolLog {
-  warn(fields: object, message: string): void
-  error(fields: object, message: string): void
-}
-
-/** The pool's metrics. `measureChildren` registers a function that is called before each reading. */
-export interface PoolMetrics {
-  measureChildren(measure: () => void): void
-  children: { set(labels: { state: string }, count: number): void }
-  childrenMemory: { set(bytes: number): void }
-}
-
-export interface PoolOptions {
-  /** Jobs at a time; the number of processors unless given. */
-  size?: number
-  clock?: Clock
-  /** Without one nothing is logged. */
-  log?: PoolLog
-  /** The highest limits a template may set; the default limits unless given. */
-  caps?: Caps
-  /** A folder that this pool alone uses. Each job gets a subfolder, removed when the job ends. By default a new folder. */
-  tempRoot?: string
-  metrics?: PoolMetrics
-  /** Bytes that all tasks together may spill to disk; without it only the factor of a job's memory counts. */
-  spillBytes?: number
-  /** For one job: starts one process at once, does not warm it up, and keeps no other ready. */
-  single?: boolean
-  /** Walls around each process: where the machine has them, required, or none. None unless given. */
-  jail?: JailMode
-  /** Folders that tasks will read, so that a process can be ready behind walls before its task is known. */
-  folders?: readonly Folder[]
-  /** Answers the requests of templates to a language model. */
-  narrator?: Narrator | undefined
-  /** Whether a workspace may reach a host; undefined: wherever the operator allows. */
-  vetDial?: VetDial | undefined
-}
-
-export interface RunOptions {
-  workspace_id: string
-  signal?: AbortSignal
-  /** Called when the task starts to run in a process. */
-  onBegin?: () => void
-  onProgress?: (progress: Progress) => void
-  connections?: ConnectionAccess
-}
-
-export interface PreviewOptions extends RunOptions {
-  /** Caps of the workspace; null: none. */
-  max_running: number | null
-  max_queued: number | null
-}
-
-export interface SmallTaskOptions {
-  /** The workspace whose data the task reads or holds. Without one a process that serves no workspace runs the task. */
-  workspace_id?: string
-  signal?: AbortSignal
-  connections?: ConnectionAccess
-  /** For work of the service itself: the task waits however many tasks wait already. */
-  patient?: boolean
-}
-
-/** The task did not complete: it was aborted, took too long, or its process died. The message says which. */
-export class TaskError extends Error {}
-
-export interface PoolStats {
-  states: Record<'starting' | 'idle' | 'busy', number>
-  /** Tasks that wait. */
-  waiting: number
-  /** Memory of all processes; 0 on systems that do not report it. */
-  resident_bytes: number
-  children: { pid: number | undefined; state: string; owner: string | null; tasks: number }[]
-  usage: Usage[]
-  /** Milliseconds that processes have worked for each owner, of those that had work last. */
-  worked: ReadonlyMap<string, number>
-}
-
-export interface Pool {
-  /** Runs a job. Never rejects: failures are results. The pool's `caps` apply. */
-  run(task: Omit<RunTask, 'caps'>, options: RunOptions): Promise<RunResult>
-  /** Like run(), behind all waiting jobs. Rejects with `workspace_busy` if too many previews of the workspace wait. */
-  preview(task: Omit<RunTask, 'caps'>, options: PreviewOptions): Promise<RunResult>
-  /** These nine reject with TaskError, or with `workspace_busy`. */
-  check(task: CheckTask, options?: SmallTaskOptions): Promise<Fault[]>
-  describe(task: DescribeTask, options?: SmallTaskOptions): Promise<Description>
-  draw(task: DrawTask, options?: SmallTaskOptions): Promise<string[]>
-  /** Renders HTML, or a PDF as base64, within its own time limit. */
-  render(task: RenderTask, options?: SmallTaskOptions): Promise<string>
-  tables(task: TablesTask, options?: SmallTaskOptions): Promise<TablesFile>
-  probe(task: ProbeTask, options?: SmallTaskOptions): Promise<Probed>
-  read(task: ReadTask, options?: SmallTaskOptions): Promise<Results['read']>
-  readMetrics(task: ReadMetricsTask, options?: SmallTaskOptions): Promise<MetricHead[]>
-  convert(task: ConvertTask, options?: SmallTaskOptions): Promise<Results['convert']>
-  stats(): PoolStats
-  /** The walls around its processes. */
-  readonly jail: JailReport
-  /** Kills every process; running tasks end as `stopped`. */
-  stop(): Promise<void>
-}
+export {
+  type Pool,
+  type PoolOptions,
+  type PreviewOptions,
+  type RunOptions,
+  TaskError,
+  type WorkspaceBudgets,
+} from './contract.ts'
 
 /** Tasks before a process is replaced. Starting one costs 0.25 s of a core, 0.25 ms per task at this number. */
 const TASKS_MAX = 1000
@@ -152,7 +70,8 @@ const RESIDENT_MAX_BYTES = 400_000_000
 const SMALL_TIMEOUT_MS = 30_000
 /** A check reads columns only, and a template's blocks are bounded: the largest takes a second or two. */
 const CHECK_TIMEOUT_MS = 15_000
-const NOBODY = '(none)'
+/** Their time counts, but is never refused: else nobody could list templates and mend them. */
+const COUNTED_ONLY: ReadonlySet<Task['kind']> = new Set(['read', 'read-metrics'])
 /** Owners whose time is kept. */
 const OWNERS_MOST = 1000
 
@@ -162,6 +81,7 @@ interface QueuedTask extends Schedulable {
   onBegin: (() => void) | undefined
   onProgress: ((progress: Progress) => void) | undefined
   connections: ConnectionAccess | undefined
+  spill_bytes: number | null
   resolve(ending: Ending<Task['kind']>): void
 }
 
@@ -182,6 +102,7 @@ class ProcessPool implements Pool {
   #children: AnalysisProcess[] = []
   readonly #scheduler: Scheduler<QueuedTask>
   readonly #worked = new Map<string, number>()
+  readonly #spent = new Map<string, number>()
   #stopping = false
   #watching = false
   readonly #stopped = new AbortController()
@@ -234,45 +155,45 @@ class ProcessPool implements Pool {
     }
   }
 
-  check(task: CheckTask, options?: SmallTaskOptions): Promise<Fault[]> {
+  check(task: CheckTask, options: SmallTaskOptions): Promise<Fault[]> {
     return this.#smallTask<'check'>(task, options)
   }
 
-  describe(task: DescribeTask, options?: SmallTaskOptions): Promise<Description> {
+  describe(task: DescribeTask, options: SmallTaskOptions): Promise<Description> {
     return this.#smallTask<'describe'>(task, options)
   }
 
-  draw(task: DrawTask, options?: SmallTaskOptions): Promise<string[]> {
+  draw(task: DrawTask, options: SmallTaskOptions): Promise<string[]> {
     return this.#smallTask<'draw'>(task, options)
   }
 
-  render(task: RenderTask, options?: SmallTaskOptions): Promise<string> {
+  render(task: RenderTask, options: SmallTaskOptions): Promise<string> {
     return this.#smallTask<'render'>(task, options)
   }
 
-  tables(task: TablesTask, options?: SmallTaskOptions): Promise<TablesFile> {
+  tables(task: TablesTask, options: SmallTaskOptions): Promise<TablesFile> {
     return this.#smallTask<'tables'>(task, options)
   }
 
-  probe(task: ProbeTask, options?: SmallTaskOptions): Promise<Probed> {
+  probe(task: ProbeTask, options: SmallTaskOptions): Promise<Probed> {
     return this.#smallTask<'probe'>(task, options)
   }
 
-  read(task: ReadTask, options?: SmallTaskOptions): Promise<Results['read']> {
+  read(task: ReadTask, options: SmallTaskOptions): Promise<Results['read']> {
     return this.#smallTask<'read'>(task, options)
   }
 
-  readMetrics(task: ReadMetricsTask, options?: SmallTaskOptions): Promise<MetricHead[]> {
+  readMetrics(task: ReadMetricsTask, options: SmallTaskOptions): Promise<MetricHead[]> {
     return this.#smallTask<'read-metrics'>(task, options)
   }
 
-  convert(task: ConvertTask, options?: SmallTaskOptions): Promise<Results['convert']> {
+  convert(task: ConvertTask, options: SmallTaskOptions): Promise<Results['convert']> {
     return this.#smallTask<'convert'>(task, options)
   }
 
   async #smallTask<Kind extends Task['kind']>(
     task: Task,
-    { workspace_id = NOBODY, ...options }: SmallTaskOptions = {},
+    { workspace_id, ...options }: SmallTaskOptions,
   ): Promise<Results[Kind]> {
     const ending = await this.#submit(task, { queue: 'small', owner: workspace_id, ...options })
     if (ending.kind === 'result') return ending.result as Results[Kind]
@@ -285,6 +206,9 @@ class ProcessPool implements Pool {
   async #submit(task: Task, submitted: Submitted): Promise<Ending<Task['kind']>> {
     const { queue, owner, max_running = null, max_queued = null, patient = false } = submitted
     const { signal, onBegin, onProgress, connections } = submitted
+    const { budgets } = this.#options
+    const accepted = queue === 'job' || patient || COUNTED_ONLY.has(task.kind)
+    const own = budgets ? await budgets.admit(owner, accepted) : null
     if (this.#stopping || signal?.aborted) return { kind: 'stopped' }
     const { promise, resolve } = Promise.withResolvers<Ending<Task['kind']>>()
     const waiting: QueuedTask = {
@@ -296,6 +220,7 @@ class ProcessPool implements Pool {
       onBegin,
       onProgress,
       connections,
+      spill_bytes: this.#shareOf(own),
       resolve,
     }
     if (!patient) this.#scheduler.admit(waiting, max_queued)
@@ -306,6 +231,14 @@ class ProcessPool implements Pool {
     signal?.addEventListener('abort', leave, { once: true })
     this.#dispatch()
     return promise
+  }
+
+  /** Each process has an equal share of what the pool and the workspace may spill: so no other task changes how one ends. */
+  #shareOf(own: number | null): number | null {
+    const { spillBytes, size } = this.#options
+    if (own === null && spillBytes === undefined) return null
+    const all = Math.min(own ?? Number.POSITIVE_INFINITY, spillBytes ?? Number.POSITIVE_INFINITY)
+    return Math.floor(all / processesOf(size))
   }
 
   #dispatch(): void {
@@ -344,7 +277,13 @@ class ProcessPool implements Pool {
 
   async #perform(waiting: QueuedTask, child: AnalysisProcess): Promise<void> {
     waiting.onBegin?.()
-    const began = this.#options.clock.monotonic()
+    const { clock, budgets } = this.#options
+    const began = clock.monotonic()
+    const { owner } = waiting
+    const measured = meterTask(child, clock, (ms) => {
+      note(this.#spent, owner, ms)
+      budgets?.spend(owner, ms)
+    })
     this.#children = [...this.#children.filter((one) => one !== child), child]
     const ending = await child
       .perform(waiting.task, {
@@ -352,11 +291,13 @@ class ProcessPool implements Pool {
         signal: waiting.signal,
         onProgress: waiting.onProgress,
         connections: waiting.connections,
+        spill_bytes: waiting.spill_bytes,
       })
       .catch((error: unknown): Ending<Task['kind']> => ({ kind: 'fault', message: (error as Error).message }))
       .then((ended): Ending<Task['kind']> => (this.#stopping ? { kind: 'stopped' } : ended))
     this.#scheduler.end(waiting)
-    this.#note(waiting.owner, this.#options.clock.monotonic() - began)
+    measured()
+    note(this.#worked, owner, clock.monotonic() - began)
     if (ending.kind === 'fault' || ending.kind === 'died') {
       this.#options.log.error(
         { pid: child.pid, task: waiting.task.kind, ending },
@@ -366,13 +307,6 @@ class ProcessPool implements Pool {
     waiting.resolve(ending)
     this.#renew(child, ending)
     this.#dispatch()
-  }
-
-  #note(owner: string, ms: number): void {
-    const before = this.#worked.get(owner) ?? 0
-    this.#worked.delete(owner)
-    this.#worked.set(owner, before + ms)
-    if (this.#worked.size > OWNERS_MOST) this.#worked.delete(this.#worked.keys().next().value!)
   }
 
   #timeoutOf({ kind }: Task): number {
@@ -412,13 +346,12 @@ class ProcessPool implements Pool {
 
   /** `wanted`: folders of its task, where known. `awaited`: a task waits, to which a warm-up costs more than it saves. */
   #start(wanted: readonly Folder[] = [], awaited = false): AnalysisProcess {
-    const { clock, tempRoot, log, narrator, vetDial, spillBytes, size } = this.#options
+    const { clock, tempRoot, log, narrator, vetDial } = this.#options
     const { single = false, folders = [] } = this.#options
     const child: AnalysisProcess = startProcess({
       clock,
       tempRoot,
       cold: single || awaited,
-      spill_bytes: spillBytes === undefined ? null : Math.floor(spillBytes / processesOf(size)),
       folders: this.jail.walls.length > 0 ? [...folders, ...wanted] : null,
       narrator,
       vetDial,
@@ -480,6 +413,7 @@ class ProcessPool implements Pool {
       children,
       usage,
       worked: this.#worked,
+      spent: this.#spent,
     }
   }
 
@@ -492,6 +426,14 @@ class ProcessPool implements Pool {
     await Promise.all(children.map((child) => child.ended))
     if (this.#ownsTemp) rmSync(this.#options.tempRoot, { recursive: true, force: true })
   }
+}
+
+/** Adds to what is known of an owner. The owners who had work last are kept. */
+function note(known: Map<string, number>, owner: string, ms: number): void {
+  const before = known.get(owner) ?? 0
+  known.delete(owner)
+  known.set(owner, before + ms)
+  if (known.size > OWNERS_MOST) known.delete(known.keys().next().value!)
 }
 
 function failed(code: JobErrorCode, detail: string): RunResult {

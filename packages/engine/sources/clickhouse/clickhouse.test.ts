@@ -262,7 +262,7 @@ test('a user who can reach other systems is refused, and is told of where that i
   )
   assert.deepEqual(asked, [], 'the query was not sent')
   const probe = (one: OpenConnection) =>
-    bench.pool.probe({ kind: 'probe', connection: one, roots: bench.roots })
+    bench.pool.probe({ kind: 'probe', connection: one, roots: bench.roots }, { workspace_id: 'test' })
   assert.equal((await probe(connection)).ok, false)
   const told = await probe(accepted)
   assert.ok(told.ok)

@@ -190,7 +190,10 @@ suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
           {},
           { connections: accessOf(connection) },
         )
-        const probed = await bench.pool.probe({ kind: 'probe', connection, roots: bench.roots })
+        const probed = await bench.pool.probe(
+          { kind: 'probe', connection, roots: bench.roots },
+          { workspace_id: 'test' },
+        )
         if (refusal === null) {
           assert.deepEqual(findingsOf(result).tables.b!.rows, [[1]])
           assert.ok(probed.ok && !probed.read_only.includes('more than read'))
@@ -209,7 +212,10 @@ suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
         options: { ...server.connection.options, user: 'rights_function' },
         secrets: { password: 'a-password' },
       }
-      const probed = await bench.pool.probe({ kind: 'probe', connection, roots: bench.roots })
+      const probed = await bench.pool.probe(
+        { kind: 'probe', connection, roots: bench.roots },
+        { workspace_id: 'test' },
+      )
       assert.ok(probed.ok)
       assert.match(
         probed.read_only,

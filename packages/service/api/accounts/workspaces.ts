@@ -1,13 +1,43 @@
 /** Operations on workspaces. Only the operator, an admin of the default workspace, creates, changes and deletes them. */
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
+import { iso } from '@assay/model/clock'
 import { notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
 import { DEFAULT_WORKSPACE, Workspace, WorkspaceCaps } from '@assay/model/token'
+import { hourOf } from '@assay/store/caps'
+import type { Static } from 'typebox'
+import type { Services } from '../dependencies.ts'
 import { LIMIT_DEFAULT, pageOf, pageQuery, whole } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 import { requireOperator, WorkspaceId } from './administration.ts'
+
+const WorkspaceView = Type.Object(
+  {
+    ...Workspace.properties,
+    processor_seconds: Type.Number({
+      minimum: 0,
+      description:
+        'Processor seconds that its analyses have taken in this hour (UTC), which max_processor_seconds bounds',
+    }),
+  },
+  { title: 'Workspace' },
+)
+
+/** With what they have taken in this hour. */
+async function viewsOf(
+  { store, clock }: Pick<Services, 'store' | 'clock'>,
+  workspaces: Workspace[],
+): Promise<Static<typeof WorkspaceView>[]> {
+  const workspace_ids = workspaces.map(({ workspace_id }) => workspace_id)
+  const used = await store.readProcessorUse({ workspace_ids, hour: hourOf(iso(clock.now())) })
+  const ms = new Map(used.map((one) => [one.workspace_id, one.ms]))
+  return workspaces.map((one) => ({
+    ...one,
+    processor_seconds: (ms.get(one.workspace_id) ?? 0) / 1000,
+  }))
+}
 
 export const listWorkspaces = operation({
   name: 'listWorkspaces',
@@ -16,13 +46,15 @@ export const listWorkspaces = operation({
   description: 'An admin of the default workspace sees all, any other admin only its own.',
   scope: 'admin',
   query: pageQuery({}),
-  replies: { 200: { description: 'A page of workspaces', schema: pageOf(Workspace) } },
+  replies: { 200: { description: 'A page of workspaces', schema: pageOf(WorkspaceView) } },
   async handle({ services, principal, query }) {
     const { store } = services
-    if (principal.workspace_id === DEFAULT_WORKSPACE)
-      return store.listWorkspaces({ limit: LIMIT_DEFAULT, ...query })
+    if (principal.workspace_id === DEFAULT_WORKSPACE) {
+      const page = await store.listWorkspaces({ limit: LIMIT_DEFAULT, ...query })
+      return { ...page, items: await viewsOf(services, page.items) }
+    }
     const own = await store.getWorkspace(principal.workspace_id)
-    return whole(own ? [own] : [])
+    return whole(await viewsOf(services, own ? [own] : []))
   },
 })
 
@@ -51,7 +83,7 @@ export const createWorkspace = operation({
     data_folder: Type.Optional(DataFolder),
     ...OwnCaps,
   }),
-  replies: { 201: { description: 'The workspace', schema: Workspace } },
+  replies: { 201: { description: 'The workspace', schema: WorkspaceView } },
   errors: ['name_taken'],
   async handle({ services, principal, body, reply }) {
     requireOperator(principal)
@@ -64,7 +96,8 @@ export const createWorkspace = operation({
       data_folder: data_folder === null ? null : await requireFolder(data_folder),
       ...caps,
     })
-    return reply.code(201).header('location', `/v1alpha/workspaces/${workspace_id}`).send(workspace)
+    const [view] = await viewsOf(services, [workspace])
+    return reply.code(201).header('location', `/v1alpha/workspaces/${workspace_id}`).send(view)
   },
 })
 
@@ -74,7 +107,7 @@ export const changeWorkspace = operation({
   tag: 'Administration',
   summary: 'Change a workspace',
   description:
-    'Changes its name, its folder and its caps: jobs queued and running at a time, requests a second, bytes of one upload and of all. Fields that are left out stay; null applies the setting of the service. Other nodes follow within two seconds.',
+    'Changes its name, its folder and its caps: jobs queued and running at a time, processor seconds an hour, bytes that analyses write to disk, requests a second, bytes of one upload and of all. Fields that are left out stay; null applies the setting of the service. Other nodes follow within two seconds.',
   scope: 'admin',
   params: Type.Object({ workspace_id: WorkspaceId }),
   body: Type.Object({
@@ -82,7 +115,7 @@ export const changeWorkspace = operation({
     data_folder: Type.Optional(DataFolder),
     ...OwnCaps,
   }),
-  replies: { 200: { description: 'The workspace', schema: Workspace } },
+  replies: { 200: { description: 'The workspace', schema: WorkspaceView } },
   errors: ['not_found'],
   async handle({ services, principal, params, body }) {
     requireOperator(principal)
@@ -94,7 +127,7 @@ export const changeWorkspace = operation({
     })
     services.tokens.forget()
     if (!workspace) throw notFound('workspace', params.workspace_id)
-    return workspace
+    return (await viewsOf(services, [workspace]))[0]!
   },
 })
 

@@ -38,7 +38,17 @@ interface GaugeDependencies {
   spill?: string
   pool: Pick<Pool, 'stats'> | null
   open: OpenRequests
-  config: Pick<Config, 'maxQueued' | 'maxRunning' | 'maxDrafts' | 'maxStreams' | 'maxSpill' | 'filesQuota'>
+  config: Pick<
+    Config,
+    | 'maxQueued'
+    | 'maxRunning'
+    | 'maxProcessorSeconds'
+    | 'maxDrafts'
+    | 'maxStreams'
+    | 'maxSpill'
+    | 'workspaceSpill'
+    | 'filesQuota'
+  >
 }
 
 export interface Disk {
@@ -140,22 +150,28 @@ async function bytesIn(folder: string): Promise<number> {
 }
 
 function setShares({ metrics, pool, open, config }: GaugeDependencies): void {
-  const { workspaceOpen, workspaceTasks, workspaceTaskSeconds, caps } = metrics
-  for (const gauge of [workspaceOpen, workspaceTasks, workspaceTaskSeconds]) gauge.reset()
+  const { workspaceOpen, workspaceTasks, workspaceTaskSeconds, workspaceProcessorSeconds, caps } = metrics
+  for (const gauge of [workspaceOpen, workspaceTasks, workspaceTaskSeconds, workspaceProcessorSeconds])
+    gauge.reset()
   const ofOpen = namedOf(open.counts())
   for (const [id, count] of open.counts()) workspaceOpen.inc({ workspace_id: ofOpen(id) }, count)
-  const { usage = [], worked = new Map<string, number>() } = pool?.stats() ?? {}
+  const none = new Map<string, number>()
+  const { usage = [], worked = none, spent = none } = pool?.stats() ?? {}
   const ofWork = namedOf(worked)
   for (const { owner, queue, state, count } of usage)
     workspaceTasks.inc({ workspace_id: ofWork(owner), queue, state }, count)
   for (const [id, ms] of worked) workspaceTaskSeconds.inc({ workspace_id: ofWork(id) }, ms / 1000)
-  const { maxQueued, maxRunning, maxDrafts, maxStreams, maxSpill, filesQuota } = config
+  for (const [id, ms] of spent) workspaceProcessorSeconds.inc({ workspace_id: ofWork(id) }, ms / 1000)
+  const { maxQueued, maxRunning, maxProcessorSeconds, maxDrafts } = config
+  const { maxStreams, maxSpill, workspaceSpill, filesQuota } = config
   const all = {
     max_queued: maxQueued,
     max_running: maxRunning,
+    max_processor_seconds: maxProcessorSeconds,
     max_drafts: maxDrafts,
     max_streams: maxStreams,
     max_spill: maxSpill,
+    max_spill_bytes: workspaceSpill,
     max_files_bytes: filesQuota,
   }
   for (const [cap, value] of Object.entries(all)) if (value !== null) caps.set({ cap }, value)

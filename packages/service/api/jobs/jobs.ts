@@ -110,7 +110,7 @@ export const runJob = operation({
   scope: 'analyst',
   body: Assignment,
   replies: { 200: { description: 'The job', schema: JobView } },
-  errors: ['not_found', 'job_final', 'queue_full'],
+  errors: ['not_found', 'job_final', 'queue_full', 'workspace_busy'],
   async handle({ services, principal: { workspace_id }, body, request }) {
     const { assignment_id } = body.payload
     const job = await services.store.queueJob({ workspace_id, assignment_id })

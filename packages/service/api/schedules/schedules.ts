@@ -209,7 +209,7 @@ export const runScheduleNow = operation({
   scope: 'analyst',
   params: SchedulePath,
   replies: { 201: { description: 'The job', schema: JobView } },
-  errors: ['not_found', 'queue_full'],
+  errors: ['not_found', 'queue_full', 'workspace_busy'],
   async handle(call) {
     const { services, principal, id, request, reply } = call
     const { schedule_id, workspace_id, template_id, variables: given } = await requireSchedule(call)

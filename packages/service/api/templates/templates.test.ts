@@ -5,6 +5,8 @@ import { test } from 'node:test'
 import { sourceOf } from '@assay/engine/reading/lookup'
 import type { PreviewOptions } from '@assay/engine/run/pool'
 import { iso, systemClock } from '@assay/model/clock'
+import type { Findings } from '@assay/model/insight'
+import { hourOf } from '@assay/store/caps'
 import { openTestServer } from '../test-server.ts'
 
 const MARKDOWN = 'text/markdown'
@@ -295,6 +297,76 @@ test("a workspace's previews wait for each other, hold up no job of another, and
     body: { source: '# x' },
   })
   assert.match(still.json().detail, /\(max_running: 0\)/)
+})
+
+test('a workspace that has used up its processor time begins nothing new, whatever it asks for, and reads what it has', async (t) => {
+  const server = await openTestServer(t, { pool: 'real' })
+  const { ask, store, token, complete } = server
+  const workspace_id = 'guests'
+  await ask('POST', '/v1alpha/workspaces', { body: { workspace_id, max_processor_seconds: 60 } })
+  const guest = await token(workspace_id, ['admin'])
+  const as = (method: string, url: string, given: object = {}) =>
+    ask(method, `/v1alpha${url}`, { token: guest, ...given })
+  const made = async (): Promise<string> =>
+    (await as('POST', '/jobs', { body: { payload: { type: 'template', template_id: 'hello' } } })).json()
+  const run = (assignment_id: string) =>
+    as('POST', '/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
+  const first = await made()
+  await run(first)
+  const spec = { title: 'A', mark: 'bar' }
+  const charts = [{ id: 'c1', title: 'A', spec, mermaid: null, text: 'A' }] as unknown as Findings['charts']
+  const insight_id = await complete(first, { charts })
+  const draft = await made()
+  const schedule = { name: 'Daily', template_id: 'hello', cron: '0 8 * * *', time_zone: 'UTC' }
+  const { schedule_id } = (await as('POST', '/schedules', { body: schedule })).json()
+  const shop = {
+    name: 'shop',
+    kind: 'postgresql',
+    options: { host: 'db.example.com', database: 'd', user: 'u' },
+  }
+  assert.equal((await as('POST', '/connections', { body: shop })).status, 201)
+  await as('PUT', '/jobs/templates/sales', { body: SALES, type: MARKDOWN })
+  // In this hour and the next: the test may run over their border.
+  const hours = [0, 3_600_000].map((later) => hourOf(iso(systemClock.now() + later)))
+  await store.countProcessorUse(hours.map((hour) => ({ workspace_id, hour, ms: 60_000 })))
+
+  const result = (accept: string) =>
+    as('GET', `/jobs/result?insight_id=${insight_id}`, { headers: { accept } })
+  const metric =
+    'metric: revenue\nlabel: Revenue\nsource: { file: sample/us-births.csv }\ntime: { column: date }\nvalue: sum(births)\n'
+  const answers = {
+    run: await run(draft),
+    batch: await as('POST', '/jobs/bulk', { body: { template_id: 'hello', items: [{}], run: true } }),
+    schedule: await as('POST', `/schedules/${schedule_id}/run-now`),
+    preview: await as('POST', '/jobs/templates/preview', { body: { source: '# A' } }),
+    check: await as('POST', '/jobs/templates/check', { body: '# A', type: MARKDOWN }),
+    choices: await as('GET', '/jobs/templates/sales/choices?variable=measure'),
+    draft: await as('POST', '/drafts', { body: { file: 'sample/us-births.csv' } }),
+    upload: await as('PUT', '/files/a.csv', { body: 'a,b\n1,2\n', type: 'text/csv' }),
+    page: await result('text/html'),
+    picture: await as('GET', `/jobs/result?insight_id=${insight_id}&charts=image`),
+    pdf: await result('application/pdf'),
+    csv: await result('text/csv'),
+    connection: await as('POST', '/connections/shop/test'),
+    metric: await as('POST', '/metrics/check', { body: metric, type: 'application/yaml' }),
+  }
+  const others = Object.entries(answers).filter(([, { status }]) => status !== 429)
+  assert.deepEqual(
+    others.map(([what, { status, text }]) => `${what}: ${status} ${text.slice(0, 300)}`),
+    [],
+  )
+  for (const [what, { text, headers }] of Object.entries(answers)) {
+    assert.match(text, /60 processor seconds of this hour \(max_processor_seconds\)/, what)
+    assert.ok(Number(headers['retry-after']) <= 3600, what)
+  }
+  for (const url of ['/jobs/templates', `/jobs/result?insight_id=${insight_id}`, '/insights'])
+    assert.equal((await as('GET', url)).status, 200, url)
+  const [own] = (await as('GET', '/workspaces')).json().items
+  assert.ok(own.max_processor_seconds === 60 && own.processor_seconds >= 60, JSON.stringify(own))
+  await ask('PATCH', `/v1alpha/workspaces/${workspace_id}`, { body: { max_processor_seconds: null } })
+  assert.equal((await run(draft)).status, 200)
+  const after = await as('POST', '/jobs/templates/check', { body: '# A', type: MARKDOWN })
+  assert.deepEqual(after.json().faults, [])
 })
 
 test('refuses a template of more blocks than are read', async (t) => {

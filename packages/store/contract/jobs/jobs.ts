@@ -41,7 +41,7 @@ export interface JobStore {
   createJob(input: NewJob): Promise<Job>
   /**
    * draft -> queued. A job that is queued, active or executing is answered as it is; `job_final`, `not_found`,
-   * `queue_full` where the workspace has as many queued as it may.
+   * `queue_full` where the workspace has as many queued as it may, `workspace_busy` where its processor time is used up.
    */
   queueJob(input: { workspace_id: string; assignment_id: string }): Promise<Job>
   getJob(input: { workspace_id: string; assignment_id: string }): Promise<Job | null>

@@ -69,7 +69,7 @@ export interface ScheduleStore {
    * skips on overlap a time is passed over while one of its jobs has not ended. False: it was settled by another.
    */
   settleSchedule(input: ScheduleSettlement): Promise<boolean>
-  /** A job of the schedule now, whether it is paused or not. Where the id exists it is answered as it is. Null: not there. */
+  /** A job of the schedule now, whether it is paused or not. Where the id exists it is answered as it is. Null: not there. Refused as `queueJob` is. */
   runSchedule(
     input: ScheduleKey & {
       assignment_id: string

@@ -5,12 +5,13 @@ import { draftsFull, queueFull } from '../../caps.ts'
 import type { NewJob } from '../../contract/jobs/jobs.ts'
 import type { Page } from '../../contract/page.ts'
 import { listOf } from '../../list.ts'
-import type { Reader, Routine, Transaction } from '../../rows.ts'
+import { type Reader, type Routine, type Transaction, together } from '../../rows.ts'
 import { statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
 import { INSIGHTS, JOBS } from '../../tables/jobs/jobs.ts'
 import { by } from '../../tables/table.ts'
 import { removeDeliveriesOfJobs } from '../webhooks/waiting.ts'
+import { admitWork } from '../workspaces/processor-use.ts'
 import { keepTemplateVersion } from '../workspaces/templates.ts'
 import { NO_PROGRESS, type OwnedJob, shown } from './job-move.ts'
 import { moveJob } from './moves.ts'
@@ -109,7 +110,25 @@ export function* createDraft(tx: Transaction, input: NewJob): Routine<Job> {
   return yield* createJob(tx, input)
 }
 
-export function* queueJob(tx: Transaction, key: Key): Routine<Job> {
+/** Throws where the workspace has as many queued as it may. */
+function* admitQueued(tx: Transaction, workspace_id: string): Routine<void> {
+  const { max_queued } = tx.caps
+  const cap = yield* tx.find(REACHED_CAP, { workspace_id, max_queued })
+  if (cap && cap.reached !== null) throw queueFull(cap.reached)
+}
+
+/** Queues a job that was accepted, such as one of a schedule: it waits for processor time in the queue. */
+export function* enqueueJob(tx: Transaction, job: Key): Routine<Job> {
+  return yield* queue(tx, job, admitQueued(tx, job.workspace_id))
+}
+
+export function* queueJob(tx: Transaction, job: Key): Routine<Job> {
+  const { workspace_id } = job
+  return yield* queue(tx, job, together(admitWork(tx, workspace_id), admitQueued(tx, workspace_id)))
+}
+
+/** `admit` throws where a draft may not be queued now. */
+function* queue(tx: Transaction, key: Key, admit: Routine<unknown>): Routine<Job> {
   const job = yield* lockJob(tx, key)
   if (isFinal(job.job_status))
     throw new AppError(
@@ -117,19 +136,19 @@ export function* queueJob(tx: Transaction, key: Key): Routine<Job> {
       `The job is ${job.job_status} and cannot be run again: create a new one with the same variables.`,
     )
   if (job.job_status !== 'draft') return shown(job)
-  const { max_queued } = tx.caps
-  const cap = yield* tx.find(REACHED_CAP, { workspace_id: job.workspace_id, max_queued })
-  if (cap && cap.reached !== null) throw queueFull(cap.reached)
+  yield* admit
   return shown(yield* moveJob(tx, job, 'queued'))
 }
 
 /** All or none. Drafts, or queued. */
 export function* createJobs(tx: Transaction, { jobs, run }: Input<'createJobs'>): Routine<Job[]> {
   const made: Job[] = []
-  if (!run && jobs[0]) yield* admitDrafts(tx, jobs[0].workspace_id, jobs.length)
+  const workspace_id = jobs[0]?.workspace_id
+  if (workspace_id !== undefined)
+    yield* run ? admitWork(tx, workspace_id) : admitDrafts(tx, workspace_id, jobs.length)
   for (const input of jobs) {
     const job = yield* createJob(tx, input)
-    made.push(run && job.job_status === 'draft' ? yield* queueJob(tx, job) : job)
+    made.push(run && job.job_status === 'draft' ? yield* enqueueJob(tx, job) : job)
   }
   return made
 }

@@ -25,7 +25,8 @@ import type { Input } from '../../store.ts'
 import { SCHEDULES } from '../../tables/jobs/schedules.ts'
 import { by } from '../../tables/table.ts'
 import { findFollowers } from '../webhooks/webhooks.ts'
-import { createJob, queueJob } from './jobs.ts'
+import { admitWork } from '../workspaces/processor-use.ts'
+import { createJob, enqueueJob } from './jobs.ts'
 
 const SCHEDULE = SCHEDULES.except('claim_at')
 const OF_ID = by('schedule_id', 'workspace_id')
@@ -188,7 +189,7 @@ function* makeJob(
     metadata,
     schedule_id,
   })
-  return made.job_status === 'draft' ? yield* queueJob(tx, made) : made
+  return made.job_status === 'draft' ? yield* enqueueJob(tx, made) : made
 }
 
 function* fail(tx: Transaction, schedule: Schedule): Routine<void> {
@@ -226,6 +227,7 @@ export function* runSchedule(tx: Transaction, input: Input<'runSchedule'>): Rout
   const schedule = yield* tx.find(LOCK, input)
   if (!schedule) return null
   const { assignment_id } = input
+  yield* admitWork(tx, schedule.workspace_id)
   const job = yield* makeJob(tx, schedule, input, { assignment_id, scheduled_for: null })
   const last_run: ScheduleRun = { assignment_id, scheduled_for: null, created_at: job.created_at }
   yield* tx.run(KEEP_RUN, { schedule_id: schedule.schedule_id, last_run })

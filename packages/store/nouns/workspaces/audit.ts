@@ -1,6 +1,7 @@
 /** The audit trail: written with the change that it tells of, or many at once for what was read. */
 import type { AuditAction, AuditRecord, NewAuditRecord } from '@assay/model/audit'
 import { uuidv7 } from '@assay/model/ids'
+import { hourOf } from '../../caps.ts'
 import type { Page } from '../../contract/page.ts'
 import { listOf } from '../../list.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
@@ -8,6 +9,7 @@ import { statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
 import { AUDIT } from '../../tables/workspaces/audit.ts'
 import { OUTGOING } from '../../tables/workspaces/outgoing.ts'
+import { PROCESSOR_USE } from '../../tables/workspaces/processor-use.ts'
 
 /** They come with the traffic, and are not in the index of actions, so that it costs their records nothing. */
 const FREQUENT: readonly AuditAction[] = ['job.create', 'job.run', 'result.read', 'link.open']
@@ -31,6 +33,7 @@ const PRUNE = statement(
      WHERE created_at < :before)`,
 )
 const PRUNE_OUTGOING = OUTGOING.deleteSome('WHERE day < :before', 'FOR UPDATE SKIP LOCKED')
+const PRUNE_PROCESSOR_USE = PROCESSOR_USE.deleteSome('WHERE hour < :before', 'FOR UPDATE SKIP LOCKED')
 
 export function writeAudit(tx: Writer, records: NewAuditRecord[]): Routine<void> {
   const rows = records.map((record) => ({ ...record, audit_id: uuidv7(), created_at: record.at ?? tx.now }))
@@ -45,5 +48,6 @@ export function listAudit(from: Reader, query: Input<'listAudit'>): Routine<Page
 
 export function* pruneAudit(tx: Writer, { before, limit }: Input<'pruneAudit'>): Routine<number> {
   const records = yield* tx.run(PRUNE, { before, limit })
-  return records + (yield* tx.run(PRUNE_OUTGOING, { before: before.slice(0, 10), most: limit }))
+  const days = yield* tx.run(PRUNE_OUTGOING, { before: before.slice(0, 10), most: limit })
+  return records + days + (yield* tx.run(PRUNE_PROCESSOR_USE, { before: hourOf(before), most: limit }))
 }

@@ -22,6 +22,7 @@ import { IDEMPOTENCY_KEYS } from '../../tables/workspaces/idempotency-keys.ts'
 import { METRICS } from '../../tables/workspaces/metrics.ts'
 import { NARRATIVES } from '../../tables/workspaces/narratives.ts'
 import { OUTGOING } from '../../tables/workspaces/outgoing.ts'
+import { PROCESSOR_USE } from '../../tables/workspaces/processor-use.ts'
 import { SIGN_INS } from '../../tables/workspaces/sign-ins.ts'
 import { TEMPLATES } from '../../tables/workspaces/templates.ts'
 import { cancelJob, removeJobs } from '../jobs/jobs.ts'
@@ -41,6 +42,7 @@ export const TABLES_OF_WORKSPACE = [
   NARRATIVES,
   FILE_DIALECTS,
   OUTGOING,
+  PROCESSOR_USE,
   SIGN_INS,
   MAIL_CONSENTS,
   TOKENS,

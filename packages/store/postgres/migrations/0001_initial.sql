@@ -50,6 +50,8 @@ CREATE TABLE workspaces (
   data_folder text,
   max_queued integer,
   max_running integer,
+  max_processor_seconds integer,
+  max_spill_bytes bigint,
   rate_limit integer,
   max_file_bytes bigint,
   max_files_bytes bigint,
@@ -204,6 +206,15 @@ CREATE TABLE outgoing (
   PRIMARY KEY (workspace_id, day, kind)
 );
 CREATE INDEX outgoing_by_day ON outgoing (day);
+
+-- Milliseconds of processor time that the analyses of a workspace took, by hour (UTC): "2026-03-04T05".
+CREATE TABLE processor_use (
+  workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  hour text COLLATE "C" NOT NULL,
+  ms bigint NOT NULL,
+  PRIMARY KEY (workspace_id, hour)
+);
+CREATE INDEX processor_use_by_hour ON processor_use (hour);
 
 -- What owners of mail addresses have said: `address_hash` is a keyed hash of the address.
 CREATE TABLE mail_consents (

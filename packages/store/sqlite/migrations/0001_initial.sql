@@ -48,6 +48,8 @@ CREATE TABLE workspaces (
   data_folder TEXT,
   max_queued INTEGER,
   max_running INTEGER,
+  max_processor_seconds INTEGER,
+  max_spill_bytes INTEGER,
   rate_limit INTEGER,
   max_file_bytes INTEGER,
   max_files_bytes INTEGER,
@@ -202,6 +204,15 @@ CREATE TABLE outgoing (
   PRIMARY KEY (workspace_id, day, kind)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX outgoing_by_day ON outgoing (day);
+
+-- Milliseconds of processor time that the analyses of a workspace took, by hour (UTC): "2026-03-04T05".
+CREATE TABLE processor_use (
+  workspace_id TEXT NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  hour TEXT NOT NULL,
+  ms INTEGER NOT NULL,
+  PRIMARY KEY (workspace_id, hour)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX processor_use_by_hour ON processor_use (hour);
 
 -- What owners of mail addresses have said: `address_hash` is a keyed hash of the address.
 CREATE TABLE mail_consents (

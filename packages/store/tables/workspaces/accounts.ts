@@ -16,6 +16,8 @@ export const WORKSPACES = new Table<WorkspaceRow>('workspaces', ['workspace_id']
   data_folder: 'text?',
   max_queued: 'integer?',
   max_running: 'integer?',
+  max_processor_seconds: 'integer?',
+  max_spill_bytes: 'bigint?',
   rate_limit: 'integer?',
   max_file_bytes: 'bigint?',
   max_files_bytes: 'bigint?',

@@ -1,0 +1,120 @@
+/** Budgets of workspaces: who asks for one, what is counted, and how much a task may spill. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { FakeClock } from '@assay/model/clock'
+import { AppError } from '@assay/model/errors'
+import { findingsOf, openTestPool, STARTED_AT, sqlTemplate, templateOf } from '../test-pool.ts'
+import { meterTask } from './meter.ts'
+import type { Pool, WorkspaceBudgets } from './pool.ts'
+
+const asked: { workspace_id: string; accepted: boolean }[] = []
+const spent = new Map<string, number>()
+let full = false
+/** Bytes that all tasks of a workspace may spill. */
+let room: number | null = null
+
+const budgets: WorkspaceBudgets = {
+  async admit(workspace_id, accepted) {
+    asked.push({ workspace_id, accepted })
+    if (full && !accepted) throw new AppError('workspace_busy', 'It is used up.')
+    return room
+  },
+  spend(workspace_id, ms) {
+    spent.set(workspace_id, (spent.get(workspace_id) ?? 0) + ms)
+  },
+}
+const bench = await openTestPool({ size: 1, budgets })
+after(() => bench.close())
+const { pool, roots } = bench
+const template = sqlTemplate('select 1 as a')
+const job = { kind: 'run' as const, template, variables: {}, started_at: STARTED_AT, roots }
+const head = {
+  insight_id: 'i',
+  template_id: 't',
+  template_version: 'v',
+  title: 'T',
+  created_at: STARTED_AT,
+}
+const own = { workspace_id: 'guests' }
+
+/** Every way to a process but that of jobs. */
+const WAYS: Record<Exclude<keyof Pool, 'run' | 'stats' | 'jail' | 'stop'>, () => Promise<unknown>> = {
+  preview: () => pool.preview(job, { ...own, max_running: null, max_queued: null }),
+  check: () => pool.check({ kind: 'check', template, roots }, own),
+  describe: () => pool.describe({ kind: 'describe', template, roots }, own),
+  draw: () => pool.draw({ kind: 'draw', specs: [] }, own),
+  render: () =>
+    pool.render({ kind: 'render', form: 'mail', markdown: '# A', charts: [], reading: null, cids: {} }, own),
+  tables: () =>
+    pool.tables({ kind: 'tables', form: 'csv', head, tables: '{}', provenance: '[]', table: null }, own),
+  probe: () => pool.probe({ kind: 'probe', connection: {} as never, roots }, own),
+  convert: () => pool.convert({ kind: 'convert', variables: [], items: [] }, own),
+  read: () => pool.read({ kind: 'read', templates: [template] }, own),
+  readMetrics: () => pool.readMetrics({ kind: 'read-metrics', metrics: [] }, own),
+}
+
+test('whatever is new asks the budget of its workspace before it waits; jobs, patient work and the reading of templates go on', async () => {
+  full = true
+  const refused: string[] = []
+  for (const [way, go] of Object.entries(WAYS)) {
+    asked.length = 0
+    await go().catch((error: unknown) => {
+      assert.ok(error instanceof AppError && error.code === 'workspace_busy', `${way}: ${String(error)}`)
+      refused.push(way)
+    })
+    assert.deepEqual(
+      asked.map(({ workspace_id }) => workspace_id),
+      ['guests'],
+      way,
+    )
+  }
+  assert.deepEqual(
+    Object.keys(WAYS).filter((way) => !refused.includes(way)),
+    ['read', 'readMetrics'],
+  )
+  findingsOf(await pool.run(job, own))
+  await pool.draw({ kind: 'draw', specs: [] }, { ...own, patient: true })
+  full = false
+})
+
+test('the processor time of a task is told to its workspace alone', async () => {
+  spent.clear()
+  const busy = sqlTemplate("select count(*) as a from range(1000000) t(i) where md5(i::varchar) < 'z'")
+  findingsOf(await bench.run(busy, {}, { workspace_id: 'busy' }))
+  assert.ok(spent.get('busy')! >= 20, `${spent.get('busy')} ms of processor time`)
+  assert.deepEqual([...spent.keys()], ['busy'])
+  assert.equal(pool.stats().spent.get('busy'), spent.get('busy'))
+})
+
+test('an analysis spills no more than its share of what its workspace may, and ends alone with limit_exceeded', async () => {
+  // 160 MB to be sorted.
+  const sql = 'select i, repeat(md5(i::varchar), 10) as m from range(500000) t(i) order by m'
+  const wide = templateOf(
+    `---\nlimits: { memory: 100MB, rows: 1 }\n---\n\n\`\`\`sql a\n${sql}\n\`\`\`\n\n# A\n`,
+  )
+  room = 40_000_000
+  const ended = await bench.run(wide, {}, own)
+  assert.ok(ended.status === 'failed', JSON.stringify(ended))
+  assert.equal(ended.error.code, 'limit_exceeded', ended.error.detail)
+  room = null
+})
+
+test('a long task is counted while it runs: by the system, or by the clock where the system does not tell', async () => {
+  const clock = new FakeClock()
+  const told: number[] = []
+  let used: number | null = 100
+  const end = meterTask({ processorMs: () => used }, clock, (ms) => told.push(ms))
+  const pass = async (ms: number): Promise<void> => {
+    clock.advance(ms)
+    await setImmediate()
+  }
+  used = 4_100
+  await pass(5_000)
+  used = null
+  await pass(5_000)
+  clock.advance(700)
+  end()
+  await pass(60_000)
+  assert.deepEqual(told, [4_000, 5_000, 700])
+})

@@ -1,0 +1,143 @@
+/** What the pool takes and gives. */
+import type { Clock } from '@assay/model/clock'
+import type { Progress } from '@assay/model/job'
+import type { Fault } from '@assay/model/template'
+import type { TablesFile } from '../../export/tables.ts'
+import type { MetricHead } from '../../metrics/reader.ts'
+import type { ConnectionAccess } from '../connection-requests.ts'
+import type { Folder, JailMode, JailReport } from '../jail/jail.ts'
+import type { Narrator } from '../narration-requests.ts'
+import type {
+  Caps,
+  CheckTask,
+  ConvertTask,
+  DescribeTask,
+  Description,
+  DrawTask,
+  Probed,
+  ProbeTask,
+  ReadMetricsTask,
+  ReadTask,
+  RenderTask,
+  Results,
+  RunResult,
+  RunTask,
+  TablesTask,
+} from '../protocol.ts'
+import type { VetDial } from '../socket-requests.ts'
+import type { Usage } from './scheduler.ts'
+
+/** The log that the pool writes to. */
+export interface PoolLog {
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+/** What workspaces may take of the pool, and what they took. */
+export interface WorkspaceBudgets {
+  /**
+   * Asked before a task waits. Answers the bytes that all tasks of the workspace may spill to disk together; null: what the
+   * pool may. Rejects with `workspace_busy` where the workspace may begin nothing new; never for what was `accepted` before.
+   */
+  admit(workspace_id: string, accepted: boolean): Promise<number | null>
+  /** Counts milliseconds of processor time. */
+  spend(workspace_id: string, ms: number): void
+}
+
+/** The pool's metrics. `measureChildren` registers a function that is called before each reading. */
+export interface PoolMetrics {
+  measureChildren(measure: () => void): void
+  children: { set(labels: { state: string }, count: number): void }
+  childrenMemory: { set(bytes: number): void }
+}
+
+export interface PoolOptions {
+  /** Jobs at a time; the number of processors unless given. */
+  size?: number
+  clock?: Clock
+  /** Without one nothing is logged. */
+  log?: PoolLog
+  /** The highest limits a template may set; the default limits unless given. */
+  caps?: Caps
+  /** A folder that this pool alone uses. Each job gets a subfolder, removed when the job ends. By default a new folder. */
+  tempRoot?: string
+  metrics?: PoolMetrics
+  /** Bytes that all tasks together may spill to disk; without it only the factor of a job's memory counts. */
+  spillBytes?: number
+  /** Without it no workspace has a budget. */
+  budgets?: WorkspaceBudgets
+  /** For one job: starts one process at once, does not warm it up, and keeps no other ready. */
+  single?: boolean
+  /** Walls around each process: where the machine has them, required, or none. None unless given. */
+  jail?: JailMode
+  /** Folders that tasks will read, so that a process can be ready behind walls before its task is known. */
+  folders?: readonly Folder[]
+  /** Answers the requests of templates to a language model. */
+  narrator?: Narrator | undefined
+  /** Whether a workspace may reach a host; undefined: wherever the operator allows. */
+  vetDial?: VetDial | undefined
+}
+
+export interface RunOptions {
+  workspace_id: string
+  signal?: AbortSignal
+  /** Called when the task starts to run in a process. */
+  onBegin?: () => void
+  onProgress?: (progress: Progress) => void
+  connections?: ConnectionAccess
+}
+
+export interface PreviewOptions extends RunOptions {
+  /** Caps of the workspace; null: none. */
+  max_running: number | null
+  max_queued: number | null
+}
+
+export interface SmallTaskOptions {
+  /** The workspace whose data the task reads or holds, in whose turn it runs, and whose budget it takes from. */
+  workspace_id: string
+  signal?: AbortSignal
+  connections?: ConnectionAccess
+  /** For work of the service itself and for jobs that were accepted: the task waits however much the workspace has taken. */
+  patient?: boolean
+}
+
+/** The task did not complete: it was aborted, took too long, or its process died. The message says which. */
+export class TaskError extends Error {}
+
+export interface PoolStats {
+  states: Record<'starting' | 'idle' | 'busy', number>
+  /** Tasks that wait. */
+  waiting: number
+  /** Memory of all processes; 0 on systems that do not report it. */
+  resident_bytes: number
+  children: { pid: number | undefined; state: string; owner: string | null; tasks: number }[]
+  usage: Usage[]
+  /** Milliseconds that processes have worked for each owner, of those that had work last. */
+  worked: ReadonlyMap<string, number>
+  /** Milliseconds of processor time that they took. */
+  spent: ReadonlyMap<string, number>
+}
+
+export interface Pool {
+  /** Runs a job. Never rejects: failures are results. The pool's `caps` apply. */
+  run(task: Omit<RunTask, 'caps'>, options: RunOptions): Promise<RunResult>
+  /** Like run(), behind all waiting jobs. Rejects with `workspace_busy` if too many previews of the workspace wait, or its budget is used up. */
+  preview(task: Omit<RunTask, 'caps'>, options: PreviewOptions): Promise<RunResult>
+  /** These nine reject with TaskError, or with `workspace_busy`. */
+  check(task: CheckTask, options: SmallTaskOptions): Promise<Fault[]>
+  describe(task: DescribeTask, options: SmallTaskOptions): Promise<Description>
+  draw(task: DrawTask, options: SmallTaskOptions): Promise<string[]>
+  /** Renders HTML, or a PDF as base64, within its own time limit. */
+  render(task: RenderTask, options: SmallTaskOptions): Promise<string>
+  tables(task: TablesTask, options: SmallTaskOptions): Promise<TablesFile>
+  probe(task: ProbeTask, options: SmallTaskOptions): Promise<Probed>
+  read(task: ReadTask, options: SmallTaskOptions): Promise<Results['read']>
+  readMetrics(task: ReadMetricsTask, options: SmallTaskOptions): Promise<MetricHead[]>
+  convert(task: ConvertTask, options: SmallTaskOptions): Promise<Results['convert']>
+  stats(): PoolStats
+  /** The walls around its processes. */
+  readonly jail: JailReport
+  /** Kills every process; running tasks end as `stopped`. */
+  stop(): Promise<void>
+}

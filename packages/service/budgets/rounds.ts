@@ -1,0 +1,56 @@
+/**
+ * Rounds of writing and reading, one after the other. All that ask while one runs share the next, so that many counts and
+ * questions cost the store one transaction.
+ */
+import type { Clock } from '@assay/model/clock'
+
+const SOON_MS = 1000
+
+export class Rounds {
+  readonly #clock: Clock
+  readonly #round: (wanted: string[]) => Promise<void>
+  #wanted = new Set<string>()
+  #running: Promise<void> = Promise.resolve()
+  #next: Promise<void> | null = null
+  #timer: Promise<void> | null = null
+  readonly #closing = new AbortController()
+
+  /** `round` gets the workspaces that were asked for, and rejects where the store cannot be reached. */
+  constructor(clock: Clock, round: (wanted: string[]) => Promise<void>) {
+    this.#clock = clock
+    this.#round = round
+  }
+
+  /** Resolves or rejects with a round that begins after this call, and asks for a workspace in it. */
+  ask(workspace_id?: string): Promise<void> {
+    if (workspace_id !== undefined) this.#wanted.add(workspace_id)
+    this.#next ??= this.#running
+      .catch(() => undefined)
+      .then(() => {
+        this.#next = null
+        const wanted = [...this.#wanted]
+        this.#wanted = new Set()
+        this.#running = this.#round(wanted)
+        return this.#running
+      })
+    return this.#next
+  }
+
+  /** A round within a second, for what was counted. */
+  soon(): void {
+    this.#timer ??= this.#askLater()
+  }
+
+  async #askLater(): Promise<void> {
+    await this.#clock.sleep(SOON_MS, this.#closing.signal)
+    this.#timer = null
+    if (!this.#closing.signal.aborted) await this.ask().catch(() => undefined)
+  }
+
+  /** A last round for what is left. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#timer
+    await this.ask()
+  }
+}

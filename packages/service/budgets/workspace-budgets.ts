@@ -1,0 +1,131 @@
+/**
+ * The budgets of workspaces for their analyses: processor time by hour (UTC), and room on disk. What they take counts in memory
+ * and is written once a second, so no task costs a transaction of its own. A killed process loses the counts of its last
+ * seconds. What other nodes count shows here within two seconds: so a budget may be passed by what they take in that time,
+ * and by what runs when it is used up.
+ */
+import type { WorkspaceBudgets } from '@assay/engine/run/pool'
+import { type Clock, iso } from '@assay/model/clock'
+import { hourOf, processorSpent } from '@assay/store/caps'
+import type { ProcessorUse, WorkspaceUse } from '@assay/store/contract/processor-use'
+import type { Store } from '@assay/store/store'
+import type { Logger } from '../runtime/log.ts'
+import { Rounds } from './rounds.ts'
+
+/** Milliseconds for which caps and counts are taken as read. */
+const FRESH_MS = 2000
+/** Workspaces whose caps are kept. */
+const KNOWN_MOST = 10_000
+
+export interface BudgetOptions {
+  store: Pick<Store, 'countProcessorUse' | 'readProcessorUse'>
+  /** Of every workspace that has none of its own; null: no limit. */
+  caps: { max_processor_seconds: number | null; max_spill_bytes: number | null }
+  clock: Clock
+  log: Logger
+}
+
+export interface StoredBudgets extends WorkspaceBudgets {
+  /** Writes what is left. */
+  close(): Promise<void>
+}
+
+type Known = Omit<WorkspaceUse, 'workspace_id'> & { hour: string; readAt: number }
+
+export function createWorkspaceBudgets(options: BudgetOptions): StoredBudgets {
+  return new CountedBudgets(options)
+}
+
+class CountedBudgets implements StoredBudgets {
+  readonly #options: BudgetOptions
+  readonly #rounds: Rounds
+  readonly #known = new Map<string, Known>()
+  #pending = new Map<string, ProcessorUse>()
+
+  constructor(options: BudgetOptions) {
+    this.#options = options
+    this.#rounds = new Rounds(options.clock, (workspace_ids) => this.#writeAndRead(workspace_ids))
+  }
+
+  async admit(workspace_id: string, accepted: boolean): Promise<number | null> {
+    const { clock, caps } = this.#options
+    const fresh = this.#freshOf(workspace_id)
+    // A refusal is decided by a fresh read: the cap may have been raised.
+    if (!fresh || (!accepted && this.#spentCap(fresh) !== null)) {
+      const read = this.#rounds.ask(workspace_id)
+      // What is known stays in force while the store cannot be reached.
+      await (accepted || this.#known.has(workspace_id) ? read.catch(() => undefined) : read)
+    }
+    const use = this.#known.get(workspace_id)
+    const spent = accepted || use?.hour !== this.#hour() ? null : this.#spentCap(use)
+    if (spent !== null) throw processorSpent(spent, iso(clock.now()))
+    return use?.max_spill_bytes ?? caps.max_spill_bytes
+  }
+
+  spend(workspace_id: string, ms: number): void {
+    if (ms <= 0) return
+    const hour = this.#hour()
+    const use = this.#known.get(workspace_id)
+    if (use?.hour === hour) use.ms += ms
+    this.#add({ workspace_id, hour, ms })
+  }
+
+  close(): Promise<void> {
+    return this.#rounds.close()
+  }
+
+  #hour(): string {
+    return hourOf(iso(this.#options.clock.now()))
+  }
+
+  #freshOf(workspace_id: string): Known | undefined {
+    const found = this.#known.get(workspace_id)
+    const isFresh = found?.hour === this.#hour() && this.#options.clock.monotonic() - found.readAt < FRESH_MS
+    return isFresh ? found : undefined
+  }
+
+  /** The seconds that are used up; null: some are left. */
+  #spentCap(use: Known): number | null {
+    const most = use.max_processor_seconds ?? this.#options.caps.max_processor_seconds
+    return most !== null && use.ms >= most * 1000 ? most : null
+  }
+
+  #add({ workspace_id, hour, ms }: ProcessorUse): void {
+    const key = `${workspace_id} ${hour}`
+    this.#pending.set(key, { workspace_id, hour, ms: ms + (this.#pending.get(key)?.ms ?? 0) })
+    this.#rounds.soon()
+  }
+
+  async #writeAndRead(workspace_ids: string[]): Promise<void> {
+    await this.#write()
+    if (workspace_ids.length === 0) return
+    const uses = await this.#options.store.readProcessorUse({ workspace_ids, hour: this.#hour() })
+    for (const use of uses) this.#know(use)
+  }
+
+  async #write(): Promise<void> {
+    const { store, log } = this.#options
+    const counts = [...this.#pending.values()]
+    this.#pending = new Map()
+    if (counts.length === 0) return
+    await store.countProcessorUse(counts).catch((error: unknown) => {
+      for (const count of counts) this.#add(count)
+      log.warn({ err: error }, 'the processor time of workspaces could not be counted yet')
+      throw error
+    })
+  }
+
+  /** What is not yet written counts as well. */
+  #know({ workspace_id, ms, ...own }: WorkspaceUse): void {
+    const hour = this.#hour()
+    const unwritten = this.#pending.get(`${workspace_id} ${hour}`)?.ms ?? 0
+    this.#known.delete(workspace_id)
+    this.#known.set(workspace_id, {
+      ...own,
+      hour,
+      ms: ms + unwritten,
+      readAt: this.#options.clock.monotonic(),
+    })
+    if (this.#known.size > KNOWN_MOST) this.#known.delete(this.#known.keys().next().value!)
+  }
+}
