@@ -69,6 +69,11 @@ export const scans: Situation[] = [
     'by segment: one country has no rows on a day',
     sales('1', { where: "d <> 90 or country <> 'US'" }),
   ),
+  situation('by segment: all fall on a day but one country', sales(on(90, "country <> 'FR'", 0.3))),
+  situation(
+    'by segment: rows without a country fall on a day',
+    `select t, if(country = 'DE', null, country) as country, channel, orders from (${sales(on(90, "country = 'DE'", 0.3))})`,
+  ),
   situation(
     'by segment: rows without a number',
     `select t, country, channel, if(hash(country || channel || t) % 50 = 0, null, orders) as orders from (${sales(on(90, 'true', 0.4))})`,

@@ -53,6 +53,19 @@ const periods: Situation[] = [
     sales(`${later(DE_PAID, 0.5)} * ${later(US_FREE, 1.5)}`, MARCH),
   ),
   situation('a country falls in all its channels', sales(later("country = 'FR'", 0.4), MARCH)),
+  situation(
+    'rows without a channel fall',
+    `select day, country, if(channel = 'paid', null, channel) as channel, orders from (${sales(later("channel = 'paid'", 0.4), MARCH)})`,
+  ),
+  situation('all fall but one country, which stays level', sales(later("country <> 'FR'", 0.4), MARCH)),
+  situation(
+    'all fall but one country, which falls a little',
+    sales(`${later("country <> 'FR'", 0.4)} * ${later("country = 'FR'", 0.9)}`, MARCH),
+  ),
+  situation(
+    'all fall but one country, which rises',
+    sales(`${later("country <> 'FR'", 0.4)} * ${later("country = 'FR'", 1.5)}`, MARCH),
+  ),
   situation('a country is gone', sales('1', { ...MARCH, where: "d < 31 or country <> 'FR'" })),
   situation('everything rises alike', sales(later('true', 1.3), MARCH)),
   situation('a small cause in a level whole', sales(later(US_FREE, 1.04), { ...MARCH, scale: 1000 })),

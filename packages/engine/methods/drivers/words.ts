@@ -287,6 +287,30 @@ function restBesideExpected({ rest }: Causes, measure: Measure): string {
   return `everything else was ${sizeOf(before, after, measure)} ${after > before ? 'above' : 'below'}`
 }
 
+/** Whether a part stands out because it did not move as everything else did: its own move is the other way, or none. */
+const staysBehind = (cause: Cause): boolean =>
+  cause.kind === undefined && (stays(cause) || effectOf(cause) * (cause.change ?? 0) <= 0)
+
+/** Whether its own move is none, as far as its interval tells. */
+const stays = ({ before, after, low, high }: Cause): boolean =>
+  isLevel(before ?? 0, after ?? 0) || (low !== null && high !== null && low <= 0 && high >= 0)
+
+/** "country \"FR\" stayed level", "country \"FR\" fell by only 8 %". */
+function behindInWords(
+  cause: Cause,
+  { beside }: Causes,
+  measure: Measure,
+  labels: (column: string) => string,
+): string {
+  const where = whereInWords(cause, labels)
+  const [before, after] = [cause.before ?? 0, cause.after ?? 0]
+  if (stays(cause)) return `${where} ${beside ? 'was as expected' : 'stayed level'}`
+  const size = sizeOf(before, after, measure)
+  return beside
+    ? `${where} was only ${size} ${after > before ? 'above' : 'below'} what was expected`
+    : `${where} ${after > before ? 'rose' : 'fell'} by only ${size}`
+}
+
 function partsInWords(
   found: Causes,
   causes: readonly Cause[],
@@ -298,6 +322,7 @@ function partsInWords(
     const change = cause.change ?? 0
     if (cause.kind === 'mix')
       return `${whereInWords(cause, labels)}, whose ${shareOfWhat(found.weight)} ${shareMoved(cause)}, made it ${change > 0 ? 'rise' : 'fall'} by ${changeOf(change, measure, change)}`
+    if (staysBehind(cause)) return behindInWords(cause, found, measure, labels)
     const size = changeOf(change, measure, change)
     if (found.beside)
       return `${whereInWords(cause, labels)} was ${size} ${change > 0 ? 'above' : 'below'} what was expected`
@@ -317,7 +342,12 @@ function causesInWords(
   if (cancelling) return `${partsInWords(found, causes, measure, labels)}, which largely cancel`
   const along = causes.filter(({ share }) => (share ?? 0) > 0)
   const against = causes.filter((cause) => (cause.share ?? 0) <= 0 && matters(cause, found))
-  const counter = against.length === 0 ? '' : `against it ${partsInWords(found, against, measure, labels)}`
+  const behind = against.filter(staysBehind)
+  const turned = against.filter((cause) => !staysBehind(cause))
+  const counter = joined(
+    turned.length === 0 ? '' : `against it ${partsInWords(found, turned, measure, labels)}`,
+    behind.length === 0 ? '' : partsInWords(found, behind, measure, labels),
+  )
   const large = along.filter((cause) => matters(cause, found))
   if (large.length === 0) return counter
   const shown = large
