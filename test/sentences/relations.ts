@@ -243,6 +243,58 @@ export const overRelations: Situation[] = [
     sql: rows(`180 + (i * 31) % 53 as flipper, 3000 + 50 * ((i * 31) % 53) + 400 * ${NOISE} as mass`, 200),
   },
   {
+    is: 'two rows against two',
+    method: 'compare_groups',
+    options: between,
+    sql: rows(`${shop}, 10 * (i % 2) + i as orders`, 4),
+  },
+  {
+    is: 'the same by ranks',
+    method: 'compare_groups',
+    options: { ...between, test: 'mann_whitney' },
+    sql: rows(`${shop}, 10 * (i % 2) + i as orders`, 4),
+  },
+  {
+    is: 'two rows against two of which one group never varies',
+    method: 'compare_groups',
+    options: between,
+    sql: rows(`${shop}, if(i % 2 = 1, 10, i) as orders`, 4),
+  },
+  {
+    is: 'two rows against two as distributions',
+    method: 'compare_groups',
+    options: { ...between, what: 'distribution' },
+    sql: rows(`${shop}, 10 * (i % 2) + i as orders`, 4),
+  },
+  {
+    is: 'three customers in each of two shops',
+    method: 'compare_groups',
+    options: { ...between, paired: 'customer' },
+    sql: rows(`${shop}, i // 2 as customer, 10 * (i % 2) + i as orders`, 6),
+  },
+  {
+    is: 'a line over a share, told by a tenth',
+    method: 'regression',
+    options: { y: 'orders', x: ['discount'] },
+    sql: rows(
+      `((i * 31) % 53) / 100.0 as discount, 40 + 50 * ((i * 31) % 53) / 100.0 + 10 * ${NOISE} as orders`,
+      200,
+    ),
+  },
+  {
+    is: 'a line over thousands, told by a thousand',
+    method: 'regression',
+    options: { y: 'orders', x: ['budget'] },
+    columns: { budget: { unit: 'EUR' } },
+    sql: rows(`20000 + 150 * ((i * 31) % 53) as budget, 40 + ((i * 31) % 53) + 10 * ${NOISE} as orders`, 200),
+  },
+  {
+    is: 'a line over whole numbers of one and two',
+    method: 'regression',
+    options: { y: 'orders', x: ['rooms'] },
+    sql: rows(`1 + i % 2 as rooms, 40 + 9 * (i % 2) + 10 * ${NOISE} as orders`, 200),
+  },
+  {
     is: 'nothing else goes with it',
     method: 'correlation',
     options: { values: ['price', 'orders', 'visits'] },

@@ -208,15 +208,19 @@ async function answerOf(
   const { test, confidence } = given
   if (given.paired !== undefined) return pairedAnswer(table, given, rows, measure)
   const flat = rows.groups.some((group) => group.squares === 0)
-  if (what === 'distribution')
-    return { tested: await compareDistributions(rows), choice: null, doubts: manyPairs(rows), n: rows.n }
+  const least = Math.min(...rows.groups.map(({ n }) => n))
+  const small = least < FEW ? [fewRows(least, { one: 'row', many: 'rows' })] : []
+  if (what === 'distribution') {
+    const tested = await compareDistributions(rows)
+    return { tested, choice: null, doubts: [...small, ...manyPairs(rows)], n: rows.n }
+  }
   if (what === 'spread') {
     const chosen = test === 'auto' || (flat && test !== 'levene') ? 'brown_forsythe' : test
-    return { tested: await compareSpread(rows, chosen), choice: null, doubts: [], n: rows.n }
+    return { tested: await compareSpread(rows, chosen), choice: null, doubts: small, n: rows.n }
   }
   const choice = test === 'auto' ? await chooseByShape(rows) : null
   const ranks = ['mann_whitney', 'kruskal_wallis'].includes(test) || (choice && !choice.means)
-  const doubts = [...(await spreadDoubt(rows)), ...manyPairs(rows)]
+  const doubts = [...small, ...(await spreadDoubt(rows)), ...manyPairs(rows)]
   const decided = (tested: Tested): Promise<Doubt[]> => oneRowDecides(rows, tested, { measure, confidence })
   // Where a group never varies its mean has no error: only ranks can judge.
   if (ranks || flat) {
@@ -227,9 +231,7 @@ async function answerOf(
   const holds = welchHolds(rows.groups.map(sampleOf))
   const means = test === 'auto' ? (two ? 'welch' : holds ? 'welch_anova' : 'anova') : two ? twoOf(test) : test
   const tested = compareMeansOf(rows, means, confidence)
-  const least = Math.min(...rows.groups.map(({ n }) => n))
-  const small = least < FEW ? [fewRows(least, { one: 'row', many: 'rows' })] : []
-  return { tested, choice, doubts: [...(await decided(tested)), ...small, ...doubts], n: rows.n }
+  return { tested, choice, doubts: [...(await decided(tested)), ...doubts], n: rows.n }
 }
 
 const twoOf = (test: string): string => (['student', 'anova'].includes(test) ? 'student' : 'welch')
@@ -252,7 +254,11 @@ async function pairedAnswer(
     const says = `${blocks.n === 0 ? 'No' : 'Only one'} ${nouns.one} has values in every group, and two are needed.`
     return { tested: NOTHING, choice: null, doubts: [doubt('too_few', says)], n: blocks.n }
   }
-  const left = leftOut(blocks.left, 'without a value in every group', nouns)
+  const few = `Only ${count(blocks.n, nouns.one, nouns.many)} have values in every group: too few to show how much these vary, so repeat this with more.`
+  const left = [
+    ...(blocks.n < FEW ? [doubt('too_few', few)] : []),
+    ...leftOut(blocks.left, 'without a value in every group', nouns),
+  ]
   if (blocks.names.length > 2)
     return { tested: await compareBlocks(blocks), choice: null, doubts: left, n: blocks.n }
   const { tested, choice, ends } = await comparePairs(blocks, test, confidence)
