@@ -205,6 +205,36 @@ const shares: Situation[] = [
     sql: rows(`'shop ' || i as shop, case when i = 3 then 900 else 1 end as orders`, 40),
   },
   {
+    is: 'one row makes the largest shop',
+    method: 'pareto',
+    options: { value: 'orders', by: 'shop' },
+    sql: rows(`'shop ' || (i % 4) as shop, case when i = 3 then 900 else 10 + i % 4 end as orders`, 40),
+  },
+  {
+    is: 'one row makes most of the largest shop, which is the largest without it, too',
+    method: 'pareto',
+    options: { value: 'orders', by: 'shop' },
+    sql: rows(
+      `'shop ' || (i % 8) as shop, case when i = 3 then 2000 when i % 8 = 3 then 40 else 10 end as orders`,
+      80,
+    ),
+  },
+  {
+    is: 'rows without a shop are the most',
+    method: 'pareto',
+    options: { value: 'orders', by: 'shop' },
+    sql: rows(`case when i % 2 = 0 then null else 'shop ' || (i % 10) end as shop, 5 as orders`),
+  },
+  {
+    is: 'one row without a shop makes the largest part',
+    method: 'pareto',
+    options: { value: 'orders', by: 'shop' },
+    sql: rows(
+      `case when i % 4 = 0 then null else 'shop ' || (i % 4) end as shop, if(i = 8, 900, 10 + i % 4) as orders`,
+      40,
+    ),
+  },
+  {
     is: 'nothing sold',
     method: 'pareto',
     options: { value: 'orders', by: 'shop' },

@@ -16,7 +16,7 @@ import { doubt, verdict } from '../verdicts/verdict.ts'
 import { amount, brief, quoted, shareOf } from '../verdicts/words.ts'
 import { groupedColumns, groupSql, nameSql, numberSql } from './shared/columns.ts'
 import { integer, number, rowsWith, text } from './shared/fields.ts'
-import type { Method, Relation } from './shared/method.ts'
+import type { Method } from './shared/method.ts'
 import { count, figure, finite } from './shared/sentence.ts'
 import { double, exactSumSql, powerAbove, readSum } from './shared/sums.ts'
 
@@ -54,7 +54,7 @@ export const pareto: Method = {
     ]
     const unit = powerAbove((range!.size as number | null) ?? 0)
     // Each segment's sum over the unit. One scan over the sums computes the shares.
-    const sums = `(select ${nameSql('g')} as s, v from (select g, fsum(v / ${double(unit)}) as v from ${source} where isfinite(v) group by g))`
+    const sums = `(select ${nameSql('g')} as s, v, n, most from (select g, fsum(v / ${double(unit)}) as v, count(*) as n, max(v) / ${double(unit)} as most from ${source} where isfinite(v) group by g))`
     const [whole] = await table.query(
       `select count(*) as segments, max(abs(v)) as size, min(v) as least, fsum(v) as total from ${sums}`,
     )
@@ -83,12 +83,17 @@ export const pareto: Method = {
           `${name} ${verbFor(measure.label)} zero for every ${segment.label}: nothing is concentrated.`,
         ),
       ])
-    const { gini, hhi, rows } = await shares(table.query, sums, segments, whole!.size as number, unit)
+    const { gini, hhi, rows, largest } = await shares(
+      table.query,
+      sums,
+      segments,
+      whole!.size as number,
+      unit,
+    )
     const top = [1, 5, 10, 20]
       .filter((k) => k < segments)
       .map((k) => ({ k, share: rows[Math.min(k, rows.length) - 1]!.cumulative }))
-    const decides =
-      segments === 1 ? [] : await oneRow(table, { source, unit }, rows, total, [measure, segment])
+    const decides = oneRow(largest, unit, rows, total, [measure, segment])
     const single =
       segments === 1 ? [doubt('constant', `There is only one ${segment.label} in the data.`)] : []
     const told = verdict({
@@ -117,7 +122,7 @@ async function shares(
   )
   const total = readSum(exact!.total as string, bound)
   const found = await query(
-    `select s, v, fsum(v) over (order by v desc, s rows unbounded preceding) as running from ${sums} order by v desc, s limit ${MOST}`,
+    `select s, v, n, most, fsum(v) over (order by v desc, s rows unbounded preceding) as running from ${sums} order by v desc, s limit ${MOST}`,
   )
   const rows = found.map((row) => ({
     segment: row.s as string | null,
@@ -129,37 +134,33 @@ async function shares(
     gini: Math.max(0, readSum(exact!.weighted as string, bound) / total),
     hhi: readSum(exact!.squares as string, bound * bound) / total / total,
     rows,
+    largest: { n: found[0]!.n as number, most: found[0]!.most as number },
   }
 }
 
 /**
  * Whether the largest segment is so by one of its rows: a row that is more than half of its sum, without which another is the largest
  * or its share falls to less than half of what it is. Of a segment of one or two rows nothing else can be, and beside a sum below zero
- * shares mean nothing.
+ * shares mean nothing. Of the largest segment `n` counts the rows, and `most` is the largest of them over the unit.
  */
-async function oneRow(
-  table: Relation,
-  { source, unit }: { source: string; unit: number },
+function oneRow(
+  { n, most }: { n: number; most: number },
+  unit: number,
   rows: readonly { segment: string | null; value: number | null; share: number }[],
   total: number,
   [measure, by]: readonly [Measure, Measure],
-): Promise<Doubt[]> {
+): Doubt[] {
   const [first, second] = rows
   if (!first || !second) return []
-  const [found] = await table.query(
-    `select count(*) as n, max(v) / ${double(unit)} as most from ${source}
-     where isfinite(v) and ${nameSql('g')} is not distinct from $first::varchar`,
-    { first: first.segment },
-  )
-  const most = found!.most as number
   const left = first.share * total - most
-  if ((found!.n as number) < 3 || 2 * most <= first.share * total || !(total - most > 0)) return []
+  if (n < 3 || 2 * most <= first.share * total || !(total - most > 0)) return []
   if (left < -ROUNDING * most) return []
   const share = Math.max(0, left) / (total - most)
   const next = (second.share * total) / (total - most)
   const named = ({ segment }: { segment: string | null }): string =>
     segment === null ? `rows without ${by.label}` : quoted(segment)
-  const without = `Without one single row of ${named(first)}, at ${amount(finite(most * unit), measure)}, `
+  const row = first.segment === null ? `row without ${by.label}` : `row of ${named(first)}`
+  const without = `Without one single ${row}, at ${amount(finite(most * unit), measure)}, `
   if (next > share)
     return [
       doubt('one_row_decides', `${without}the largest would be ${named(second)}, with ${shareOf(next)}.`),
