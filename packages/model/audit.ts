@@ -12,6 +12,7 @@ export const AUDIT_ACTIONS = {
   'job.cancel': 'assignment_id',
   'job.delete': 'assignment_id',
   'result.read': 'insight_id',
+  'insight.list': 'insight_id',
   'link.create': 'link_id',
   'link.delete': 'link_id',
   'link.open': 'link_id',
@@ -48,6 +49,7 @@ export const AUDIT_ACTIONS = {
   'webhook.rotate_secret': 'webhook_id',
   'webhook.recover': 'webhook_id',
   'webhook.cancel_pending': 'webhook_id',
+  'subscription.read': 'subscription_id',
   'subscription.create': 'subscription_id',
   'subscription.change': 'subscription_id',
   'subscription.delete': 'subscription_id',
@@ -70,6 +72,7 @@ export const AUDIT_ACTIONS = {
   'user.create': 'user_id',
   'user.change': 'user_id',
   'user.password': 'user_id',
+  'user.sign_out': 'user_id',
   'user.delete': 'user_id',
   'user.erase': 'user_id',
   'workspace.create': 'workspace_id',
@@ -81,6 +84,8 @@ export type AuditAction = keyof typeof AUDIT_ACTIONS
 /** Actions that write nothing to the store, so there is no transaction to hold the record. It is written within a second. */
 export const NOTED: readonly AuditAction[] = [
   'result.read',
+  'insight.list',
+  'subscription.read',
   'delivery.read',
   'link.open',
   'file.put',
@@ -102,7 +107,7 @@ export const AuditRecord = Type.Object(
     ),
     fields: Type.Array(Type.String(), {
       description:
-        'The names of the fields that a change set; of a preview, a draft, a check and choices the sources that were read, and `language model` where one was asked; of a refusal its cause',
+        'The names of the fields that a change set; of a list the filters that were given; of a preview, a draft, a check and choices the sources that were read, and `language model` where one was asked; of a refusal its cause',
     }),
     user_id: nullable(
       Type.String({

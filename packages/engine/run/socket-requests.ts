@@ -10,6 +10,7 @@ import { dialVetted } from '@assay/net/dial'
 import { parseTargets } from '@assay/net/target'
 import { BlockedError, RefusedError, ResolveError } from '@assay/net/unreached'
 import type { OpenSocket } from '../sources/sockets.ts'
+import { addressOfConnection } from './connection-address.ts'
 import type { DialFailure, FromChild, Task } from './protocol.ts'
 
 /** What a task wants to reach. `connection`: null for a download of an address. */
@@ -38,21 +39,9 @@ function errorOf({ kind, message, code }: DialFailure): Error {
 
 const BLOCKED = 'The host is not one that this service may reach.'
 
-/** Loaded on demand: most services have no bucket. */
-async function bucketAddress(connection: OpenConnection): Promise<string> {
-  const { addressOfBucket } = await import('@assay/net/s3')
-  const { configOfBucket } = await import('../sources/remote/s3.ts')
-  return addressOfBucket(configOfBucket(connection))
-}
-
-/** The host and port of a connection: of `host` and `port`, of `url`, or of a bucket. */
 async function leadsTo(connection: OpenConnection, host: string, port: number): Promise<boolean> {
-  const { options, kind } = connection
-  if (options.host !== undefined)
-    return host === String(options.host).toLowerCase() && port === Number(options.port)
-  const url = new URL(kind === 's3' ? await bucketAddress(connection) : String(options.url))
-  const own = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
-  return host === url.hostname.replace(/^\[|\]$/g, '').toLowerCase() && port === own
+  const own = await addressOfConnection(connection)
+  return own !== null && host === own.host && port === own.port
 }
 
 /** The targets that a task may reach there. `acquired`: the connections that it has asked for. */

@@ -19,6 +19,7 @@ import type { Store } from '@assay/store/store'
 import { Rounds } from '../budgets/rounds.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
+import { createOnce } from '../runtime/once.ts'
 import { hostRefusal, type Refusal, refusalOf } from './refusal.ts'
 
 /** Milliseconds for which rules and counts are taken as read. */
@@ -78,14 +79,15 @@ class StoredLedger implements Ledger {
   readonly #known = new Map<string, Known>()
   #pending = new Map<string, Pending>()
   #refused: NewAuditRecord[] = []
-  /** When a refusal was last recorded. */
-  readonly #told = new Map<string, number>()
+  /** Whether a refusal is recorded now. */
+  readonly #isTold: (key: string) => boolean
   readonly #rounds: Rounds
 
   constructor(options: LedgerOptions) {
     this.#options = options
     this.budgets = options.budgets
     this.#rounds = new Rounds(options.clock, (workspace_ids) => this.#writeAndRead(workspace_ids))
+    this.#isTold = createOnce(options.clock, SAME_MS)
   }
 
   async take(workspace_id: string, kind: OutgoingKind, count = 1): Promise<Refusal | null> {
@@ -117,7 +119,7 @@ class StoredLedger implements Ledger {
 
   async vetHost(workspace_id: string, kind: DialingKind, host: string): Promise<Refusal | null> {
     const refusal = await this.#judge(workspace_id, ({ rules: { hosts } }) =>
-      hosts === null || isListed(host, hosts) ? null : hostRefusal(host),
+      hosts === null || isListed(host, hosts) ? null : hostRefusal(host, hosts),
     )
     if (refusal !== null) this.#refuse(workspace_id, kind, refusal)
     return refusal
@@ -211,12 +213,7 @@ class StoredLedger implements Ledger {
     const { clock, metrics } = this.#options
     metrics.outgoingRefused.inc({ kind, cause })
     this.#add(workspace_id, kind, { refused: 1 })
-    const key = `${workspace_id} ${kind} ${cause}`
-    const now = clock.monotonic()
-    if (now - (this.#told.get(key) ?? Number.NEGATIVE_INFINITY) < SAME_MS) return
-    this.#told.delete(key)
-    this.#told.set(key, now)
-    if (this.#told.size > KNOWN_MOST) this.#told.delete(this.#told.keys().next().value!)
+    if (!this.#isTold(`${workspace_id} ${kind} ${cause}`)) return
     this.#refused.push({
       workspace_id,
       at: iso(clock.now()),

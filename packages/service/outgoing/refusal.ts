@@ -52,9 +52,19 @@ export function hostOf(url: string): string {
   return (URL.parse(url)?.hostname ?? '').replace(/^\[|\]$/g, '')
 }
 
-export function hostRefusal(host: string): Refusal {
+/** Hosts of a list that a sentence names. */
+const NAMED_MOST = 5
+
+function namedHosts(hosts: readonly string[]): string {
+  if (hosts.length === 0) return 'which is empty'
+  const more = hosts.length - NAMED_MOST
+  return `which holds ${hosts.slice(0, NAMED_MOST).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+/** `hosts`: the list of the workspace, which does not hold the host. */
+export function hostRefusal(host: string, hosts: readonly string[]): Refusal {
   return {
     cause: 'host',
-    text: `This workspace may not reach the host ${host}: the operator can add it to the hosts of the workspace (PATCH /v1alpha/outgoing).`,
+    text: `This workspace may not reach the host ${host}: the operator can add it to the list "hosts" of the workspace (PATCH /v1alpha/outgoing), ${namedHosts(hosts)}.`,
   }
 }

@@ -9,7 +9,10 @@ import { type FileKind, pick, prefixOf } from './remote.ts'
 const KEYS_MOST = 10_000
 
 /** The bucket of a connection. */
-export function configOfBucket({ options, secrets }: OpenConnection): BucketConfig {
+export function configOfBucket({
+  options,
+  secrets,
+}: Pick<OpenConnection, 'options' | 'secrets'>): BucketConfig {
   const endpoint = typeof options.endpoint === 'string' ? options.endpoint : null
   return {
     endpoint,

@@ -1,8 +1,9 @@
 /**
  * The audit trail. The store records a change in the transaction of the change (`store.audited`). Reads of results and changes
  * of files are gathered here and written once a second, so that no request waits for them; a killed process loses those of
- * its last second. Reads of the same object by the same token from the same address within that second are one record.
- * Reads of statuses, lists and live events are not recorded.
+ * its last second. Reads of the same object by the same token from the same address within that second are one record; looks
+ * at insights and subscriptions, which pages ask for every few seconds, within ten minutes. Reads of statuses, of other lists and
+ * live events are not recorded.
  */
 
 import { AUDIT_ACTIONS, type AuditAction, type NewAuditRecord } from '@assay/model/audit'
@@ -11,13 +12,20 @@ import type { Principal } from '@assay/model/token'
 import type { Store } from '@assay/store/store'
 import type { FastifyRequest } from 'fastify'
 import type { Logger } from '../../runtime/log.ts'
+import { createOnce } from '../../runtime/once.ts'
 import { addressOf } from '../http/client-address.ts'
 
 const FLUSH_MS = 1000
+/** In which the same look by the same token is one record. */
+const LOOK_MS = 600_000
 /** Most records in memory while the store cannot be reached. Older ones are dropped, and the log says how many. */
 const NOTES_MOST = 10_000
 
+/** Lists, and what pages ask for again and again. */
+const LOOKS: readonly AuditAction[] = ['insight.list', 'subscription.read']
+
 const READINGS: readonly AuditAction[] = [
+  ...LOOKS,
   'result.read',
   'delivery.read',
   'link.open',
@@ -55,6 +63,7 @@ export function createAuditTrail(
 ): AuditTrail {
   let notes = new Map<string, NewAuditRecord>()
   let waiting = false
+  const isTold = createOnce(clock, LOOK_MS)
 
   async function flush(): Promise<void> {
     const given = notes
@@ -88,6 +97,7 @@ export function createAuditTrail(
       const { request_id: _, ...same } = record
       // Other actions are recorded each time, so their key holds the request id.
       const key = READINGS.includes(record.action) ? JSON.stringify(same) : JSON.stringify(record)
+      if (LOOKS.includes(record.action) && !isTold(key)) return
       if (!notes.has(key)) notes.set(key, { ...record, at: iso(clock.now()) })
       plan()
     },
@@ -105,7 +115,19 @@ function valueOf(from: unknown, key: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** Makes a record. The object of a creation is the id of the call. A change lists the fields that it sets. */
+/** Parts of a query that are no filter: those of a page, and the limit of the token. */
+const NO_FILTERS = ['limit', 'cursor', 'template_ids']
+
+/** The fields that a change sets, and the filters of a list: their names, never their values. */
+function fieldsOf(action: AuditAction, { body, query }: AuditedCall): string[] {
+  if (action.endsWith('.change')) return Object.keys(body ?? {}).toSorted()
+  if (!LOOKS.includes(action)) return []
+  return Object.keys(query ?? {})
+    .filter((name) => !NO_FILTERS.includes(name))
+    .toSorted()
+}
+
+/** Makes a record. The object of a creation is the id of the call. */
 function auditRecord(action: AuditAction, call: AuditedCall): NewAuditRecord {
   const { principal, params, query, body, id, request } = call
   const key = AUDIT_ACTIONS[action]
@@ -129,7 +151,7 @@ function auditRecord(action: AuditAction, call: AuditedCall): NewAuditRecord {
     token_id: principal.token_id,
     action,
     object_id: object ?? (id === '' ? null : id),
-    fields: action.endsWith('.change') ? Object.keys(body ?? {}).toSorted() : [],
+    fields: fieldsOf(action, call),
     address: addressOf(request),
     request_id: request.id,
   }

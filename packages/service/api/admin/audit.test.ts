@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { FakeClock } from '@assay/model/clock'
 import { hashPassword } from '../../runtime/passwords.ts'
 import { ROUTES } from '../routes.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
@@ -92,6 +93,50 @@ test('readings of one thing within a second are one record, those of another thi
     records.length >= 3 && records.length <= 3 * written.length,
     `${records.length} in ${written.length}`,
   )
+})
+
+test('whoever looks at insights or at the readers of subscriptions is recorded with the filters, once in ten minutes', async (t) => {
+  const clock = new FakeClock(Date.now())
+  const opened = await openTestServer(t, { clock })
+  const { ask, tokens, complete } = opened
+  const payload = { type: 'template', template_id: 'hello' }
+  const assignment_id = (await ask('POST', '/v1alpha/jobs/', { body: { payload } })).json() as string
+  await ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
+  const insight_id = await complete(assignment_id)
+  const subscription = { kind: 'slack', url: 'https://chat.example.com/a-secret-path' }
+  const made = await ask('POST', '/v1alpha/subscriptions', { body: subscription })
+  const { subscription_id } = made.json()
+  const { token_id } = (await ask('GET', '/v1alpha/auth/me', { token: tokens.viewer })).json()
+  const look = async (path: string) => {
+    const answer = await ask('GET', `/v1alpha${path}`, { token: tokens.viewer })
+    assert.equal(answer.status, 200, answer.text)
+  }
+  const looks = [
+    '/insights',
+    '/insights?q=hidden&tag=greeting&limit=5',
+    `/insights/${insight_id}/earlier`,
+    '/subscriptions',
+    '/subscriptions?kind=slack',
+    `/subscriptions/${subscription_id}`,
+  ]
+  const seen = async () =>
+    (await trail(opened))
+      .filter((record) => record.token_id === token_id)
+      .map(({ action, object_id, fields }) => `${action} ${object_id} ${fields.join()}`)
+  for (const path of [...looks, ...looks]) await look(path)
+  const expected = [
+    'insight.list null ',
+    'insight.list null q,tag',
+    `insight.list ${insight_id} `,
+    'subscription.read null ',
+    'subscription.read null kind',
+    `subscription.read ${subscription_id} `,
+  ]
+  assert.deepEqual((await seen()).toSorted(), expected.toSorted())
+  assert.doesNotMatch(JSON.stringify(await trail(opened)), /hidden|secret-path/)
+  clock.advance(600_000)
+  await look('/subscriptions')
+  assert.equal((await seen()).length, expected.length + 1)
 })
 
 test('a change names its fields and never what they hold', async (t) => {

@@ -11,7 +11,7 @@ export const listAudit = operation({
   tag: 'Administration',
   summary: 'Read the audit trail, newest first',
   description:
-    'Says who created, ran, read, changed or deleted which object, and from which address. Every change is recorded in its own transaction; reads of results, also by links, within about a second. Actions of the service itself (runs of schedules, retries, retention) are not recorded. A record holds no secrets and no values.',
+    'Says who created, ran, read, changed or deleted which object, and from which address. Every change is recorded in its own transaction; reads of results, also by links, of single deliveries, and looks at insights and subscriptions within about a second. Actions of the service itself (runs of schedules, retries, retention) are not recorded. A record holds no secrets and no values.',
   scope: 'admin',
   query: pageQuery({
     action: Type.Optional(Type.Enum([...ACTIONS])),

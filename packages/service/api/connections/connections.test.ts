@@ -290,6 +290,27 @@ test('a connection and a download to a host that is not on the list of the works
 
   await rule(['db.example.com'])
   const last = dialed
+  const bucket = { kind: 's3', options: { bucket: 'reports', region: 'eu-west-1' } }
+  const put = `---\nsources:\n  a: ${download}\n---\n# A\n`
+  const registered = [
+    [
+      'POST',
+      '/connections',
+      { ...bucket, name: 'c' },
+      'options.bucket',
+      'reports.s3.eu-west-1.amazonaws.com',
+    ],
+    ['PATCH', '/connections/web', { options }, 'options.url', '127.0.0.1'],
+    ['PUT', '/jobs/templates/far', put, 'template', '127.0.0.1'],
+  ] as const
+  for (const [method, at, body, field, host] of registered) {
+    const type = typeof body === 'string' ? { type: 'text/markdown' } : {}
+    const answer = await ask(method, `/v1alpha${at}`, { body, ...type })
+    assert.deepEqual([answer.status, answer.json().errors[0].path], [422, field], answer.text)
+    assert.ok(answer.json().errors[0].message.includes(`may not reach the host ${host}: `), answer.text)
+  }
+  const described = { body: { description: 'The same address' } }
+  assert.equal((await ask('PATCH', '/v1alpha/connections/web', described)).status, 200)
   const { ok, detail } = (await ask('POST', '/v1alpha/connections/web/test')).json()
   assert.equal(ok, false)
   assert.match(detail, told)

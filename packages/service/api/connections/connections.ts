@@ -1,5 +1,6 @@
 /** Operations on connections. Their secrets are never answered. */
 import { isIP } from 'node:net'
+import { addressOfConnection } from '@assay/engine/run/connection-address'
 import {
   CONNECTION_NAME,
   type Connection,
@@ -14,6 +15,7 @@ import { AppError, type FieldError, notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { parseTargets, vetAddress, vetUrl } from '@assay/net/target'
+import { hostFaults } from '../../outgoing/host-faults.ts'
 import { fingerprint, type SecretBox, SecretError } from '../../runtime/secrets.ts'
 import { administered, OfWorkspace } from '../accounts/administration.ts'
 import type { Services } from '../dependencies.ts'
@@ -85,6 +87,18 @@ export function addressFaults(
   return [{ path: 'options.host', message }]
 }
 
+/** The fault of a host that is not on the list of the workspace. The options have no other fault. */
+async function listFaults(
+  { ledger }: Pick<Services, 'ledger'>,
+  workspace_id: string,
+  { kind, options }: Pick<Connection, 'kind' | 'options'>,
+): Promise<FieldError[]> {
+  const address = await addressOfConnection({ kind, options })
+  if (address === null) return []
+  const field = ['host', 'url', 'endpoint'].find((name) => options[name] !== undefined) ?? 'bucket'
+  return hostFaults({ ledger, workspace_id, kind: 'query' }, address.host, `options.${field}`)
+}
+
 function refuseReadOnly({ connections }: Services): void {
   if (!connections.readOnly) return
   throw new AppError(
@@ -143,6 +157,7 @@ export const createConnection = operation({
       ...secretFaults(kind, secrets),
       ...addressFaults(services, workspace_id, options),
     ]
+    if (faults.length === 0) faults.push(...(await listFaults(services, workspace_id, { kind, options })))
     if (faults.length > 0) throw invalid(faults)
     const key = { workspace_id, name: body.name }
     const connection = await services.store.createConnection({
@@ -198,6 +213,8 @@ export const changeConnection = operation({
       ...addressFaults(services, workspace_id, options),
       ...movedSecretFaults(present, options, secrets),
     ]
+    if (faults.length === 0 && body.options !== undefined)
+      faults.push(...(await listFaults(services, workspace_id, { kind: present.kind, options })))
     if (faults.length > 0) throw invalid(faults)
     const changed = await services.store.updateConnection({
       ...key,

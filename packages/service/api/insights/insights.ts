@@ -10,6 +10,8 @@ import { operation } from '../http/operation.ts'
 
 export const listInsights = operation({
   name: 'listInsights',
+  // The cards show figures and sentences of the insights.
+  audit: 'insight.list',
   tag: 'Insights',
   summary: 'List insights, newest first',
   description:
@@ -45,6 +47,7 @@ export const listInsights = operation({
 
 export const earlierInsights = operation({
   name: 'earlierInsights',
+  audit: 'insight.list',
   tag: 'Insights',
   summary: 'Find the earlier runs to compare an insight with',
   description:

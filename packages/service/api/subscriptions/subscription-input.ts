@@ -12,8 +12,9 @@ import {
   SUBSCRIPTION_KINDS,
   type SubscriptionKind,
 } from '@assay/model/subscription'
-import type { Targets } from '@assay/net/target'
+import type { Principal } from '@assay/model/token'
 import type { Static } from 'typebox'
+import type { Services } from '../dependencies.ts'
 import { Name } from '../http/fields.ts'
 import { PaceInput, urlFaults, WebhookChange, WebhookInput } from '../webhooks/webhook-input.ts'
 
@@ -87,15 +88,16 @@ export const SubscriptionChange = Type.Object({ ...shared, events, status })
 export type SubscriptionChange = Static<typeof SubscriptionChange>
 
 /** Faults of `url` and `to`, if given. `missingTarget` finds an absent one. */
-export function targetFaults(
+export async function targetFaults(
+  services: Pick<Services, 'targets' | 'ledger'>,
+  principal: Pick<Principal, 'workspace_id'>,
   kind: SubscriptionKind,
   { to, url, subject, attach }: Pick<SubscriptionChange, 'to' | 'url' | 'subject' | 'attach'>,
-  targets: Targets,
-): FieldError[] {
+): Promise<FieldError[]> {
   if (kind === 'slack') {
     const ofMail = { to, subject: subject === 'title' ? undefined : subject, attach: attach ?? undefined }
     return [
-      ...(url === undefined ? [] : urlFaults(url, targets)),
+      ...(await urlFaults(services, principal, 'chat', url)),
       ...Object.entries(ofMail).flatMap(([path, value]) =>
         value === undefined ? [] : [{ path, message: 'belongs to the kind email' }],
       ),

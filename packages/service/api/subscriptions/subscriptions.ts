@@ -67,7 +67,7 @@ export const createSubscription = operation({
     const user_id = body.user_id ?? principal.user_id
     const faults = [
       ...missingTarget(kind, body),
-      ...targetFaults(kind, body, services.targets),
+      ...(await targetFaults(services, principal, kind, body)),
       ...personalFaults({ personal, user_id, to: to ?? [] }, principal.user_id),
       ...(await followFaults(call, body.follows)),
     ]
@@ -115,6 +115,8 @@ export const createSubscription = operation({
 
 export const listSubscriptions = operation({
   name: 'listSubscriptions',
+  // It shows the addresses of readers.
+  audit: 'subscription.read',
   tag: 'Subscriptions',
   summary: 'List subscriptions, newest first',
   scope: 'viewer',
@@ -135,6 +137,7 @@ export const listSubscriptions = operation({
 
 export const getSubscription = operation({
   name: 'getSubscription',
+  audit: 'subscription.read',
   tag: 'Subscriptions',
   summary: 'Read a subscription',
   scope: 'viewer',
@@ -205,7 +208,7 @@ export const changeSubscription = operation({
     const webhook = await requireSubscription(call)
     const kind = webhook.kind as SubscriptionKind
     const faults = [
-      ...targetFaults(kind, body, services.targets),
+      ...(await targetFaults(services, principal, kind, body)),
       ...changedFaults(call, webhook),
       ...(await followFaults(call, body.follows, webhook.follows)),
     ]

@@ -8,6 +8,7 @@ import { READ_CHART_FORMS } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import { Fault, TEMPLATE_ID, TemplateView, type Variable, VariableView } from '@assay/model/template'
 import type { Principal } from '@assay/model/token'
+import { downloadFaults } from '../../outgoing/host-faults.ts'
 import { nameNearest, ownSource, readOnce, withMetrics } from '../../templates/own-metrics.ts'
 import type { Services } from '../dependencies.ts'
 import { type Call, operation } from '../http/operation.ts'
@@ -153,6 +154,8 @@ export const putTemplate = operation({
         },
       ])
     const { workspace_id, user_id } = principal
+    const faults = await downloadFaults({ ledger: services.ledger, workspace_id }, template)
+    if (faults.length > 0) throw invalid(faults)
     const made = await services.store.putTemplate({ workspace_id, template_id, source: body, user_id })
     if (made === 'new') reply.code(201).header('location', `/v1alpha/jobs/templates/${template_id}`)
     return view

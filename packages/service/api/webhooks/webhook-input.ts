@@ -3,6 +3,7 @@
 import type { FieldError } from '@assay/model/errors'
 import { EVENT_TYPES } from '@assay/model/event'
 import { nullable, Type } from '@assay/model/schema'
+import type { Principal } from '@assay/model/token'
 import {
   HEADERS_MOST,
   type HeaderChange,
@@ -10,9 +11,12 @@ import {
   type SealedHeader,
   SIGNATURES,
 } from '@assay/model/webhook'
-import { type Targets, vetUrl } from '@assay/net/target'
+import { vetUrl } from '@assay/net/target'
 import type { Static } from 'typebox'
+import { hostFaults } from '../../outgoing/host-faults.ts'
+import { hostOf } from '../../outgoing/refusal.ts'
 import { fingerprint, type SecretBox } from '../../runtime/secrets.ts'
+import type { Services } from '../dependencies.ts'
 import { Name } from '../http/fields.ts'
 
 const WEEK_SECONDS = 7 * 24 * 3600
@@ -21,7 +25,8 @@ const VALUE_MOST = 4096
 const Url = Type.String({
   minLength: 1,
   maxLength: 2048,
-  description: 'http or https, without user info. ASSAY_WEBHOOK_TARGETS decides which addresses are allowed',
+  description:
+    'http or https, without user info. ASSAY_WEBHOOK_TARGETS decides which addresses are allowed, and the hosts of `GET /v1alpha/outgoing` which of them this workspace may reach',
 })
 const Events = Type.Array(Type.Enum([...EVENT_TYPES, '*']), {
   minItems: 1,
@@ -120,9 +125,17 @@ export function headerFaults(headers: readonly GivenHeader[]): FieldError[] {
   return faults
 }
 
-export function urlFaults(url: string, targets: Targets): FieldError[] {
+/** Faults of an address, if one is given: it may lead only to where the service and the workspace may go. */
+export async function urlFaults(
+  { targets, ledger }: Pick<Services, 'targets' | 'ledger'>,
+  { workspace_id }: Pick<Principal, 'workspace_id'>,
+  kind: 'webhook' | 'chat',
+  url: string | undefined,
+): Promise<FieldError[]> {
+  if (url === undefined) return []
   const vetted = vetUrl(url, targets)
-  return vetted.ok ? [] : [{ path: 'url', message: vetted.fault }]
+  if (!vetted.ok) return [{ path: 'url', message: vetted.fault }]
+  return hostFaults({ ledger, workspace_id, kind }, hostOf(url), 'url')
 }
 
 export function sealHeader(

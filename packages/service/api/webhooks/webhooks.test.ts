@@ -108,6 +108,40 @@ const BAD_HEADERS: [string, string][] = [
   ['x', '\u0000'],
 ]
 
+test('refuses an address that the workspace may not reach, at once and in its trail, and says which hosts it may', async (t) => {
+  const { ask, parts } = await openTestServer(t)
+  const url = 'https://hooks.example.com/a'
+  const { webhook_id } = (await ask('POST', '/v1alpha/webhooks/', { body: { ...HOOK, url } })).json()
+  await ask('PATCH', '/v1alpha/outgoing', { body: { hosts: ['*.example.com', 'db.example.org'] } })
+  const elsewhere = 'https://elsewhere.example.net/a'
+  const refused = await Promise.all([
+    ask('POST', '/v1alpha/webhooks/', { body: { ...HOOK, url: elsewhere } }),
+    ask('PATCH', `/v1alpha/webhooks/${webhook_id}`, { body: { url: elsewhere } }),
+    ask('POST', '/v1alpha/subscriptions', { body: { kind: 'slack', url: elsewhere } }),
+  ])
+  for (const answer of refused) {
+    const { code, errors } = answer.json()
+    assert.deepEqual([answer.status, code, errors[0].path], [422, 'invalid', 'url'], answer.text)
+    assert.match(
+      errors[0].message,
+      /may not reach the host elsewhere\.example\.net: .* list "hosts" .* holds \*\.example\.com, db\.example\.org\.$/,
+    )
+  }
+  assert.equal((await ask('POST', '/v1alpha/webhooks/', { body: { ...HOOK, url } })).status, 200)
+  const changed = await ask('PATCH', `/v1alpha/webhooks/${webhook_id}`, { body: { url: `${url}b` } })
+  assert.equal(changed.status, 200)
+  await parts.ledger.refresh('default')
+  const { items } = (await ask('GET', '/v1alpha/audit?action=outgoing.refuse')).json()
+  const told = items.map(({ object_id, fields }: { object_id: string; fields: string[] }) => [
+    object_id,
+    ...fields,
+  ])
+  assert.deepEqual(told.toSorted(), [
+    ['chat', 'host'],
+    ['webhook', 'host'],
+  ])
+})
+
 test('refuses headers that could not be sent or are not a client’s to set', async (t) => {
   const { ask } = await openTestServer(t)
   for (const [name, value] of BAD_HEADERS) {

@@ -68,9 +68,9 @@ export const createWebhook = operation({
   body: WebhookInput,
   replies: { 200: { description: 'The webhook, with its signing secret', schema: WithSecret } },
   async handle({ services, principal, body, id }) {
-    const { secrets, store, targets } = services
+    const { secrets, store } = services
     const { headers = [], signature = 'v1' } = body
-    const faults = [...urlFaults(body.url, targets), ...headerFaults(headers)]
+    const faults = [...(await urlFaults(services, principal, 'webhook', body.url)), ...headerFaults(headers)]
     if (faults.length > 0) throw invalid(faults)
     const { secret, public_key, sealed } = newSecret(secrets, id, signature)
     const webhook = await store.createWebhook({
@@ -146,7 +146,7 @@ export const changeWebhook = operation({
     const { services, principal, body } = call
     const { headers, status, ...plain } = body
     const faults = [
-      ...(body.url === undefined ? [] : urlFaults(body.url, services.targets)),
+      ...(await urlFaults(services, principal, 'webhook', body.url)),
       ...headerFaults(headers ?? []),
     ]
     if (faults.length > 0) throw invalid(faults)

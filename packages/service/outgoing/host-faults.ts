@@ -1,0 +1,37 @@
+/** Faults of what a client registers, because its workspace may not reach the host: nothing of it would ever leave. */
+
+import type { TemplateHead } from '@assay/engine/reading/lookup'
+import type { FieldError } from '@assay/model/errors'
+import type { DialingKind, Ledger } from './ledger.ts'
+import { hostOf } from './refusal.ts'
+
+export interface HostVetting {
+  ledger: Pick<Ledger, 'vetHost'>
+  workspace_id: string
+  kind: DialingKind
+}
+
+/** Each refusal counts as one of what was to leave, and is in the audit trail. */
+export async function hostFaults(
+  { ledger, workspace_id, kind }: HostVetting,
+  host: string,
+  path: string,
+): Promise<FieldError[]> {
+  const refusal = await ledger.vetHost(workspace_id, kind, host)
+  return refusal === null ? [] : [{ path, message: refusal.text }]
+}
+
+/** Of the addresses that a template downloads. One whose host is a variable is judged when it is dialed. */
+export async function downloadFaults(
+  vetting: Omit<HostVetting, 'kind'>,
+  { sources }: Pick<TemplateHead, 'sources'>,
+): Promise<FieldError[]> {
+  const faults: FieldError[] = []
+  for (const { connection, file, line, column } of sources) {
+    const host = connection === null && file !== null && /^https?:/i.test(file) ? hostOf(file) : ''
+    if (host === '') continue
+    const found = await hostFaults({ ...vetting, kind: 'download' }, host, 'template')
+    faults.push(...found.map((fault) => ({ ...fault, line, column })))
+  }
+  return faults
+}
