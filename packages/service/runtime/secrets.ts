@@ -70,10 +70,11 @@ export class SecretBox {
     return `v1.${this.#first}.${iv.toString('base64url')}.${sealed.toString('base64url')}`
   }
 
-  /** Derives 256 bits for a purpose, in base64url. They are not stored: the same first key gives the same bits. */
-  derive(purpose: string): string {
-    const key = this.#keys.get(this.#first)!
-    return Buffer.from(hkdfSync('sha256', key, '', `assay derived ${purpose}`, 32)).toString('base64url')
+  /** Derives 256 bits for a purpose by each key, that of the first key first, in base64url. They are not stored. */
+  derive(purpose: string): string[] {
+    return [...this.#keys.values()].map((key) =>
+      Buffer.from(hkdfSync('sha256', key, '', `assay derived ${purpose}`, 32)).toString('base64url'),
+    )
   }
 
   /** Keyed hashes of a text for a purpose, one for each key, that of the first key first: to find a text that is not stored. */

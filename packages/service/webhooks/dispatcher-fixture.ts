@@ -37,6 +37,10 @@ export interface Registered {
 
 export interface Station {
   store: Store
+  /** The folder of the store. */
+  home: string
+  /** The key of the box. */
+  key: Buffer
   box: SecretBox
   ledger: Ledger
   metrics: Metrics
@@ -152,7 +156,8 @@ export async function startStation(options: StationOptions = {}): Promise<Statio
   const { clock = systemClock, targets = ['loopback'], between = (store) => store } = options
   const home = await mkdtemp(path.join(tmpdir(), 'assay-dispatcher-'))
   const store = await openStore({ url: options.url ?? '', home, clock, publicUrl: null })
-  const box = new SecretBox([randomBytes(32)])
+  const key = randomBytes(32)
+  const box = new SecretBox([key])
   const lines: string[] = []
   const stream = { write: (line: string) => lines.push(line) }
   const log: Logger = options.quiet ? silentLog : createLog({ level: 'debug', format: 'json', stream })
@@ -172,6 +177,8 @@ export async function startStation(options: StationOptions = {}): Promise<Statio
   })
   return {
     store,
+    home,
+    key,
     box,
     ledger,
     metrics,

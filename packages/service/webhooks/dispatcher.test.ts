@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import path from 'node:path'
 import { after, test } from 'node:test'
 import { FakeClock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
@@ -9,11 +10,14 @@ import { DEFAULT_WORKSPACE as workspace_id } from '@assay/model/token'
 import { headerContext, secretContext } from '@assay/model/webhook'
 import { createGuard } from '@assay/net/guard'
 import { parseTargets } from '@assay/net/target'
+import { openSqliteSource } from '@assay/store/copy'
 import type { Store } from '@assay/store/store'
 import { type Mode, modes, type Receiver, startReceiver, startTrap } from '../../../test/receiver.ts'
 import { syncAtOnce } from '../../store/sqlite/durable/sync-at-once.ts'
+import { silentLog } from '../runtime/log.ts'
 import { SecretBox } from '../runtime/secrets.ts'
-import { type Station, type StationOptions, startStation } from './dispatcher-fixture.ts'
+import { resealAll } from '../secrets/reseal.ts'
+import { type Station, type StationOptions, startDispatcher, startStation } from './dispatcher-fixture.ts'
 
 syncAtOnce()
 
@@ -154,6 +158,50 @@ test('a failed delivery is tried again by the schedule, under the same id, signe
     [event_id, event_id, event_id],
   )
   assert.equal(new Set(receiver.arrivals.map(({ headers }) => headers['webhook-timestamp'])).size, 3)
+})
+
+test('a delivery that waits while the signing secret and the key of the secrets change is signed by those of the day', async () => {
+  const clock = new FakeClock(Date.now())
+  const [started, receiver] = [await station({ clock }), await receive(modes.fail(2))]
+  const { store, key, home, register, send, attempted, ledger, metrics } = started
+  const { webhook, secret: old } = await register(receiver.url, { values: { 'x-api-key': 'k3y' } })
+  const { webhook_id } = webhook
+  const { event_id, delivery_id } = await send(webhook)
+  await attempted(delivery_id, 1)
+  await started.stop()
+  const next = randomBytes(32)
+  const targets = parseTargets(['loopback'])
+  /** Makes the next attempt as a node that has these keys. */
+  const attemptWith = async (secrets: SecretBox, count: number) => {
+    const node = { store, ledger, metrics, clock, targets, secrets, log: silentLog }
+    const { stop } = await startDispatcher(node)
+    const kept = await turning(clock, 1000, attempted(delivery_id, count))
+    await stop()
+    const { headers, body } = receiver.arrivals[count - 1]!
+    assert.equal(headers['x-api-key'], 'k3y')
+    const isOf = (secret: string): boolean => {
+      try {
+        return verify({ headers, body, secret, now: clock.now() }).id === event_id
+      } catch {
+        return false
+      }
+    }
+    return { status: kept.status, isOf }
+  }
+
+  const both = new SecretBox([next, key])
+  const { secret } = newSigningSecret('v1')
+  const sealed = both.seal(secret, secretContext(webhook_id))
+  const overlap_ms = 60_000
+  await store.rotateSecret({ workspace_id, webhook_id, sealed, public_key: null, overlap_ms })
+  const second = await attemptWith(both, 2)
+  assert.deepEqual([second.status, second.isOf(old), second.isOf(secret)], ['pending', true, true])
+
+  const source = await openSqliteSource(path.join(home, 'assay.db'))
+  await resealAll(store, source, both)
+  await source.close()
+  const third = await attemptWith(new SecretBox([next]), 3)
+  assert.deepEqual([third.status, third.isOf(old), third.isOf(secret)], ['delivered', false, true])
 })
 
 test('a delivery that cannot be made is recorded as failed and stops nobody', async () => {

@@ -13,7 +13,7 @@ import { hashToken, type SecretBox } from '../../runtime/secrets.ts'
 import type { Sending } from './sender.ts'
 
 export interface Composer {
-  store: Pick<Store, 'getInsight' | 'createLink'>
+  store: Pick<Store, 'getInsight' | 'createLink' | 'findLink'>
   box: SecretBox
   ledger: Pick<Ledger, 'take' | 'untake' | 'addBytes' | 'vetHost'>
   publicUrl: string | null
@@ -80,17 +80,28 @@ function told({ event: { type, data } }: Sending): Message {
 }
 
 /**
- * Creates the link of a message. Its secret is derived from the delivery, so every try has the same link, and it is never stored.
+ * The secret of a delivery's link, which is derived, so every try has the same one and it is never stored. An earlier try may
+ * have derived it from another of the keys: whoever got that message keeps the link.
+ */
+async function linkSecretOf({ store, box }: Composer, delivery_id: string): Promise<string> {
+  const [secret, ...others] = box.derive(`link:${delivery_id}`)
+  for (const other of others) if (await store.findLink(hashToken(other))) return other
+  return secret!
+}
+
+/**
+ * Creates the link of a message.
  * Null: the service has no public address, or the insight has as many links as it may.
  */
 async function linkOf(
-  { store, box, publicUrl }: Composer,
+  composer: Composer,
   { delivery_id, workspace_id, webhook }: Sending,
   { insight_id }: Insight,
   seconds: number | null,
 ): Promise<string | null> {
+  const { store, publicUrl } = composer
   if (publicUrl === null || seconds === null) return null
-  const secret = box.derive(`link:${delivery_id}`)
+  const secret = await linkSecretOf(composer, delivery_id)
   const making = store.createLink({
     link_id: delivery_id,
     workspace_id,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { systemClock } from '@assay/model/clock'
 import { chartPlaceholder } from '@assay/model/insight'
-import { CONFIRM_CONTEXT } from '@assay/model/subscription'
+import { CONFIRM_CONTEXT, type Target } from '@assay/model/subscription'
 import { DEFAULT_WORKSPACE as workspace_id } from '@assay/model/token'
 import PostalMime, { type Email } from 'postal-mime'
 import { HOSTILE_TEXTS, UNSEEN } from '../../../../test/hostile-texts.ts'
@@ -11,7 +11,8 @@ import { makeChart } from '../../../engine/charts/spec.ts'
 import { hostileInsight } from '../../../engine/rendering/hostile-fixture.ts'
 import { sorted } from '../../../store/conformance/given.ts'
 import { noteConsents } from '../../outgoing/consents.ts'
-import { hashToken } from '../../runtime/secrets.ts'
+import { hashToken, SecretBox } from '../../runtime/secrets.ts'
+import { compose } from './compose.ts'
 import { type People, PUBLIC_URL, startPeople } from './mail-fixture.ts'
 import { mailBytes } from './mime.ts'
 import type { SenderOptions } from './senders.ts'
@@ -217,6 +218,30 @@ test('the mail leads to the page for as long as the subscription says, and not t
   assert.equal(Date.parse(link.expires_at) - Date.parse(link.created_at), 600_000)
   const kept = await people.told(webhook)
   assert.equal(kept.delivery_id, link?.link_id)
+})
+
+test('a later try keeps the link of an earlier one, though the key of the secrets has changed in between', async () => {
+  const { people } = await opened()
+  const { store, ledger, box, key } = people
+  const webhook = await people.subscribe('slack', { url: 'http://127.0.0.1:9/' })
+  const insight_id = (await people.finish(FOUND))!
+  const data = { insight_id }
+  const event = { event_id: crypto.randomUUID(), type: 'job.completed' as const, data }
+  const target: Target = { to: [], url: null, link_expires_in: 600, subject: 'title', attach: null }
+  const linkBy = async (keys: SecretBox): Promise<string> => {
+    const composer = { store, ledger, box: keys, publicUrl: PUBLIC_URL }
+    const sending = { delivery_id, workspace_id, webhook, event, attempt: 1, now: 0 }
+    return (await compose(composer, sending, target))!.link!
+  }
+  const delivery_id = crypto.randomUUID()
+  const opens = (link: string) => store.findLink(hashToken(link.split('/').at(-1)!))
+  const first = await linkBy(box)
+  const next = Buffer.alloc(32, 9)
+  assert.equal(await linkBy(new SecretBox([next, key])), first)
+  assert.equal((await opens(first))?.insight_id, insight_id)
+  const alone = await linkBy(new SecretBox([next]))
+  assert.notEqual(alone, first)
+  assert.equal((await opens(alone))?.insight_id, insight_id)
 })
 
 test('without an address of the service, or where it is not wanted, there is no link', async () => {
