@@ -251,6 +251,10 @@ test('users read their password from standard input and log in with it', async (
   const body = new URLSearchParams({ username: 'ada', password: 'correct horse', grant_type: 'password' })
   const response = await fetch(`${service.url}/v1alpha/auth/login`, { method: 'POST', body })
   assert.equal(response.status, 200)
+  const { access_token } = (await response.json()) as { access_token: string }
+  await ok(['user', 'sign-out', made.out.trim()])
+  const env = { ASSAY_URL: service.url, ASSAY_TOKEN: access_token }
+  assert.equal((await run(['jobs', 'list'], { env })).code, 77, 'the token of the login has ended')
 })
 
 test('erasing says where nobody is known by the id, and is no fault where a user has left nothing', async () => {

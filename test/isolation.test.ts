@@ -153,6 +153,7 @@ const CASES = (of: Ids): Record<string, Case> => ({
     body: { username: 'x', password: 'a long enough password', scopes: ['viewer'], workspace_id: 'victim' },
   }),
   changeUser: hidden({ body: { scopes: ['viewer'] } }),
+  endUserSignIns: hidden(),
   deleteUser: hidden(),
   eraseUserJobs: own(),
   listWorkspaces: own(),

@@ -99,6 +99,8 @@ function administration(call: Call, all: All) {
       create: call('createUser'),
       /** Also disables and sets a password, which ends the user's sign-ins. */
       update: call('changeUser'),
+      /** Ends every sign-in of the user, and the tokens of logins; answers how many sign-ins. */
+      signOut: call('endUserSignIns'),
       delete: call('deleteUser'),
       /** Makes one step. Call it again with `next_cursor` until that is null. */
       eraseJobs: call('eraseUserJobs'),

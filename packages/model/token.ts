@@ -118,10 +118,15 @@ export type Token = Static<typeof Token>
 export const LOGIN_TOKEN = 'login'
 
 const USER_ID_MOST = 255
+const SERVICE = 'service:'
 
 /** The user id of a token that belongs to no person. Tokens of one name are one account. */
 export function serviceAccount(name: string): string {
-  return `service:${name}`.slice(0, USER_ID_MOST)
+  return `${SERVICE}${name}`.slice(0, USER_ID_MOST)
+}
+
+export function isServiceAccount(user_id: string): boolean {
+  return user_id.startsWith(SERVICE)
 }
 
 /** The caller of a request, from its valid token or sign-in. */

@@ -155,6 +155,7 @@ export const ROUTES: readonly Route[] = [
   on('POST /v1alpha/users', users.createUser),
   on('PATCH /v1alpha/users/{user_id}', users.changeUser),
   on('DELETE /v1alpha/users/{user_id}', users.deleteUser),
+  on('DELETE /v1alpha/users/{user_id}/sign-ins', users.endUserSignIns),
   on('DELETE /v1alpha/users/{user_id}/jobs', users.eraseUserJobs),
   on('GET /v1alpha/workspaces', workspaces.listWorkspaces),
   on('POST /v1alpha/workspaces', workspaces.createWorkspace),

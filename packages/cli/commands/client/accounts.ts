@@ -166,6 +166,14 @@ export const ACCOUNTS = [
     ({ user_id }) => `${user_id}\n`,
   ),
   eachCommand(
+    {
+      name: 'user sign-out',
+      summary: 'Sign users out everywhere: browsers, and the tokens of logins',
+      options: { workspace: WORKSPACE },
+    },
+    (client, id, call) => client.users.signOut(id, workspaceOf(call)),
+  ),
+  eachCommand(
     { name: 'user delete', summary: 'Delete users with their tokens', options: { workspace: WORKSPACE } },
     (client, id, call) => client.users.delete(id, workspaceOf(call)),
   ),

@@ -240,6 +240,36 @@ test('a changed password, a disabled and a deleted user and a revoked token end 
   assert.equal(own.errors[0].path, 'name')
 })
 
+test('an admin signs another user out everywhere, and only those of the own workspace', async (t) => {
+  const opened = await openTestServer(t)
+  const { ask, store, tokens } = opened
+  const user_id = await addUser(opened)
+  const [here, there, other] = [browser(opened), browser(opened), browser(opened)]
+  for (const one of [here, there]) await one.begin({ username: 'bob', password: PASSWORD })
+  await other.begin({ token: tokens.admin })
+  const works = (one: typeof here): Promise<number> => status(one.ask('GET', '/jobs'))
+  const path = `/v1alpha/users/${user_id}/sign-ins`
+  for (const token of [tokens.analyst, tokens.viewer])
+    assert.equal((await ask('DELETE', path, { token })).status, 403)
+  await store.createWorkspace({ workspace_id: 'guests', name: 'Guests', data_folder: null })
+  const guest = await opened.token('guests', ['admin'])
+  assert.equal((await ask('DELETE', path, { token: guest })).status, 404)
+  assert.deepEqual([await works(here), await works(there)], [200, 200])
+  assert.deepEqual((await ask('DELETE', path)).json(), { ended: 2 })
+  assert.deepEqual([await works(here), await works(there), await works(other)], [401, 401, 200])
+  assert.deepEqual((await ask('DELETE', path)).json(), { ended: 0 })
+  assert.equal(await status(here.begin({ username: 'bob', password: PASSWORD })), 201)
+  assert.equal((await ask('DELETE', '/v1alpha/users/nobody/sign-ins')).status, 404)
+  const { items } = (await ask('GET', '/v1alpha/audit?action=user.sign_out')).json()
+  assert.deepEqual(
+    items.map((record: { object_id: string; user_id: string }) => [record.object_id, record.user_id]),
+    [
+      [user_id, 'ada'],
+      [user_id, 'ada'],
+    ],
+  )
+})
+
 test('live events and downloads work by the cookie', async (t) => {
   const opened = await openTestServer(t)
   const ada = browser(opened)

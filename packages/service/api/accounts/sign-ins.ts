@@ -145,6 +145,8 @@ export const endSignIn = operation({
   },
 })
 
+export const EndedSignIns = Type.Object({ ended: Type.Integer({ minimum: 0 }) }, { title: 'EndedSignIns' })
+
 export const endSignIns = operation({
   name: 'endSignIns',
   tag: 'Authentication',
@@ -154,10 +156,7 @@ export const endSignIns = operation({
     'Ends every sign-in of yours, also the present one, and the tokens that logins made. Other tokens stay.',
   scope: 'viewer',
   replies: {
-    200: {
-      description: 'How many sign-ins have ended',
-      schema: Type.Object({ ended: Type.Integer({ minimum: 0 }) }, { title: 'EndedSignIns' }),
-    },
+    200: { description: 'How many sign-ins have ended', schema: EndedSignIns },
   },
   async handle({ services, principal, request, reply }) {
     const { store, tokens, config } = services

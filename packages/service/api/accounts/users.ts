@@ -2,13 +2,14 @@
 
 import { AppError, notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
-import { User } from '@assay/model/token'
+import { isServiceAccount, User } from '@assay/model/token'
 import { hashPassword, passwordFault } from '../../runtime/passwords.ts'
 import { LIMIT_DEFAULT, Name, pageOf, pageQuery } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 import { administered, OfWorkspace, Scopes } from './administration.ts'
 import { provenUser } from './credentials.ts'
+import { EndedSignIns } from './sign-ins.ts'
 
 export const listUsers = operation({
   name: 'listUsers',
@@ -133,6 +134,29 @@ export const changePassword = operation({
     await store.updateUser({ workspace_id, user_id, patch, except: token_id })
     tokens.forget()
     return reply.code(204).send()
+  },
+})
+
+export const endUserSignIns = operation({
+  name: 'endUserSignIns',
+  tag: 'Administration',
+  audit: 'user.sign_out',
+  summary: 'Sign a user out everywhere',
+  description:
+    'Ends every sign-in of the user, and the tokens that logins made, at once on this node and within two seconds on others. Other tokens stay, and the user may sign in again: set another password or disable the user where somebody else knows the password.',
+  scope: 'admin',
+  params: Type.Object({ user_id: Name }),
+  query: Type.Object({ workspace_id: OfWorkspace }),
+  replies: { 200: { description: 'How many sign-ins have ended', schema: EndedSignIns } },
+  errors: ['not_found'],
+  async handle({ services, principal, params, query }) {
+    const { store, tokens } = services
+    const key = { workspace_id: await administered(services, principal, query.workspace_id), ...params }
+    // A service account is no user, and a browser may be signed in with its token.
+    if (!isServiceAccount(key.user_id) && !(await store.getUser(key))) throw notFound('user', key.user_id)
+    const ended = await store.deleteSignIns(key)
+    tokens.forget()
+    return { ended }
   },
 })
 
