@@ -5,7 +5,7 @@ import { ACTIONS } from '@assay/model/audit'
 import { ACTIONS as TOLD } from '../../packages/console/src/audit.ts'
 import { openGitServer } from '../../packages/service/git/git-server-fixture.ts'
 import { stand } from './stand.ts'
-import { apiOf, assertAccessible, assertPages, button, link, runJob } from './steps.ts'
+import { apiOf, assertAccessible, assertPages, button, link, refusal, runJob } from './steps.ts'
 
 const GREETING = '---\ntitle: A greeting\n---\n\n# Good morning\n'
 const git = await openGitServer({ after })
@@ -115,6 +115,46 @@ test('shows what leaves, stops all of it, and opens it again', async () => {
   await page.getByRole('row', { name: 'Queries over connections 0 40 this workspace' }).waitFor()
   await page.getByText('db.example.com').waitFor()
   await assertAccessible(page, 'what leaves')
+
+  await button(page, 'Change').click()
+  await page.getByLabel('Mails', { exact: true }).fill('many')
+  await page.getByLabel('Queries over connections').fill('')
+  await page.getByLabel('Hosts of connections, downloads').fill('db.example.com\nhttps://evil.example')
+  await button(page, 'Save').click()
+  await page.getByText('must be a whole number such as 200, or empty').waitFor()
+  await page.getByLabel('Mails', { exact: true }).fill('300')
+  await button(page, 'Save').click()
+  await page.getByText('“https://evil.example” must be a host such as db.example.com').waitFor()
+  await assertAccessible(page, 'rules with faults')
+  await page.getByLabel('Hosts of connections, downloads').fill('db.example.com\n*.files.example')
+  await page.getByLabel('Own domains of mail').check()
+  await page.getByLabel('Domains whose addresses get mail').fill('example.com')
+  await page.getByLabel('Templates may ask the language model').uncheck()
+  await button(page, 'Save').click()
+  await page.getByRole('row', { name: 'Mails 0 300 this workspace' }).waitFor()
+  await page.getByRole('row', { name: 'Queries over connections 0 no limit every workspace' }).waitFor()
+  await page.getByText('templates may not ask it').waitFor()
+  const { model, hosts, mail_domains } = await api.outgoing.read()
+  assert.deepEqual(
+    [model, hosts, mail_domains],
+    [false, ['db.example.com', '*.files.example'], ['example.com']],
+  )
+  const [changed] = (await api.audit({ action: 'outgoing.change' })).items
+  assert.deepEqual(changed?.fields, ['budgets', 'hosts', 'mail_domains', 'model'])
+
+  await api.workspaces.create({ workspace_id: 'guests' })
+  await page.reload()
+  await page.getByLabel('Workspace').selectOption('guests')
+  await page.waitForURL(/workspace=guests/)
+  await page.getByRole('row', { name: 'Mails 0 5000 every workspace' }).waitFor()
+  await button(page, 'Change').click()
+  await page.getByLabel('Only the hosts of a list').check()
+  await button(page, 'Save').click()
+  await page.getByText('none at all').waitFor()
+  assert.deepEqual((await api.outgoing.read({ workspace_id: 'guests' })).hosts, [])
+  await page.getByLabel('Workspace').selectOption('default')
+  await page.getByText('templates may not ask it').waitFor()
+
   await button(page, 'Stop all that leaves').click()
   await page.getByLabel('Why, for your colleagues').fill('a leak')
   await assertAccessible(page, 'the question before all is stopped')
@@ -126,6 +166,32 @@ test('shows what leaves, stops all of it, and opens it again', async () => {
   await button(page, 'Open it again').click()
   await button(page, 'Stop all that leaves').waitFor()
   assert.equal((await api.outgoing.read()).stopped, null)
+  stood.assertSilent([refusal(422)])
+})
+
+test('an admin changes what a user may do, and signs the user out everywhere', async () => {
+  const { page } = stood.watched
+  const api = apiOf(stood.service.url)
+  const password = 'a long enough password'
+  const { user_id } = await api.users.create({ username: 'bob', password, scopes: ['viewer'] })
+  const signIn = () =>
+    fetch(`${stood.service.url}/v1alpha/auth/sign-ins`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: stood.service.url },
+      body: JSON.stringify({ username: 'bob', password }),
+    })
+  assert.deepEqual([(await signIn()).status, (await signIn()).status], [201, 201])
+  await page.goto('/system/users')
+  await button(page, 'Sign out bob').click()
+  await assertAccessible(page, 'the question before a user is signed out')
+  await button(page, 'Sign out everywhere').click()
+  await page.getByText('2 browsers were signed out').waitFor()
+  await button(page, 'Change scope bob').click()
+  await page.getByRole('dialog').getByLabel('Scope').selectOption('analyst')
+  await button(page, 'Change the scope').click()
+  await page.getByRole('row', { name: 'bob analyst' }).waitFor()
+  const actions = (await api.audit({ object_id: user_id })).items.map(({ action }) => action)
+  assert.deepEqual(actions.toSorted(), ['user.change', 'user.create', 'user.sign_out'])
   stood.assertSilent()
 })
 

@@ -336,6 +336,7 @@ const eventTypes = createRoute({
 const outgoing = createRoute({
   getParentRoute: () => system,
   path: '/outgoing',
+  validateSearch: (search: Search): { workspace?: string } => ({ workspace: text(search.workspace) }),
   component: lazyRouteComponent(() => import('./pages/admin/outgoing.tsx'), 'OutgoingPage'),
 })
 

@@ -1,31 +1,36 @@
-/** What leaves the workspace: budgets with what is used of them today, the days before, and the switch that stops all of it. */
+/** What leaves a workspace: its rules with what is used of them today, the days before, and the switch that stops all of it. */
 
 import type { OutgoingView } from '@assay/client'
-import { KIND_WORDS, type OutgoingKind } from '@assay/model/outgoing'
+import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import { api } from '../../api.ts'
+import { api, useMe } from '../../api.ts'
 import { AskFirst } from '../../parts/ask-first.tsx'
 import { Fault } from '../../parts/fault.tsx'
-import { TextField } from '../../parts/field.tsx'
+import { SelectField, TextField } from '../../parts/field.tsx'
 import { ListTable } from '../../parts/lists/list-table.tsx'
 import { Empty, Loaded } from '../../parts/page.tsx'
 import { Time } from '../../parts/show.tsx'
 import { Curl } from '../../parts/text/curl.tsx'
 import { UserName } from '../../parts/user-name.tsx'
 import { size } from '../../words/durations.ts'
+import { kindWords, OUTGOING, Rules } from './outgoing-rules.tsx'
 
 const DAYS = 14
-const KEY = ['outgoing']
+/** Workspaces that can be chosen. */
+const MOST = 200
 
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
-const words = (kind: OutgoingKind): string => capital(KIND_WORDS[kind])
+interface StoppedProps {
+  stopped: NonNullable<OutgoingView['stopped']>
+  workspace_id: string
+}
 
-function Stopped({ stopped }: { stopped: NonNullable<OutgoingView['stopped']> }) {
+function Stopped({ stopped, workspace_id }: StoppedProps) {
   const cache = useQueryClient()
   const open = useMutation({
-    mutationFn: () => api().outgoing.change({ stopped: false }),
-    onSuccess: () => cache.invalidateQueries({ queryKey: KEY }),
+    mutationFn: () => api().outgoing.change({ stopped: false }, { workspace_id }),
+    onSuccess: () => cache.invalidateQueries({ queryKey: [OUTGOING] }),
   })
   return (
     <section className="notice" role="status">
@@ -48,13 +53,13 @@ function Stopped({ stopped }: { stopped: NonNullable<OutgoingView['stopped']> })
   )
 }
 
-function StopAll() {
+function StopAll({ workspace_id }: { workspace_id: string }) {
   const cache = useQueryClient()
   const [reason, setReason] = useState('')
   return (
     <AskFirst
       label="Stop all that leaves"
-      title="Stop all that leaves this workspace?"
+      title={`Stop all that leaves the workspace ${workspace_id}?`}
       description="Mail, chat messages and webhooks wait, and go out once it is open again. Questions to the language model, downloads and queries over connections are refused, so jobs that need them fail."
       note={
         <TextField
@@ -66,25 +71,13 @@ function StopAll() {
       }
       action="Stop it"
       act={() =>
-        api().outgoing.change({ stopped: true, reason: reason.trim() === '' ? null : reason.trim() })
+        api().outgoing.change(
+          { stopped: true, reason: reason.trim() === '' ? null : reason.trim() },
+          { workspace_id },
+        )
       }
-      onDone={() => cache.invalidateQueries({ queryKey: KEY })}
+      onDone={() => cache.invalidateQueries({ queryKey: [OUTGOING] })}
     />
-  )
-}
-
-function Budgets({ budgets }: Pick<OutgoingView, 'budgets'>) {
-  return (
-    <ListTable columns={['What', 'Today (UTC)', 'Budget a day', 'Set for']} caption="Budgets">
-      {budgets.map(({ kind, budget, own, today }) => (
-        <tr key={kind}>
-          <td>{words(kind)}</td>
-          <td>{today}</td>
-          <td>{budget === null ? 'no limit' : budget}</td>
-          <td>{own ? 'this workspace' : 'every workspace'}</td>
-        </tr>
-      ))}
-    </ListTable>
   )
 }
 
@@ -104,7 +97,7 @@ function Days({ days }: Pick<OutgoingView, 'days'>) {
       {days.map(({ day, kind, count, refused, bytes }) => (
         <tr key={`${day} ${kind}`}>
           <td>{day}</td>
-          <td>{words(kind)}</td>
+          <td>{kindWords(kind)}</td>
           <td>{count}</td>
           <td>{refused}</td>
           <td>{bytes === 0 ? '–' : size(bytes)}</td>
@@ -114,28 +107,53 @@ function Days({ days }: Pick<OutgoingView, 'days'>) {
   )
 }
 
+/** For operators: whose rules are shown. The choice is in the address. */
+function WorkspaceChoice({ chosen }: { chosen: string }) {
+  const navigate = useNavigate({ from: '/system/outgoing' })
+  const all = useQuery({ queryKey: ['workspaces'], queryFn: () => api().workspaces.list({ limit: MOST }) })
+  const names = (all.data?.items ?? []).map(({ workspace_id }) => workspace_id)
+  if (names.length < 2) return null
+  return (
+    <SelectField
+      label="Workspace"
+      value={chosen}
+      options={names.toSorted().map((name) => ({ value: name, label: name }))}
+      onChange={({ target }) =>
+        void navigate({
+          search: { workspace: target.value === DEFAULT_WORKSPACE ? undefined : target.value },
+          replace: true,
+        })
+      }
+    />
+  )
+}
+
 export function OutgoingPage() {
-  const query = useQuery({ queryKey: KEY, queryFn: () => api().outgoing.read({ days: DAYS }) })
+  const me = useMe().data
+  const operator = me?.workspace_id === DEFAULT_WORKSPACE
+  const { workspace } = useSearch({ from: '/shell/system/outgoing' })
+  const workspace_id = workspace ?? me?.workspace_id
+  const query = useQuery({
+    queryKey: [OUTGOING, workspace_id],
+    queryFn: () => api().outgoing.read({ days: DAYS, workspace_id }),
+    enabled: workspace_id !== undefined,
+  })
   return (
     <section>
       <h2>Outgoing</h2>
-      <p className="small">What leaves this workspace in the name of the service.</p>
+      <p className="small">What leaves a workspace in the name of the service.</p>
+      {operator && <WorkspaceChoice chosen={workspace ?? DEFAULT_WORKSPACE} />}
       <Loaded query={query}>
-        {({ stopped, model, hosts, budgets, days }) => (
+        {(rules) => (
           <>
-            {stopped === null ? <StopAll /> : <Stopped stopped={stopped} />}
-            {!model && <p>Templates of this workspace may not ask the language model.</p>}
-            {hosts !== null && (
-              <p>
-                Connections, downloads, webhooks and chat messages may reach{' '}
-                {hosts.length === 0 ? 'no host' : hosts.map((host) => <code key={host}>{host} </code>)}
-              </p>
+            {rules.stopped === null ? (
+              <StopAll workspace_id={rules.workspace_id} />
+            ) : (
+              <Stopped stopped={rules.stopped} workspace_id={rules.workspace_id} />
             )}
+            <Rules key={rules.workspace_id} rules={rules} editable={operator} />
             <section>
-              <Budgets budgets={budgets} />
-            </section>
-            <section>
-              <Days days={days} />
+              <Days days={rules.days} />
             </section>
           </>
         )}

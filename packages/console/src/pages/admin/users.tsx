@@ -1,6 +1,6 @@
 /** Users: people who sign in with a password. */
 
-import type { Scope, User } from '@assay/model/token'
+import { SCOPES, type Scope, type User } from '@assay/model/token'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, faultsOf } from '../../api.ts'
@@ -63,6 +63,55 @@ function NewUser() {
         <p className="secret" role="status">
           {create.data.username} can sign in now.
         </p>
+      )}
+    </>
+  )
+}
+
+function ChangeScope({ user: { user_id, username, scopes } }: { user: User }) {
+  const cache = useQueryClient()
+  const highest = SCOPES.findLast((one) => scopes.includes(one)) ?? 'viewer'
+  const [scope, setScope] = useState<string>(highest)
+  return (
+    <AskFirst
+      quiet
+      label="Change scope"
+      of={username}
+      title={`Change what “${username}” may do?`}
+      description="The user is signed out everywhere, and signs in with the new scope. The user’s tokens keep theirs: revoke them under Tokens."
+      note={
+        <SelectField
+          label="Scope"
+          options={SCOPE_OPTIONS}
+          value={scope}
+          onChange={({ target }) => setScope(target.value)}
+        />
+      }
+      action="Change the scope"
+      act={() => api().users.update(user_id, { scopes: [scope as Scope] })}
+      onDone={() => cache.invalidateQueries({ queryKey: ['users'] })}
+    />
+  )
+}
+
+function SignOut({ user: { user_id, username } }: { user: User }) {
+  const [ended, setEnded] = useState<number>()
+  return (
+    <>
+      <AskFirst
+        quiet
+        label="Sign out"
+        of={username}
+        title={`Sign “${username}” out everywhere?`}
+        description="Every browser is signed out, and the tokens that logins made end. Other tokens stay, and the user can sign in again."
+        action="Sign out everywhere"
+        act={async () => setEnded((await api().users.signOut(user_id)).ended)}
+        onDone={() => undefined}
+      />
+      {ended !== undefined && (
+        <span className="small" role="status">
+          {ended === 1 ? '1 browser was signed out' : `${ended} browsers were signed out`}
+        </span>
       )}
     </>
   )
@@ -150,7 +199,9 @@ export function UsersPage() {
                   <Time at={user.created_at} />
                 </td>
                 <td>
+                  <ChangeScope user={user} />
                   <SetPassword user={user} />
+                  <SignOut user={user} />
                   <Disable user={user} />
                   <Remove user={user} />
                 </td>
