@@ -2,7 +2,7 @@
  * Packs packages as other projects install them: "npm run pack -- engine client" writes a tarball of each, and of those
  * of ours that they need, into dist/packages (or the folder after --to). A tarball holds compiled JavaScript, its
  * types, the files read at run time, the README and the license; `exports` name the compiled files. The repository
- * itself runs the TypeScript as it is.
+ * itself runs the TypeScript as it is. Beside the tarballs lies sbom.cdx.json, the bill of materials.
  */
 import { execFileSync } from 'node:child_process'
 import {
@@ -18,6 +18,7 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { billOfMaterials } from './bill-of-materials.ts'
 
 interface Manifest {
   name: string
@@ -221,4 +222,7 @@ if (process.argv[1] && path.resolve(process.argv[1]) === import.meta.filename) {
   }
   for (const file of pack(positionals.length > 0 ? positionals : all, values.to))
     process.stdout.write(`${file}\n`)
+  const bill = path.resolve(values.to, 'sbom.cdx.json')
+  writeFileSync(bill, `${JSON.stringify(billOfMaterials(), null, 2)}\n`)
+  process.stdout.write(`${bill}\n`)
 }

