@@ -4,6 +4,7 @@
  * `CASES` fails the test, so that a new one cannot be forgotten.
  */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, suite, type TestContext, test } from 'node:test'
@@ -187,6 +188,48 @@ const CASES = (of: Ids): Record<string, Case> => ({
   consolePage: open,
   consoleFile: open,
 })
+
+/** What each tool of agents is called with, of the victim's; the tool of a template by the template's id. */
+const TOOLS = (of: Ids): Record<string, Json> => ({
+  assay_methods: {},
+  assay_templates: {},
+  assay_template: { template_id: 'hello' },
+  assay_check: { source: SOURCE },
+  assay_preview: { source: '# x' },
+  assay_save: { template_id: 'hello', source: '# x', replace: true },
+  assay_files: {},
+  assay_upload: { path: 'other.csv', text: 'a\n1\n', replace: true },
+  assay_look: { file: 'uploads/secret.csv' },
+  assay_draft: { file: 'uploads/secret.csv' },
+  assay_metrics: {},
+  assay_metric: { metric_id: 'secret' },
+  assay_metric_values: { metric_id: 'secret' },
+  assay_save_metric: { metric_id: 'secret', source: METRIC, replace: true },
+  assay_run: { template_id: 'hello' },
+  assay_jobs: { template_id: 'hello' },
+  assay_result: { assignment_id: of.assignment_id },
+  assay_cancel: { assignment_id: of.assignment_id },
+  assay_connections: {},
+  assay_connection_tables: { connection: 'their-connection' },
+  hello: {},
+  secret: {},
+})
+
+/** Lists and searches that a limited token may ask, by whatever leads to the victim's. */
+const SEARCHES = (of: Ids): string[] => [
+  '/insights',
+  `/insights?q=${MARK}`,
+  '/insights?template_id=hello',
+  '/insights?tag=greeting',
+  '/jobs',
+  '/jobs?template_id=hello',
+  `/jobs?batch_id=${of.batch_id}`,
+  `/jobs?schedule_id=${of.schedule_id}`,
+  '/jobs?job_status=completed',
+  `/jobs?presence_name=${MARK}`,
+  `/jobs/templates?q=${MARK}`,
+  '/jobs/templates',
+]
 
 interface World extends TestServer {
   /** Every row of every table that belongs to the victim, whatever tables there are, but what is written a moment later. */
@@ -374,7 +417,8 @@ function ask(world: World, route: Route, given: Case, token: string | null): Pro
     token,
     ...(given.body === undefined ? {} : { body: given.body }),
     ...(given.type === undefined ? {} : { type: given.type }),
-    headers: { accept: '*/*' },
+    // Agents are answered only where they take both.
+    headers: { accept: 'application/json, text/event-stream, */*' },
   })
 }
 
@@ -390,13 +434,16 @@ async function passing<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
 }
 
 /** The answer holds nothing of the victim's but what the request itself named. */
-function assertBlind(route: Route, answer: Answer, of: Ids): void {
+function assertBlind(route: Route, given: Case, answer: Answer, of: Ids): void {
   const { name } = route.operation
   assert.doesNotMatch(answer.text, new RegExp(`${MARK}(?!")`), `${name} shows a text of another workspace`)
   // The audit tells the stranger what it has named itself.
   if (answer.status >= 300 || name === 'listAudit') return
+  // An agent is told the id that it asked for.
+  const asked = JSON.stringify(given)
   for (const [kind, id] of Object.entries(of))
-    if (/^[0-9a-f]{8}-/.test(id)) assert.ok(!answer.text.includes(id), `${name} shows the ${kind} of another`)
+    if (/^[0-9a-f]{8}-/.test(id) && !asked.includes(id))
+      assert.ok(!answer.text.includes(id), `${name} shows the ${kind} of another`)
 }
 
 suite(`isolation on ${onPostgres ? 'PostgreSQL' : 'SQLite'}`, { skip: missing ?? false }, () => {
@@ -460,9 +507,81 @@ suite(`isolation on ${onPostgres ? 'PostgreSQL' : 'SQLite'}`, { skip: missing ??
       if (typeof given.stranger === 'number')
         assert.equal(answer.status, given.stranger, `${name}: ${answer.text}`)
       else assert.ok(answer.status < 500, `${name}: ${answer.text}`)
-      assertBlind(route, answer, world.of)
+      assertBlind(route, given, answer, world.of)
       assert.deepEqual(difference(rows, await world.rows()), [], `${name} changed what is of another`)
     }
+  })
+
+  test('a token that is limited to one template reaches nothing of another, by whatever operation or tool', async () => {
+    const { of, victim } = world
+    const call = (method: string, at: string, token: string, body?: Json): Promise<Answer> =>
+      world.ask(method, at, { token, ...(body === undefined ? {} : { body }) })
+    const put = { token: victim.admin, body: '# Mine\n', type: MARKDOWN }
+    assert.ok((await world.ask('PUT', '/v1alpha/jobs/templates/mine', put)).status < 300)
+    const limitedToken = async (): Promise<string> => {
+      const body = { name: 'limited', scopes: ['analyst'], templates: ['mine'] }
+      return (await call('POST', '/v1alpha/tokens', victim.admin, body)).json().token as string
+    }
+    const [token, leaving] = [await limitedToken(), await limitedToken()]
+    // What the limited tokens themselves leave behind.
+    const rows = async () => (await world.rows()).split('\n').filter((row) => !row.startsWith('tokens '))
+    const before = await rows()
+    const blind = (name: string, { status, text }: Answer, shown: readonly string[] = []): void => {
+      assert.ok(status < 500, `${name}: ${text}`)
+      assert.ok(!text.includes(MARK), `${name} shows a text of another template: ${text}`)
+      for (const [kind, id] of Object.entries(of))
+        if (/^[0-9a-f]{8}-/.test(id) && !shown.includes(id))
+          assert.ok(!text.includes(id), `${name} shows the ${kind} of another template`)
+    }
+
+    const { paths } = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8')) as {
+      paths: Record<string, Record<string, { operationId?: string }>>
+    }
+    const documented = Object.values(paths).flatMap((methods) =>
+      Object.values(methods).flatMap(({ operationId }) => operationId ?? []),
+    )
+    const walked = new Set(scoped.map(({ operation }) => operation.name))
+    const free = ROUTES.filter(({ operation }) => operation.scope === null).map(
+      ({ operation }) => operation.name,
+    )
+    assert.deepEqual(
+      documented.filter((name) => !walked.has(name) && !free.includes(name)),
+      [],
+    )
+    for (const route of scoped) {
+      const { name } = route.operation
+      const given = caseOf(route, of)
+      const answer = await ask(world, route, given, name === 'logout' ? leaving : token)
+      const own = ['listTemplates', 'listJobs', 'listInsights', 'whoAmI', 'logout', 'mcp'].includes(name)
+      if (own) assert.ok(answer.status < 300, `${name}: ${answer.text}`)
+      else assert.ok([403, 404].includes(answer.status), `${name}: ${answer.text}`)
+      // A refusal tells the id that it was asked for.
+      const told = name === 'mcp' || answer.status >= 300
+      blind(name, answer, told ? Object.values({ ...of, ...given.params }) : [])
+    }
+    for (const at of SEARCHES(of)) blind(at, await call('GET', `/v1alpha${at}`, token))
+
+    const tell = (method: string, params: Json) => ({ jsonrpc: '2.0', id: 1, method, params })
+    const agent = async (as: string, body: Json): Promise<Answer> =>
+      world.ask('POST', '/mcp', {
+        token: as,
+        body,
+        headers: { accept: 'application/json, text/event-stream' },
+      })
+    const listed = (await agent(victim.admin, tell('tools/list', {}))).text
+    const known = [...listed.matchAll(/"name":"(assay_\w+)"/g)].map(([, name]) => name!)
+    assert.ok(known.length > 15, listed)
+    assert.deepEqual(
+      known.filter((name) => !Object.hasOwn(TOOLS(of), name)),
+      [],
+      'add a line to TOOLS',
+    )
+    blind('tools/list', await agent(token, tell('tools/list', {})))
+    for (const [name, given] of Object.entries(TOOLS(of))) {
+      const answer = await agent(token, tell('tools/call', { name, arguments: given }))
+      blind(name, answer, Object.values(given as Ids))
+    }
+    assert.deepEqual(difference(before.join('\n'), (await rows()).join('\n')), [])
   })
 
   test('the same requests reach what they name where the token is of the workspace', async (t) => {
