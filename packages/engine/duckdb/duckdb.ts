@@ -33,7 +33,7 @@ export interface Bound {
 export type Bindings = Record<string, Bound>
 
 /** Disk space for spilling, as a multiple of the job's memory, where no smaller share of the disk is given. */
-export const SPILL_FACTOR = 16
+const SPILL_FACTOR = 16
 
 /** Engines open with the default limits, since each setting that arm() changes costs 0.1 ms. */
 const { memory_bytes: OPENED_BYTES, threads: OPENED_THREADS } = DEFAULT_LIMITS
@@ -80,12 +80,17 @@ export interface Arms {
   time_zone: string
 }
 
+/** Bytes that a task with this memory may spill. */
+export function spillOf(memory_bytes: number, spill_bytes?: number | null): number {
+  return Math.min(memory_bytes * SPILL_FACTOR, spill_bytes ?? Number.POSITIVE_INFINITY)
+}
+
 /** Sets the job's limits and time zone. Called once per engine. */
 export async function arm(engine: Engine, arms: Arms): Promise<void> {
   const { memory_bytes, threads, temp_folder, spill_bytes, time_zone } = arms
   const settings = [`set temp_directory = ${literal(temp_folder)}`]
   if (memory_bytes !== OPENED_BYTES) settings.push(`set memory_limit = '${memory_bytes}B'`)
-  const spill = Math.min(memory_bytes * SPILL_FACTOR, spill_bytes ?? Number.POSITIVE_INFINITY)
+  const spill = spillOf(memory_bytes, spill_bytes)
   if (spill !== OPENED_BYTES * SPILL_FACTOR) settings.push(`set max_temp_directory_size = '${spill}B'`)
   if (threads !== OPENED_THREADS) settings.push(`set threads = ${threads}`)
   if (time_zone !== (await openedZone(engine))) settings.push(`set TimeZone = ${literal(time_zone)}`)
@@ -100,9 +105,10 @@ async function openedZone(engine: Engine): Promise<string> {
   return zone
 }
 
-/** After this call only `paths` can be opened, and no setting can change. */
-export async function seal(engine: Engine, paths: string[]): Promise<void> {
+/** After this call only `paths` can be opened, no setting can change, and no more than `spill_bytes` are spilled, if given. */
+export async function seal(engine: Engine, paths: string[], spill_bytes?: number): Promise<void> {
   const settings = ['set enable_external_access = false', 'set lock_configuration = true']
+  if (spill_bytes !== undefined) settings.unshift(`set max_temp_directory_size = '${spill_bytes}B'`)
   if (paths.length > 0) settings.unshift(`set allowed_paths = [${paths.map(literal).join(', ')}]`)
   await engine.connection.run(settings.join(';'))
 }

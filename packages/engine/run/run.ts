@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import type { Column, Findings, Lineage, Outcome, Table } from '@assay/model/insight'
 import type { Progress } from '@assay/model/job'
 import type { Limits, Template } from '@assay/model/template'
-import { arm, type Engine, engineVersion, seal } from '../duckdb/duckdb.ts'
+import { arm, type Engine, engineVersion, seal, spillOf } from '../duckdb/duckdb.ts'
 import { createGuard } from '../fence/sql-guard.ts'
 import { TemplateFault } from '../language/fault.ts'
 import { withMetricMeanings } from '../metrics/meaning.ts'
@@ -16,6 +16,7 @@ import { parsedTemplate } from '../reading/template-cache.ts'
 import { cardOf } from '../rendering/card.ts'
 import { renderTemplate } from '../rendering/render.ts'
 import { attachSources } from '../sources/attach.ts'
+import { roomLeft } from '../sources/room.ts'
 import { type Acquire, type Attached, SourceError, Stopped } from '../sources/source.ts'
 import { asChecked } from './as-checked.ts'
 import { type BlockResults, runBlocks } from './blocks.ts'
@@ -74,9 +75,12 @@ async function findings(task: RunTask, context: RunContext): Promise<Findings> {
   const sources = await attachSources(engine, template, { ...options, periods }, (name) =>
     progress(`source ${name}`),
   )
+  const room = spillOf(limits.memory_bytes, spill_bytes)
+  const left = roomLeft(room, temp_folder)
   await seal(
     engine,
     [...sources.values()].flatMap((source) => source.paths),
+    left < room ? left : undefined,
   )
   stopAtTwoReadings(template, plan, task.variables, sources)
   const vars = await periods.resolve(sources)

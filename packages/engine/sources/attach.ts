@@ -3,7 +3,7 @@
  * source is attached after that source.
  */
 import type { Source, Template } from '@assay/model/template'
-import { type Engine, SPILL_FACTOR } from '../duckdb/duckdb.ts'
+import { type Engine, spillOf } from '../duckdb/duckdb.ts'
 import { queryVariables } from '../language/remote-query.ts'
 import { renderText } from '../rendering/render.ts'
 import { isAddress } from '../values/file-path.ts'
@@ -13,6 +13,7 @@ import type { SourceFile } from './files/source-file.ts'
 import { fileKindOf } from './kinds.ts'
 import { attachQuery } from './query.ts'
 import type { RemoteOptions } from './remote/remote.ts'
+import { NoRoom } from './room.ts'
 import type { Roots } from './roots.ts'
 import { type Acquire, type Attached, SourceError } from './source.ts'
 
@@ -39,7 +40,7 @@ export async function attachSource(
 ): Promise<Attached> {
   const { roots, vars, readers, peek, temp_folder } = options
   const { name, line, columns, dialect } = source
-  const spill_bytes = options.spill_bytes ?? template.limits.memory_bytes * SPILL_FACTOR
+  const spill_bytes = spillOf(template.limits.memory_bytes, options.spill_bytes)
   const common = { name, line, dialect, roots, peek, temp_folder, spill_bytes }
   const fixture = roots.fixtures?.sources[name]
   if (fixture) {
@@ -136,7 +137,8 @@ export async function attachSources(
       done.set(source.name, await attachSource(engine, source, template, { ...options, vars }))
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
-      throw new SourceError(`Source "${source.name}", line ${source.line}: ${error.message}`)
+      const Kind = error instanceof NoRoom ? NoRoom : SourceError
+      throw new Kind(`Source "${source.name}", line ${source.line}: ${error.message}`)
     }
   }
   return new Map(template.sources.map(({ name }) => [name, done.get(name)!]))

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { uuidv7 } from '@assay/model/ids'
 import type { Schedule } from '@assay/model/schedule'
+import { hourOf } from '../caps.ts'
 import type { ClaimedSchedule, NewSchedule } from '../contract/jobs/schedules.ts'
 import type { NewWebhook, Store } from '../store.ts'
 import {
@@ -14,6 +15,7 @@ import {
   findings,
   HOUR,
   jobInput,
+  NODE,
   otherWorkspace,
   refuses,
   register,
@@ -168,6 +170,28 @@ export const scheduleTests: ConformanceTests = {
     assert.ok(await settle(store, await claimOne(store)))
     assert.equal((await jobsOf(store, schedule)).length, 1)
   },
+
+  'a due time of a workspace whose processor time is used up makes its job, which waits; a run by hand is refused':
+    async ({ store, elapse, now }) => {
+      await register(store)
+      const schedule = await store.createSchedule(scheduleInput())
+      await elapse(MINUTE)
+      await store.updateWorkspace({ workspace_id: WORKSPACE, patch: { max_processor_seconds: 1 } })
+      // In this hour and the next: the test may run over their border.
+      await store.countProcessorUse(
+        [0, HOUR].map((later) => ({
+          workspace_id: WORKSPACE,
+          hour: hourOf(at(now() + later)),
+          ms: 1000,
+        })),
+      )
+      await settle(store, await claimOne(store))
+      const [job] = await jobsOf(store, schedule)
+      assert.equal(job?.job_status, 'queued')
+      assert.deepEqual(await store.claimJobs({ node_id: NODE, limit: 10 }), [])
+      const byHand = { ...schedule, assignment_id: uuidv7(), ...MATERIAL }
+      await refuses(store.runSchedule(byHand), 'workspace_busy')
+    },
 
   'a run is passed over while an earlier one has not ended, where it is told to skip': async ({
     store,

@@ -24,7 +24,9 @@ const budgets: WorkspaceBudgets = {
     spent.set(workspace_id, (spent.get(workspace_id) ?? 0) + ms)
   },
 }
-const bench = await openTestPool({ size: 1, budgets })
+/** 150 kB in Windows-1252, which are written again as UTF-8. */
+const FOREIGN = Buffer.from(`name,n\n${'caf\u00e9,1\n'.repeat(21_000)}`, 'latin1')
+const bench = await openTestPool({ size: 1, budgets, files: { 'foreign.csv': FOREIGN } })
 after(() => bench.close())
 const { pool, roots } = bench
 const template = sqlTemplate('select 1 as a')
@@ -97,7 +99,15 @@ test('an analysis spills no more than its share of what its workspace may, and e
   const ended = await bench.run(wide, {}, own)
   assert.ok(ended.status === 'failed', JSON.stringify(ended))
   assert.equal(ended.error.code, 'limit_exceeded', ended.error.detail)
+  room = 400_000
+  const foreign = templateOf(
+    '---\nsources:\n  s: { file: foreign.csv }\n---\n\n```sql a\nselect sum(n) as n from s\n```\n\n# {{ a[0].n }}\n',
+  )
+  const larger = await bench.run(foreign, {}, own)
+  assert.ok(larger.status === 'failed', JSON.stringify(larger))
+  assert.equal(larger.error.code, 'limit_exceeded', larger.error.detail)
   room = null
+  assert.match(findingsOf(await bench.run(foreign, {}, own)).markdown, /^# 21000/)
 })
 
 test('a long task is counted while it runs: by the system, or by the clock where the system does not tell', async () => {

@@ -7,6 +7,7 @@ import type { Dialect, FoundColumn, FoundDialect } from '@assay/model/dialect'
 import type { SourceLineage } from '@assay/model/insight'
 import { describeQuery, type Engine, execute, identifier, readTable } from '../../duckdb/duckdb.ts'
 import { engineFailure } from '../../duckdb/engine-error.ts'
+import { roomLeft } from '../room.ts'
 import type { Roots } from '../roots.ts'
 import type { SheetText } from '../sheets/sheet-text.ts'
 import { type Attached, SourceError } from '../source.ts'
@@ -39,7 +40,7 @@ export interface FileSource {
   peek: boolean
   /** For this job alone; not created yet. */
   temp_folder: string
-  /** The most bytes of a text that is written again in another encoding. */
+  /** The most bytes that the job may write there. */
   spill_bytes: number
 }
 
@@ -175,7 +176,9 @@ async function sheetsOf(
   const { writeSheet } = await import('../sheets/sheet-text.ts')
   const sheets: SheetText[] = []
   for (const file of files)
-    sheets.push(await writeSheet(file, { dialect, temp_folder, most_bytes: spill_bytes }))
+    sheets.push(
+      await writeSheet(file, { dialect, temp_folder, most_bytes: roomLeft(spill_bytes, temp_folder) }),
+    )
   return sheets
 }
 

@@ -11,6 +11,7 @@ import { finished } from 'node:stream/promises'
 import type { Dialect, FoundSheet } from '@assay/model/dialect'
 import { suggest } from '../../values/near.ts'
 import type { SourceFile } from '../files/source-file.ts'
+import { NoRoom } from '../room.ts'
 import { SourceError } from '../source.ts'
 import { readingOf } from '../text/values.ts'
 import { joinedNames } from './header.ts'
@@ -59,11 +60,13 @@ export async function writeSheet(file: SourceFile, options: SheetOptions): Promi
     await mkdir(temp_folder, { recursive: true, mode: 0o700 })
     const real = path.join(temp_folder, `${randomUUID()}.csv`)
     const table = new SheetTable(file, sheet, await book.merged(sheet), dialect)
-    const out = new CsvFile(real, most_bytes, () =>
-      unreadable(
-        file,
-        `its sheet ${JSON.stringify(sheet.name)} has more than ${most_bytes} bytes as text, the most that this run may write`,
-      ),
+    const out = new CsvFile(
+      real,
+      most_bytes,
+      () =>
+        new NoRoom(
+          `${JSON.stringify(file.path)} cannot be read: its sheet ${JSON.stringify(sheet.name)} has more than ${most_bytes} bytes as text, which is all that this run may still write to disk.`,
+        ),
     )
     try {
       for await (const rows of book.rows(sheet)) {

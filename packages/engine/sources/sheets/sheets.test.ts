@@ -26,13 +26,16 @@ interface Read {
   dialect: FoundDialect
 }
 
+/** Each read has a folder of its own, as each job has. */
+let runs = 0
+
 async function read(bytes: Buffer, dialect: Dialect = {}, name = 'a.xlsx', spill_bytes = 1e8): Promise<Read> {
   await writeFile(path.join(roots.data, name), bytes)
   const files = await resolveFiles(name, roots)
   const given = { name: 's', line: 1, file: name, columns: {}, dialect, roots, readers: 2, peek: false }
   const attached = await attachFile(
     engine,
-    { ...given, temp_folder: path.join(home, 'temp'), spill_bytes },
+    { ...given, temp_folder: path.join(home, `temp-${(runs += 1)}`), spill_bytes },
     files,
   )
   const { rows } = await readTable(engine, 'select columns(*)::varchar from s', {}, 50)

@@ -11,6 +11,7 @@ import { createGunzip, createZstdDecompress } from 'node:zlib'
 import type { Sureness } from '@assay/model/dialect'
 import { packingOf } from '@assay/model/file'
 import type { SourceFile } from '../files/source-file.ts'
+import { NoRoom } from '../room.ts'
 import { SourceError } from '../source.ts'
 
 export interface FoundEncoding {
@@ -113,7 +114,7 @@ export async function writeAsUtf8(
     for await (const piece of pieces) {
       bytes += piece.length
       if (bytes > most)
-        throw new SourceError(
+        throw new NoRoom(
           `${JSON.stringify(file.path)} cannot be read: it is ${encoding} and larger than ${most} bytes, so save it as UTF-8.`,
         )
       yield decoder.decode(piece, { stream: true })

@@ -11,6 +11,7 @@ import { isNotUtf8 } from '../../duckdb/csv-fault.ts'
 import { type Engine, identifier, literal, readTable } from '../../duckdb/duckdb.ts'
 import { suggest } from '../../values/near.ts'
 import type { SourceFile } from '../files/source-file.ts'
+import { roomLeft } from '../room.ts'
 import { SourceError } from '../source.ts'
 import { columnSql, isText, MISFIT } from './column-sql.ts'
 import { decoderOf, encodingOf, type FoundEncoding, headOf, WINDOWS, writeAsUtf8 } from './encoding.ts'
@@ -29,7 +30,7 @@ export interface TextSource {
   load: boolean
   /** For this job alone; not created yet. */
   temp_folder: string
-  /** The most bytes of a text that is written again as UTF-8. */
+  /** The most bytes of all that the job writes to its folder, such as a text that is written again as UTF-8. */
   most_bytes: number
 }
 
@@ -359,7 +360,7 @@ async function partOf(
   if (encoding.is === 'utf-8') return { file, encoding, shape }
   await mkdir(temp_folder, { recursive: true, mode: 0o700 })
   const real = path.join(temp_folder, `${randomUUID()}.utf8`)
-  await writeAsUtf8(file, encoding.is, real, most_bytes)
+  await writeAsUtf8(file, encoding.is, real, roomLeft(most_bytes, temp_folder))
   return { file: { ...file, real, modified_ns: null }, encoding, shape }
 }
 
