@@ -298,9 +298,17 @@ test('a workspace has its own tokens, users and jobs', async () => {
     'default',
     '--rate-limit',
     '50',
+    '--max-processor-seconds',
+    '1800',
+    '--max-spill-bytes',
+    '2GB',
     '--json',
   ])
-  assert.match(changed, /"max_queued": 9,\n +"max_running": null,\n +"rate_limit": 50/)
+  const { max_queued, max_running, rate_limit, max_processor_seconds, max_spill_bytes } = JSON.parse(changed)
+  assert.deepEqual(
+    [max_queued, max_running, rate_limit, max_processor_seconds, max_spill_bytes],
+    [9, null, 50, 1800, 2e9],
+  )
   assert.equal((await run(['workspace', 'change', 'team', '--max-queued', 'many'])).code, 2)
   assert.equal((await run(['workspace', 'change', 'team'])).code, 2, 'nothing to change')
   const token = (await ok(['token', 'create', 'theirs', '--workspace', 'team'])).trim()

@@ -141,6 +141,8 @@ test('changes what a workspace may take, and holds it to that at once', async (t
     { max_queued: -1 },
     { max_running: 1.5 },
     { rate_limit: 0 },
+    { max_processor_seconds: 0 },
+    { max_spill_bytes: 10 },
     { data_folder: 'x' },
     { x: 1 },
   ])
