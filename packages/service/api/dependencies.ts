@@ -51,6 +51,7 @@ export interface ApiDependencies {
     | 'metricsToken'
     | 'publicUrl'
     | 'frameParents'
+    | 'corsOrigins'
     | 'smtpUrl'
     | 'signInIdle'
     | 'signInLife'

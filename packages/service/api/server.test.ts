@@ -43,6 +43,49 @@ test('no answer may be kept by a cache unless it says so', async (t) => {
     assert.equal(answer.headers['cache-control'], 'no-store')
 })
 
+test('lets pages of the listed sites call the API, and those alone', async (t) => {
+  const corsOrigins = ['https://app.example', 'https://*.team.example', 'http://localhost:*']
+  const plain = await openTestServer(t)
+  const { ask, parts } = await openTestServer(t, {
+    parts: { config: { ...plain.parts.config, corsOrigins } },
+  })
+  assert.deepEqual(parts.config.corsOrigins, corsOrigins)
+  const from = async (origin: string, method = 'GET', path = '/v1alpha/jobs/templates') =>
+    ask(method, path, {
+      headers: { origin, ...(method === 'OPTIONS' && { 'access-control-request-method': 'POST' }) },
+      ...(method === 'OPTIONS' && { token: null }),
+    })
+  const allowed = async (origin: string) => (await from(origin)).headers['access-control-allow-origin']
+  for (const origin of ['https://app.example', 'https://a.b.team.example', 'http://localhost:5173'])
+    assert.equal(await allowed(origin), origin)
+  for (const origin of [
+    'http://app.example',
+    'https://app.example.evil.example',
+    'https://team.example',
+    'https://eviltteam.example',
+    'https://app-example',
+    'http://localhost:5173.evil.example',
+    'null',
+  ])
+    assert.equal(await allowed(origin), undefined, origin)
+
+  const preflight = await from('https://app.example', 'OPTIONS', '/v1alpha/jobs/run')
+  assert.equal(preflight.status, 204)
+  assert.match(String(preflight.headers['access-control-allow-methods']), /POST.*PATCH.*DELETE/)
+  assert.ok(preflight.headers['x-request-id'])
+  assert.equal(preflight.headers['access-control-allow-credentials'], undefined, 'no cookie is sent')
+
+  const missing = await from('https://app.example', 'GET', '/v1alpha/nowhere')
+  assert.equal(missing.status, 404)
+  assert.equal(missing.headers['access-control-allow-origin'], 'https://app.example')
+  assert.match(String(missing.headers['access-control-expose-headers']), /X-Request-Id.*ETag.*Retry-After/)
+  assert.match(String(missing.headers.vary), /Origin/)
+  const page = await from('https://app.example', 'GET', '/healthz')
+  assert.equal(page.headers['access-control-allow-origin'], undefined, 'only the API is open')
+  const closed = await plain.ask('OPTIONS', '/v1alpha/jobs', { headers: { origin: 'https://app.example' } })
+  assert.equal(closed.headers['access-control-allow-origin'], undefined)
+})
+
 test('bears a request id on every answer, of whatever kind', async (t) => {
   const { ask } = await openTestServer(t)
   const answers = [

@@ -7,6 +7,7 @@ import { setImmediate as nextPass } from 'node:timers/promises'
 import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { allowOtherSites } from './cors.ts'
 import { createServices } from './create-services.ts'
 import type { ApiDependencies, Services } from './dependencies.ts'
 import { authenticate } from './http/auth.ts'
@@ -61,7 +62,13 @@ export async function createApi(given: ApiDependencies): Promise<Api> {
   app.decorateRequest('idempotent', null)
   traceRequests(app, given.traces)
   logRequests(app, given)
-  app.addHook('onRequest', (request, reply, done) => done(arrive(request, reply, routes)))
+  app.addHook('onRequest', (request, reply, done) => {
+    mark(request, reply)
+    done()
+  })
+  // Before requests are refused: a page may also read why.
+  await allowOtherSites(app, given.config.corsOrigins)
+  app.addHook('onRequest', (request, _reply, done) => done(arrive(request, routes)))
   addBodyParsers(app)
   const streams = ({ operation }: Route): boolean => operation.bodyType === ANY_TYPE
   for (const route of routes.filter((one) => !streams(one))) addRoute(app, route, services)
@@ -176,17 +183,16 @@ function sendError(
     .send(JSON.stringify(problemOf(answer, request.id)))
 }
 
-/** Checks each request before its body is read. Returns the error for a request to refuse. */
-function arrive(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  routes: readonly Route[],
-): AppError | undefined {
+/** Sets the headers of every answer. */
+function mark(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
   reply.header('x-content-type-options', 'nosniff')
   // Answers bear data and secrets of a workspace; the few that may be kept say so themselves.
   reply.header('cache-control', 'no-store')
+}
 
+/** Checks each request before its body is read. Returns the error for a request to refuse. */
+function arrive(request: FastifyRequest, routes: readonly Route[]): AppError | undefined {
   if (request.is404) return noRoute(routes, request)
   if (request.routeOptions.config.bodyType !== ANY_TYPE) limitBody(request)
   return withoutHost(request)

@@ -79,6 +79,7 @@ export const TEST_CAPS = {
   mailFrom: null,
   mailDomains: ['example.com'],
   frameParents: [] as string[],
+  corsOrigins: [] as string[],
 }
 
 /** No budget at all but of mail. */

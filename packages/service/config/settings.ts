@@ -21,6 +21,7 @@ import {
   oneOf,
   optional,
   origins,
+  originsOrAll,
   orNull,
   publicUrl,
   rate,
@@ -126,6 +127,10 @@ const ROWS = {
   frameParents: setting(
     'Sites that may show the page of a link in a frame: origins such as https://intranet.example or https://*.example.com; empty: none',
     origins,
+  ),
+  corsOrigins: setting(
+    'Sites whose pages may call the API from a browser with a token of theirs: origins such as https://app.example or https://*.example.com, or *; empty: none',
+    originsOrAll,
   ),
   smtpUrl: secret(
     'The mail server: smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://...:465; "?tls=off" allows it in clear; empty: no mail',

@@ -259,6 +259,8 @@ export const origins = (value: string): string[] => {
       )
   return found
 }
+/** Origins as `origins` reads them, or "*" for all. */
+export const originsOrAll = (value: string): string[] => (value.trim() === '*' ? ['*'] : origins(value))
 /** Reads the text unless it is empty: then null. */
 export function orNull<T>(parse: (value: string) => T): (value: string) => T | null {
   return (value) => (value === '' ? null : parse(value))

@@ -88,6 +88,8 @@ const WRONG: [string, string, RegExp, Record<string, string>?][] = [
   ['ROLES', 'API', /must be one of/],
   ['WORKERS', '0', /from 1 to 256/],
   ['WORKERS', 'all', /from 1 to 256/],
+  ['CORS_ORIGINS', 'app.example', FRAMES],
+  ['CORS_ORIGINS', 'https://app.example,*', FRAMES],
   ['FRAME_PARENTS', "'self'", FRAMES],
   ['FRAME_PARENTS', 'https://a.example; script-src *', FRAMES],
   ['WEBHOOK_TARGETS', 'public,*', TARGETS],
