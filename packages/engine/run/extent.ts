@@ -5,13 +5,16 @@
 import { dayNumber, isDay } from '@assay/model/dates'
 import type { Column } from '@assay/model/insight'
 import { type Engine, identifier, readTable } from '../duckdb/duckdb.ts'
-import type { Extent } from '../methods/shared/method.ts'
-import { clockSql, cutDays, type DayRows } from '../methods/shared/time/cut-days.ts'
+import type { Extent, LastStep } from '../methods/shared/method.ts'
+import { clock, clockSql, cutDays, type DayRows, endsEarly } from '../methods/shared/time/cut-days.ts'
 import { dueDays } from '../methods/shared/time/due.ts'
 import type { Plan } from './plan.ts'
 
-/** The days that are read to learn how far apart they lie. */
+/** The days that are read to learn how far apart they lie, and the hours that tell how an hour ends. */
 const RECENT = 400
+/** Hours of the same time of the day by which one is judged. */
+const SAME_CLOCK = 8
+const DAY_MS = 86_400_000
 
 export interface ExtentInput {
   engine: Engine
@@ -78,10 +81,7 @@ export class Extents {
   }
 
   async #daysOf(source: string, column: Column): Promise<Days | null> {
-    const name = identifier(column.name)
-    const zone = this.#run.time_zone.replaceAll("'", "''")
-    const local = column.database_type.includes('ZONE') ? `timezone('${zone}', ${name})` : name
-    const from = `(select ${local} as t, cast(${local} as date) as day from ${identifier(source)} where isfinite(${name}))`
+    const from = `(select t, cast(t as date) as day from ${this.#timesOf(source, column)})`
     const timed = column.type === 'timestamp'
     const clocks = timed ? `, ${clockSql('min')} as first, ${clockSql('max')} as last` : ''
     const sql = `with days as materialized (select day, count(*) as n${clocks} from ${from} group by day)
@@ -96,9 +96,44 @@ export class Extents {
     const ends = { first: dayNumber(first), last: due.last, due: due.after(due.last) - due.last }
     // Midnights alone tell no hour.
     const hours = timed ? found.map(dayRows) : []
-    return hours.some(({ last }) => last > 0)
-      ? { ...ends, hours: hoursOf(hours, days[0] === ends.first) }
-      : ends
+    if (!hours.some(({ last }) => last > 0)) return ends
+    const steps = new Map<number, Promise<LastStep | null>>()
+    return {
+      ...ends,
+      hours: hoursOf(hours, days[0] === ends.first),
+      lastStep: (minutes) => {
+        const known = steps.get(minutes) ?? this.#lastStep(source, column, minutes)
+        steps.set(minutes, known)
+        return known
+      },
+    }
+  }
+
+  /** SQL of the column's times as `t`, on the clock of the template's zone. */
+  #timesOf(source: string, column: Column): string {
+    const name = identifier(column.name)
+    const zone = this.#run.time_zone.replaceAll("'", "''")
+    const local = column.database_type.includes('ZONE') ? `timezone('${zone}', ${name})` : name
+    return `(select ${local} as t from ${identifier(source)} where isfinite(${name}))`
+  }
+
+  /** Beside steps of the same time of the day, where enough days are known: a night is no cut. */
+  async #lastStep(source: string, column: Column, minutes: number): Promise<LastStep | null> {
+    const times = this.#timesOf(source, column)
+    const step = `interval '${minutes} minutes'`
+    const sql = `with s as (select time_bucket(${step}, t::timestamp) as step, count(*) as n,
+        date_diff('second', time_bucket(${step}, min(t)::timestamp), min(t)::timestamp) as first,
+        date_diff('second', time_bucket(${step}, max(t)::timestamp), max(t)::timestamp) as last
+      from ${times} where t > (select max(t) from ${times}) - ${RECENT} * ${step} group by step)
+      select epoch_ms(step)::double, step::varchar, n, first, last from s order by s.step desc limit ${RECENT}`
+    const { rows } = await readTable(this.#run.engine, sql, {}, RECENT)
+    const [last, ...before] = rows.map((row) => ({ start: Number(row[0]), ...dayRows(row) }))
+    if (!last) return null
+    const alike = before.filter(({ start }) => (last.start - start) % DAY_MS === 0)
+    const others = alike.length >= SAME_CLOCK ? alike : before
+    const cut = endsEarly(last, others, 60 * minutes)
+    const minute = Math.floor((((last.start % DAY_MS) + DAY_MS) % DAY_MS) / 60_000 + last.last / 60)
+    return { start: last.start, until: cut ? clock(minute) : null }
   }
 }
 

@@ -378,17 +378,22 @@ test('the card of a run holds its first sentence, its grade, its first fact and 
   assert.notEqual((await cardAt({ kind: 'other' })).series, series)
 })
 
-test('days and weeks that SQL sums up are cut off where the events behind them end', async () => {
+test('hours, days and weeks that SQL sums up are cut off where the events behind them end', async () => {
   const sums = (unit: string) =>
     `\`\`\`sql ${unit}s\nselect date_trunc('${unit}', moment) as ${unit}, count(*) as n from events group by 1\n\`\`\`\n`
   const ask = (name: string, method: string, unit: string, more = '') =>
     `\`\`\`analysis ${name}\nmethod: ${method}\nof: ${unit}s\ntime: ${unit}\nvalue: n\n${more}\`\`\`\n`
   const template = templateOf(
-    `---\nsources:\n  events: { file: events.csv }\n---\n${sums('day')}${sums('week')}${ask('spikes', 'anomalies', 'day')}${ask('days_beside', 'compare', 'day', 'period: day\n')}${ask('weeks_beside', 'compare', 'week', 'period: week\n')}\n# A test\n\n{{ spikes.summary }} {{ days_beside.summary }} {{ weeks_beside.summary }}\n`,
+    `---\nsources:\n  events: { file: events.csv }\n---\n${sums('hour')}${sums('day')}${sums('week')}\`\`\`sql earlier\nselect * from hours where hour < timestamp '2024-03-10 12:00'\n\`\`\`\n${ask('rise', 'trend', 'hour')}${ask('before', 'trend', 'hour').replace('of: hours', 'of: earlier')}${ask('spikes', 'anomalies', 'day')}${ask('days_beside', 'compare', 'day', 'period: day\n')}${ask('weeks_beside', 'compare', 'week', 'period: week\n')}\n# A test\n\n{{ rise.summary }} {{ before.summary }} {{ spikes.summary }} {{ days_beside.summary }} {{ weeks_beside.summary }}\n`,
   )
   const { analyses } = findingsOf(await bench.run(template))
   const partial = (name: string) =>
     analyses[name]!.caveats.findLast(({ code }) => code === 'period_partial')?.says
+  assert.equal(
+    partial('rise'),
+    'The last period, 10 March 2024, 12:00, has data only until 12:00. It is left out.',
+  )
+  assert.equal(partial('before'), undefined)
   assert.equal(
     partial('spikes'),
     'The last period, 10 March 2024, has data only until 12:00. It is left out.',

@@ -1,5 +1,5 @@
 /** Whether the first or the last period of a series is cut off: by the clock, by a period of the template, or by its data. */
-import { dayInZone, dayNumber, monthsAfter } from '@assay/model/dates'
+import { clockInZone, dayInZone, dayNumber, monthsAfter } from '@assay/model/dates'
 import type { Extent, MethodContext } from '../methods/shared/method.ts'
 import { clock } from '../methods/shared/time/cut-days.ts'
 import type { Step } from './grid.ts'
@@ -10,7 +10,7 @@ export interface Cut {
   /** The day after the period. */
   end: number
   by: 'clock' | 'period' | 'data'
-  /** Of a day in which the data end: when, as "14:20". */
+  /** Of a day or an hour in which the data end: when, as "14:20". */
   at?: string
 }
 
@@ -22,13 +22,21 @@ export function endOf(step: Step, start: number): number | null {
   return null
 }
 
-/** How the period that begins on `start`, the last of a series from `begin` on, is cut off; null if it is whole. */
+const DAY_MS = 86_400_000
+const MINUTES = 1440
+
+/**
+ * How the period that begins on `start`, the last of a series from `begin` on, is cut off; null if it is whole. `zone`: of moments, the zone
+ * on whose clock they are told.
+ */
 export async function lastCut(
   step: Step,
   start: number,
   begin: number,
   context: MethodContext,
+  zone?: string,
 ): Promise<Cut | null> {
+  if (step.unit === 'days' && step.size < 1) return stepCut(step.size * MINUTES, start, context, zone)
   const first = Math.floor(start)
   const end = endOf(step, first)
   if (end === null) return null
@@ -42,6 +50,33 @@ export async function lastCut(
   const own = columns.filter((one) => one.first < since)
   return end - first < 2 ? dayCut(own, first) : dataCut(own, first, end)
 }
+
+/** Of a step that divides the day, as an hour. */
+async function stepCut(
+  size: number,
+  start: number,
+  context: MethodContext,
+  zone: string | undefined,
+): Promise<Cut | null> {
+  const minutes = Math.round(size)
+  if (!(minutes >= 1) || Math.abs(size - minutes) > 1e-3 || MINUTES % minutes !== 0) return null
+  const moment = Math.round(start * DAY_MS)
+  const local = zone === undefined ? moment : onClock(new Date(moment).toISOString(), zone)
+  const now = onClock(context.now, context.time_zone)
+  const day = Math.floor(start)
+  if (local <= now && now < local + minutes * 60_000) return { until: day, end: day + 1, by: 'clock' }
+  const { columns } = await context.extent()
+  const steps = await Promise.all(columns.flatMap(({ lastStep }) => (lastStep ? [lastStep(minutes)] : [])))
+  const within = steps.filter((one) => one !== null).filter((one) => one.start >= local)
+  if (within.some((one) => one.start > local)) return null
+  const until = within.flatMap((one) => (one.until === null ? [] : [one.until]))
+  if (until.length === 0 || until.length < within.length) return null
+  return { until: day, end: day + 1, by: 'data', at: until.toSorted().at(-1)! }
+}
+
+/** Milliseconds since 1970 on the clock of a zone. */
+const onClock = (instant: string, zone: string): number =>
+  Date.parse(`${clockInZone(instant, zone).replace(' ', 'T')}Z`)
 
 /** Whether a day is cut off by the clock of each column that ends, or begins, on it. */
 const isCut = (clocks: readonly (number | null)[]): boolean => clocks.length > 0 && !clocks.includes(null)

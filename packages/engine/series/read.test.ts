@@ -47,6 +47,32 @@ test('a last week in which the data end is left out and said; keep counts it', a
   assert.equal((await read(await weeks(), {}, { found: whole })).diagnosis.partial_last, false)
 })
 
+test('an hour in which the clock stands or the data end is left out, told on the clock of the zone', async () => {
+  const hours = await relation(
+    `select timestamptz '2024-05-01 00:00:00+00' + interval (i) hour as t, 50.0 + i % 7 as v from range(72) t(i)`,
+  )
+  const zone = { time_zone: 'Europe/Berlin' }
+  const open = await read(hours, {}, { ...zone, now: '2024-05-03T23:20:00.000Z' })
+  assert.equal(open.doubts[0]!.says, 'The last period, 4 May 2024, 01:00, is not over yet. It is left out.')
+  assert.equal(open.series.values.length, 71)
+  assert.equal((await read(hours, {}, { ...zone, now: '2024-05-04T00:00:00.000Z' })).series.values.length, 72)
+  const until = (at: string, clock: string | null): Extent['columns'] => [
+    {
+      first: dayNumber('2024-05-01'),
+      last: dayNumber('2024-05-04'),
+      due: 1,
+      lastStep: () => Promise.resolve({ start: Date.parse(`${at}Z`), until: clock }),
+    },
+  ]
+  const ended = async (at: string, clock: string | null) =>
+    (await read(hours, {}, { ...zone, found: { columns: until(at, clock) } })).doubts[0]?.says
+  assert.match((await ended('2024-05-04T01:00', '01:25'))!, /01:00, has data only until 01:25\./)
+  assert.deepEqual(
+    [await ended('2024-05-04T01:00', null), await ended('2024-05-04T02:00', '02:25')],
+    [undefined, undefined],
+  )
+})
+
 test('where one of two columns is whole on the last day, the week is whole, in whatever order they come', async () => {
   const ends = { first: dayNumber('2024-01-01'), last: dayNumber('2024-05-19'), due: 1 }
   const open = { ...ends, hours: { from: null, until: 12 * 60 } }

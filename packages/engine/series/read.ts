@@ -15,6 +15,7 @@ import { type Grid, gridOf, stepName, unitOf } from './grid.ts'
 import type { LevelChange } from './level-changes.ts'
 import { loadSeries, type Series, type Time } from './load.ts'
 import { type Cut, firstCut, lastCut } from './partial.ts'
+import { onTheClock } from './spans.ts'
 import type { Sizes } from './spikes/by-size.ts'
 
 /** The options of every method over a series. */
@@ -93,7 +94,7 @@ async function withoutPartial(
   const doubts: Doubt[] = []
   let kept = series
   const [begin, end] = [series.positions[0]!, series.positions.at(-1)!]
-  const last = series.times.length === 0 ? null : await lastCut(step, end, begin, context)
+  const last = series.times.length === 0 ? null : await lastCut(step, end, begin, context, series.time_zone)
   const first = series.times.length < 2 ? null : await firstCut(step, begin, end, context)
   const keeps = options.partial === 'keep'
   if (last) {
@@ -115,7 +116,7 @@ async function withoutPartial(
 }
 
 function lastSays(series: Series, unit: ReturnType<typeof unitOf>, cut: Cut, keeps: boolean): string {
-  const named = timeInWords(series.times.at(-1)!, unit)
+  const named = timeInWords(onTheClock(series.times.at(-1)!, series), unit)
   const reason =
     cut.by === 'clock'
       ? 'is not over yet'

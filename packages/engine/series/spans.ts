@@ -16,7 +16,7 @@ export function inWords(time: Time, grid: Grid): string {
 }
 
 /** A moment with the date and the hour that its zone had. */
-export function onTheClock(time: Time, { time_zone }: Grid): Time {
+export function onTheClock(time: Time, { time_zone }: { time_zone?: string | undefined }): Time {
   if (typeof time === 'number' || time_zone === undefined || !/^\d{4}-.*Z$/u.test(time)) return time
   return clockInZone(time, time_zone).replace(' ', 'T')
 }

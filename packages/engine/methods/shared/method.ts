@@ -89,12 +89,22 @@ export interface Extent {
   /**
    * The date and timestamp columns of the sources and blocks behind the relation that the SQL between names: first and last day, and how
    * many days after the last one the next row is due at the latest, by the gaps between the days with rows. `hours`: of times of the day, the
-   * minute after midnight at which the data begin on the first day and end on the last; null where that day is whole.
+   * minute after midnight at which the data begin on the first day and end on the last; null where that day is whole. `lastStep`: the
+   * last of the day's steps of so many minutes.
    */
   columns: {
     first: number
     last: number
     due: number
     hours?: { from: number | null; until: number | null }
+    lastStep?(minutes: number): Promise<LastStep | null>
   }[]
+}
+
+/** Where the data end within an hour or another step of less than a day. */
+export interface LastStep {
+  /** On the clock of the template's zone, in milliseconds since 1970. */
+  start: number
+  /** The time of the last row, as "14:20"; null where the step is whole. */
+  until: string | null
 }

@@ -1,4 +1,4 @@
-/** Whether the data begin or end within a day, by the clock of its rows. */
+/** Whether the data begin or end within a day, or end within an hour, by the clock of its rows. */
 
 export interface DayRows {
   n: number
@@ -16,36 +16,44 @@ export const clock = (minutes: number): string =>
   `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`
 
 const LEAST_WHOLE_DAYS = 8
-/** Minutes: a day that ends less than this before all others is none that is cut off. */
-const LEAST_LACKING = 60
+/** Of the length of a day: one that ends less than this before all others is none that is cut off. */
+const LEAST_LACKING = 1 / 24
+const DAY = 1440
 /** Fewer rows a day do not tell by their clocks when a day ends. */
 const LEAST_ROWS = 5
 
 /**
  * Which day at either end is cut off. One that begins later, or ends earlier, than nineteen in twenty of the others, with fewer
- * than half as many rows as the middle one of them has; or by farther than all the others lie apart, and by an hour, where a day has five rows.
+ * than half as many rows as the middle one of them has; or by farther than all the others lie apart, and by an hour, where a day has five rows or
+ * all others begin or end at the same minute with more rows.
  */
 export function cutDays(days: readonly DayRows[]): { first: boolean; last: boolean } {
   const others = days.slice(1, -1)
-  if (others.length < LEAST_WHOLE_DAYS) return { first: false, last: false }
-  const usual = spreadOf(others.map(({ n }) => n)).middle
   const [head, tail] = [days[0]!, days.at(-1)!]
-  const begins = spreadOf(others.map(({ first }) => first))
-  const ends = spreadOf(others.map(({ last }) => -last))
   return {
-    first: isCut(head.first, begins, head.n, usual),
-    last: isCut(-tail.last, ends, tail.n, usual),
+    first: isCut(head.n, head.first, others, ({ first }) => first, DAY),
+    last: endsEarly(tail, others, DAY),
   }
 }
 
+/** Whether a step of so many units of its clock ends earlier than others, by the rule of days. */
+export function endsEarly(step: DayRows, others: readonly DayRows[], units: number): boolean {
+  return isCut(step.n, -step.last, others, ({ last }) => -last, units)
+}
+
 function isCut(
-  at: number,
-  { most, high, range }: ReturnType<typeof spreadOf>,
   n: number,
-  usual: number,
+  at: number,
+  others: readonly DayRows[],
+  end: (one: DayRows) => number,
+  units: number,
 ): boolean {
+  if (others.length < LEAST_WHOLE_DAYS) return false
+  const usual = spreadOf(others.map((one) => one.n)).middle
+  const { most, high, range } = spreadOf(others.map(end))
   if (2 * n < usual && at > high) return true
-  return usual >= LEAST_ROWS && at - most > Math.max(LEAST_LACKING, range)
+  const tells = usual >= LEAST_ROWS || (range === 0 && n < usual)
+  return tells && at - most > Math.max(LEAST_LACKING * units, range)
 }
 
 function spreadOf(values: readonly number[]) {
