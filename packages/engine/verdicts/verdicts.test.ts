@@ -5,7 +5,7 @@ import { CODES } from './codes.ts'
 import { measureOf, NO_MEANINGS, readable } from './measure.ts'
 import { timeInWords } from './times.ts'
 import { doubt, gradeOf, verdict } from './verdict.ts'
-import { amount, brief, changeOf, partNamed, quoted, shareOf } from './words.ts'
+import { amount, boundsOf, brief, changeOf, partNamed, quoted, shareOf } from './words.ts'
 
 const plain = measureOf(NO_MEANINGS, 'v')
 
@@ -112,6 +112,35 @@ test('numbers, shares and changes read as an editor writes them', () => {
     [partNamed('country', null), 'missing country'],
   ]
   for (const [is, should] of told) assert.equal(is, should)
+})
+
+test('counts end at zero and shares at a hundred, unless a word of the name speaks of what may lie below', () => {
+  const bounds = (name: string, unit: string | null = null) =>
+    boundsOf({ ...measureOf(NO_MEANINGS, name), unit }, [3, 8, 5]).map(Number.isFinite)
+  const counts = [
+    'orders',
+    'exchanges',
+    'votes_against',
+    'enterprise_accounts',
+    'bargains',
+    'glossary',
+    'falls',
+  ]
+  for (const name of counts) assert.deepEqual(bounds(name), [true, false], name)
+  for (const name of [
+    'net_change',
+    'grossMargin',
+    'price change',
+    'Gain',
+    'weight loss',
+    'netposition growth',
+  ])
+    assert.deepEqual(bounds(name), [false, false], name)
+  for (const name of ['netIncome', 'account_balance', 'temperature'])
+    assert.deepEqual(bounds(name), [false, false], name)
+  assert.deepEqual(bounds('compositions'), [true, false])
+  assert.deepEqual(bounds('share_of_enterprise', '%'), [true, true])
+  assert.deepEqual(bounds('share_change', '%'), [false, false])
 })
 
 test('names are made readable where the template gives no label', () => {

@@ -80,10 +80,20 @@ const isShare = (measure: Measure): boolean => /^pct\d?$/u.test(measure.fmt ?? '
 /** Whether values are percentages: their changes are told in points, since a percentage of a percentage misleads. */
 export const inPoints = (measure: Measure): boolean => isShare(measure) || measure.unit === '%'
 
-/** These may lie below zero, also where no known value does, and a percentage of them above a hundred. */
-const SIGNED =
-  /growth|change|margin|return|yield|profit|inflation|interest|gain|loss|delta|diff|lift|increase|decrease|rise|fall\b/iu
-const SIGNED_WHOLE = /balance|temperature|degree|\bnet\b|_net\b|\bnet_|position|elevation|altitude/iu
+/** Words for what may lie below zero, also where no known value does, and a percentage of it above a hundred. Not "exchange" or "against". */
+const SIGNED = inNames(
+  String.raw`\p{L}*(?:growth|margin|profit|yield|inflation|delta)s?|changes?|returns?|interest|gains?|loss(?:es)?|diffs?|differences?|(?:up)?lifts?|(?:in|de)creases?|rises?|fall`,
+)
+const SIGNED_WHOLE = inNames(
+  '(?:im)?balances?|temperatures?|temp|degrees?|°[cf]|net|positions?|elevations?|altitudes?',
+)
+
+/** A pattern of whole words in names as "unit_price" and "unit price", and "unitPrice" once it is `spoken`. */
+function inNames(words: string): RegExp {
+  return new RegExp(String.raw`(?<!\p{L})(?:${words})(?!\p{L})`, 'iu')
+}
+
+const spoken = (names: string): string => names.replaceAll(/(?<=\p{Ll})(?=\p{Lu})/gu, ' ')
 
 /**
  * Between what a value can lie: shares of a whole between 0 and 100 %, and whole numbers from 0 on, where no known value
@@ -91,7 +101,7 @@ const SIGNED_WHOLE = /balance|temperature|degree|\bnet\b|_net\b|\bnet_|position|
  */
 export function boundsOf(measure: Measure, values: readonly number[]): [number, number] {
   const whole = isShare(measure) ? 1 : 100
-  const names = `${measure.name} ${measure.label} ${measure.unit ?? ''}`
+  const names = spoken(`${measure.name} ${measure.label} ${measure.unit ?? ''}`)
   const none: [number, number] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
   if (SIGNED.test(names) || values.length === 0 || values.some((value) => value < 0)) return none
   if (inPoints(measure)) return [0, values.some((value) => value > whole) ? Number.POSITIVE_INFINITY : whole]
