@@ -42,8 +42,8 @@ export interface Decision {
 
 /** Most values by which a report is divided. */
 const MOST_VALUES = 50
-/** In a name: what Markdown or Liquid would take for its own. */
-const UNWRITABLE = /[\r\n]|\{[{%]|```|~~~/
+/** Names that a template cannot hold: Markdown or Liquid would take a part for its own, and so the author of the data would write some of it. */
+export const UNWRITABLE = /[\p{Cc}\p{Zl}\p{Zp}]|\{[{%]|```|~~~/u
 const MOST_WITH_REPEATS = 1_000
 /** "some_column" and "someColumn" as words. */
 const wordsOf = (name: string): string[] =>

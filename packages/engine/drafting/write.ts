@@ -5,7 +5,7 @@
 import type { Cell } from '@assay/model/insight'
 import { stringify } from 'yaml'
 import { readable } from '../verdicts/measure.ts'
-import type { Decision, DraftColumn, Question, Role } from './roles.ts'
+import { type Decision, type DraftColumn, type Question, type Role, UNWRITABLE } from './roles.ts'
 import { overMetrics, overSource, withoutDates } from './template.ts'
 import { comment, MEANS, type Measured, quoted } from './words.ts'
 
@@ -53,9 +53,6 @@ function nameOf(text: string): string {
   return /^[a-z]/.test(name) ? name.slice(0, 40) : `table_${name}`.slice(0, 40).replace(/_$/, '')
 }
 
-/** A template cannot hold such a name: the author of the data would write a part of it. */
-const UNWRITABLE = /[\p{Cc}\p{Zl}\p{Zp}]|\{[{%]/u
-
 export function writeDraft(table: DraftTable): Draft {
   const name = nameOf(table.called)
   const of = (role: Role): string[] =>
@@ -70,7 +67,7 @@ export function writeDraft(table: DraftTable): Draft {
     ...(table.assumed ?? []),
     ...left.map(
       ({ column }) =>
-        `${JSON.stringify(column)} is left out: its name has a line break, a control character, "{{" or "{%".`,
+        `${JSON.stringify(column)} is left out: its name has a line break, a control character, "{{", "{%", "~~~" or three backticks.`,
     ),
     ...assumedOf(table, dated ?? null),
   ]

@@ -143,6 +143,8 @@ function alignOf(token: Token): Align {
 }
 
 function codeOf(content: string): string {
-  const lines = content.replaceAll('\t', '  ').replace(/\n+$/, '').split('\n')
+  let end = content.length
+  while (content[end - 1] === '\n') end -= 1
+  const lines = content.slice(0, end).replaceAll('\t', '  ').split('\n')
   return lines.map((line) => breakable(lineOf(line))).join('\n')
 }

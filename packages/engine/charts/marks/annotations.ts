@@ -49,7 +49,8 @@ function sideOf({ points }: Plot, target: number): string {
 /** The end of the line, left or right and above or below it, where the values are farthest from the name. */
 function cornerOf(plot: Plot, target: number): Spec {
   const { points } = plot
-  const places = points.map((point) => placeOf(plot, point.x))
+  const placeOf = placesOf(plot)
+  const places = points.map((point) => placeOf(point.x))
   const [first, last] = endsOf(places)
   const clear = (left: boolean, above: boolean): number => {
     const near = points.filter((_, index) => {
@@ -109,10 +110,11 @@ interface Placed {
 
 /** From the right on, each in the lowest lane in which it touches no other, by the room of a narrow drawing. */
 function lanesOf(plot: Plot, events: readonly ChartEvent[]): Placed[] {
-  const [first, last] = endsOf(plot.points.map((point) => placeOf(plot, point.x)))
+  const placeOf = placesOf(plot)
+  const [first, last] = endsOf(plot.points.map((point) => placeOf(point.x)))
   const placed: Placed[] = []
   const ordered = events
-    .map((event) => ({ event, place: placeOf(plot, event.x) }))
+    .map((event) => ({ event, place: placeOf(event.x) }))
     .toSorted((a, b) => b.place - a.place)
   for (const { event, place } of ordered) {
     const at = ((place - first) / (last - first || 1)) * ACROSS
@@ -134,8 +136,11 @@ function endsOf(places: readonly number[]): [number, number] {
   ]
 }
 
-/** Times and numbers as they are; names by their place in the list. */
-function placeOf({ kept, points }: Plot, x: Point['x']): number {
-  if (kept.x === 'text') return points.findIndex((point) => point.x === x)
-  return kept.x === 'time' ? Date.parse(String(x)) : Number(x)
+/** Times and numbers as they are; names by their first place in the list, -1 without one. */
+function placesOf({ kept, points }: Plot): (x: Point['x']) => number {
+  if (kept.x === 'time') return (x) => Date.parse(String(x))
+  if (kept.x !== 'text') return Number
+  const places = new Map<Point['x'], number>()
+  for (const [place, { x }] of points.entries()) if (!places.has(x)) places.set(x, place)
+  return (x) => places.get(x) ?? -1
 }
