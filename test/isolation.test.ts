@@ -128,6 +128,11 @@ const CASES = (of: Ids): Record<string, Case> => ({
   getSubscriptionRecovery: hidden({ params: { recovery_id: of.subscription_recovery_id! } }),
   cancelSubscriptionPending: hidden(),
   getSubscriptionStats: hidden(),
+  listReaders: own(),
+  putReaders: own({ body: { readers: [{ reader_id: 'victim-reader', name: 'x' }] } }),
+  getReader: hidden(),
+  putReader: own({ params: { reader_id: 'mine' }, body: { name: 'x' } }),
+  deleteReader: hidden(),
   listConnections: own(),
   createConnection: own({ body: {} }),
   changeConnection: hidden({ body: { description: 'x' } }),
@@ -253,6 +258,8 @@ async function fill({ ask, store, complete, token }: TestServer): Promise<Ids> {
     const metric = { token: admin, body: METRIC.replace('secret', id), type: YAML }
     assert.equal((await ask('PUT', `/v1alpha/metrics/${id}`, metric)).status, 201)
   }
+  const reader = { token: admin, body: { name: MARK, attributes: { note: MARK } } }
+  assert.equal((await ask('PUT', '/v1alpha/readers/victim-reader', reader)).status, 201)
   const file = { token: admin, body: `a\n${MARK}\n`, type: 'text/csv' }
   assert.ok((await ask('PUT', '/v1alpha/files/secret.csv', file)).status < 300)
   const webhook = await post('/webhooks', {
@@ -308,6 +315,7 @@ async function fill({ ask, store, complete, token }: TestServer): Promise<Ids> {
     path: 'secret.csv',
     template_id: 'secret',
     metric_id: 'secret',
+    reader_id: 'victim-reader',
     workspace_id: 'victim',
     // No token gives access to it.
     name: 'their-connection',

@@ -30,6 +30,7 @@ import { RUN } from './commands/local/run.ts'
 import { SCHEMA } from './commands/local/schema.ts'
 import { IMPORT_METRICS } from './commands/metrics/import.ts'
 import { METRICS } from './commands/metrics/metrics.ts'
+import { READERS } from './commands/readers/readers.ts'
 import { BACKUP } from './commands/service/backup.ts'
 import { CONFIG } from './commands/service/config.ts'
 import { DEMO } from './commands/service/demo.ts'
@@ -68,6 +69,7 @@ export const COMMANDS: readonly Command[] = [
   ...INSIGHTS,
   ...LINKS,
   ...SCHEDULES,
+  ...READERS,
   ...WEBHOOKS,
   LISTEN,
   TRIGGER,

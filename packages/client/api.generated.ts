@@ -60,6 +60,7 @@ export type AuditRecord = {
   audit_id: string
   created_at: string
   action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'insight.list' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.propose' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.read' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.read' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.sign_out' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
+  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.propose' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.read' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'reader.put' | 'reader.put_many' | 'reader.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
   /** The id of the object, of the kind that the action names */
   object_id: string | null
   /** The names of the fields that a change set; of a list the filters that were given; of a preview, a draft, a check and choices the sources that were read, and `language model` where one was asked; of a refusal its cause */
@@ -1335,6 +1336,18 @@ export type MetricWithSource = {
   source: string
 }
 
+export type NamedReader = {
+  /** Your own id of the person: up to 255 characters without blanks, slashes, `?`, `#`, `%` and a leading dot */
+  reader_id: string
+  name: string
+  /** Where personal insights are sent */
+  email?: string | null | undefined
+  /** The user who is this reader: only admins and this user read her insights */
+  user_id?: string | null | undefined
+  /** What templates read as `$reader.NAME` in SQL and `reader.NAME` in text: a text, a number, true or false, or a list of texts; at most 50, with 16000 characters together. `id`, `name` and `email` are known already */
+  attributes?: Record<string, unknown> | undefined
+}
+
 export type NewFile = {
   /** The path within the uploads of the workspace */
   path: string
@@ -1583,6 +1596,20 @@ export type ProposeChangeResponse = {
   based_on: string
 }
 
+export type PutReaderRequest = {
+  name: string
+  /** Where personal insights are sent */
+  email?: string | null | undefined
+  /** The user who is this reader: only admins and this user read her insights */
+  user_id?: string | null | undefined
+  /** What templates read as `$reader.NAME` in SQL and `reader.NAME` in text: a text, a number, true or false, or a list of texts; at most 50, with 16000 characters together. `id`, `name` and `email` are known already */
+  attributes?: Record<string, unknown> | undefined
+}
+
+export type PutReadersRequest = {
+  readers: NamedReader[]
+}
+
 export type Queue = {
   jobs: ({
     workspace_id: string
@@ -1623,6 +1650,31 @@ export type Queue = {
     free_bytes: number
     total_bytes: number
   } | null
+}
+
+export type Reader = {
+  /** Your own id of the person: up to 255 characters without blanks, slashes, `?`, `#`, `%` and a leading dot */
+  reader_id: string
+  name: string
+  /** Where personal insights are sent */
+  email: string | null
+  /** The user who is this reader: only admins and this user read her insights */
+  user_id: string | null
+  /** What templates read as `$reader.NAME` in SQL and `reader.NAME` in text: a text, a number, true or false, or a list of texts; at most 50, with 16000 characters together. `id`, `name` and `email` are known already */
+  attributes: Record<string, string | number | boolean | string[]>
+  created_at: string
+  updated_at: string
+}
+
+export type ReaderPage = {
+  items: Reader[]
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
+  next_cursor: string | null
+}
+
+export type ReadersPut = {
+  created: number
+  replaced: number
 }
 
 export type ReadyResponse = {
@@ -2962,6 +3014,46 @@ export interface Operations {
     body: undefined
     result: TestConnectionResponse
   }
+  /** List readers by id */
+  listReaders: {
+    path: []
+    query: {
+      /** The most items of a page (default 50) */
+      limit?: number | undefined
+      /** The next_cursor of the previous page */
+      cursor?: string | undefined
+    }
+    body: undefined
+    result: ReaderPage
+  }
+  /** Create or replace up to 1,000 readers */
+  putReaders: {
+    path: []
+    query: {}
+    body: PutReadersRequest
+    result: ReadersPut
+  }
+  /** Read a reader */
+  getReader: {
+    path: [reader_id: string]
+    query: {}
+    body: undefined
+    result: Reader
+  }
+  /** Create or replace a reader */
+  putReader: {
+    path: [reader_id: string]
+    query: {}
+    body: PutReaderRequest
+    result: Reader
+  }
+  /** Delete a reader */
+  deleteReader: {
+    path: [reader_id: string]
+    query: {}
+    body: undefined
+    result: undefined
+  }
   /** List all events of the workspace */
   listEvents: {
     path: []
@@ -3198,6 +3290,7 @@ export interface Operations {
     path: []
     query: {
       action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'insight.list' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.propose' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.read' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.read' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.sign_out' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
+      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.propose' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.read' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'reader.put' | 'reader.put_many' | 'reader.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
       user_id?: string | undefined
       object_id?: string | undefined
       /** RFC 3339, from 1970 to 9999 */
@@ -3313,6 +3406,11 @@ export const OPERATIONS = {
   changeConnection: { method: 'PATCH', path: '/connections/{name}', body: 'application/json' },
   deleteConnection: { method: 'DELETE', path: '/connections/{name}' },
   testConnection: { method: 'POST', path: '/connections/{name}/test' },
+  listReaders: { method: 'GET', path: '/readers' },
+  putReaders: { method: 'PUT', path: '/readers', body: 'application/json' },
+  getReader: { method: 'GET', path: '/readers/{reader_id}' },
+  putReader: { method: 'PUT', path: '/readers/{reader_id}', body: 'application/json' },
+  deleteReader: { method: 'DELETE', path: '/readers/{reader_id}' },
   listEvents: { method: 'GET', path: '/events' },
   listEventTypes: { method: 'GET', path: '/events/types' },
   login: { method: 'POST', path: '/auth/login', body: 'application/x-www-form-urlencoded' },

@@ -41,6 +41,7 @@ export type {
   Outgoing as OutgoingView,
   Problem,
   Queue as QueueView,
+  Reader as ReaderView,
   RecoverRequest as RecoveryInput,
   Recovery,
   Repository as RepositoryView,
@@ -111,6 +112,16 @@ function administration(call: Call, all: All) {
       create: call('createWorkspace'),
       change: call('changeWorkspace'),
       delete: call('deleteWorkspace'),
+    },
+    /** Persons for whom personal insights are made. */
+    readers: {
+      list: call('listReaders'),
+      all: all('listReaders'),
+      get: call('getReader'),
+      put: call('putReader'),
+      /** Up to 1,000 in one call, all or none. */
+      putMany: call('putReaders'),
+      delete: call('deleteReader'),
     },
     connections: {
       list: call('listConnections'),

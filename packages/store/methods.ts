@@ -32,6 +32,7 @@ import * as narratives from './nouns/workspaces/narratives.ts'
 import * as outgoing from './nouns/workspaces/outgoing.ts'
 import * as processorUse from './nouns/workspaces/processor-use.ts'
 import { prune } from './nouns/workspaces/prune.ts'
+import * as readers from './nouns/workspaces/readers.ts'
 import * as signIns from './nouns/workspaces/sign-ins.ts'
 import * as templates from './nouns/workspaces/templates.ts'
 import type { Reader, Routine, Transaction } from './rows.ts'
@@ -45,6 +46,7 @@ const READS = {
   getWorkspace: accounts.getWorkspace,
   listWorkspaces: accounts.listWorkspaces,
   findUser: accounts.findUser,
+  findUsers: accounts.findUsers,
   getUser: accounts.getUser,
   listUsers: accounts.listUsers,
   findToken: accounts.findToken,
@@ -59,6 +61,10 @@ const READS = {
   findMetrics: metrics.findMetrics,
   getConnection: connections.getConnection,
   listConnections: connections.listConnections,
+  getReader: readers.getReader,
+  listReaders: readers.listReaders,
+  findReaders: readers.findReaders,
+  findReaderOf: readers.findReaderOf,
   getRepository: repositories.getRepository,
   getRepositoryTree: repositories.getRepositoryTree,
   getJob: jobs.getJob,
@@ -128,6 +134,8 @@ const WRITES = {
   createConnection: connections.createConnection,
   updateConnection: connections.updateConnection,
   deleteConnection: connections.deleteConnection,
+  putReaders: readers.putReaders,
+  deleteReader: readers.deleteReader,
   openRepository: repositories.openRepository,
   askRepository: repositories.askRepository,
   claimRepository: repositories.claimRepository,

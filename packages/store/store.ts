@@ -10,6 +10,7 @@ import type { JobStatus } from '@assay/model/job'
 import type { JobStore } from './contract/jobs/jobs.ts'
 import type { NodeStore } from './contract/jobs/nodes.ts'
 import type { ProcessorUseStore } from './contract/jobs/processor-use.ts'
+import type { ReaderStore } from './contract/jobs/readers.ts'
 import type { ScheduleStore } from './contract/jobs/schedules.ts'
 import type { DeliveryStore } from './contract/webhooks/deliveries.ts'
 import type { MailConsentStore } from './contract/webhooks/mail-consents.ts'
@@ -34,6 +35,7 @@ import type { TemplateStore } from './contract/workspaces/templates.ts'
 
 export type * from './contract/jobs/jobs.ts'
 export type * from './contract/jobs/nodes.ts'
+export type * from './contract/jobs/readers.ts'
 export type * from './contract/page.ts'
 export type * from './contract/webhooks/deliveries.ts'
 export type * from './contract/webhooks/recoveries.ts'
@@ -89,6 +91,7 @@ export interface Store
     NodeStore,
     OutgoingStore,
     ProcessorUseStore,
+    ReaderStore,
     RecoveryStore,
     RepositoryStore,
     RetentionStore,

@@ -70,6 +70,7 @@ class AuditRecord(TypedDict):
     audit_id: str
     created_at: str
     action: Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "token.create", "token.delete", "user.create", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]
+    action: Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "token.create", "token.delete", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.change", "user.password", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]
     object_id: Union[str, None]
     fields: List[str]
     user_id: Union[str, None]
@@ -1178,6 +1179,14 @@ class MetricWithSource(TypedDict):
     source: str
 
 
+class NamedReader(TypedDict):
+    reader_id: str
+    name: str
+    email: NotRequired[Union[str, None]]
+    user_id: NotRequired[Union[str, None]]
+    attributes: NotRequired[Dict[str, Any]]
+
+
 class NewFileColumns(TypedDict):
     name: str
     type: str
@@ -1396,6 +1405,17 @@ class ProposeChangeResponse(TypedDict):
     based_on: str
 
 
+class PutReaderRequest(TypedDict):
+    name: str
+    email: NotRequired[Union[str, None]]
+    user_id: NotRequired[Union[str, None]]
+    attributes: NotRequired[Dict[str, Any]]
+
+
+class PutReadersRequest(TypedDict):
+    readers: List["NamedReader"]
+
+
 class QueueJobs(TypedDict):
     workspace_id: str
     job_status: Literal["draft", "queued", "active", "executing", "completed", "canceled"]
@@ -1441,6 +1461,26 @@ class Queue(TypedDict):
     webhooks: "QueueWebhooks"
     secrets: "QueueSecrets"
     disk: Union["QueueDisk", None]
+
+
+class Reader(TypedDict):
+    reader_id: str
+    name: str
+    email: Union[str, None]
+    user_id: Union[str, None]
+    attributes: Dict[str, Union[str, float, bool, List[str]]]
+    created_at: str
+    updated_at: str
+
+
+class ReaderPage(TypedDict):
+    items: List["Reader"]
+    next_cursor: Union[str, None]
+
+
+class ReadersPut(TypedDict):
+    created: int
+    replaced: int
 
 
 class ReadyResponse(TypedDict):
@@ -2347,6 +2387,26 @@ class Operations:
         """Try a connection"""
         return self._call("POST", f"/connections/{segment(name)}/test", "json", query={"workspace_id": workspace_id}, timeout=timeout)
 
+    def list_readers(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "ReaderPage":
+        """List readers by id"""
+        return self._call("GET", "/readers", "json", query={"limit": limit, "cursor": cursor}, timeout=timeout)
+
+    def put_readers(self, body: "PutReadersRequest", *, timeout: Optional[float] = None) -> "ReadersPut":
+        """Create or replace up to 1,000 readers"""
+        return self._call("PUT", "/readers", "json", body=body, timeout=timeout)
+
+    def get_reader(self, reader_id: str, *, timeout: Optional[float] = None) -> "Reader":
+        """Read a reader"""
+        return self._call("GET", f"/readers/{segment(reader_id)}", "json", timeout=timeout)
+
+    def put_reader(self, reader_id: str, body: "PutReaderRequest", *, timeout: Optional[float] = None) -> "Reader":
+        """Create or replace a reader"""
+        return self._call("PUT", f"/readers/{segment(reader_id)}", "json", body=body, timeout=timeout)
+
+    def delete_reader(self, reader_id: str, *, timeout: Optional[float] = None) -> None:
+        """Delete a reader"""
+        return self._call("DELETE", f"/readers/{segment(reader_id)}", "none", timeout=timeout)
+
     def list_events(self, *, type: Optional[Literal["job.queued", "job.started", "job.completed", "job.failed", "job.canceled", "schedule.failed", "webhook.test", "subscription.confirm", "webhook.failing", "webhook.disabled"]] = None, order: Optional[Literal["newest", "oldest"]] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "EventPage":
         """List all events of the workspace"""
         return self._call("GET", "/events", "json", query={"type": type, "order": order, "limit": limit, "cursor": cursor}, timeout=timeout)
@@ -2448,6 +2508,7 @@ class Operations:
         return self._call("PATCH", "/outgoing", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
 
     def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "token.create", "token.delete", "user.create", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
+    def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "token.create", "token.delete", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.change", "user.password", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
         """Read the audit trail, newest first"""
         return self._call("GET", "/audit", "json", query={"action": action, "user_id": user_id, "object_id": object_id, "created_after": created_after, "created_before": created_before, "workspace_id": workspace_id, "limit": limit, "cursor": cursor}, timeout=timeout)
 
@@ -2762,6 +2823,26 @@ class AsyncOperations:
         """Try a connection"""
         return await self._call("POST", f"/connections/{segment(name)}/test", "json", query={"workspace_id": workspace_id}, timeout=timeout)
 
+    async def list_readers(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "ReaderPage":
+        """List readers by id"""
+        return await self._call("GET", "/readers", "json", query={"limit": limit, "cursor": cursor}, timeout=timeout)
+
+    async def put_readers(self, body: "PutReadersRequest", *, timeout: Optional[float] = None) -> "ReadersPut":
+        """Create or replace up to 1,000 readers"""
+        return await self._call("PUT", "/readers", "json", body=body, timeout=timeout)
+
+    async def get_reader(self, reader_id: str, *, timeout: Optional[float] = None) -> "Reader":
+        """Read a reader"""
+        return await self._call("GET", f"/readers/{segment(reader_id)}", "json", timeout=timeout)
+
+    async def put_reader(self, reader_id: str, body: "PutReaderRequest", *, timeout: Optional[float] = None) -> "Reader":
+        """Create or replace a reader"""
+        return await self._call("PUT", f"/readers/{segment(reader_id)}", "json", body=body, timeout=timeout)
+
+    async def delete_reader(self, reader_id: str, *, timeout: Optional[float] = None) -> None:
+        """Delete a reader"""
+        return await self._call("DELETE", f"/readers/{segment(reader_id)}", "none", timeout=timeout)
+
     async def list_events(self, *, type: Optional[Literal["job.queued", "job.started", "job.completed", "job.failed", "job.canceled", "schedule.failed", "webhook.test", "subscription.confirm", "webhook.failing", "webhook.disabled"]] = None, order: Optional[Literal["newest", "oldest"]] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "EventPage":
         """List all events of the workspace"""
         return await self._call("GET", "/events", "json", query={"type": type, "order": order, "limit": limit, "cursor": cursor}, timeout=timeout)
@@ -2863,6 +2944,7 @@ class AsyncOperations:
         return await self._call("PATCH", "/outgoing", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
 
     async def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "token.create", "token.delete", "user.create", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
+    async def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "token.create", "token.delete", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.change", "user.password", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
         """Read the audit trail, newest first"""
         return await self._call("GET", "/audit", "json", query={"action": action, "user_id": user_id, "object_id": object_id, "created_after": created_after, "created_before": created_before, "workspace_id": workspace_id, "limit": limit, "cursor": cursor}, timeout=timeout)
 

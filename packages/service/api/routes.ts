@@ -24,6 +24,7 @@ import * as console from './pages/console.ts'
 import * as embed from './pages/embed.ts'
 import * as agents from './pages/mcp.ts'
 import * as pages from './pages/pages.ts'
+import * as readers from './readers/readers.ts'
 import * as repository from './repository/repository.ts'
 import * as schedules from './schedules/schedules.ts'
 import * as confirming from './subscriptions/confirm-page.ts'
@@ -136,6 +137,12 @@ export const ROUTES: readonly Route[] = [
   on('PATCH /v1alpha/connections/{name}', connections.changeConnection),
   on('DELETE /v1alpha/connections/{name}', connections.deleteConnection),
   on('POST /v1alpha/connections/{name}/test', connections.testConnection),
+
+  on('GET /v1alpha/readers', readers.listReaders),
+  on('PUT /v1alpha/readers', readers.putReaders),
+  on('GET /v1alpha/readers/{reader_id}', readers.getReader),
+  on('PUT /v1alpha/readers/{reader_id}', readers.putReader),
+  on('DELETE /v1alpha/readers/{reader_id}', readers.deleteReader),
 
   on('GET /v1alpha/events', events.listEvents),
   on('GET /v1alpha/events/types', events.listEventTypes),

@@ -20,6 +20,7 @@ import { linkTests } from './links.ts'
 import { listTests } from './lists.ts'
 import { narrativeTests } from './narratives.ts'
 import { outgoingTests } from './outgoing.ts'
+import { readerTests } from './readers.ts'
 import { idempotencyTests, recoveryTests, retentionTests } from './recoveries.ts'
 import { repositoryTests } from './repositories.ts'
 import { scheduleTests } from './schedules.ts'
@@ -35,6 +36,7 @@ const PARTS = {
   accounts: accountTests,
   'sign-ins': signInTests,
   connections: connectionTests,
+  readers: readerTests,
   jobs: jobTests,
   allowances: allowanceTests,
   caps: capTests,

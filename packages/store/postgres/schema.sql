@@ -329,6 +329,21 @@ CREATE TABLE processor_use (
 
 CREATE INDEX processor_use_by_hour ON processor_use USING btree (hour);
 
+CREATE TABLE readers (
+  workspace_id text COLLATE "C" NOT NULL,
+  reader_id text COLLATE "C" NOT NULL,
+  name text NOT NULL,
+  email text,
+  user_id text COLLATE "C",
+  attributes json NOT NULL,
+  created_at timestamp(3) with time zone NOT NULL,
+  updated_at timestamp(3) with time zone NOT NULL,
+  PRIMARY KEY (workspace_id, reader_id),
+  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
+);
+
+CREATE UNIQUE INDEX readers_by_user ON readers USING btree (workspace_id, user_id) WHERE (user_id IS NOT NULL);
+
 CREATE TABLE recoveries (
   recovery_id text COLLATE "C" NOT NULL,
   workspace_id text COLLATE "C" NOT NULL,

@@ -315,6 +315,20 @@ CREATE TABLE processor_use (
 
 CREATE INDEX processor_use_by_hour ON processor_use (hour);
 
+CREATE TABLE readers (
+  workspace_id TEXT NOT NULL REFERENCES workspaces,
+  reader_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  email TEXT,
+  user_id TEXT,
+  attributes TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  PRIMARY KEY (workspace_id, reader_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX readers_by_user ON readers (workspace_id, user_id) WHERE user_id IS NOT NULL;
+
 CREATE TABLE recoveries (
   recovery_id TEXT PRIMARY KEY,
   workspace_id TEXT NOT NULL,

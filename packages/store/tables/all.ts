@@ -20,6 +20,7 @@ import { METRICS } from './workspaces/metrics.ts'
 import { NARRATIVES } from './workspaces/narratives.ts'
 import { OUTGOING } from './workspaces/outgoing.ts'
 import { PROCESSOR_USE } from './workspaces/processor-use.ts'
+import { READERS } from './workspaces/readers.ts'
 import { REPOSITORIES } from './workspaces/repositories.ts'
 import { SETTINGS } from './workspaces/settings.ts'
 import { SIGN_INS } from './workspaces/sign-ins.ts'
@@ -36,6 +37,7 @@ export const TABLES = [
   TEMPLATE_VERSIONS,
   METRICS,
   CONNECTIONS,
+  READERS,
   SCHEDULES,
   JOBS,
   JOB_COUNTS,

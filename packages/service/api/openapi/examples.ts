@@ -14,6 +14,12 @@ variables:
 ---
 # Hello, {{ name }}
 `
+const READER = {
+  name: 'Ada',
+  email: 'ada@example.com',
+  user_id: null,
+  attributes: { region: 'north', level: 3, teams: ['sales', 'press'] },
+}
 const METRIC = `metric: revenue
 label: Revenue
 source: { file: uploads/orders.csv }
@@ -55,6 +61,13 @@ const BODIES: Record<string, unknown> = {
     template_vars: { origin: 'ORD' },
   },
   changeSchedule: { paused: true },
+  putReader: READER,
+  putReaders: {
+    readers: [
+      { reader_id: 'ada', ...READER },
+      { reader_id: 'grace', name: 'Grace', attributes: { region: 'west' } },
+    ],
+  },
   createWebhook: {
     url: 'https://example.com/hook',
     user_id: 'ada',

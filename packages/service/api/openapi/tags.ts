@@ -6,6 +6,7 @@ export const TAGS: Record<string, string> = {
   Insights: 'What completed jobs found',
   Links: 'Secret addresses that open one insight without a token',
   Schedules: 'Templates that run by a cron expression',
+  Readers: 'Persons for whom personal insights are made, and the attributes that choose their rows',
   Files: 'Uploads of tables',
   Webhooks: 'Addresses that get events by signed requests, and their deliveries',
   Subscriptions: 'Events for people, by mail or chat',

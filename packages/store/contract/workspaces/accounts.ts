@@ -31,6 +31,8 @@ export interface AccountStore {
     workspace_id: string
     user_id: string
   }): Promise<(User & { password_hash: string | null }) | null>
+  /** The ids among these that are users of the workspace. */
+  findUsers(input: { workspace_id: string; user_ids: readonly string[] }): Promise<string[]>
   /** A change ends the sign-ins of the user but `except`, and the tokens of logins. Null: not there. */
   updateUser(input: {
     workspace_id: string
@@ -39,7 +41,7 @@ export interface AccountStore {
     except?: string | undefined
   }): Promise<User | null>
   listUsers(query: PageQuery & { workspace_id: string }): Promise<Page<User>>
-  /** With its tokens and sign-ins. False: not there. */
+  /** With its tokens and sign-ins; a reader who is this user stays, without it. False: not there. */
   deleteUser(input: { workspace_id: string; user_id: string }): Promise<boolean>
   createToken(
     input: Omit<Token, 'created_at' | 'last_used_at' | 'templates'> &

@@ -15,6 +15,7 @@ import type { Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
 import { TOKENS, USERS, type UserRow, WORKSPACES } from '../../tables/workspaces/accounts.ts'
 import { SIGN_INS } from '../../tables/workspaces/sign-ins.ts'
+import { FORGET_USER } from './readers.ts'
 import { deleteSignIns } from './sign-ins.ts'
 
 const WORKSPACE = WORKSPACES.except('deleted_at', 'outgoing')
@@ -41,6 +42,9 @@ const FIND_USER = USERS.select(
    WHERE workspace_id = :workspace_id AND username = :username AND deleted_at IS NULL`,
 )
 const GET_USER = USERS.select(by('workspace_id', 'user_id'))
+const FIND_USERS = USERS.select('WHERE workspace_id = :workspace_id AND user_id = ANY (:user_ids)', [
+  'user_id',
+])
 const LOCK_USER = USERS.select(`${by('workspace_id', 'user_id')} FOR UPDATE`)
 const UPDATE_USER = USERS.update(['scopes', 'disabled', 'password_hash'], by('workspace_id', 'user_id'))
 const DELETE_USER = USERS.delete(by('workspace_id', 'user_id'))
@@ -126,6 +130,10 @@ export function* getUser(from: Reader, input: Input<'getUser'>): Routine<UserRow
   return (yield* from.find(GET_USER, input)) ?? null
 }
 
+export function* findUsers(from: Reader, input: Input<'findUsers'>): Routine<string[]> {
+  return (yield* from.all(FIND_USERS, input)).map(({ user_id }) => user_id)
+}
+
 /** Who may do less, or has another password, signs in anew. */
 export function* updateUser(tx: Writer, input: Input<'updateUser'>): Routine<User | null> {
   const { patch, except, ...key } = input
@@ -144,6 +152,7 @@ export function listUsers(from: Reader, query: Input<'listUsers'>): Routine<Page
 export function* deleteUser(tx: Writer, input: Input<'deleteUser'>): Routine<boolean> {
   yield* tx.run(DELETE_TOKENS, input)
   yield* tx.run(END_SIGN_INS, input)
+  yield* tx.run(FORGET_USER, input)
   return (yield* tx.run(DELETE_USER, input)) > 0
 }
 

@@ -23,6 +23,7 @@ import { METRICS } from '../../tables/workspaces/metrics.ts'
 import { NARRATIVES } from '../../tables/workspaces/narratives.ts'
 import { OUTGOING } from '../../tables/workspaces/outgoing.ts'
 import { PROCESSOR_USE } from '../../tables/workspaces/processor-use.ts'
+import { READERS } from '../../tables/workspaces/readers.ts'
 import { SIGN_INS } from '../../tables/workspaces/sign-ins.ts'
 import { TEMPLATES } from '../../tables/workspaces/templates.ts'
 import { cancelJob, removeJobs } from '../jobs/jobs.ts'
@@ -45,6 +46,7 @@ export const TABLES_OF_WORKSPACE = [
   PROCESSOR_USE,
   SIGN_INS,
   MAIL_CONSENTS,
+  READERS,
   TOKENS,
   USERS,
   IDEMPOTENCY_KEYS,

@@ -242,6 +242,20 @@ CREATE TABLE connections (
 );
 CREATE INDEX connections_by_time ON connections (workspace_id, created_at, name);
 
+-- Persons for whom personal insights are made. A user is one of them at most.
+CREATE TABLE readers (
+  workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
+  reader_id text COLLATE "C" NOT NULL,
+  name text NOT NULL,
+  email text,
+  user_id text COLLATE "C",
+  attributes json NOT NULL,
+  created_at timestamptz(3) NOT NULL,
+  updated_at timestamptz(3) NOT NULL,
+  PRIMARY KEY (workspace_id, reader_id)
+);
+CREATE UNIQUE INDEX readers_by_user ON readers (workspace_id, user_id) WHERE user_id IS NOT NULL;
+
 -- `claim_at` is when the scheduler may next look at a schedule: its due time, or a little later while a node works on it.
 CREATE TABLE schedules (
   schedule_id text COLLATE "C" PRIMARY KEY,

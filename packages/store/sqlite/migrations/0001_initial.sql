@@ -240,6 +240,20 @@ CREATE TABLE connections (
 ) STRICT;
 CREATE INDEX connections_by_time ON connections (workspace_id, created_at, name);
 
+-- Persons for whom personal insights are made. A user is one of them at most.
+CREATE TABLE readers (
+  workspace_id TEXT NOT NULL REFERENCES workspaces,
+  reader_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  email TEXT,
+  user_id TEXT,
+  attributes TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  PRIMARY KEY (workspace_id, reader_id)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX readers_by_user ON readers (workspace_id, user_id) WHERE user_id IS NOT NULL;
+
 -- `claim_at` is when the scheduler may next look at a schedule: its due time, or a little later while a node works on it.
 CREATE TABLE schedules (
   schedule_id TEXT PRIMARY KEY,

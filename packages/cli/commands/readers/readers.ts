@@ -1,0 +1,123 @@
+/** assay readers: the persons for whom personal insights are made. */
+import { ClientError, type ReaderView } from '@assay/client'
+import { READERS_PUT_MOST, type ReaderAttributes } from '@assay/model/readers'
+import { allPages, eachCommand, listCommand, showCommand } from '../../client-command.ts'
+import type { Call } from '../../command.ts'
+import { EXIT, ExitError } from '../../exit.ts'
+import { pairsOption, text, texts } from '../../options.ts'
+import { counted, table } from '../../print.ts'
+import { readText } from '../local/text-file.ts'
+import { type ReaderRow, readersIn } from './reader-file.ts'
+
+const ATTRIBUTES_HELP = `A value is a text, unless it is JSON of a number, of true or false, or of a list of texts:
+  --attribute region=north --attribute level=3 --attribute 'teams=["sales", "press"]' --attribute 'code="007"'`
+
+function valueOf(given: string): ReaderAttributes[string] {
+  try {
+    const value: unknown = JSON.parse(given)
+    if (['number', 'boolean', 'string'].includes(typeof value) || Array.isArray(value))
+      return value as ReaderAttributes[string]
+  } catch {
+    // It is a text.
+  }
+  return given
+}
+
+function attributesOf(call: Call): ReaderAttributes {
+  const pairs = Object.entries(pairsOption(call, 'attribute'))
+  return Object.fromEntries(pairs.map(([name, value]) => [name, valueOf(value)]))
+}
+
+const attributesText = ({ attributes }: ReaderView): string =>
+  Object.entries(attributes)
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' ')
+
+/** What the service refuses, by the lines of the file. */
+function withLines(error: unknown, readers: readonly ReaderRow[]): unknown {
+  const faults = error instanceof ClientError ? (error.problem?.errors ?? []) : []
+  const lines = faults.map(({ path, message }) => {
+    const [, index, field = ''] = /^readers\.(\d+)\.?(.*)$/.exec(path) ?? []
+    return index === undefined
+      ? `${path}: ${message}`
+      : `Line ${readers[Number(index)]!.line}: ${field} ${message}`
+  })
+  return lines.length === 0
+    ? error
+    : new ExitError(EXIT.refused, `Nothing of these rows was imported.\n${lines.join('\n')}`)
+}
+
+const rowOf = (reader: ReaderView) => [
+  reader.reader_id,
+  reader.name,
+  reader.email,
+  reader.user_id,
+  attributesText(reader),
+]
+const HEADER = ['READER', 'NAME', 'EMAIL', 'USER', 'ATTRIBUTES']
+
+export const READERS = [
+  listCommand(
+    { name: 'readers list', summary: 'List the readers for whom personal insights are made' },
+    HEADER,
+    (client) => allPages((page) => client.readers.list(page)),
+    rowOf,
+  ),
+  showCommand(
+    { name: 'readers show', operands: 'ID', summary: 'Show a reader' },
+    (client, call) => client.readers.get(call.operands[0]!),
+    (reader) => table(HEADER, [rowOf(reader)]),
+  ),
+  showCommand(
+    {
+      name: 'readers set',
+      operands: 'ID',
+      summary: 'Make a reader, or replace one: what is not given is taken away',
+      details: ATTRIBUTES_HELP,
+      options: {
+        name: text('TEXT', 'What she is called (default: the id)'),
+        email: text('ADDRESS', 'Where personal insights are sent'),
+        user: text('ID', 'The user who is this reader'),
+        attribute: texts('NAME=VALUE', 'An attribute that templates read; repeat it for more'),
+      },
+    },
+    (client, call) =>
+      client.readers.put(call.operands[0]!, {
+        name: call.text('name') ?? call.operands[0]!,
+        email: call.text('email') ?? null,
+        user_id: call.text('user') ?? null,
+        attributes: attributesOf(call),
+      }),
+    ({ reader_id }) => `${reader_id}\n`,
+  ),
+  eachCommand(
+    { name: 'readers delete', summary: 'Delete readers: their insights stay, for admins alone' },
+    (client, id) => client.readers.delete(id),
+  ),
+  showCommand(
+    {
+      name: 'readers import',
+      operands: 'FILE',
+      summary: 'Make or replace the readers of a CSV; others stay',
+      details: `Its first line names the columns: reader_id, and name, email and user_id where there are any. Every other column
+is an attribute: a text, or what its heading says after a colon (level:number, active:boolean, teams:list, whose texts
+";" parts). An empty cell is no attribute. A fault refuses the ${READERS_PUT_MOST} rows in which it lies; the rows before stay imported.`,
+    },
+    async (client, call) => {
+      const readers = readersIn(await readText(call.operands[0]!))
+      const total = { created: 0, replaced: 0 }
+      for (let at = 0; at < readers.length; at += READERS_PUT_MOST) {
+        const some = readers.slice(at, at + READERS_PUT_MOST)
+        const put = await client.readers
+          .putMany({ readers: some.map(({ reader }) => reader) })
+          .catch((error: unknown) => {
+            throw withLines(error, some)
+          })
+        total.created += put.created
+        total.replaced += put.replaced
+      }
+      return total
+    },
+    ({ created, replaced }) => `${counted(created, 'reader')} made, ${replaced} replaced.\n`,
+  ),
+]

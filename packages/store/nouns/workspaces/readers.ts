@@ -1,0 +1,98 @@
+/** Readers: for whom personal insights are made. */
+import { AppError } from '@assay/model/errors'
+import { READERS_MOST, type StoredReader } from '@assay/model/readers'
+import type { Page } from '../../contract/page.ts'
+import { decodeCursor, encodeCursor } from '../../cursor.ts'
+import type { Reader, Routine, Writer } from '../../rows.ts'
+import type { Input } from '../../store.ts'
+import { by } from '../../tables/table.ts'
+import { WORKSPACES } from '../../tables/workspaces/accounts.ts'
+import { READERS } from '../../tables/workspaces/readers.ts'
+
+const OF_ID = by('workspace_id', 'reader_id')
+const OF_IDS = 'WHERE workspace_id = :workspace_id AND reader_id = ANY (:reader_ids)'
+const FIND = READERS.select(OF_ID)
+const FIND_SOME = READERS.select(`${OF_IDS} ORDER BY reader_id`)
+const FIND_OF_USER = READERS.select(by('workspace_id', 'user_id'))
+const LIST = READERS.select(
+  'WHERE workspace_id = :workspace_id AND reader_id > :after ORDER BY reader_id LIMIT :most',
+)
+const COUNT = READERS.sql<{ count: number }>(
+  'SELECT count(*) AS count FROM readers WHERE workspace_id = :workspace_id',
+)
+const WRITE = READERS.upsert(READERS.columns, ['created_at'])
+/** Two of one call may change their users. */
+const FREE_USERS = READERS.sql(`UPDATE readers SET user_id = NULL ${OF_IDS} AND user_id IS NOT NULL`)
+const TAKEN = READERS.select(
+  'WHERE workspace_id = :workspace_id AND user_id = ANY (:user_ids) ORDER BY reader_id LIMIT 1',
+  ['reader_id', 'user_id'],
+)
+export const FORGET_USER = READERS.sql(
+  'UPDATE readers SET user_id = NULL WHERE workspace_id = :workspace_id AND user_id = :user_id',
+)
+const DELETE = READERS.delete(OF_ID)
+/** Two puts at once see each other's rows. */
+const LOCK = WORKSPACES.select(`${by('workspace_id')} FOR NO KEY UPDATE`, ['workspace_id'])
+
+interface Key {
+  workspace_id: string
+  reader_id: string
+}
+
+export function* putReaders(
+  tx: Writer,
+  { workspace_id, readers }: Input<'putReaders'>,
+): Routine<{ created: number; replaced: number }> {
+  yield* tx.find(LOCK, { workspace_id })
+  const reader_ids = readers.map(({ reader_id }) => reader_id)
+  const replaced = (yield* tx.all(FIND_SOME, { workspace_id, reader_ids })).length
+  const created = readers.length - replaced
+  const { count } = created > 0 ? (yield* tx.find(COUNT, { workspace_id }))! : { count: 0 }
+  if (count + created > READERS_MOST)
+    throw new AppError(
+      'conflict',
+      `The workspace would have ${count + created} readers; at most ${READERS_MOST} are kept: delete those who read nothing any more.`,
+    )
+  yield* tx.run(FREE_USERS, { workspace_id, reader_ids })
+  const user_ids = readers.flatMap(({ user_id }) => user_id ?? [])
+  const taken = user_ids.length === 0 ? undefined : yield* tx.find(TAKEN, { workspace_id, user_ids })
+  if (taken)
+    throw new AppError(
+      'name_taken',
+      `The user ${taken.user_id} is the reader ${taken.reader_id} already: a user is one reader at most.`,
+    )
+  const rows = readers.map(
+    (reader): StoredReader => ({ ...reader, workspace_id, created_at: tx.now, updated_at: tx.now }),
+  )
+  // In the order of their keys, so that no two transactions wait for each other.
+  yield* tx.writeAll(
+    WRITE,
+    rows.toSorted((one, other) => (one.reader_id < other.reader_id ? -1 : 1)),
+  )
+  return { created, replaced }
+}
+
+export function* getReader(from: Reader, key: Key): Routine<StoredReader | null> {
+  return (yield* from.find(FIND, key)) ?? null
+}
+
+export function findReaders(from: Reader, input: Input<'findReaders'>): Routine<StoredReader[]> {
+  return from.all(FIND_SOME, input)
+}
+
+export function* findReaderOf(from: Reader, input: Input<'findReaderOf'>): Routine<StoredReader | null> {
+  return (yield* from.find(FIND_OF_USER, input)) ?? null
+}
+
+export function* listReaders(from: Reader, query: Input<'listReaders'>): Routine<Page<StoredReader>> {
+  const { workspace_id, limit, cursor } = query
+  const [after] = cursor === undefined ? [''] : decodeCursor(READERS.name, cursor, ['string'])
+  const rows = yield* from.all(LIST, { workspace_id, after, most: limit + 1 })
+  const items = rows.slice(0, limit)
+  const last = rows.length > limit ? items.at(-1) : undefined
+  return { items, next_cursor: last ? encodeCursor(READERS.name, [last.reader_id]) : null }
+}
+
+export function* deleteReader(tx: Writer, key: Key): Routine<boolean> {
+  return (yield* tx.run(DELETE, key)) > 0
+}
