@@ -54,6 +54,10 @@ function watched(): SchedulerOptions['store'] {
     getTemplate: store.getTemplate,
     listMetrics: store.listMetrics,
     findMetrics: store.findMetrics,
+    findReaderOf: store.findReaderOf,
+    readersAfter: store.readersAfter,
+    findReaders: store.findReaders,
+    fireSchedule: store.fireSchedule,
   }
 }
 
@@ -71,7 +75,9 @@ const templates = createTemplateReader({ read: noPool, convert: noPool })
 for (let count = 0; count < Number(schedulers); count += 1) {
   const catalog = { get: () => null, metrics: () => [] }
   const parts = { templates, clock, log: silentLog, metrics: createMetrics(), catalog }
-  void createScheduler({ ...parts, store: watched() }).run(new AbortController().signal)
+  void createScheduler({ ...parts, store: watched(), mailOf: async () => null }).run(
+    new AbortController().signal,
+  )
 }
 process.on('message', ({ at }: { at: number }) => void settle(at).then(() => process.send?.('idle')))
 process.on('disconnect', () => process.exit())

@@ -59,8 +59,7 @@ export type Attempt = {
 export type AuditRecord = {
   audit_id: string
   created_at: string
-  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'insight.list' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.propose' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.read' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.read' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.sign_out' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
-  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.propose' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.read' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'reader.put' | 'reader.put_many' | 'reader.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
+  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'insight.list' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.propose' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.read' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.read' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'reader.put' | 'reader.put_many' | 'reader.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.sign_out' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
   /** The id of the object, of the kind that the action names */
   object_id: string | null
   /** The names of the fields that a change set; of a list the filters that were given; of a preview, a draft, a check and choices the sources that were read, and `language model` where one was asked; of a refusal its cause */
@@ -144,13 +143,15 @@ export type CanceledEventData = {
   notify: string[]
   metadata: Record<string, string>
   error: {
-    code: 'analysis_failed' | 'template_invalid' | 'source_unavailable' | 'memory_exceeded' | 'limit_exceeded' | 'output_too_large' | 'timed_out' | 'worker_lost' | 'canceled_by_user'
+    code: 'analysis_failed' | 'template_invalid' | 'source_unavailable' | 'reader_missing' | 'memory_exceeded' | 'limit_exceeded' | 'output_too_large' | 'timed_out' | 'worker_lost' | 'canceled_by_user'
     detail: string
   }
   skipped: 'condition' | null
   schedule_id: string | null
   scheduled_for: string | null
   batch_id: string | null
+  /** Whether the insight is one reader's own: others get 404, and the detail of an error is left out */
+  personal: boolean
   result_url: null
 }
 
@@ -221,6 +222,9 @@ export type ChangeScheduleRequest = {
   presence_name?: string | null | undefined
   /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
   notify?: string[] | null | undefined
+  readers?: 'all' | string[] | {
+    where: Record<string, unknown>
+  } | null | undefined
   priority?: number | undefined
   /** Returned in status and events */
   metadata?: Record<string, string> | undefined
@@ -312,6 +316,8 @@ export type CheckJobsRequest = {
     priority?: number | undefined
     /** Returned in status and events */
     metadata?: Record<string, string> | undefined
+    /** The reader for whom a personal template is run; the insight is hers alone. Only an admin names another reader than the own user (default: the reader who is the user, where the template is personal) */
+    reader_id?: string | null | undefined
   })[]
 }
 
@@ -391,6 +397,8 @@ export type CompletedEventData = {
   schedule_id: string | null
   scheduled_for: string | null
   batch_id: string | null
+  /** Whether the insight is one reader's own: others get 404, and the detail of an error is left out */
+  personal: boolean
   /** The address of the insight; absolute if ASSAY_PUBLIC_URL is set */
   result_url: string
 }
@@ -469,6 +477,8 @@ export type CreateJobRequest = {
     presence_name?: string | undefined
     /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
     notify?: string[] | null | undefined
+    /** The reader for whom a personal template is run; the insight is hers alone. Only an admin names another reader than the own user (default: the reader who is the user, where the template is personal) */
+    reader_id?: string | null | undefined
     /** Higher runs first */
     priority?: number | undefined
     /** Returned in status and events */
@@ -484,6 +494,8 @@ export type CreateJobsRequest = {
     priority?: number | undefined
     /** Returned in status and events */
     metadata?: Record<string, string> | undefined
+    /** The reader for whom a personal template is run; the insight is hers alone. Only an admin names another reader than the own user (default: the reader who is the user, where the template is personal) */
+    reader_id?: string | null | undefined
   })[]
   /** Queues the created jobs; otherwise they are drafts */
   run?: boolean | undefined
@@ -527,6 +539,9 @@ export type CreateScheduleRequest = {
   presence_name?: string | null | undefined
   /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
   notify?: string[] | null | undefined
+  readers?: 'all' | string[] | {
+    where: Record<string, unknown>
+  } | null | undefined
   priority?: number | undefined
   /** Returned in status and events */
   metadata?: Record<string, string> | undefined
@@ -1091,6 +1106,8 @@ export type InsightCard = {
   user_id: string
   /** The schedule that ran it */
   schedule_id: string | null
+  /** The reader whose insight it is: only she and admins find it */
+  reader_id: string | null
   created_at: string
 }
 
@@ -1117,7 +1134,7 @@ export type Job = {
   /** Rises with each start on a worker */
   attempt: number
   error: {
-    code: 'analysis_failed' | 'template_invalid' | 'source_unavailable' | 'memory_exceeded' | 'limit_exceeded' | 'output_too_large' | 'timed_out' | 'worker_lost' | 'canceled_by_user'
+    code: 'analysis_failed' | 'template_invalid' | 'source_unavailable' | 'reader_missing' | 'memory_exceeded' | 'limit_exceeded' | 'output_too_large' | 'timed_out' | 'worker_lost' | 'canceled_by_user'
     detail: string
   } | null
   skipped: 'condition' | null
@@ -1140,6 +1157,8 @@ export type Job = {
   scheduled_for: string | null
   /** The batch that the job belongs to */
   batch_id: string | null
+  /** The reader whose insight it makes: only she and admins find the job */
+  reader_id: string | null
   /** In lists: the title of its insight; null where it has none */
   title?: string | null
 }
@@ -1167,13 +1186,15 @@ export type JobEventData = {
   notify: string[]
   metadata: Record<string, string>
   error: {
-    code: 'analysis_failed' | 'template_invalid' | 'source_unavailable' | 'memory_exceeded' | 'limit_exceeded' | 'output_too_large' | 'timed_out' | 'worker_lost' | 'canceled_by_user'
+    code: 'analysis_failed' | 'template_invalid' | 'source_unavailable' | 'reader_missing' | 'memory_exceeded' | 'limit_exceeded' | 'output_too_large' | 'timed_out' | 'worker_lost' | 'canceled_by_user'
     detail: string
   } | null
   skipped: 'condition' | null
   schedule_id: string | null
   scheduled_for: string | null
   batch_id: string | null
+  /** Whether the insight is one reader's own: others get 404, and the detail of an error is left out */
+  personal: boolean
   /** The address of the insight; absolute if ASSAY_PUBLIC_URL is set */
   result_url: string | null
 }
@@ -1562,6 +1583,8 @@ export type PreviewTemplateRequest = {
   /** The Markdown of a template */
   source: string
   template_vars?: Record<string, unknown> | undefined
+  /** For whom a personal template is run: {"id": "ada", "region": "north"}. An admin who sends the id alone previews for the stored reader */
+  reader?: Record<string, unknown> | null | undefined
 }
 
 export type Problem = {
@@ -1571,7 +1594,7 @@ export type Problem = {
   status: number
   /** What is wrong and what to do */
   detail: string
-  code: 'bad_json' | 'bad_request' | 'unauthorized' | 'forbidden' | 'not_found' | 'method_not_allowed' | 'not_acceptable' | 'request_timeout' | 'conflict' | 'job_final' | 'job_unfinished' | 'template_read_only' | 'metric_read_only' | 'name_taken' | 'idempotency_mismatch' | 'idempotency_in_progress' | 'precondition_failed' | 'payload_too_large' | 'quota_exceeded' | 'unsupported_media_type' | 'range_not_satisfiable' | 'invalid' | 'preview_failed' | 'rate_limited' | 'queue_full' | 'workspace_busy' | 'header_too_large' | 'internal' | 'store_unavailable' | 'stopping'
+  code: 'bad_json' | 'bad_request' | 'unauthorized' | 'forbidden' | 'not_found' | 'method_not_allowed' | 'not_acceptable' | 'request_timeout' | 'conflict' | 'job_final' | 'job_unfinished' | 'template_read_only' | 'metric_read_only' | 'name_taken' | 'idempotency_mismatch' | 'idempotency_in_progress' | 'precondition_failed' | 'payload_too_large' | 'quota_exceeded' | 'unsupported_media_type' | 'range_not_satisfiable' | 'invalid' | 'reader_missing' | 'preview_failed' | 'rate_limited' | 'queue_full' | 'workspace_busy' | 'header_too_large' | 'internal' | 'store_unavailable' | 'stopping'
   request_id: string
   /** Every fault of a 422 */
   errors?: {
@@ -1774,6 +1797,11 @@ export type RotateSecretRequest = {
   overlap_seconds?: number | undefined
 }
 
+export type RunScheduleNowRequest = {
+  /** Of a schedule over readers: for whom */
+  reader_id?: string | null | undefined
+}
+
 export type Schedule = {
   schedule_id: string
   name: string
@@ -1791,6 +1819,15 @@ export type Schedule = {
   presence_name: string | null
   /** The subscriptions that its runs tell, or "followers" */
   notify: string[]
+  readers: 'all' | string[] | {
+    where: Record<string, unknown>
+  } | null
+  /** The due time whose jobs are being made; null: none is */
+  firing: {
+    scheduled_for: string
+    /** Jobs that were made so far */
+    made: number
+  } | null
   priority: number
   metadata: Record<string, string>
   /** The user who created it and owns its jobs */
@@ -2491,6 +2528,8 @@ export interface Operations {
       /** A UUID; JSON's quotes around it are accepted */
       batch_id?: string | undefined
       user_id?: string | undefined
+      /** Your own id of the person: up to 255 characters without blanks, slashes, `?`, `#`, `%` and a leading dot */
+      reader_id?: string | undefined
       presence_name?: string | undefined
       /** RFC 3339, from 1970 to 9999 */
       created_after?: string | undefined
@@ -2589,6 +2628,8 @@ export interface Operations {
       /** Words that stand in the title, the headline or the values of the variables, in any case and order; the first 4 count */
       q?: string | undefined
       template_id?: string | undefined
+      /** Your own id of the person: up to 255 characters without blanks, slashes, `?`, `#`, `%` and a leading dot */
+      reader_id?: string | undefined
       /** The series of a card: all runs of its template with its variables but the period */
       series?: string | undefined
       tag?: string | undefined
@@ -2701,7 +2742,7 @@ export interface Operations {
   runScheduleNow: {
     path: [schedule_id: string]
     query: {}
-    body: undefined
+    body: RunScheduleNowRequest
     result: Job
   }
   /** List the uploads of the workspace */
@@ -3289,8 +3330,7 @@ export interface Operations {
   listAudit: {
     path: []
     query: {
-      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'insight.list' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.propose' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.read' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.read' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.sign_out' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
-      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.propose' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.read' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'reader.put' | 'reader.put_many' | 'reader.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
+      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'insight.list' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.propose' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.read' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.read' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'token.create' | 'token.delete' | 'reader.put' | 'reader.put_many' | 'reader.delete' | 'user.create' | 'user.change' | 'user.password' | 'user.sign_out' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
       user_id?: string | undefined
       object_id?: string | undefined
       /** RFC 3339, from 1970 to 9999 */
@@ -3371,7 +3411,7 @@ export const OPERATIONS = {
   getSchedule: { method: 'GET', path: '/schedules/{schedule_id}' },
   changeSchedule: { method: 'PATCH', path: '/schedules/{schedule_id}', body: 'application/json' },
   deleteSchedule: { method: 'DELETE', path: '/schedules/{schedule_id}' },
-  runScheduleNow: { method: 'POST', path: '/schedules/{schedule_id}/run-now', keyed: true },
+  runScheduleNow: { method: 'POST', path: '/schedules/{schedule_id}/run-now', body: 'application/json', keyed: true },
   listFiles: { method: 'GET', path: '/files' },
   getFile: { method: 'GET', path: '/files/{path}' },
   putFile: { method: 'PUT', path: '/files/{path}', body: '*/*' },

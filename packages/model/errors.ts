@@ -117,6 +117,12 @@ export const ERRORS = {
     'Ask for a range within the file: Content-Range says how long it is.',
   ),
   invalid: row(422, 'The request is not valid', false, 'Correct every fault listed under errors.'),
+  reader_missing: row(
+    422,
+    'The template needs a reader',
+    false,
+    'Send the reader_id of a reader who has the attributes that the detail names, or put them first.',
+  ),
   preview_failed: row(
     422,
     'The template could not be previewed',
@@ -159,6 +165,8 @@ export const JOB_ERRORS = {
   template_invalid: 'The template has faults: run "assay check" on it.',
   source_unavailable:
     'A data source is missing or cannot be read: the detail says which file or connection, and why.',
+  reader_missing:
+    'The template shows each reader rows of their own, and the run has no reader, or one that lacks an attribute: run with --reader NAME=VALUE, or send "reader".',
   memory_exceeded: 'The analysis needed more memory than limits.memory: raise it, or aggregate earlier.',
   limit_exceeded:
     'The analysis needed more room on disk than it may have: aggregate or filter earlier, or ask the operator for a larger ASSAY_MAX_SPILL.',

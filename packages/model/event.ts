@@ -41,6 +41,10 @@ const jobFields = {
   schedule_id: nullable(Type.String({ format: 'uuid' })),
   scheduled_for: nullable(Type.String({ format: 'date-time' })),
   batch_id: nullable(Type.String({ format: 'uuid' })),
+  personal: Type.Boolean({
+    description:
+      "Whether the insight is one reader's own: others get 404, and the detail of an error is left out",
+  }),
   result_url: nullable(
     Type.String({ description: 'The address of the insight; absolute if ASSAY_PUBLIC_URL is set' }),
   ),
@@ -150,6 +154,15 @@ export function eventTypeOf(job: Pick<Job, 'job_status' | 'error'>): EventType |
   return types[job.job_status]
 }
 
+/** An error may quote a row. Of a reader's job it is told by the job alone, which only she and admins find. */
+export const PERSONAL_DETAIL =
+  'The job of a reader failed: she and admins read the reason in the status of the job.'
+
+/** The error of a job as it is told to everyone. */
+function toldError({ error, reader_id }: Pick<Job, 'error' | 'reader_id'>): Job['error'] {
+  return error === null || reader_id === null ? error : { code: error.code, detail: PERSONAL_DETAIL }
+}
+
 /** `publicUrl` has no trailing slash; null leaves `result_url` relative. */
 export function jobEventData(job: Job, publicUrl: string | null): JobEventData {
   return {
@@ -161,11 +174,12 @@ export function jobEventData(job: Job, publicUrl: string | null): JobEventData {
     presence_name: job.presence_name,
     notify: job.notify ?? [],
     metadata: job.metadata,
-    error: job.error,
+    error: toldError(job),
     skipped: job.skipped,
     schedule_id: job.schedule_id,
     scheduled_for: job.scheduled_for,
     batch_id: job.batch_id,
+    personal: job.reader_id !== null,
     result_url: job.insight_id ? `${publicUrl ?? ''}/v1alpha/jobs/result?insight_id=${job.insight_id}` : null,
   }
 }

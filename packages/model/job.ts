@@ -97,6 +97,11 @@ export const JobView = Type.Object(
     schedule_id: nullable(Type.String({ format: 'uuid', description: 'The schedule that created it' })),
     scheduled_for: nullable(time('The due time of the schedule; null for a job that was run by hand')),
     batch_id: nullable(Type.String({ format: 'uuid', description: 'The batch that the job belongs to' })),
+    reader_id: nullable(
+      Type.String({
+        description: 'The reader whose insight it makes: only she and admins find the job',
+      }),
+    ),
     title: Type.Optional(
       nullable(Type.String({ description: 'In lists: the title of its insight; null where it has none' })),
     ),
@@ -145,5 +150,6 @@ export function jobView(job: Job): JobView {
     schedule_id: job.schedule_id,
     scheduled_for: job.scheduled_for,
     batch_id: job.batch_id,
+    reader_id: job.reader_id,
   }
 }

@@ -3,6 +3,7 @@
  * times are run late, and the next due time. It reads only the store's time, so every node computes the same.
  */
 import type { Static } from 'typebox'
+import { ReaderId, type StoredReader } from './personal/readers.ts'
 import { nullable, Type } from './schema.ts'
 import { timesAfter } from './time/cron.ts'
 
@@ -67,6 +68,43 @@ export const ScheduleFailing = Type.Object({
 })
 export type ScheduleFailing = Static<typeof ScheduleFailing>
 
+/** The readers of a personal template: each gets a job of her own at each due time. */
+export const ScheduleReaders = Type.Union(
+  [
+    Type.Literal('all'),
+    Type.Array(ReaderId, { minItems: 1, maxItems: 1000, uniqueItems: true }),
+    Type.Object({ where: Type.Record(Type.String(), Type.Unknown()) }),
+  ],
+  {
+    description:
+      'A job for each of these readers at each due time, sent to her alone: "all", a list of ids, or {"where": {"region": "north"}}, those who have these attributes (a list of values: one of them)',
+  },
+)
+export type ScheduleReaders = Static<typeof ScheduleReaders>
+
+/** A due time whose jobs are being made, reader by reader. */
+const Firing = Type.Object(
+  {
+    scheduled_for: Time,
+    made: Type.Integer({ minimum: 0, description: 'Jobs that were made so far' }),
+  },
+  { description: 'The due time whose jobs are being made; null: none is' },
+)
+
+const textsOf = (value: unknown): string[] =>
+  (Array.isArray(value) ? value : [value]).map((one) => (typeof one === 'string' ? one : JSON.stringify(one)))
+
+/** Whether the schedule is for this reader. */
+export function isForReader(readers: ScheduleReaders, { reader_id, attributes }: StoredReader): boolean {
+  if (readers === 'all') return true
+  if (Array.isArray(readers)) return readers.includes(reader_id)
+  return Object.entries(readers.where).every(([name, wanted]) => {
+    if (!Object.hasOwn(attributes, name)) return false
+    const values = textsOf(wanted)
+    return textsOf(attributes[name]).some((one) => values.includes(one))
+  })
+}
+
 export const ScheduleView = Type.Object(
   {
     schedule_id: Type.String({ format: 'uuid' }),
@@ -87,6 +125,8 @@ export const ScheduleView = Type.Object(
     notify: Type.Array(Type.String(), {
       description: 'The subscriptions that its runs tell, or "followers"',
     }),
+    readers: nullable(ScheduleReaders),
+    firing: nullable(Firing),
     priority: Type.Integer(),
     metadata: Type.Record(Type.String(), Type.String()),
     user_id: Type.String({ description: 'The user who created it and owns its jobs' }),
@@ -105,14 +145,26 @@ export const ScheduleView = Type.Object(
 export type ScheduleView = Static<typeof ScheduleView>
 
 /** A schedule as the store keeps it. */
-export interface Schedule extends Omit<ScheduleView, 'template_vars' | 'next_runs' | 'notify' | 'failing'> {
+export interface Schedule
+  extends Omit<ScheduleView, 'template_vars' | 'next_runs' | 'notify' | 'failing' | 'firing'> {
   workspace_id: string
   /** As given. Each run converts them by the template's present version. */
   variables: Record<string, unknown>
   /** The ids of subscriptions, or "followers"; null: none. */
   notify: string[] | null
+  /** How far the jobs of readers are made; null: none is due. */
+  firing: FiringState | null
   /** Rises with every change and every run; it fences concurrent writes. */
   revision: number
+}
+
+/** The plan of a firing, and where in it the next job is. A node that dies leaves it to the next. */
+export interface FiringState {
+  plan: Plan
+  scheduled_for: string
+  /** The last reader who was looked at, in the order of their ids; "": none. */
+  after: string
+  made: number
 }
 
 export const NO_COUNTS: ScheduleCounts = { made: 0, failed: 0, missed: 0, overlapped: 0 }
@@ -217,6 +269,7 @@ export function afterRuns(
     },
     last_run: made.at(-1) ?? schedule.last_run,
     last_error: failed > 0 ? errorOf(fault!) : unmade,
+    firing: null,
     next_due_at: nextDue(schedule, plan.latest),
   }
 }
@@ -249,9 +302,10 @@ export function scheduleFailedData(schedule: Schedule, error: ScheduleError) {
 export const SHOWN_RUNS = 5
 
 export function scheduleView(schedule: Schedule): ScheduleView {
-  const { workspace_id: _, revision: _revision, variables, notify, ...rest } = schedule
+  const { workspace_id: _, revision: _revision, variables, notify, firing, ...rest } = schedule
   return {
     ...rest,
+    firing: firing && { scheduled_for: firing.scheduled_for, made: firing.made },
     notify: notify ?? [],
     template_vars: variables,
     next_runs: nextRuns(schedule, SHOWN_RUNS),

@@ -138,6 +138,8 @@ export interface Principal {
   scopes: Scope[]
   /** The templates that it is limited to; null: no limit. */
   templates: string[] | null
+  /** The reader who this user is; null: none. */
+  reader_id: string | null
   /** The workspace's own cap of requests a second; null if it has none. */
   rate_limit: number | null
 }

@@ -27,6 +27,7 @@ import { createLedger } from './outgoing/ledger.ts'
 import { createLease } from './queue/lease.ts'
 import { createReaper } from './queue/reaper.ts'
 import { createWorker } from './queue/worker.ts'
+import { mailOf, type ReaderMailParts } from './readers/reader-mail.ts'
 import { createBackups } from './recovery/schedule.ts'
 import { workFolder } from './runtime/home.ts'
 import { type Logger, silentLog } from './runtime/log.ts'
@@ -35,7 +36,7 @@ import { openTraces } from './runtime/open-traces.ts'
 import type { SecretBox } from './runtime/secrets.ts'
 import { type Service, supervise, untilStopped } from './runtime/service.ts'
 import { VERSION } from './runtime/version.ts'
-import { createScheduler } from './schedules/scheduler.ts'
+import { createScheduler, type SchedulerOptions } from './schedules/scheduler.ts'
 import { openSecrets } from './secrets/key-check.ts'
 import { createLostSecrets } from './secrets/lost.ts'
 import { createTemplateReader } from './templates/template-reader.ts'
@@ -105,6 +106,14 @@ function rolesWith({ locked }: SecretBox, { roles }: Config, log: Logger): Role[
   return ['api']
 }
 
+function schedulerOf(
+  base: Omit<SchedulerOptions, 'catalog' | 'templates' | 'mailOf'> & ReaderMailParts,
+  catalog: SchedulerOptions['catalog'],
+  templates: SchedulerOptions['templates'],
+): Service {
+  return createScheduler({ ...base, catalog, templates, mailOf: (reader) => mailOf(base, reader) })
+}
+
 /**
  * Makes the parts of the node, in the order in which they start; they stop in the reverse order. Each service is put into
  * `services` as soon as it exists, so that a start that fails half-way can stop them.
@@ -147,7 +156,7 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
   if (backups) services.push(backups)
   const { catalog, repository } = await openTemplates({ ...base, config, pool, files, tempRoot }, services)
   const templates = pool && createTemplateReader(pool, { patient: true })
-  if (catalog && templates) services.push(createScheduler({ store, catalog, templates, clock, log, metrics }))
+  if (catalog && templates) services.push(schedulerOf({ ...base, config }, catalog, templates))
   const senders = sendersOf(config, pool, base)
   if (roles.includes('dispatcher'))
     services.push(createDispatcher({ ...base, drainMs: config.drain, holds: lease.holds, senders }))

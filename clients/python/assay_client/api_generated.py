@@ -69,8 +69,7 @@ class Attempt(TypedDict):
 class AuditRecord(TypedDict):
     audit_id: str
     created_at: str
-    action: Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "token.create", "token.delete", "user.create", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]
-    action: Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "token.create", "token.delete", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.change", "user.password", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]
+    action: Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "token.create", "token.delete", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]
     object_id: Union[str, None]
     fields: List[str]
     user_id: Union[str, None]
@@ -141,7 +140,7 @@ class BeginSignInRequest(TypedDict):
 
 
 class CanceledEventDataError(TypedDict):
-    code: Literal["analysis_failed", "template_invalid", "source_unavailable", "memory_exceeded", "limit_exceeded", "output_too_large", "timed_out", "worker_lost", "canceled_by_user"]
+    code: Literal["analysis_failed", "template_invalid", "source_unavailable", "reader_missing", "memory_exceeded", "limit_exceeded", "output_too_large", "timed_out", "worker_lost", "canceled_by_user"]
     detail: str
 
 
@@ -159,6 +158,7 @@ class CanceledEventData(TypedDict):
     schedule_id: Union[str, None]
     scheduled_for: Union[str, None]
     batch_id: Union[str, None]
+    personal: bool
     result_url: None
 
 
@@ -194,6 +194,10 @@ class ChangePasswordRequest(TypedDict):
     password: str
 
 
+class ChangeScheduleRequestReaders3(TypedDict):
+    where: Dict[str, Any]
+
+
 class ChangeScheduleRequest(TypedDict):
     name: NotRequired[str]
     template_id: NotRequired[str]
@@ -208,6 +212,7 @@ class ChangeScheduleRequest(TypedDict):
     paused: NotRequired[bool]
     presence_name: NotRequired[Union[str, None]]
     notify: NotRequired[Union[List[str], None]]
+    readers: NotRequired[Union[Union[Literal["all"], List[str], "ChangeScheduleRequestReaders3"], None]]
     priority: NotRequired[int]
     metadata: NotRequired[Dict[str, str]]
 
@@ -273,6 +278,7 @@ class CheckJobsRequestItems(TypedDict):
     presence_name: NotRequired[str]
     priority: NotRequired[int]
     metadata: NotRequired[Dict[str, str]]
+    reader_id: NotRequired[Union[str, None]]
 
 
 class CheckJobsRequest(TypedDict):
@@ -351,6 +357,7 @@ class CompletedEventData(TypedDict):
     schedule_id: Union[str, None]
     scheduled_for: Union[str, None]
     batch_id: Union[str, None]
+    personal: bool
     result_url: str
 
 
@@ -407,6 +414,7 @@ class CreateJobRequestPayload(TypedDict):
     template_vars: NotRequired[Dict[str, Any]]
     presence_name: NotRequired[str]
     notify: NotRequired[Union[List[str], None]]
+    reader_id: NotRequired[Union[str, None]]
     priority: NotRequired[int]
     metadata: NotRequired[Dict[str, str]]
 
@@ -420,6 +428,7 @@ class CreateJobsRequestItems(TypedDict):
     presence_name: NotRequired[str]
     priority: NotRequired[int]
     metadata: NotRequired[Dict[str, str]]
+    reader_id: NotRequired[Union[str, None]]
 
 
 class CreateJobsRequest(TypedDict):
@@ -438,6 +447,10 @@ class CreateLinkRequest(TypedDict):
     newest: NotRequired[bool]
 
 
+class CreateScheduleRequestReaders3(TypedDict):
+    where: Dict[str, Any]
+
+
 class CreateScheduleRequest(TypedDict):
     name: str
     template_id: str
@@ -452,6 +465,7 @@ class CreateScheduleRequest(TypedDict):
     paused: NotRequired[bool]
     presence_name: NotRequired[Union[str, None]]
     notify: NotRequired[Union[List[str], None]]
+    readers: NotRequired[Union[Union[Literal["all"], List[str], "CreateScheduleRequestReaders3"], None]]
     priority: NotRequired[int]
     metadata: NotRequired[Dict[str, str]]
 
@@ -963,6 +977,7 @@ class InsightCard(TypedDict):
     tags: List[str]
     user_id: str
     schedule_id: Union[str, None]
+    reader_id: Union[str, None]
     created_at: str
 
 
@@ -979,7 +994,7 @@ class JobProgress(TypedDict):
 
 
 class JobError(TypedDict):
-    code: Literal["analysis_failed", "template_invalid", "source_unavailable", "memory_exceeded", "limit_exceeded", "output_too_large", "timed_out", "worker_lost", "canceled_by_user"]
+    code: Literal["analysis_failed", "template_invalid", "source_unavailable", "reader_missing", "memory_exceeded", "limit_exceeded", "output_too_large", "timed_out", "worker_lost", "canceled_by_user"]
     detail: str
 
 
@@ -1005,6 +1020,7 @@ class Job(TypedDict):
     schedule_id: Union[str, None]
     scheduled_for: Union[str, None]
     batch_id: Union[str, None]
+    reader_id: Union[str, None]
     title: NotRequired[Union[str, None]]
 
 
@@ -1021,7 +1037,7 @@ class JobCompletedMessage(TypedDict):
 
 
 class JobEventDataError(TypedDict):
-    code: Literal["analysis_failed", "template_invalid", "source_unavailable", "memory_exceeded", "limit_exceeded", "output_too_large", "timed_out", "worker_lost", "canceled_by_user"]
+    code: Literal["analysis_failed", "template_invalid", "source_unavailable", "reader_missing", "memory_exceeded", "limit_exceeded", "output_too_large", "timed_out", "worker_lost", "canceled_by_user"]
     detail: str
 
 
@@ -1039,6 +1055,7 @@ class JobEventData(TypedDict):
     schedule_id: Union[str, None]
     scheduled_for: Union[str, None]
     batch_id: Union[str, None]
+    personal: bool
     result_url: Union[str, None]
 
 
@@ -1374,6 +1391,7 @@ class Preview(TypedDict):
 class PreviewTemplateRequest(TypedDict):
     source: str
     template_vars: NotRequired[Dict[str, Any]]
+    reader: NotRequired[Union[Dict[str, Any], None]]
 
 
 class ProblemErrors(TypedDict):
@@ -1388,7 +1406,7 @@ class Problem(TypedDict):
     title: str
     status: int
     detail: str
-    code: Literal["bad_json", "bad_request", "unauthorized", "forbidden", "not_found", "method_not_allowed", "not_acceptable", "request_timeout", "conflict", "job_final", "job_unfinished", "template_read_only", "metric_read_only", "name_taken", "idempotency_mismatch", "idempotency_in_progress", "precondition_failed", "payload_too_large", "quota_exceeded", "unsupported_media_type", "range_not_satisfiable", "invalid", "preview_failed", "rate_limited", "queue_full", "workspace_busy", "header_too_large", "internal", "store_unavailable", "stopping"]
+    code: Literal["bad_json", "bad_request", "unauthorized", "forbidden", "not_found", "method_not_allowed", "not_acceptable", "request_timeout", "conflict", "job_final", "job_unfinished", "template_read_only", "metric_read_only", "name_taken", "idempotency_mismatch", "idempotency_in_progress", "precondition_failed", "payload_too_large", "quota_exceeded", "unsupported_media_type", "range_not_satisfiable", "invalid", "reader_missing", "preview_failed", "rate_limited", "queue_full", "workspace_busy", "header_too_large", "internal", "store_unavailable", "stopping"]
     request_id: str
     errors: NotRequired[List["ProblemErrors"]]
 
@@ -1569,6 +1587,21 @@ class RotateSecretRequest(TypedDict):
     overlap_seconds: NotRequired[int]
 
 
+class RunScheduleNowRequest(TypedDict):
+    reader_id: NotRequired[Union[str, None]]
+
+
+class ScheduleReaders3(TypedDict):
+    where: Dict[str, Any]
+
+
+class ScheduleFiring(TypedDict):
+    """The due time whose jobs are being made; null: none is"""
+
+    scheduled_for: str
+    made: int
+
+
 class ScheduleCounts(TypedDict):
     made: int
     failed: int
@@ -1621,6 +1654,8 @@ class Schedule(TypedDict):
     paused: bool
     presence_name: Union[str, None]
     notify: List[str]
+    readers: Union[Union[Literal["all"], List[str], "ScheduleReaders3"], None]
+    firing: Union["ScheduleFiring", None]
     priority: int
     metadata: Dict[str, str]
     user_id: str
@@ -2167,9 +2202,9 @@ class Operations:
         """Create a job from a template"""
         return self._call("POST", "/jobs/", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
-    def list_jobs(self, *, job_status: Optional[Literal["draft", "queued", "active", "executing", "completed", "canceled"]] = None, ending: Optional[Literal["failed", "canceled", "skipped"]] = None, template_id: Optional[str] = None, schedule_id: Optional[str] = None, batch_id: Optional[str] = None, user_id: Optional[str] = None, presence_name: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "JobPage":
+    def list_jobs(self, *, job_status: Optional[Literal["draft", "queued", "active", "executing", "completed", "canceled"]] = None, ending: Optional[Literal["failed", "canceled", "skipped"]] = None, template_id: Optional[str] = None, schedule_id: Optional[str] = None, batch_id: Optional[str] = None, user_id: Optional[str] = None, reader_id: Optional[str] = None, presence_name: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "JobPage":
         """List jobs, newest first"""
-        return self._call("GET", "/jobs/", "json", query={"job_status": job_status, "ending": ending, "template_id": template_id, "schedule_id": schedule_id, "batch_id": batch_id, "user_id": user_id, "presence_name": presence_name, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
+        return self._call("GET", "/jobs/", "json", query={"job_status": job_status, "ending": ending, "template_id": template_id, "schedule_id": schedule_id, "batch_id": batch_id, "user_id": user_id, "reader_id": reader_id, "presence_name": presence_name, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
 
     def create_jobs(self, body: "CreateJobsRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Batch":
         """Create up to 1,000 jobs from one template"""
@@ -2203,9 +2238,9 @@ class Operations:
         """Delete a job that has ended"""
         return self._call("DELETE", f"/jobs/{segment(assignment_id)}", "none", timeout=timeout)
 
-    def list_insights(self, *, q: Optional[str] = None, template_id: Optional[str] = None, series: Optional[str] = None, tag: Optional[str] = None, grade: Optional[Literal["firm", "likely", "unclear", "withheld"]] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "InsightCardPage":
+    def list_insights(self, *, q: Optional[str] = None, template_id: Optional[str] = None, reader_id: Optional[str] = None, series: Optional[str] = None, tag: Optional[str] = None, grade: Optional[Literal["firm", "likely", "unclear", "withheld"]] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "InsightCardPage":
         """List insights, newest first"""
-        return self._call("GET", "/insights", "json", query={"q": q, "template_id": template_id, "series": series, "tag": tag, "grade": grade, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
+        return self._call("GET", "/insights", "json", query={"q": q, "template_id": template_id, "reader_id": reader_id, "series": series, "tag": tag, "grade": grade, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
 
     def earlier_insights(self, insight_id: str, *, timeout: Optional[float] = None) -> "EarlierInsights":
         """Find the earlier runs to compare an insight with"""
@@ -2247,9 +2282,9 @@ class Operations:
         """Delete a schedule"""
         return self._call("DELETE", f"/schedules/{segment(schedule_id)}", "none", timeout=timeout)
 
-    def run_schedule_now(self, schedule_id: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Job":
+    def run_schedule_now(self, schedule_id: str, body: Optional["RunScheduleNowRequest"] = None, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Job":
         """Run a schedule now"""
-        return self._call("POST", f"/schedules/{segment(schedule_id)}/run-now", "json", keyed=True, key=idempotency_key, timeout=timeout)
+        return self._call("POST", f"/schedules/{segment(schedule_id)}/run-now", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
     def list_files(self, *, prefix: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "FilePage":
         """List the uploads of the workspace"""
@@ -2507,8 +2542,7 @@ class Operations:
         """Stop what leaves a workspace, or change its budgets"""
         return self._call("PATCH", "/outgoing", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
 
-    def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "token.create", "token.delete", "user.create", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
-    def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "token.create", "token.delete", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.change", "user.password", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
+    def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "token.create", "token.delete", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
         """Read the audit trail, newest first"""
         return self._call("GET", "/audit", "json", query={"action": action, "user_id": user_id, "object_id": object_id, "created_after": created_after, "created_before": created_before, "workspace_id": workspace_id, "limit": limit, "cursor": cursor}, timeout=timeout)
 
@@ -2603,9 +2637,9 @@ class AsyncOperations:
         """Create a job from a template"""
         return await self._call("POST", "/jobs/", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
-    async def list_jobs(self, *, job_status: Optional[Literal["draft", "queued", "active", "executing", "completed", "canceled"]] = None, ending: Optional[Literal["failed", "canceled", "skipped"]] = None, template_id: Optional[str] = None, schedule_id: Optional[str] = None, batch_id: Optional[str] = None, user_id: Optional[str] = None, presence_name: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "JobPage":
+    async def list_jobs(self, *, job_status: Optional[Literal["draft", "queued", "active", "executing", "completed", "canceled"]] = None, ending: Optional[Literal["failed", "canceled", "skipped"]] = None, template_id: Optional[str] = None, schedule_id: Optional[str] = None, batch_id: Optional[str] = None, user_id: Optional[str] = None, reader_id: Optional[str] = None, presence_name: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "JobPage":
         """List jobs, newest first"""
-        return await self._call("GET", "/jobs/", "json", query={"job_status": job_status, "ending": ending, "template_id": template_id, "schedule_id": schedule_id, "batch_id": batch_id, "user_id": user_id, "presence_name": presence_name, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
+        return await self._call("GET", "/jobs/", "json", query={"job_status": job_status, "ending": ending, "template_id": template_id, "schedule_id": schedule_id, "batch_id": batch_id, "user_id": user_id, "reader_id": reader_id, "presence_name": presence_name, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
 
     async def create_jobs(self, body: "CreateJobsRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Batch":
         """Create up to 1,000 jobs from one template"""
@@ -2639,9 +2673,9 @@ class AsyncOperations:
         """Delete a job that has ended"""
         return await self._call("DELETE", f"/jobs/{segment(assignment_id)}", "none", timeout=timeout)
 
-    async def list_insights(self, *, q: Optional[str] = None, template_id: Optional[str] = None, series: Optional[str] = None, tag: Optional[str] = None, grade: Optional[Literal["firm", "likely", "unclear", "withheld"]] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "InsightCardPage":
+    async def list_insights(self, *, q: Optional[str] = None, template_id: Optional[str] = None, reader_id: Optional[str] = None, series: Optional[str] = None, tag: Optional[str] = None, grade: Optional[Literal["firm", "likely", "unclear", "withheld"]] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "InsightCardPage":
         """List insights, newest first"""
-        return await self._call("GET", "/insights", "json", query={"q": q, "template_id": template_id, "series": series, "tag": tag, "grade": grade, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
+        return await self._call("GET", "/insights", "json", query={"q": q, "template_id": template_id, "reader_id": reader_id, "series": series, "tag": tag, "grade": grade, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
 
     async def earlier_insights(self, insight_id: str, *, timeout: Optional[float] = None) -> "EarlierInsights":
         """Find the earlier runs to compare an insight with"""
@@ -2683,9 +2717,9 @@ class AsyncOperations:
         """Delete a schedule"""
         return await self._call("DELETE", f"/schedules/{segment(schedule_id)}", "none", timeout=timeout)
 
-    async def run_schedule_now(self, schedule_id: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Job":
+    async def run_schedule_now(self, schedule_id: str, body: Optional["RunScheduleNowRequest"] = None, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Job":
         """Run a schedule now"""
-        return await self._call("POST", f"/schedules/{segment(schedule_id)}/run-now", "json", keyed=True, key=idempotency_key, timeout=timeout)
+        return await self._call("POST", f"/schedules/{segment(schedule_id)}/run-now", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
     async def list_files(self, *, prefix: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "FilePage":
         """List the uploads of the workspace"""
@@ -2943,8 +2977,7 @@ class AsyncOperations:
         """Stop what leaves a workspace, or change its budgets"""
         return await self._call("PATCH", "/outgoing", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
 
-    async def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "token.create", "token.delete", "user.create", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
-    async def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "token.create", "token.delete", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.change", "user.password", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
+    async def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "token.create", "token.delete", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
         """Read the audit trail, newest first"""
         return await self._call("GET", "/audit", "json", query={"action": action, "user_id": user_id, "object_id": object_id, "created_after": created_after, "created_before": created_before, "workspace_id": workspace_id, "limit": limit, "cursor": cursor}, timeout=timeout)
 

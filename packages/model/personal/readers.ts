@@ -4,6 +4,7 @@
  */
 import type { Static } from 'typebox'
 import type { FieldError } from '../errors.ts'
+import { uuidFor } from '../ids.ts'
 import { nullable, Type } from '../schema.ts'
 import { isMailAddress } from '../webhooks/subscription.ts'
 
@@ -117,4 +118,20 @@ export function readerFaults(
   if (length > ATTRIBUTES_LENGTH)
     refuse('attributes', `must have at most ${ATTRIBUTES_LENGTH} characters as JSON, not ${length}`)
   return faults
+}
+
+/** What a template knows of a reader. */
+export interface ReaderInRun {
+  id: string
+  [attribute: string]: string | number | boolean | string[]
+}
+
+/** The reader as templates read her. */
+export function asReader({ reader_id, name, email, attributes }: StoredReader): ReaderInRun {
+  return { ...attributes, id: reader_id, name, ...(email === null ? {} : { email }) }
+}
+
+/** The subscription that sends a reader her insights by mail. No operation on subscriptions finds it. */
+export function readerMailId(workspace_id: string, reader_id: string): string {
+  return uuidFor(0, `reader ${workspace_id} ${reader_id}`)
 }

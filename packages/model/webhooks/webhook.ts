@@ -16,7 +16,8 @@ import { nullable, Type } from '../schema.ts'
 export const WEBHOOK_STATUSES = ['enabled', 'disabled'] as const
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number]
 
-const WEBHOOK_KINDS = ['webhook', 'email', 'slack'] as const
+// `reader`: the mail to one reader, which no operation on webhooks or subscriptions finds.
+const WEBHOOK_KINDS = ['webhook', 'email', 'slack', 'reader'] as const
 export type WebhookKind = (typeof WEBHOOK_KINDS)[number]
 
 /**
@@ -276,6 +277,13 @@ export interface Audience {
   /** The ids of subscriptions; null: of none. */
   notify: readonly string[] | null
   skipped: string | null
+  /** Whether it is of one reader: subscriptions that bear its name are not told. */
+  personal?: boolean
+}
+
+/** Whether it sends mail. */
+export function sendsMail(webhook: Pick<Webhook, 'kind'> | null): webhook is Webhook {
+  return webhook?.kind === 'email' || webhook?.kind === 'reader'
 }
 
 /** Whether it is a subscription: its events are told to people. */
@@ -286,7 +294,7 @@ export function tellsPeople({ kind }: Pick<Webhook, 'kind'>): boolean {
 /**
  * Whether a webhook or a subscription gets an event. A job with a `presence_name` notifies those with the same name; a job
  * without one notifies all webhooks of its workspace and no subscription. `notify` adds the subscriptions that it names. A job skipped by its
- * condition notifies those with `tells_skipped`. `job` is null for an event of no job, which notifies all.
+ * condition notifies those with `tells_skipped`. A personal one tells no people but those in `notify`. `job` is null for an event of no job, which notifies all.
  */
 export function notifies(
   webhook: Pick<Webhook, 'webhook_id' | 'kind' | 'presence_name' | 'events' | 'status' | 'tells_skipped'>,
@@ -296,7 +304,8 @@ export function notifies(
   if (webhook.status !== 'enabled' || !subscribedEvents(webhook).includes(event)) return false
   if (job === null) return true
   if (job.skipped !== null && !webhook.tells_skipped) return false
-  if (job.presence_name === webhook.presence_name) return true
+  const named = job.presence_name === webhook.presence_name
+  if (named && !(job.personal && tellsPeople(webhook))) return true
   if (!tellsPeople(webhook)) return job.presence_name === null
   return job.notify?.includes(webhook.webhook_id) ?? false
 }

@@ -1,6 +1,5 @@
 /** The senders of mail and chat messages, loaded with the first message. */
 import type { Pool } from '@assay/engine/run/pool'
-import type { SubscriptionKind } from '@assay/model/subscription'
 import type { Guard } from '@assay/net/guard'
 import type { Config } from '../config/config.ts'
 import type { SecretBox } from '../runtime/secrets.ts'
@@ -27,9 +26,9 @@ export function sendersOf(
       const { createSenders } = await import('../webhooks/senders/senders.ts')
       return createSenders({ ...shared, box: shared.secrets, publicUrl, server, from, draw, render }, guard)
     }
-    const senderOf = (kind: SubscriptionKind): Senders[SubscriptionKind] => ({
+    const senderOf = (kind: keyof Senders): Senders[keyof Senders] => ({
       send: async (...sending) => (await (loaded ??= load()))[kind].send(...sending),
     })
-    return { email: senderOf('email'), slack: senderOf('slack') }
+    return { email: senderOf('email'), slack: senderOf('slack'), reader: senderOf('reader') }
   }
 }

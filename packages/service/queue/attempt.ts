@@ -10,6 +10,7 @@ import { type FileAccess, UPLOADS } from '@assay/model/file'
 import { uuidv7 } from '@assay/model/ids'
 import type { Outcome } from '@assay/model/insight'
 import type { Job } from '@assay/model/job'
+import { asReader, type ReaderInRun } from '@assay/model/readers'
 import type { TemplateSource } from '@assay/model/template'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import type { ClaimedJob, Store } from '@assay/store/store'
@@ -86,10 +87,20 @@ async function deliveredBefore(
 ): Promise<Record<string, Outcome> | null> {
   if (![template.source, ...Object.values(template.partials)].some((text) => text.includes('.new')))
     return null
-  const { workspace_id, template_id, variables, presence_name, schedule_id } = job
-  const asked = { workspace_id, template_id, variables, presence_name, schedule_id }
+  const { workspace_id, template_id, variables, presence_name, schedule_id, reader_id } = job
+  const asked = { workspace_id, template_id, variables, presence_name, schedule_id, reader_id }
   const text = await whileStoreIsAway(() => store.lastDelivered(asked), { clock, giveUp })
   return text === null ? null : (JSON.parse(text) as Record<string, Outcome>)
+}
+
+/** The reader as she is now: nobody but the store says what her attributes are. Null: the job is no reader's; undefined: deleted. */
+async function readerNow(
+  { workspace_id, reader_id }: Job,
+  { store, clock, giveUp }: AttemptOptions,
+): Promise<ReaderInRun | null | undefined> {
+  if (reader_id === null) return null
+  const found = await whileStoreIsAway(() => store.getReader({ workspace_id, reader_id }), { clock, giveUp })
+  return found ? asReader(found) : undefined
 }
 
 async function analyse(
@@ -108,6 +119,12 @@ async function analyse(
     const detail = `Version ${job.template_version} of the template ${job.template_id} is not in the store.`
     return { status: 'failed', error: { code: 'template_invalid', detail } }
   }
+  const reader = await readerNow(job, options)
+  if (reader === undefined)
+    return {
+      status: 'failed',
+      error: { code: 'reader_missing', detail: `The reader ${job.reader_id} was deleted.` },
+    }
   if (hold.signal.aborted) return { status: 'stopped' }
   const roots = await rootsOf(claimed, template, options)
   const delivered = await deliveredBefore(job, template, options)
@@ -122,6 +139,7 @@ async function analyse(
         variables: job.variables,
         started_at: job.moves.at(-1)?.at ?? iso(clock.now()),
         delivered,
+        ...(reader === null ? {} : { reader }),
         roots,
       },
       {

@@ -5,6 +5,7 @@
  */
 
 import type { Catalog } from '@assay/engine/reading/catalog'
+import type { FoundTemplate } from '@assay/engine/reading/lookup'
 import type { Clock } from '@assay/model/clock'
 import { AppError, notFound } from '@assay/model/errors'
 import type { Schedule } from '@assay/model/schedule'
@@ -15,13 +16,20 @@ import { runLoop } from '../runtime/loop.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Service } from '../runtime/service.ts'
 import { findTemplate } from '../templates/find-template.ts'
+import { isPersonal, takesReader } from '../templates/personal.ts'
 import type { TemplateReader } from '../templates/template-reader.ts'
+import { type FiringOptions, fire } from './firing.ts'
 
 const POLL_MS = 1000
 const CONCURRENCY = 4
 
 export interface SchedulerOptions {
-  store: Pick<Store, 'claimSchedules' | 'settleSchedule' | 'getTemplate' | 'listMetrics' | 'findMetrics'>
+  store: Pick<
+    Store,
+    'claimSchedules' | 'settleSchedule' | 'getTemplate' | 'listMetrics' | 'findMetrics' | 'findReaderOf'
+  > &
+    FiringOptions['store']
+  mailOf: FiringOptions['mailOf']
   catalog: Pick<Catalog, 'get' | 'metrics'>
   templates: TemplateReader
   clock: Clock
@@ -36,8 +44,9 @@ function fault(code: string, detail: string, errors: ScheduleFault['errors'] = [
 /** The template and the variables of its jobs, or why none can be created. */
 async function materialOf(
   options: SchedulerOptions,
-  { workspace_id, template_id, variables }: Schedule,
+  schedule: Schedule,
 ): Promise<NonNullable<ScheduleSettlement['outcome']>> {
+  const { workspace_id, template_id, variables } = schedule
   const found = await findTemplate(options, { workspace_id, template_id })
   if (!found) return fault('not_found', notFound('template', template_id).message)
   if ('faults' in found) {
@@ -45,7 +54,11 @@ async function materialOf(
     return fault('invalid', 'The template cannot be read any more: put it again.', errors)
   }
   const converted = (await options.templates.convert(found, [variables], workspace_id))[0]!
-  if (converted.errors.length === 0) return { template: found.source, variables: converted.values }
+  if (converted.errors.length === 0) {
+    const whose = await readerOfRuns(options, schedule, found)
+    if ('error' in whose) return whose
+    return { template: found.source, variables: converted.values, ...whose }
+  }
   const errors = converted.errors.map(({ path, message }) => ({
     path: path.replace(/^payload\./, ''),
     message,
@@ -53,10 +66,37 @@ async function materialOf(
   return fault('invalid', 'The variables do not fit the template any more: change the schedule.', errors)
 }
 
+/** Without readers a personal template is run for the reader who is the user of the schedule. */
+async function readerOfRuns(
+  { store }: SchedulerOptions,
+  { workspace_id, user_id, readers }: Schedule,
+  template: FoundTemplate,
+): Promise<{ reader_id: string | null } | { error: ScheduleFault }> {
+  if (readers !== null)
+    return takesReader(template)
+      ? { reader_id: null }
+      : fault('invalid', 'The template gives every reader the same rows: it has no rule of rows any more.')
+  if (!isPersonal(template)) return { reader_id: null }
+  const own = await store.findReaderOf({ workspace_id, user_id })
+  return own
+    ? { reader_id: own.reader_id }
+    : fault(
+        'reader_missing',
+        'The template shows each reader rows of her own, and the user of the schedule is no reader: give the schedule readers.',
+      )
+}
+
 async function settle(options: SchedulerOptions, { schedule, plan }: ClaimedSchedule): Promise<void> {
   const { store, log, metrics } = options
   const { schedule_id, revision, workspace_id } = schedule
   const outcome = plan.times.length === 0 ? null : await materialOf(options, schedule)
+  if (schedule.readers !== null && outcome !== null && !('error' in outcome)) {
+    const { made, full } = await fire(options, schedule, { plan, material: outcome })
+    metrics.schedulesSettled.inc({ outcome: 'run' }, made)
+    if (full)
+      log.info({ schedule_id, workspace_id, made }, 'the queue is full: the jobs of further readers wait')
+    return
+  }
   if (!(await store.settleSchedule({ schedule_id, revision, plan, outcome }))) return
   const failed = outcome !== null && 'error' in outcome
   metrics.schedulesSettled.inc({ outcome: failed ? 'failed' : 'run' }, plan.times.length)

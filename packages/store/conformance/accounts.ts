@@ -160,7 +160,15 @@ export const accountTests: ConformanceTests = {
   'finds a token by its hash until it expires or is deleted': async ({ store, now, elapse }) => {
     const token = await addToken(store, 'hash-1', { expires_at: at(now() + 60 * SECOND) })
     const { token_id, workspace_id, user_id, scopes } = token
-    const found = { token_id, workspace_id, user_id, scopes, templates: null, rate_limit: null }
+    const found = {
+      token_id,
+      workspace_id,
+      user_id,
+      scopes,
+      templates: null,
+      rate_limit: null,
+      reader_id: null,
+    }
     assert.deepEqual(await store.findToken('hash-1'), found)
     await store.updateWorkspace({ workspace_id, patch: { rate_limit: 5 } })
     assert.deepEqual(await store.findToken('hash-1'), { ...found, rate_limit: 5 })

@@ -66,6 +66,7 @@ export const insightCardTests: ConformanceTests = {
       tags: ['operations'],
       user_id: 'ada',
       schedule_id: null,
+      reader_id: null,
     })
     assert.deepEqual(history, [{ insight_id: all[0], created_at, period: '18 to 24 June 2001', value: 0.25 }])
     assert.equal((await store.getJob({ workspace_id: WORKSPACE, assignment_id }))?.insight_id, all[0])

@@ -1,7 +1,19 @@
 /** Readers. */
 import assert from 'node:assert/strict'
+import { uuidv7 } from '@assay/model/ids'
 import type { NewReader, Store } from '../store.ts'
-import { type ConformanceTests, otherWorkspace, refuses, SECOND, WORKSPACE } from './given.ts'
+import {
+  type ConformanceTests,
+  execute,
+  findings,
+  jobInput,
+  otherWorkspace,
+  refuses,
+  register,
+  SECOND,
+  WORKSPACE,
+  webhookInput,
+} from './given.ts'
 
 export function readerInput(reader_id: string, over: Partial<NewReader> = {}): NewReader {
   return {
@@ -91,4 +103,86 @@ export const readerTests: ConformanceTests = {
     assert.equal(await store.findReaderOf(of), null)
     assert.equal((await get(store, 'bob'))?.user_id, null)
   },
+
+  'keeps the reader of a job, and leaves it out of lists for others': async ({ store, elapse }) => {
+    await register(store)
+    const made: string[] = []
+    for (const reader_id of [null, 'ada', 'bob']) {
+      const lease = await execute(store, { reader_id })
+      const insight_id = uuidv7()
+      assert.ok(await store.completeJob({ ...lease, insight_id, findings: carded() }))
+      assert.equal((await store.getJob({ workspace_id: WORKSPACE, ...lease }))?.reader_id, reader_id)
+      const of = { workspace_id: WORKSPACE, insight_id }
+      assert.deepEqual(await store.insightReader(of), { reader_id })
+      made.push(insight_id)
+    }
+    const seen = async (query: { seen_by?: string; reader_id?: string }) => {
+      const asked = { workspace_id: WORKSPACE, limit: 10, ...query }
+      const cards = (await store.listInsights(asked)).items.map((card) => card.reader_id)
+      const jobs = (await store.listJobs(asked)).items.map((job) => job.reader_id)
+      assert.deepEqual(cards, jobs)
+      return jobs
+    }
+    assert.deepEqual(await seen({}), ['bob', 'ada', null])
+    assert.deepEqual(await seen({ seen_by: 'ada' }), ['ada', null])
+    assert.deepEqual(await seen({ seen_by: '' }), [null])
+    assert.deepEqual(await seen({ reader_id: 'bob' }), ['bob'])
+    assert.deepEqual(await seen({ reader_id: 'bob', seen_by: 'ada' }), [])
+    assert.equal(await store.insightReader({ workspace_id: WORKSPACE, insight_id: uuidv7() }), null)
+    // Nothing of one reader is the history, the run before or the last report of another.
+    await elapse(SECOND)
+    const later = uuidv7()
+    const lease = await execute(store, { reader_id: 'ada' })
+    assert.ok(await store.completeJob({ ...lease, insight_id: later, findings: carded(9) }))
+    const cards = await store.listInsights({ workspace_id: WORKSPACE, limit: 1 })
+    assert.deepEqual(
+      cards.items[0]!.history.map(({ insight_id }) => insight_id),
+      [made[1], later],
+    )
+    const earlier = await store.earlierInsights({ workspace_id: WORKSPACE, insight_id: later })
+    assert.deepEqual(
+      earlier!.map(({ insight_id }) => insight_id),
+      [made[1]],
+    )
+    const { variables, presence_name } = jobInput()
+    const of = { workspace_id: WORKSPACE, template_id: 'delays', schedule_id: null, variables, presence_name }
+    assert.equal(await store.lastDelivered({ ...of, reader_id: 'cleo' }), null)
+    assert.ok(await store.lastDelivered({ ...of, reader_id: 'bob' }))
+  },
+
+  'tells webhooks of a job of a reader without its reason, and no subscription by its name': async ({
+    store,
+  }) => {
+    await register(store)
+    const hook = await store.createWebhook(webhookInput({ presence_name: 'team', events: ['*'] }))
+    const mail = await store.createWebhook(
+      webhookInput({ kind: 'email', target: 'sealed', presence_name: 'team', events: ['*'] }),
+    )
+    const own = await store.createWebhook(
+      webhookInput({ kind: 'email', target: 'sealed', presence_name: 'hers', events: ['*'] }),
+    )
+    const told = { presence_name: 'team', notify: [own.webhook_id], reader_id: 'ada' }
+    const lease = await execute(store, told)
+    const error = { code: 'analysis_failed', detail: "Could not convert 'secret'" } as const
+    await store.failJob({ ...lease, error })
+    const count = async ({ webhook_id }: { webhook_id: string }) =>
+      (await store.listDeliveries({ workspace_id: WORKSPACE, webhook_id, limit: 10 })).items.length
+    assert.deepEqual([await count(hook), await count(mail), await count(own)], [3, 0, 3])
+    const events = await store.listEvents({ workspace_id: WORKSPACE, limit: 10, order: 'newest' })
+    assert.ok(events.items.every(({ data }) => data.personal === true))
+    assert.doesNotMatch(JSON.stringify(events), /secret/)
+    const job = await store.getJob({ workspace_id: WORKSPACE, ...lease })
+    assert.deepEqual(job?.error, error)
+    const missed = { workspace_id: WORKSPACE, include_unsent: true, since: '2000-01-01T00:00:00.000Z' }
+    const recoverable = async ({ webhook_id }: { webhook_id: string }) =>
+      store.countRecoverable({ ...missed, webhook_id, until: null })
+    assert.equal(await recoverable(mail), 0)
+  },
+}
+
+/** Findings of one series, with a figure. */
+function carded(value = 1) {
+  const figure = { label: 'late', value, unit: null, text: String(value) }
+  const card = { headline: null, grade: null, figure, period: null, tags: [], series: 's', search: 'x' }
+  return findings({ card })
 }

@@ -54,6 +54,7 @@ export const signInTests: ConformanceTests = {
       scopes: ['viewer', 'analyst'],
       templates: ['hello'],
       rate_limit: null,
+      reader_id: null,
     })
     await addSignIn(store, 'unused')
     const { sign_in_id } = made

@@ -21,8 +21,8 @@ const WRITE_EVENTS = statement(`
     SELECT *, nextval(pg_get_serial_sequence('events', 'seq')) AS seq
     FROM ROWS FROM (unnest(:ids::text[]), unnest(:workspace_ids::text[]), unnest(:types::text[]), unnest(:times::timestamptz[]),
       unnest(:assignment_ids::text[]), unnest(:presence_names::text[]), unnest(:notify::text[]), unnest(:of_job::boolean[]),
-      unnest(:skipped::boolean[]), json_array_elements(:data::json))
-      AS given (event_id, workspace_id, type, at, assignment_id, presence_name, notify, of_job, skipped, data)
+      unnest(:skipped::boolean[]), unnest(:personal::boolean[]), json_array_elements(:data::json))
+      AS given (event_id, workspace_id, type, at, assignment_id, presence_name, notify, of_job, skipped, personal, data)
   ), told AS (
     INSERT INTO events (seq, event_id, workspace_id, type, timestamp, data) OVERRIDING SYSTEM VALUE
     SELECT seq, event_id, workspace_id, type, at, data FROM given
@@ -33,9 +33,9 @@ const WRITE_EVENTS = statement(`
       at, assignment_id, 'pending', :due_at, :due_at
     FROM given CROSS JOIN LATERAL (
       ${wanted('NOT people AND presence_name = coalesce(given.presence_name, presence_name)')}
-      UNION ALL ${wanted('people AND presence_name = given.presence_name')}
+      UNION ALL ${wanted('people AND presence_name = given.presence_name AND NOT given.personal')}
       UNION ALL ${wanted(`people AND webhook_id = ANY (string_to_array(given.notify, ' '))
-        AND presence_name IS DISTINCT FROM given.presence_name`)}
+        AND (given.personal OR presence_name IS DISTINCT FROM given.presence_name)`)}
       UNION ALL ${wanted('people AND NOT given.of_job')}
     ) AS wanted
     RETURNING webhook_id
@@ -56,6 +56,7 @@ export function writeEvents(tx: Transaction, events: readonly NewEvent[]): void 
     notify: events.map(({ job }) => job?.notify?.join(' ') ?? null),
     of_job: events.map(({ job }) => job !== null),
     skipped: events.map(({ job }) => (job?.skipped ?? null) !== null),
+    personal: events.map(({ job }) => job?.personal ?? false),
     data: `[${events.map(({ data }) => JSON.stringify(data)).join(',')}]`,
     due_at: tx.now,
   })

@@ -14,13 +14,15 @@ const subscribed = (also: string) =>
 const ALL = subscribed('')
 const WEBHOOKS = subscribed('AND people = 0')
 const NAMED = subscribed('AND people IN (0, 1) AND presence_name = :presence_name')
+const NAMED_WEBHOOKS = subscribed('AND people = 0 AND presence_name = :presence_name')
 const NOTIFIED = subscribed('AND people = 1 AND webhook_id = ANY (:notify)')
 
 /** The ids of those that an event is for. */
 function* toldOf(tx: Transaction, { job, type, workspace_id }: NewEvent): Routine<string[]> {
-  const { presence_name = null, notify = null, skipped = null } = job ?? {}
+  const { presence_name = null, notify = null, skipped = null, personal = false } = job ?? {}
   const values = { type, workspace_id, presence_name, notify, skipped: skipped !== null }
-  const found = yield* tx.all(job === null ? ALL : presence_name === null ? WEBHOOKS : NAMED, values)
+  const named = personal ? NAMED_WEBHOOKS : NAMED
+  const found = yield* tx.all(job === null ? ALL : presence_name === null ? WEBHOOKS : named, values)
   if (notify !== null && notify.length > 0) found.push(...(yield* tx.all(NOTIFIED, values)))
   return [...new Set(found.map(({ webhook_id }) => webhook_id))]
 }

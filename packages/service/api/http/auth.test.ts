@@ -88,6 +88,7 @@ const PRINCIPAL = {
   scopes: ['viewer' as const],
   templates: null,
   rate_limit: null,
+  reader_id: null,
 }
 
 const nothing = async (): Promise<void> => undefined

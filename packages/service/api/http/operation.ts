@@ -12,6 +12,7 @@ import type { Principal, Scope } from '@assay/model/token'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Services } from '../dependencies.ts'
+import { hideFromOthers, mayBeHidden } from '../readers/visible.ts'
 import { limitToTemplates } from '../templates/template-limits.ts'
 import { restOf } from './path.ts'
 import { invalid, queryValidator, textFaults, type Validator, validator } from './validate.ts'
@@ -220,7 +221,12 @@ export function handlerOf({ operation, path }: { operation: Operation; path: str
     const handle = (given: Call): unknown =>
       operation.audit ? handleAudited(operation, operation.audit, given) : operation.handle(given)
     const isLimited = request.principal !== null && request.principal.templates !== null
-    const answer = isLimited ? limitToTemplates(operation.name, call).then(handle) : handle(call)
+    const hides = request.principal !== null && mayBeHidden(operation.name, request.principal)
+    const narrowed = async (): Promise<Call> => {
+      const limited = isLimited ? await limitToTemplates(operation.name, call) : call
+      return hides ? hideFromOthers(operation.name, limited) : limited
+    }
+    const answer = isLimited || hides ? narrowed().then(handle) : handle(call)
     // Fastify waits for a promise, and a reply is one: returning the sent reply would wait for itself.
     return answer === reply ? undefined : answer
   }

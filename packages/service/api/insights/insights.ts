@@ -4,6 +4,7 @@ import { EarlierInsight } from '@assay/model/earlier-insight'
 import { notFound } from '@assay/model/errors'
 import { GRADES } from '@assay/model/insight'
 import { InsightCard, SEARCH_WORDS_MOST } from '@assay/model/insight-card'
+import { ReaderId } from '@assay/model/readers'
 import { Type } from '@assay/model/schema'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
@@ -26,6 +27,7 @@ export const listInsights = operation({
       }),
     ),
     template_id: Type.Optional(Name),
+    reader_id: Type.Optional(ReaderId),
     series: Type.Optional(
       Type.String({
         minLength: 1,

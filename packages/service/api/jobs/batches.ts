@@ -11,6 +11,7 @@ import type { Static } from 'typebox'
 import type { Services } from '../dependencies.ts'
 import { Id, Name } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
+import { JobReader, readersOf, refuseNotify } from '../readers/job-reader.ts'
 import { Notify, toldOf } from '../subscriptions/notify.ts'
 import { requireTemplate } from '../templates/template-lookup.ts'
 import { Metadata } from './jobs.ts'
@@ -27,6 +28,7 @@ const Item = Type.Object({
   presence_name: Type.Optional(Name),
   priority: Type.Optional(Priority),
   metadata: Type.Optional(Metadata),
+  reader_id: Type.Optional(JobReader),
 })
 
 const BatchInput = Type.Object({
@@ -126,11 +128,19 @@ export const createJobs = operation({
       ),
     },
   },
-  errors: ['not_found', 'queue_full', 'workspace_busy'],
+  errors: ['not_found', 'reader_missing', 'queue_full', 'workspace_busy'],
   async handle({ services, principal, body, id, request }) {
     const { workspace_id, user_id } = principal
     const template = await requireTemplate(services, principal, body.template_id)
-    const notify = await toldOf(services, principal, { ...body, notify: body.notify, at: 'notify' })
+    const readers = await readersOf(
+      { services, principal },
+      template,
+      body.items.map(({ reader_id }) => reader_id),
+      (index) => `items.${index}.reader_id`,
+    )
+    const notify = readers.some((reader) => reader !== null)
+      ? refuseNotify(body.notify, 'notify')
+      : await toldOf(services, principal, { ...body, notify: body.notify, at: 'notify' })
     const converted = await convertItems(services, principal, template, body.items)
     const at = Number.parseInt(id.replace('-', '').slice(0, 12), 16)
     const jobs: NewJob[] = []
@@ -151,6 +161,7 @@ export const createJobs = operation({
           priority: item.priority ?? body.priority ?? 0,
           metadata: { ...body.metadata, ...item.metadata },
           batch_id: id,
+          reader_id: readers[index]?.reader_id ?? null,
         })
       }
     }

@@ -2,6 +2,7 @@
 
 import { notFound } from '@assay/model/errors'
 import { ENDINGS, isFinal, JOB_STATUSES, type Job, JobView, jobView } from '@assay/model/job'
+import { ReaderId } from '@assay/model/readers'
 import { Type } from '@assay/model/schema'
 import type { Principal } from '@assay/model/token'
 import type { Services } from '../dependencies.ts'
@@ -9,6 +10,8 @@ import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields
 import { preferred } from '../http/negotiate.ts'
 import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
+import { JobReader, readerOf, refuseNotify } from '../readers/job-reader.ts'
+import { mayRead } from '../readers/visible.ts'
 import { Notify, toldOf } from '../subscriptions/notify.ts'
 import { requireTemplate, variablesOf } from '../templates/template-lookup.ts'
 import { jobKey } from './changes.ts'
@@ -18,14 +21,14 @@ const WAIT_MOST = 60
 const ANSWERED_BY = 50
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** The job. Throws a 404 if there is none, and the same 404 for a job of another workspace. */
+/** The job. Throws a 404 if there is none, and the same 404 for a job of another workspace or of another reader. */
 export async function requireJob(
   services: Services,
   principal: Principal,
   assignment_id: string,
 ): Promise<Job> {
   const job = await services.store.getJob({ workspace_id: principal.workspace_id, assignment_id })
-  if (!job) throw notFound('job', assignment_id)
+  if (!job || !mayRead(principal, job)) throw notFound('job', assignment_id)
   return job
 }
 
@@ -60,6 +63,7 @@ export const createJob = operation({
         }),
       ),
       notify: Type.Optional(Notify),
+      reader_id: Type.Optional(JobReader),
       priority: Type.Optional(
         Type.Integer({ minimum: -100, maximum: 100, description: 'Higher runs first' }),
       ),
@@ -69,12 +73,16 @@ export const createJob = operation({
   replies: {
     200: { description: 'The assignment id', schema: Type.String({ format: 'uuid' }), media: ['text/plain'] },
   },
-  errors: ['not_found', 'queue_full', 'workspace_busy'],
+  errors: ['not_found', 'reader_missing', 'queue_full', 'workspace_busy'],
   async handle({ services, principal, body, id, request, reply }) {
     const { template_id, template_vars = {}, presence_name, notify, priority, metadata } = body.payload
     const template = await requireTemplate(services, principal, template_id)
     const variables = await variablesOf(services, principal, template, template_vars)
-    const told = await toldOf(services, principal, { notify, template_id, at: 'payload.notify' })
+    const at = { reader_id: 'payload.reader_id', notify: 'payload.notify' }
+    const reader = await readerOf({ services, principal }, template, body.payload.reader_id, at.reader_id)
+    const told = reader
+      ? refuseNotify(notify, at.notify)
+      : await toldOf(services, principal, { notify, template_id, at: at.notify })
     const { assignment_id } = await services.store.createJob({
       assignment_id: id,
       workspace_id: principal.workspace_id,
@@ -83,6 +91,7 @@ export const createJob = operation({
       variables,
       presence_name: presence_name ?? null,
       notify: told,
+      reader_id: reader?.reader_id ?? null,
       priority: priority ?? 0,
       metadata: metadata ?? {},
     })
@@ -183,6 +192,7 @@ export const listJobs = operation({
     schedule_id: Type.Optional(Id),
     batch_id: Type.Optional(Id),
     user_id: Type.Optional(Name),
+    reader_id: Type.Optional(ReaderId),
     presence_name: Type.Optional(Name),
     created_after: Type.Optional(Time),
     created_before: Type.Optional(Time),

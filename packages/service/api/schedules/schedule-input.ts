@@ -10,6 +10,7 @@ import {
   MISSED_LIMIT_MOST,
   OVERLAPS,
   type Schedule,
+  ScheduleReaders,
   type Timing,
 } from '@assay/model/schedule'
 import { nullable, Type } from '@assay/model/schema'
@@ -61,6 +62,7 @@ const optional = {
   paused: Type.Optional(Type.Boolean()),
   presence_name: Type.Optional(nullable(Name)),
   notify: Type.Optional(Notify),
+  readers: Type.Optional(nullable(ScheduleReaders)),
   priority: Type.Optional(Type.Integer({ minimum: -100, maximum: 100 })),
   metadata: Type.Optional(Metadata),
 }
@@ -117,6 +119,7 @@ export function newSchedule(
     overlap: body.overlap ?? 'queue',
     paused: body.paused ?? false,
     presence_name: body.presence_name ?? null,
+    readers: body.readers ?? null,
     priority: body.priority ?? 0,
     metadata: body.metadata ?? {},
   }

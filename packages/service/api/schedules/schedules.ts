@@ -1,15 +1,20 @@
 /** Operations on schedules. packages/service/schedules/ runs them when they are due. */
 import { isDeepStrictEqual } from 'node:util'
+import type { FoundTemplate } from '@assay/engine/reading/lookup'
 import { iso } from '@assay/model/clock'
-import { notFound } from '@assay/model/errors'
+import { AppError, notFound } from '@assay/model/errors'
 import { JobView, jobView } from '@assay/model/job'
 import { dueTimes, type Schedule, ScheduleView, SHOWN_RUNS, scheduleView } from '@assay/model/schedule'
-import { Type } from '@assay/model/schema'
+import { nullable, Type } from '@assay/model/schema'
+import { includesScope } from '@assay/model/token'
 import type { NewSchedule, SchedulePatch } from '@assay/store/contract/schedules'
 import type { Static } from 'typebox'
+import { mailOf } from '../../readers/reader-mail.ts'
+import { isPersonal, takesReader } from '../../templates/personal.ts'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
 import { type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
+import { noUse, readerOf, refuseNotify } from '../readers/job-reader.ts'
 import { refuseOwned } from '../repository/owned.ts'
 import { subscriptionsOf } from '../subscriptions/notify.ts'
 import { requireTemplate, variablesOf } from '../templates/template-lookup.ts'
@@ -25,7 +30,16 @@ const SchedulePath = Type.Object({ schedule_id: Id })
 function runsAsBefore(schedule: NewSchedule, before: Schedule): boolean {
   const { template_id, variables, paused } = schedule
   const resumes = before.paused && !paused
-  return !resumes && template_id === before.template_id && isDeepStrictEqual(variables, before.variables)
+  const { readers = null, notify = null } = schedule
+  const sameReaders =
+    isDeepStrictEqual(readers, before.readers) &&
+    (readers === null || isDeepStrictEqual(notify, before.notify))
+  return (
+    !resumes &&
+    sameReaders &&
+    template_id === before.template_id &&
+    isDeepStrictEqual(variables, before.variables)
+  )
 }
 
 /** Checks the whole schedule after a change. Throws a 422 or 404 if it could never be run. */
@@ -39,6 +53,33 @@ async function check(
   if (before && runsAsBefore(schedule, before)) return
   const template = await requireTemplate(services, principal, schedule.template_id)
   await variablesOf(services, principal, template, schedule.variables, 'template_vars')
+  await checkReaders({ services, principal }, schedule, template)
+}
+
+/** A schedule runs a personal template for readers, else for the reader who is its user. */
+async function checkReaders(
+  { services, principal }: Pick<Call, 'services' | 'principal'>,
+  { readers = null, user_id, notify = null }: NewSchedule,
+  template: FoundTemplate,
+): Promise<void> {
+  if (readers === null) {
+    if (!isPersonal(template)) return
+    const { workspace_id } = principal
+    if (!(await services.store.findReaderOf({ workspace_id, user_id })))
+      throw new AppError('reader_missing', NO_READER)
+    return void refuseNotify(notify, 'notify')
+  }
+  if (!takesReader(template)) throw noUse('readers')
+  refuseNotify(notify, 'notify')
+}
+
+const NO_READER =
+  'The template shows each reader rows of her own: give the schedule readers ("all", ids, or {"where": ...}), or have an admin make its user a reader.'
+
+/** Who decides which reader gets what. */
+function requireAdmin({ scopes }: Call['principal'], ...readers: unknown[]): void {
+  if (readers.every((one) => one === null || one === undefined) || includesScope(scopes, 'admin')) return
+  throw new AppError('forbidden', 'A schedule over readers takes a token with the scope admin.')
 }
 
 async function requireSchedule({ services, principal, params }: Call<Static<typeof SchedulePath>>) {
@@ -59,9 +100,10 @@ export const createSchedule = operation({
   scope: 'analyst',
   body: ScheduleInput,
   replies: { 201: { description: 'The schedule', schema: ScheduleView } },
-  errors: ['not_found'],
+  errors: ['not_found', 'reader_missing', 'forbidden'],
   async handle(call) {
     const { services, principal, body } = call
+    requireAdmin(principal, body.readers)
     const notify = await subscriptionsOf(services, principal, body.notify, 'notify')
     const schedule = { ...newSchedule(body, call.id, principal), notify }
     await check(call, schedule, null)
@@ -166,6 +208,7 @@ export const changeSchedule = operation({
   async handle(call) {
     const present: Schedule = await requireSchedule(call)
     const { services, principal, body } = call
+    requireAdmin(principal, present.readers, body.readers)
     await refuseOwned(services, { schedule_id: present.schedule_id })
     const patch = patchOf(body)
     if (body.notify !== undefined)
@@ -192,7 +235,11 @@ export const deleteSchedule = operation({
   errors: ['not_found', 'conflict'],
   async handle({ services, principal, params, reply }) {
     const { workspace_id } = principal
-    if (await services.store.getSchedule({ workspace_id, ...params })) await refuseOwned(services, params)
+    const present = await services.store.getSchedule({ workspace_id, ...params })
+    if (present) {
+      requireAdmin(principal, present.readers)
+      await refuseOwned(services, params)
+    }
     if (!(await services.store.deleteSchedule({ workspace_id, ...params })))
       throw notFound('schedule', params.schedule_id)
     return reply.code(204).send()
@@ -208,14 +255,37 @@ export const runScheduleNow = operation({
     'Creates and queues a job of the schedule, even if it is paused or another job of it runs. The due times do not change.',
   scope: 'analyst',
   params: SchedulePath,
+  body: Type.Object({
+    reader_id: Type.Optional(
+      nullable(
+        Type.String({ minLength: 1, maxLength: 255, description: 'Of a schedule over readers: for whom' }),
+      ),
+    ),
+  }),
   replies: { 201: { description: 'The job', schema: JobView } },
-  errors: ['not_found', 'queue_full', 'workspace_busy'],
+  errors: ['not_found', 'reader_missing', 'queue_full', 'workspace_busy'],
   async handle(call) {
-    const { services, principal, id, request, reply } = call
-    const { schedule_id, workspace_id, template_id, variables: given } = await requireSchedule(call)
+    const { services, principal, body, id, request, reply } = call
+    const schedule = await requireSchedule(call)
+    const { schedule_id, workspace_id, template_id, variables: given, readers, user_id } = schedule
+    requireAdmin(principal, readers)
     const template = await requireTemplate(services, principal, template_id)
     const variables = await variablesOf(services, principal, template, given, 'template_vars')
-    const input = { workspace_id, schedule_id, assignment_id: id, template: template.source, variables }
+    const own = await services.store.findReaderOf({ workspace_id, user_id })
+    const wanted = body.reader_id ?? (readers === null ? own?.reader_id : undefined)
+    if (readers !== null && wanted === undefined)
+      throw invalid([{ path: 'reader_id', message: 'is missing: the schedule runs for readers, name one' }])
+    const personal = isPersonal(template) || (body.reader_id ?? null) !== null
+    const reader = personal ? await readerOf({ services, principal }, template, wanted, 'reader_id') : null
+    const input = {
+      workspace_id,
+      schedule_id,
+      assignment_id: id,
+      template: template.source,
+      variables,
+      reader_id: reader?.reader_id ?? null,
+      mail: reader && readers !== null ? await mailOf(services, reader) : null,
+    }
     const job = await services.store.runSchedule(input)
     if (!job) throw notFound('schedule', schedule_id)
     const { assignment_id } = job

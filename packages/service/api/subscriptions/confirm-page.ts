@@ -4,6 +4,7 @@
  */
 import { plainPage } from '@assay/engine/pages/plain-page'
 import { CONFIRM_CONTEXT, LAST_LEFT, RECIPIENTS_MOST } from '@assay/model/subscription'
+import { sendsMail } from '@assay/model/webhook'
 import { noteConsents, readConsents } from '../../outgoing/consents.ts'
 import { openTarget, sealTarget } from '../../webhooks/target.ts'
 import { linkRecord } from '../admin/audit-trail.ts'
@@ -19,7 +20,7 @@ async function putBack(
 ): Promise<void> {
   for (let left = TRIES; left > 0; left -= 1) {
     const webhook = await store.getWebhook({ workspace_id, webhook_id })
-    if (webhook?.kind !== 'email') return
+    if (!sendsMail(webhook)) return
     const target = openTarget(secrets, webhook)
     if (target.to.includes(to) || target.to.length >= RECIPIENTS_MOST) return
     const sealed = sealTarget(secrets, webhook_id, { ...target, to: [...target.to, to] })

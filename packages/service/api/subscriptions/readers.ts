@@ -12,6 +12,10 @@ import type { Services } from '../dependencies.ts'
 import { invalid } from '../http/validate.ts'
 
 type Book = Pick<Services, 'store' | 'secrets'>
+type Agreeing = Book & {
+  config: Pick<Services['config'], 'publicUrl' | 'mailFrom' | 'mailDomains'>
+  clock: Clock
+}
 const bookOf = ({ store, secrets }: Book) => ({ store, box: secrets })
 
 /** Subscriptions of one workspace as the API answers them. */
@@ -31,7 +35,7 @@ export async function viewsOf(
 }
 
 /** The domains of the workspace whose addresses need no agreement. */
-async function domainsOf({ store, config, clock }: Services, workspace_id: string): Promise<string[]> {
+async function domainsOf({ store, config, clock }: Agreeing, workspace_id: string): Promise<string[]> {
   const [found] = await store.readOutgoing({ workspace_ids: [workspace_id], day: dayOf(clock.now()) })
   return (found?.rules ?? OPEN_RULES).mail_domains ?? mailDomainsOf(config)
 }
@@ -41,7 +45,7 @@ async function domainsOf({ store, config, clock }: Services, workspace_id: strin
  * mail. Throws a 422 where there is no address at which they could agree.
  */
 export async function withAgreement(
-  services: Services,
+  services: Agreeing,
   workspace_id: string,
   { target, before }: { target: Target; before: Target | null },
 ): Promise<{ target: Target; asks: boolean }> {

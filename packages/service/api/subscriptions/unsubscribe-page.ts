@@ -6,6 +6,7 @@
 
 import { plainPage } from '@assay/engine/pages/plain-page'
 import { CONFIRM_CONTEXT, LAST_LEFT, type Target, UNSUBSCRIBE_CONTEXT } from '@assay/model/subscription'
+import { sendsMail } from '@assay/model/webhook'
 import { noteConsents, readConsents, readersOf } from '../../outgoing/consents.ts'
 import { openTarget, sealTarget } from '../../webhooks/target.ts'
 import { linkRecord } from '../admin/audit-trail.ts'
@@ -26,7 +27,7 @@ async function takeOff(
 
   for (let left = TRIES; left > 0; left -= 1) {
     const webhook = await services.store.getWebhook({ workspace_id, webhook_id })
-    if (webhook?.kind !== 'email') return
+    if (!sendsMail(webhook)) return
     const target: Target = openTarget(services.secrets, webhook)
     const rest = target.to.filter((one) => one !== to)
     if (rest.length === target.to.length) return
@@ -44,7 +45,7 @@ async function takeOff(
 async function isReader(services: Services, { workspace_id, webhook_id, to }: Reader): Promise<boolean> {
   const { store, secrets: box, clock } = services
   const webhook = await store.getWebhook({ workspace_id, webhook_id })
-  if (webhook?.kind !== 'email') return false
+  if (!sendsMail(webhook)) return false
   const consents = await readConsents({ store, box }, workspace_id, [to])
   return readersOf(openTarget(box, webhook), consents, clock.now()).open.includes(to)
 }

@@ -5,7 +5,7 @@ import { sourceOf } from '@assay/engine/reading/lookup'
 import type { Description } from '@assay/engine/run/protocol'
 import { AppError, notFound } from '@assay/model/errors'
 import { READ_CHART_FORMS } from '@assay/model/insight'
-import { Type } from '@assay/model/schema'
+import { nullable, Type } from '@assay/model/schema'
 import { Fault, TEMPLATE_ID, TemplateView, type Variable, VariableView } from '@assay/model/template'
 import type { Principal } from '@assay/model/token'
 import { downloadFaults } from '../../outgoing/host-faults.ts'
@@ -14,6 +14,7 @@ import type { Services } from '../dependencies.ts'
 import { type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 import { INSIGHT_MEDIA, PreviewView, sendFindings } from '../jobs/result.ts'
+import { previewReader } from '../readers/job-reader.ts'
 import {
   connectionsFor,
   readSource,
@@ -228,6 +229,14 @@ export const previewTemplate = operation({
   body: Type.Object({
     source: Source,
     template_vars: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    reader: Type.Optional(
+      nullable(
+        Type.Record(Type.String(), Type.Unknown(), {
+          description:
+            'For whom a personal template is run: {"id": "ada", "region": "north"}. An admin who sends the id alone previews for the stored reader',
+        }),
+      ),
+    ),
   }),
   replies: { 200: { description: 'The result', schema: PreviewView, media: INSIGHT_MEDIA } },
   errors: ['preview_failed', 'not_acceptable', 'stopping', 'workspace_busy'],
@@ -236,8 +245,9 @@ export const previewTemplate = operation({
     const draft = await readSource(services, principal, sourceOf('draft', body.source))
     const given = body.template_vars ?? {}
     const variables = await variablesOf(services, principal, draft, given, 'template_vars')
+    const reader = await previewReader(call, draft, body.reader ?? null)
     noteReading(call, 'template.preview', draft)
-    const { findings, started_at } = await runUnstored(call, draft, variables)
+    const { findings, started_at } = await runUnstored(call, draft, variables, reader)
     return sendFindings(call, findings, started_at)
   },
 })

@@ -5,6 +5,7 @@ import type { RunResult } from '@assay/engine/run/protocol'
 import { iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 import type { Findings } from '@assay/model/insight'
+import type { ReaderInRun } from '@assay/model/readers'
 import type { Call } from '../http/operation.ts'
 import { connectionsFor, rootsOf } from './template-lookup.ts'
 
@@ -44,6 +45,7 @@ export async function runUnstored(
   { services, principal, signal }: Call,
   draft: FoundTemplate,
   variables: Record<string, unknown>,
+  reader: ReaderInRun | null = null,
 ): Promise<{ findings: Findings; started_at: string }> {
   const { workspace_id } = principal
   const started_at = iso(services.clock.now())
@@ -51,7 +53,14 @@ export async function runUnstored(
   const { maxRunning, maxQueued } = services.config
   const roots = await rootsOf(services, principal)
   const result = await services.pool.preview(
-    { kind: 'run', template: draft.source, variables, started_at, roots },
+    {
+      kind: 'run',
+      template: draft.source,
+      variables,
+      started_at,
+      roots,
+      ...(reader === null ? {} : { reader }),
+    },
     {
       workspace_id,
       signal: signal(),

@@ -70,6 +70,7 @@ const EXAMPLE_JOB = {
   schedule_id: null,
   scheduled_for: null,
   batch_id: null,
+  personal: false,
   result_url: null as string | null,
 }
 

@@ -6,6 +6,7 @@ import { plainLine } from '@assay/engine/printing/escape'
 import { AppError, JOB_ERRORS, type JobErrorCode } from '@assay/model/errors'
 import type { Insight } from '@assay/model/insight'
 import { linkAddress } from '@assay/model/link'
+import { readerMailId } from '@assay/model/readers'
 import type { Target } from '@assay/model/subscription'
 import type { Store } from '@assay/store/store'
 import type { Ledger } from '../../outgoing/ledger.ts'
@@ -13,7 +14,7 @@ import { hashToken, type SecretBox } from '../../runtime/secrets.ts'
 import type { Sending } from './sender.ts'
 
 export interface Composer {
-  store: Pick<Store, 'getInsight' | 'createLink' | 'findLink'>
+  store: Pick<Store, 'getInsight' | 'insightReader' | 'createLink' | 'findLink'>
   box: SecretBox
   ledger: Pick<Ledger, 'take' | 'untake' | 'addBytes' | 'vetHost'>
   publicUrl: string | null
@@ -122,14 +123,25 @@ async function linkOf(
   return linkAddress(secret, publicUrl)
 }
 
-/** Composes the message of an event. Null: the insight was deleted. */
+/** A reader's insight is sent to no other: the last wall behind the rules of who is told. */
+async function isFor(
+  { store }: Composer,
+  { workspace_id, webhook }: Sending,
+  insight_id: string,
+): Promise<boolean> {
+  const of = await store.insightReader({ workspace_id, insight_id })
+  if (!of || of.reader_id === null) return of !== null
+  return webhook.webhook_id === readerMailId(workspace_id, of.reader_id)
+}
+
+/** Composes the message of an event. Null: the insight was deleted, or belongs to another reader. */
 export async function compose(composer: Composer, sending: Sending, target: Target): Promise<Message | null> {
   const { data, type } = sending.event
   const insight_id = textOf(data, 'insight_id')
   const skipped = textOf(data, 'skipped') !== ''
   if (type !== 'job.completed' || insight_id === '' || skipped) return told(sending)
   const insight = await composer.store.getInsight({ workspace_id: sending.workspace_id, insight_id })
-  if (!insight) return null
+  if (!insight || !(await isFor(composer, sending, insight_id))) return null
   const headline = oneLine(insight.title) || `Completed: ${insight.template_id}`
   const figure = target.subject === 'figure' ? figureLine(insight.reading) : null
   return {

@@ -8,7 +8,8 @@ import { createEmailSender, type EmailOptions } from './email.ts'
 import type { Sender } from './sender.ts'
 import { createSlackSender } from './slack.ts'
 
-export type Senders = Record<SubscriptionKind, Sender>
+/** `reader`: the mail to one reader. */
+export type Senders = Record<SubscriptionKind | 'reader', Sender>
 
 export interface SenderOptions extends Omit<EmailOptions, 'unsubscribe' | 'confirm'> {
   targets: Targets
@@ -28,8 +29,10 @@ export function createSenders(options: SenderOptions, guard: Guard): Senders {
       `${publicUrl}/${page}/${box.sealForOthers(JSON.stringify([workspace_id, webhook_id, to]), context)}`
   const unsubscribe = sealedAt('unsubscribe', UNSUBSCRIBE_CONTEXT)
   const confirm = sealedAt('confirm', CONFIRM_CONTEXT)
+  const email = createEmailSender({ ...options, unsubscribe, confirm })
   return {
-    email: createEmailSender({ ...options, unsubscribe, confirm }),
+    email,
+    reader: email,
     slack: createSlackSender({ ...options, guard }),
   }
 }

@@ -21,6 +21,8 @@ export interface NewJob {
   schedule_id?: string | null
   scheduled_for?: string | null
   batch_id?: string | null
+  /** Whose insight it makes; null: everyone's. */
+  reader_id?: string | null
 }
 
 /** What fences a settle: only the present owner of the present attempt may write. */
@@ -57,6 +59,9 @@ export interface JobStore {
       template_ids?: readonly string[] | undefined
       schedule_id?: string | undefined
       batch_id?: string | undefined
+      reader_id?: string | undefined
+      /** Those of no reader and of this one, among the next 5,000; "" is none. */
+      seen_by?: string | undefined
       /** This and `presence_name` are looked for among the next 5,000. */
       user_id?: string | undefined
       presence_name?: string | undefined
@@ -103,10 +108,18 @@ export interface JobStore {
       series?: string | undefined
       tag?: string | undefined
       grade?: Grade | undefined
+      reader_id?: string | undefined
+      /** Those of no reader and of this one, among the next 5,000; "" is none. */
+      seen_by?: string | undefined
       created_after?: string | undefined
       created_before?: string | undefined
     },
   ): Promise<Page<InsightCard>>
+  /** Whose insight it is. Null: there is no such insight. */
+  insightReader(input: {
+    workspace_id: string
+    insight_id: string
+  }): Promise<{ reader_id: string | null } | null>
   /** The titles of those that are there. */
   insightTitles(input: {
     workspace_id: string
@@ -122,13 +135,14 @@ export interface JobStore {
   /** The insight without its data: what its page and its Markdown need. */
   getInsightHead(input: { workspace_id: string; insight_id: string }): Promise<InsightHead | null>
   /**
-   * The analyses (JSON text) of the latest insight that was delivered for the same template, variables, and schedule or, without a
+   * The analyses (JSON text) of the latest insight that was delivered for the same template, variables, reader, and schedule or, without a
    * schedule, the same presence: its job is completed and `deliver_if` held. Null where there is none among the latest 5,000.
    */
   lastDelivered(
     input: Pick<NewJob, 'workspace_id' | 'variables' | 'presence_name'> & {
       template_id: string
       schedule_id: string | null
+      reader_id?: string | null
     },
   ): Promise<string | null>
   /** The data of the insight as stored texts, so that a large table is neither parsed nor written again. */

@@ -16,6 +16,8 @@ export interface ReaderStore {
   getReader(input: { workspace_id: string; reader_id: string }): Promise<StoredReader | null>
   /** By id. */
   listReaders(query: PageQuery & { workspace_id: string }): Promise<Page<StoredReader>>
+  /** By id, those who come after `after`. */
+  readersAfter(input: { workspace_id: string; after: string; limit: number }): Promise<StoredReader[]>
   /** Those of these ids that are there, by id. */
   findReaders(input: { workspace_id: string; reader_ids: readonly string[] }): Promise<StoredReader[]>
   /** The reader who is this user. */

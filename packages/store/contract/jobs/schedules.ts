@@ -1,17 +1,28 @@
 /** What the store promises of schedules. */
 import type { Job } from '@assay/model/job'
-import type { Plan, Schedule, ScheduleError, ScheduleFailing } from '@assay/model/schedule'
+import type { FiringState, Plan, Schedule, ScheduleError, ScheduleFailing } from '@assay/model/schedule'
 import type { TemplateSource } from '@assay/model/template'
 import type { Page, PageQuery } from '../page.ts'
 
 /** Whoever claims a schedule is given so long to settle it before another may claim it. */
 export const CLAIM_MS = 15_000
+/** Where a queue is full, the jobs of further readers are tried after so long. */
+export const FULL_MS = 5_000
 
 export type NewSchedule = Omit<
   Schedule,
-  'counts' | 'last_run' | 'last_error' | 'next_due_at' | 'revision' | 'created_at' | 'updated_at' | 'notify'
+  | 'counts'
+  | 'last_run'
+  | 'last_error'
+  | 'next_due_at'
+  | 'revision'
+  | 'created_at'
+  | 'updated_at'
+  | 'notify'
+  | 'readers'
+  | 'firing'
 > &
-  Partial<Pick<Schedule, 'notify'>>
+  Partial<Pick<Schedule, 'notify' | 'readers'>>
 
 export type SchedulePatch = Partial<Omit<NewSchedule, 'schedule_id' | 'workspace_id' | 'user_id'>>
 
@@ -31,7 +42,39 @@ export interface ScheduleSettlement {
   revision: number
   plan: Plan
   /** What each job is made of, or why none can be; null where the plan has no time. */
-  outcome: { template: TemplateSource; variables: Record<string, unknown> } | { error: ScheduleFault } | null
+  outcome: ScheduleMaterial | { error: ScheduleFault } | null
+}
+
+/** What each job of a schedule is made of. */
+export interface ScheduleMaterial {
+  template: TemplateSource
+  variables: Record<string, unknown>
+  /** Of a personal template without `readers`: the reader who is its user. */
+  reader_id?: string | null
+}
+
+/** Some readers of a firing, in the order of their ids, after the last who was looked at. */
+export interface FiringPage {
+  schedule_id: string
+  /** As in ScheduleSettlement. */
+  revision: number
+  plan: Plan
+  material: ScheduleMaterial
+  /** `notify`: the subscription that sends it to her; null: none does. */
+  readers: { reader_id: string; notify: string | null }[]
+  /** The last who was looked at, whether she is among them or not. */
+  after: string
+  /** Nobody comes after. */
+  last: boolean
+}
+
+export interface Fired {
+  revision: number
+  made: number
+  /** Null: all jobs of the plan are made. */
+  firing: FiringState | null
+  /** The workspace may have no more queued: the rest is made in some seconds. */
+  full: boolean
 }
 
 export type ScheduleFault = Pick<ScheduleError, 'code' | 'detail' | 'errors'>
@@ -69,12 +112,21 @@ export interface ScheduleStore {
    * skips on overlap a time is passed over while one of its jobs has not ended. False: it was settled by another.
    */
   settleSchedule(input: ScheduleSettlement): Promise<boolean>
+  /**
+   * Makes and queues the jobs of some readers for the due time of a firing, under ids that schedule, time and reader determine,
+   * and remembers how far it came, all or nothing. Makes as many as the workspace may have queued. With the last reader of the last
+   * time it moves to the next due time. Null: it was settled by another, or changed.
+   */
+  fireSchedule(page: FiringPage): Promise<Fired | null>
   /** A job of the schedule now, whether it is paused or not. Where the id exists it is answered as it is. Null: not there. Refused as `queueJob` is. */
   runSchedule(
     input: ScheduleKey & {
       assignment_id: string
       template: TemplateSource
       variables: Record<string, unknown>
+      reader_id?: string | null
+      /** The subscription that sends it to this reader. */
+      mail?: string | null
     },
   ): Promise<Job | null>
 }

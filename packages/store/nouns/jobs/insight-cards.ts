@@ -1,4 +1,5 @@
 /** Cards: what the list of insights shows, written with each insight. */
+import { createHash } from 'node:crypto'
 import type { Findings } from '@assay/model/insight'
 import {
   HISTORY_MOST,
@@ -14,6 +15,7 @@ import { both, statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
 import { type CardRow, INSIGHT_CARDS } from '../../tables/jobs/insight-cards.ts'
 import type { InsightRow } from '../../tables/jobs/jobs.ts'
+import { by } from '../../tables/table.ts'
 import type { OwnedJob } from './job-move.ts'
 
 export const INSERT_CARD = INSIGHT_CARDS.insert()
@@ -31,8 +33,14 @@ const LIST = listOf(INSIGHT_CARDS, {
     tag: `CAST(tags AS text) LIKE :tag ESCAPE '\\'`,
     grade: 'grade = :grade',
     template_ids: 'template_id = ANY (:template_ids)',
+    seen_by: '(reader_id IS NULL OR reader_id = :seen_by)',
   },
-  indexed: [['workspace_id', 'series'], ['workspace_id', 'template_id'], ['workspace_id']],
+  indexed: [
+    ['workspace_id', 'reader_id'],
+    ['workspace_id', 'series'],
+    ['workspace_id', 'template_id'],
+    ['workspace_id'],
+  ],
 })
 
 /** A run that is repeated for the same period is one point, so more rows are looked at than points are given. */
@@ -62,6 +70,15 @@ const TITLES = INSIGHT_CARDS.select(
   ['insight_id', 'title'],
 )
 
+const READER = INSIGHT_CARDS.select(by('insight_id', 'workspace_id'), ['reader_id'])
+
+export function* insightReader(
+  from: Reader,
+  input: Input<'insightReader'>,
+): Routine<Pick<CardRow, 'reader_id'> | null> {
+  return (yield* from.find(READER, input)) ?? null
+}
+
 export function insightTitles(
   from: Reader,
   input: Input<'insightTitles'>,
@@ -69,9 +86,15 @@ export function insightTitles(
   return from.all(TITLES, input)
 }
 
+/** Each reader has series of her own: no run of another is its history, or what it is compared with. */
+function seriesOf(series: string, reader_id: string | null): string {
+  if (reader_id === null) return series
+  return createHash('sha256').update(`${series}\n${reader_id}`).digest('hex').slice(0, 32)
+}
+
 /** The row of the insight that the job made. An insight without a card of its own has its title alone. */
 export function cardRow(job: OwnedJob, { insight_id, created_at }: InsightRow, findings: Findings): CardRow {
-  const { assignment_id, workspace_id, template_id, user_id, schedule_id } = job
+  const { assignment_id, workspace_id, template_id, user_id, schedule_id, reader_id } = job
   const { title, card } = findings
   return {
     insight_id,
@@ -85,11 +108,12 @@ export function cardRow(job: OwnedJob, { insight_id, created_at }: InsightRow, f
     figure_value: card?.figure?.value ?? null,
     period: card?.period?.label ?? null,
     period_start: card?.period?.start ?? null,
-    series: card?.series ?? insight_id,
+    series: seriesOf(card?.series ?? insight_id, reader_id),
     tags: card?.tags ?? [],
     search: card?.search ?? searchable(title),
     user_id,
     schedule_id,
+    reader_id,
     created_at,
   }
 }

@@ -35,6 +35,7 @@ const lastOf = (of: string, also: string) =>
           ORDER BY created_at DESC, assignment_id DESC LIMIT ${LOOKED_AT_MOST}
         ) AS latest
         WHERE job_status = 'completed' AND skipped IS NULL AND insight_id IS NOT NULL AND ${also}
+          AND coalesce(reader_id, '') = :reader_id
           AND ${database === 'sqlite' ? 'variables = :variables' : 'CAST(variables AS jsonb) = CAST(:variables AS jsonb)'}
         ORDER BY created_at DESC, assignment_id DESC LIMIT 1)`,
     ),
@@ -74,6 +75,7 @@ export function* getInsightData(from: Reader, input: Input<'getInsightData'>): R
 export function* lastDelivered(from: Reader, input: Input<'lastDelivered'>): Routine<string | null> {
   const presence_name = input.presence_name ?? ''
   const last = input.schedule_id === null ? LAST_OF_TEMPLATE : LAST_OF_SCHEDULE
-  const row = yield* from.find(last, { ...input, presence_name })
+  const reader_id = input.reader_id ?? ''
+  const row = yield* from.find(last, { ...input, presence_name, reader_id })
   return row?.analyses ?? null
 }

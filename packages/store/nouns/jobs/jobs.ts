@@ -40,9 +40,11 @@ const LIST = listOf(JOBS, {
     template_ids: 'template_id = ANY (:template_ids)',
     user_id: null,
     presence_name: null,
+    seen_by: '(reader_id IS NULL OR reader_id = :seen_by)',
   },
   indexed: [
     ['workspace_id', 'batch_id'],
+    ['workspace_id', 'reader_id'],
     ['workspace_id', 'schedule_id'],
     ['workspace_id', 'held'],
     ['workspace_id', 'template_id'],
@@ -112,9 +114,8 @@ export function* createDraft(tx: Transaction, input: NewJob): Routine<Job> {
 
 /** Throws where the workspace has as many queued as it may. */
 function* admitQueued(tx: Transaction, workspace_id: string): Routine<void> {
-  const { max_queued } = tx.caps
-  const cap = yield* tx.find(REACHED_CAP, { workspace_id, max_queued })
-  if (cap && cap.reached !== null) throw queueFull(cap.reached)
+  const reached = yield* reachedCap(tx, workspace_id)
+  if (reached !== null) throw queueFull(reached)
 }
 
 /** Queues a job that was accepted, such as one of a schedule: it waits for processor time in the queue. */
@@ -205,4 +206,10 @@ export function* deleteJob(tx: Transaction, key: Key): Routine<void> {
       `The job is ${job.job_status}: cancel it, or wait until it ends, and delete it then.`,
     )
   yield* removeJobs(tx, [key.assignment_id])
+}
+
+/** How many jobs the workspace may have queued, where it has as many; null: it may have more. */
+export function* reachedCap(tx: Transaction, workspace_id: string): Routine<number | null> {
+  const { max_queued } = tx.caps
+  return (yield* tx.find(REACHED_CAP, { workspace_id, max_queued }))?.reached ?? null
 }

@@ -42,7 +42,15 @@ function eventOf(job: OwnedJob, publicUrl: string | null): NewEvent[] {
   const type = eventTypeOf(job)
   if (!type) return []
   const { workspace_id, moves } = job
-  return [{ workspace_id, type, at: moves.at(-1)!.at, data: { ...jobEventData(job, publicUrl) }, job }]
+  return [
+    {
+      workspace_id,
+      type,
+      at: moves.at(-1)!.at,
+      data: { ...jobEventData(job, publicUrl) },
+      job: { ...job, personal: job.reader_id !== null },
+    },
+  ]
 }
 
 /** Writes jobs that this transaction has locked as what they became. */

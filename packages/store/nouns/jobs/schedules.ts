@@ -1,13 +1,16 @@
 /** Schedules. A claim works out what is due, a settle makes the jobs and moves to the next due time in one transaction. */
 import { iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
+import { PERSONAL_DETAIL } from '@assay/model/event'
 import { uuidFor } from '@assay/model/ids'
 import type { Job } from '@assay/model/job'
 import {
   afterRuns,
   changesTiming,
+  type FiringState,
   NO_COUNTS,
   nextDue,
+  type Plan,
   planRuns,
   type Schedule,
   type ScheduleFailing,
@@ -15,8 +18,15 @@ import {
   scheduleFailedData,
 } from '@assay/model/schedule'
 import { FOLLOWERS, followed } from '@assay/model/subscription'
-import type { TemplateSource } from '@assay/model/template'
-import { CLAIM_MS, type ClaimedSchedule, type NewSchedule } from '../../contract/jobs/schedules.ts'
+import {
+  CLAIM_MS,
+  type ClaimedSchedule,
+  type Fired,
+  type FiringPage,
+  FULL_MS,
+  type NewSchedule,
+  type ScheduleMaterial,
+} from '../../contract/jobs/schedules.ts'
 import type { Page } from '../../contract/page.ts'
 import { listOf } from '../../list.ts'
 import type { Reader, Routine, Transaction, Writer } from '../../rows.ts'
@@ -26,7 +36,7 @@ import { SCHEDULES } from '../../tables/jobs/schedules.ts'
 import { by } from '../../tables/table.ts'
 import { findFollowers } from '../webhooks/webhooks.ts'
 import { admitWork } from '../workspaces/processor-use.ts'
-import { createJob, enqueueJob } from './jobs.ts'
+import { createJob, enqueueJob, reachedCap } from './jobs.ts'
 
 const SCHEDULE = SCHEDULES.except('claim_at')
 const OF_ID = by('schedule_id', 'workspace_id')
@@ -61,7 +71,7 @@ const ENDED = statement<{ schedule_id: string; ended: [string, string | null, st
       database === 'sqlite' ? ['json_array', 'json_group_array'] : ['json_build_array', 'json_agg']
     return `SELECT schedule_id, (
         SELECT ${all}(${list}(id, code, detail)) FROM (
-          SELECT assignment_id AS id, error ->> 'code' AS code, error ->> 'detail' AS detail FROM jobs
+          SELECT assignment_id AS id, error ->> 'code' AS code, CASE WHEN reader_id IS NULL THEN error ->> 'detail' END AS detail FROM jobs
           WHERE jobs.workspace_id = one.workspace_id AND jobs.schedule_id = one.schedule_id
             AND jobs.schedule_id IS NOT NULL AND finished_at IS NOT NULL
           ORDER BY created_at DESC, assignment_id DESC LIMIT ${COUNTED}) AS latest) AS ended
@@ -96,13 +106,20 @@ export function* failingSchedules(
     const [last] = told
     if (!last || runs === 0) return []
     const [assignment_id, code, detail] = last
-    return [{ schedule_id, runs, assignment_id, error: { code: code ?? '', detail: detail ?? '' } }]
+    return [
+      { schedule_id, runs, assignment_id, error: { code: code ?? '', detail: detail ?? PERSONAL_DETAIL } },
+    ]
   })
 }
 
-/** It may be claimed once it is due. */
-function save(tx: Writer, schedule: Schedule): Routine<number> {
-  return tx.run(SAVE, { ...schedule, claim_at: schedule.next_due_at })
+/** It may be claimed once it is due, and at once while jobs of readers are to be made. */
+function save(tx: Writer, schedule: Schedule, claim_at = claimAt(schedule, tx.now)): Routine<number> {
+  return tx.run(SAVE, { ...schedule, claim_at })
+}
+
+function claimAt({ paused, firing, next_due_at }: Schedule, now: string): string | null {
+  if (paused) return null
+  return firing ? now : next_due_at
 }
 
 export function* createSchedule(tx: Writer, input: NewSchedule): Routine<Schedule> {
@@ -113,7 +130,9 @@ export function* createSchedule(tx: Writer, input: NewSchedule): Routine<Schedul
   const at = tx.now
   const schedule: Schedule = {
     notify: null,
+    readers: null,
     ...input,
+    firing: null,
     counts: NO_COUNTS,
     last_run: null,
     last_error: null,
@@ -135,6 +154,7 @@ export function* updateSchedule(
   const revision = present.revision + 1
   const changed: Schedule = { ...present, ...patch, revision, updated_at: tx.now }
   if (changesTiming(present, changed)) changed.next_due_at = nextDue(changed, tx.now)
+  if (changed.readers === null) changed.firing = null
   yield* save(tx, changed)
   return changed
 }
@@ -151,13 +171,8 @@ export function* claimSchedules(tx: Writer, { limit }: { limit: number }): Routi
   yield* tx.run(CLAIM, { claim_at: iso(Date.parse(now) + CLAIM_MS), claimed })
   return due.map((schedule) => ({
     schedule,
-    plan: planRuns({ ...schedule, next_due_at: schedule.next_due_at! }, now),
+    plan: schedule.firing?.plan ?? planRuns({ ...schedule, next_due_at: schedule.next_due_at! }, now),
   }))
-}
-
-interface Material {
-  template: TemplateSource
-  variables: Record<string, unknown>
 }
 
 /** The subscriptions that a run tells: those in `notify`, those that follow the schedule and, where it says so, the template. */
@@ -173,21 +188,25 @@ function* toldBy(tx: Transaction, schedule: Schedule): Routine<string[] | null> 
 function* makeJob(
   tx: Transaction,
   schedule: Schedule,
-  { template, variables }: Material,
-  job: { assignment_id: string; scheduled_for: string | null },
+  { template, variables, reader_id = null }: ScheduleMaterial,
+  job: { assignment_id: string; scheduled_for: string | null; mail?: string | null },
 ): Routine<Job> {
   const { workspace_id, user_id, presence_name, priority, metadata, schedule_id } = schedule
+  const { mail = null, ...id } = job
+  // What is a reader's is told to her alone.
+  const told = reader_id === null ? yield* toldBy(tx, schedule) : mail === null ? null : [mail]
   const made = yield* createJob(tx, {
-    ...job,
+    ...id,
     workspace_id,
     user_id,
     template,
     variables,
     presence_name,
-    notify: yield* toldBy(tx, schedule),
+    notify: told,
     priority,
     metadata,
     schedule_id,
+    reader_id,
   })
   return made.job_status === 'draft' ? yield* enqueueJob(tx, made) : made
 }
@@ -196,7 +215,7 @@ function* fail(tx: Transaction, schedule: Schedule): Routine<void> {
   const { workspace_id, presence_name, last_error } = schedule
   const notify = yield* toldBy(tx, schedule)
   const data = scheduleFailedData({ ...schedule, notify }, last_error!)
-  const job = { assignment_id: null, presence_name, notify, skipped: null }
+  const job = { assignment_id: null, presence_name, notify, skipped: null, personal: false }
   yield* tx.native.writeEvents([{ workspace_id, type: 'schedule.failed', at: tx.now, data, job }])
 }
 
@@ -223,12 +242,73 @@ export function* settleSchedule(tx: Transaction, input: Input<'settleSchedule'>)
   return true
 }
 
+/** The times of the plan after this one. */
+const nextTime = ({ times }: Plan, time: string): string | undefined => times[times.indexOf(time) + 1]
+
+/** Makes the jobs of the readers as long as the workspace may have more queued. */
+function* makeForReaders(
+  tx: Transaction,
+  schedule: Schedule,
+  { page, scheduled_for }: { page: FiringPage; scheduled_for: string },
+): Routine<{ runs: ScheduleRun[]; full: boolean; after: string | null }> {
+  const runs: ScheduleRun[] = []
+  let after: string | null = null
+  for (const { reader_id, notify } of page.readers) {
+    if ((yield* reachedCap(tx, schedule.workspace_id)) !== null) return { runs, full: true, after }
+    const name = `${schedule.schedule_id} ${scheduled_for} ${reader_id}`
+    const assignment_id = uuidFor(Date.parse(scheduled_for), name)
+    const job = { assignment_id, scheduled_for, mail: notify }
+    yield* makeJob(tx, schedule, { ...page.material, reader_id }, job)
+    runs.push({ assignment_id, scheduled_for, created_at: tx.now })
+    after = reader_id
+  }
+  return { runs, full: false, after: page.after }
+}
+
+export function* fireSchedule(tx: Transaction, page: FiringPage): Routine<Fired | null> {
+  const schedule = yield* tx.find(LOCK_REVISION, page)
+  if (!schedule) return null
+  const { plan } = page
+  const firing = schedule.firing ?? { plan, scheduled_for: plan.times[0]!, after: '', made: 0 }
+  const { scheduled_for } = firing
+  const begins = firing.after === '' && firing.made === 0
+  const passes = begins && schedule.overlap === 'skip' && (yield* tx.find(UNFINISHED, schedule))
+  const { runs, full, after } = passes
+    ? { runs: [], full: false, after: '' }
+    : yield* makeForReaders(tx, schedule, { page, scheduled_for })
+  const { counts } = schedule
+  const counted: Schedule = {
+    ...schedule,
+    counts: {
+      ...counts,
+      made: counts.made + runs.length,
+      overlapped: counts.overlapped + (passes ? 1 : 0),
+    },
+    last_run: runs.at(-1) ?? schedule.last_run,
+    revision: schedule.revision + 1,
+  }
+  const made = firing.made + runs.length
+  const ended = passes || (page.last && !full)
+  const next = nextTime(plan, scheduled_for)
+  const rest: FiringState | null = !ended
+    ? { plan, scheduled_for, after: after ?? firing.after, made }
+    : next === undefined
+      ? null
+      : { plan, scheduled_for: next, after: '', made: 0 }
+  const done = { plan, made: [], overlapped: 0, fault: null }
+  const saved = rest ? { ...counted, firing: rest } : afterRuns(counted, done, tx.now)
+  // Whoever fires it goes on at once; another does where it has died.
+  const again = full ? FULL_MS : CLAIM_MS
+  yield* rest && !saved.paused ? save(tx, saved, iso(Date.parse(tx.now) + again)) : save(tx, saved)
+  return { revision: saved.revision, made: runs.length, firing: rest, full }
+}
+
 export function* runSchedule(tx: Transaction, input: Input<'runSchedule'>): Routine<Job | null> {
   const schedule = yield* tx.find(LOCK, input)
   if (!schedule) return null
-  const { assignment_id } = input
+  const { assignment_id, mail = null } = input
   yield* admitWork(tx, schedule.workspace_id)
-  const job = yield* makeJob(tx, schedule, input, { assignment_id, scheduled_for: null })
+  const job = yield* makeJob(tx, schedule, input, { assignment_id, scheduled_for: null, mail })
   const last_run: ScheduleRun = { assignment_id, scheduled_for: null, created_at: job.created_at }
   yield* tx.run(KEEP_RUN, { schedule_id: schedule.schedule_id, last_run })
   return job

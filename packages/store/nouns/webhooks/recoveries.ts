@@ -93,8 +93,13 @@ export function* beginWalk(from: Reader, input: Omit<NewRecovery, 'recovery_id'>
 /** Null for an event of no job. */
 function audienceOf({ data }: EventRow): Audience | null {
   if (!('presence_name' in data)) return null
-  const { presence_name, notify, skipped } = data as Partial<Audience>
-  return { presence_name: presence_name ?? null, notify: notify ?? null, skipped: skipped ?? null }
+  const { presence_name, notify, skipped, personal } = data as Partial<Audience>
+  return {
+    presence_name: presence_name ?? null,
+    notify: notify ?? null,
+    skipped: skipped ?? null,
+    personal: personal ?? false,
+  }
 }
 
 function isMissing({ webhook, event_types }: Walk, event: WalkedEvent): boolean {

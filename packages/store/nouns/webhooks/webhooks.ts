@@ -34,7 +34,7 @@ import { deleteDeliveries, makeDue } from './waiting.ts'
 const OF_ID = by('webhook_id', 'workspace_id')
 const FIND = WEBHOOKS.select(OF_ID, WEBHOOK)
 const FIND_SUBSCRIPTIONS = WEBHOOKS.select(
-  "WHERE webhook_id = ANY (:webhook_ids) AND workspace_id = :workspace_id AND kind <> 'webhook'",
+  "WHERE webhook_id = ANY (:webhook_ids) AND workspace_id = :workspace_id AND kind IN ('email', 'slack')",
   WEBHOOK,
 )
 const FIND_PERSONAL = WEBHOOKS.select(

@@ -58,9 +58,10 @@ const INSERT_TOKEN = TOKENS.insert<Token>(
      WHERE tokens.workspace_id = excluded.workspace_id`,
 )
 const FIND_TOKEN = TOKENS.sql<Principal>(
-  `SELECT token_id, tokens.workspace_id, tokens.user_id, tokens.scopes, templates, rate_limit
+  `SELECT token_id, tokens.workspace_id, tokens.user_id, tokens.scopes, templates, rate_limit, reader_id
    FROM tokens JOIN workspaces ON workspaces.workspace_id = tokens.workspace_id
    LEFT JOIN users ON users.workspace_id = tokens.workspace_id AND users.user_id = tokens.user_id
+   LEFT JOIN readers ON readers.workspace_id = tokens.workspace_id AND readers.user_id = tokens.user_id
    WHERE token_hash = :token_hash AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > :now)
      AND users.disabled IS NOT TRUE`,
 )

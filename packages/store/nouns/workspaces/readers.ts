@@ -1,13 +1,14 @@
 /** Readers: for whom personal insights are made. */
 import { AppError } from '@assay/model/errors'
-import { READERS_MOST, type StoredReader } from '@assay/model/readers'
+import { READERS_MOST, readerMailId, type StoredReader } from '@assay/model/readers'
 import type { Page } from '../../contract/page.ts'
 import { decodeCursor, encodeCursor } from '../../cursor.ts'
-import type { Reader, Routine, Writer } from '../../rows.ts'
+import type { Reader, Routine, Transaction } from '../../rows.ts'
 import type { Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
 import { WORKSPACES } from '../../tables/workspaces/accounts.ts'
 import { READERS } from '../../tables/workspaces/readers.ts'
+import { deleteWebhook } from '../webhooks/webhooks.ts'
 
 const OF_ID = by('workspace_id', 'reader_id')
 const OF_IDS = 'WHERE workspace_id = :workspace_id AND reader_id = ANY (:reader_ids)'
@@ -39,13 +40,19 @@ interface Key {
   reader_id: string
 }
 
+/** What waits for an address that is hers no more is not sent. */
+function* endMail(tx: Transaction, { workspace_id, reader_id }: Key): Routine<void> {
+  yield* deleteWebhook(tx, { workspace_id, webhook_id: readerMailId(workspace_id, reader_id) })
+}
+
 export function* putReaders(
-  tx: Writer,
+  tx: Transaction,
   { workspace_id, readers }: Input<'putReaders'>,
 ): Routine<{ created: number; replaced: number }> {
   yield* tx.find(LOCK, { workspace_id })
   const reader_ids = readers.map(({ reader_id }) => reader_id)
-  const replaced = (yield* tx.all(FIND_SOME, { workspace_id, reader_ids })).length
+  const present = yield* tx.all(FIND_SOME, { workspace_id, reader_ids })
+  const replaced = present.length
   const created = readers.length - replaced
   const { count } = created > 0 ? (yield* tx.find(COUNT, { workspace_id }))! : { count: 0 }
   if (count + created > READERS_MOST)
@@ -53,6 +60,9 @@ export function* putReaders(
       'conflict',
       `The workspace would have ${count + created} readers; at most ${READERS_MOST} are kept: delete those who read nothing any more.`,
     )
+  const addresses = new Map(readers.map(({ reader_id, email }) => [reader_id, email]))
+  for (const { reader_id, email } of present)
+    if (email !== null && email !== addresses.get(reader_id)) yield* endMail(tx, { workspace_id, reader_id })
   yield* tx.run(FREE_USERS, { workspace_id, reader_ids })
   const user_ids = readers.flatMap(({ user_id }) => user_id ?? [])
   const taken = user_ids.length === 0 ? undefined : yield* tx.find(TAKEN, { workspace_id, user_ids })
@@ -76,6 +86,10 @@ export function* getReader(from: Reader, key: Key): Routine<StoredReader | null>
   return (yield* from.find(FIND, key)) ?? null
 }
 
+export function readersAfter(from: Reader, input: Input<'readersAfter'>): Routine<StoredReader[]> {
+  return from.all(LIST, { ...input, most: input.limit })
+}
+
 export function findReaders(from: Reader, input: Input<'findReaders'>): Routine<StoredReader[]> {
   return from.all(FIND_SOME, input)
 }
@@ -93,6 +107,7 @@ export function* listReaders(from: Reader, query: Input<'listReaders'>): Routine
   return { items, next_cursor: last ? encodeCursor(READERS.name, [last.reader_id]) : null }
 }
 
-export function* deleteReader(tx: Writer, key: Key): Routine<boolean> {
+export function* deleteReader(tx: Transaction, key: Key): Routine<boolean> {
+  yield* endMail(tx, key)
   return (yield* tx.run(DELETE, key)) > 0
 }

@@ -21,9 +21,10 @@ const INSERT = SIGN_INS.insert<SignIn>(
 // Whoever deletes the token meanwhile waits, and then ends this sign-in, too.
 const LOCK_TOKEN = TOKENS.select(`${by('workspace_id', 'token_id')} FOR UPDATE`, ['expires_at'])
 const FIND = SIGN_INS.sql<Principal>(
-  `SELECT sign_in_id AS token_id, sign_ins.workspace_id, sign_ins.user_id, sign_ins.scopes, templates, rate_limit
+  `SELECT sign_in_id AS token_id, sign_ins.workspace_id, sign_ins.user_id, sign_ins.scopes, templates, rate_limit, reader_id
    FROM sign_ins JOIN workspaces ON workspaces.workspace_id = sign_ins.workspace_id
    LEFT JOIN users ON users.workspace_id = sign_ins.workspace_id AND users.user_id = sign_ins.user_id
+   LEFT JOIN readers ON readers.workspace_id = sign_ins.workspace_id AND readers.user_id = sign_ins.user_id
    WHERE secret_hash = :secret_hash AND idle_ends_at > :now AND deleted_at IS NULL AND users.disabled IS NOT TRUE`,
 )
 const NOTE_USE = SIGN_INS.sql({

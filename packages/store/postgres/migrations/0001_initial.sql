@@ -276,6 +276,8 @@ CREATE TABLE schedules (
   notify json,
   priority integer NOT NULL,
   metadata json NOT NULL,
+  readers json,
+  firing json,
   counts json NOT NULL,
   last_run json,
   last_error json,
@@ -305,6 +307,7 @@ CREATE TABLE jobs (
   schedule_id text COLLATE "C",
   scheduled_for timestamptz(3),
   batch_id text COLLATE "C",
+  reader_id text COLLATE "C",
   insight_id text COLLATE "C",
   skipped text,
   created_at timestamptz(3) NOT NULL,
@@ -330,6 +333,7 @@ CREATE INDEX jobs_by_version ON jobs (template_id, template_version);
 CREATE INDEX jobs_by_schedule ON jobs (workspace_id, schedule_id, created_at, assignment_id)
   WHERE schedule_id IS NOT NULL;
 CREATE INDEX jobs_by_batch ON jobs (workspace_id, batch_id, created_at, assignment_id) WHERE batch_id IS NOT NULL;
+CREATE INDEX jobs_by_reader ON jobs (workspace_id, reader_id, created_at, assignment_id) WHERE reader_id IS NOT NULL;
 CREATE INDEX jobs_unfinished_of_schedule ON jobs (schedule_id) WHERE schedule_id IS NOT NULL AND finished_at IS NULL;
 
 CREATE TABLE insights (
@@ -358,10 +362,13 @@ CREATE TABLE insight_cards (
   search text NOT NULL,
   user_id text COLLATE "C" NOT NULL,
   schedule_id text COLLATE "C",
+  reader_id text COLLATE "C",
   created_at timestamptz(3) NOT NULL
 );
 CREATE INDEX insight_cards_by_time ON insight_cards (workspace_id, created_at, insight_id);
 CREATE INDEX insight_cards_by_template ON insight_cards (workspace_id, template_id, created_at, insight_id);
+CREATE INDEX insight_cards_by_reader ON insight_cards (workspace_id, reader_id, created_at, insight_id)
+  WHERE reader_id IS NOT NULL;
 CREATE INDEX insight_cards_by_series ON insight_cards (workspace_id, series, created_at, insight_id);
 CREATE INDEX insight_cards_by_period ON insight_cards (workspace_id, series, period_start, created_at, insight_id)
   WHERE period_start IS NOT NULL;

@@ -274,6 +274,8 @@ CREATE TABLE schedules (
   notify TEXT,
   priority INTEGER NOT NULL,
   metadata TEXT NOT NULL,
+  readers TEXT,
+  firing TEXT,
   counts TEXT NOT NULL,
   last_run TEXT,
   last_error TEXT,
@@ -303,6 +305,7 @@ CREATE TABLE jobs (
   schedule_id TEXT,
   scheduled_for TEXT,
   batch_id TEXT,
+  reader_id TEXT,
   insight_id TEXT,
   skipped TEXT,
   created_at TEXT NOT NULL,
@@ -324,6 +327,7 @@ CREATE INDEX jobs_by_version ON jobs (template_version);
 CREATE INDEX jobs_by_schedule ON jobs (workspace_id, schedule_id, created_at, assignment_id)
   WHERE schedule_id IS NOT NULL;
 CREATE INDEX jobs_by_batch ON jobs (workspace_id, batch_id, created_at, assignment_id) WHERE batch_id IS NOT NULL;
+CREATE INDEX jobs_by_reader ON jobs (workspace_id, reader_id, created_at, assignment_id) WHERE reader_id IS NOT NULL;
 CREATE INDEX jobs_unfinished_of_schedule ON jobs (schedule_id) WHERE schedule_id IS NOT NULL AND finished_at IS NULL;
 
 -- Nothing new is accepted in a workspace that is being deleted.
@@ -359,10 +363,13 @@ CREATE TABLE insight_cards (
   search TEXT NOT NULL,
   user_id TEXT NOT NULL,
   schedule_id TEXT,
+  reader_id TEXT,
   created_at TEXT NOT NULL
 ) STRICT;
 CREATE INDEX insight_cards_by_time ON insight_cards (workspace_id, created_at, insight_id);
 CREATE INDEX insight_cards_by_template ON insight_cards (workspace_id, template_id, created_at, insight_id);
+CREATE INDEX insight_cards_by_reader ON insight_cards (workspace_id, reader_id, created_at, insight_id)
+  WHERE reader_id IS NOT NULL;
 CREATE INDEX insight_cards_by_series ON insight_cards (workspace_id, series, created_at, insight_id);
 CREATE INDEX insight_cards_by_period ON insight_cards (workspace_id, series, period_start, created_at, insight_id)
   WHERE period_start IS NOT NULL;

@@ -29,5 +29,6 @@ export const INSIGHT_CARDS = new Table<CardRow>('insight_cards', ['insight_id'],
   search: 'text',
   user_id: 'text',
   schedule_id: 'text?',
+  reader_id: 'text?',
   created_at: 'time',
 })

@@ -22,6 +22,7 @@ export const JOBS = new Table<OwnedJob>('jobs', ['assignment_id'], {
   schedule_id: 'text?',
   scheduled_for: 'time?',
   batch_id: 'text?',
+  reader_id: 'text?',
   created_at: 'time',
   queued_at: 'time?',
   started_at: 'time?',

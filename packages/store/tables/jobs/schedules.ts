@@ -26,6 +26,8 @@ export const SCHEDULES = new Table<ScheduleRow>('schedules', ['schedule_id'], {
   notify: 'json?',
   priority: 'integer',
   metadata: 'json',
+  readers: 'json?',
+  firing: 'json?',
   counts: 'json',
   last_run: 'json?',
   last_error: 'json?',

@@ -1,0 +1,147 @@
+/**
+ * Every operation is tried with the ids of a reader's job, by another reader and by a user who is none: what names her job, her
+ * insight, its links and its deliveries is not there, and no list and no page of the rest shows any of it.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { uuidv7 } from '@assay/model/ids'
+import type { Scope } from '@assay/model/token'
+import { hashToken, newToken } from '../../runtime/secrets.ts'
+import { ROUTES, type Route } from '../routes.ts'
+import { openTestServer, type TestServer } from '../test-server.ts'
+
+const MARK = 'of-ada-alone'
+/** What leads to an insight. */
+const NAMES = ['assignment_id', 'insight_id', 'delivery_id', 'link_id'] as const
+type Ids = Record<(typeof NAMES)[number], string>
+
+/** A token of the user. */
+async function tokenOf({ store }: TestServer, user_id: string, scopes: Scope[]): Promise<string> {
+  const secret = newToken()
+  await store.createToken({
+    token_id: uuidv7(),
+    workspace_id: 'default',
+    user_id,
+    name: user_id,
+    scopes,
+    expires_at: null,
+    token_hash: hashToken(secret),
+  })
+  return secret
+}
+
+/** A job of the reader ada that has ended, with what hangs on it. */
+async function fill(server: TestServer): Promise<Ids> {
+  const { ask, store, complete } = server
+  const readers = ['ada', 'bob'].map((id) => ({ reader_id: id, name: id, user_id: `service:${id}` }))
+  assert.equal((await ask('PUT', '/v1alpha/readers', { body: { readers } })).status, 200)
+  const hook = { url: 'http://127.0.0.1:9/x', user_id: 'ops', presence_name: 'ops', events: ['*'] }
+  const { webhook_id } = (await ask('POST', '/v1alpha/webhooks', { body: hook })).json()
+  const assignment_id = uuidv7()
+  await store.createJob({
+    assignment_id,
+    workspace_id: 'default',
+    user_id: 'ada',
+    template: { template_id: 'hello', version: 'v', source: '# Hello\n', partials: {} },
+    variables: { who: MARK },
+    presence_name: null,
+    priority: 0,
+    metadata: {},
+    reader_id: 'ada',
+  })
+  await store.queueJob({ workspace_id: 'default', assignment_id })
+  const insight_id = await complete(assignment_id, { title: MARK, markdown: `# ${MARK}\n` })
+  const { link_id } = (await ask('POST', `/v1alpha/insights/${insight_id}/links`, { body: {} })).json()
+  const { items } = await store.listDeliveries({ workspace_id: 'default', webhook_id, limit: 9 })
+  return { assignment_id, insight_id, link_id, delivery_id: items[0]!.delivery_id }
+}
+
+function propertiesOf(schema: unknown): Record<string, unknown> {
+  return (schema as { properties?: Record<string, unknown> } | null)?.properties ?? {}
+}
+
+/** The request that names her ids wherever the operation takes one; null where it takes none. */
+function requestOf({ method, path, operation }: Route, ids: Ids): { url: string; body?: object } | null {
+  const inPath = NAMES.filter((name) => path.includes(`{${name}}`))
+  const inQuery = NAMES.filter((name) => Object.hasOwn(propertiesOf(operation.query), name))
+  const payload = propertiesOf(propertiesOf(operation.body).payload)
+  const inBody = NAMES.filter((name) => Object.hasOwn(payload, name))
+  if (inPath.length + inQuery.length + inBody.length === 0) return null
+  const at = path.replaceAll(/\{(\w+)\}/g, (_, name: keyof Ids) => ids[name] ?? uuidv7())
+  const search = new URLSearchParams(pick(ids, inQuery)).toString()
+  const url = search === '' ? at : `${at}?${search}`
+  if (method === 'GET' || method === 'DELETE') return { url }
+  return { url, body: inBody.length > 0 ? { payload: { type: 'assignment', ...pick(ids, inBody) } } : {} }
+}
+
+const pick = (ids: Ids, names: readonly (keyof Ids)[]) =>
+  Object.fromEntries(names.map((name) => [name, ids[name]]))
+
+const OPERATIONS = ROUTES.filter(({ operation }) => operation.scope !== null && operation.scope !== 'admin')
+
+test('nobody but its reader and admins finds an insight, by any operation', async (t) => {
+  const server = await openTestServer(t)
+  const { ask, tokens } = server
+  const ids = await fill(server)
+  const bob = await tokenOf(server, 'service:bob', ['analyst'])
+  const named = OPERATIONS.flatMap((route) => {
+    const request = requestOf(route, ids)
+    return request === null ? [] : [{ route, ...request }]
+  })
+  // Deliveries of a webhook are listed by job: ids, times and states.
+  const lists = named.filter(({ route }) => route.operation.name.endsWith('Deliveries'))
+  const leading = named.filter((one) => !lists.includes(one))
+  assert.ok(leading.length >= 12, String(leading.length))
+  for (const { route, url, body } of leading)
+    for (const token of [bob, tokens.analyst]) {
+      const answer = await ask(route.method, url, { token, ...(body ? { body } : {}) })
+      assert.deepEqual([answer.status, answer.json().code], [404, 'not_found'], `${route.method} ${url}`)
+      assert.ok(!answer.text.includes(MARK))
+    }
+  const plain = OPERATIONS.filter(({ method, path }) => method === 'GET' && !path.includes('{'))
+  for (const { path, operation } of plain) {
+    const answer = await ask('GET', path, { token: bob })
+    assert.ok(!answer.text.includes(MARK), `${operation.name} shows it`)
+  }
+  for (const path of ['/v1alpha/jobs', '/v1alpha/insights', '/v1alpha/jobs?reader_id=ada'])
+    assert.deepEqual((await ask('GET', path, { token: bob })).json().items, [], path)
+})
+
+test('a reader finds her insights as others find theirs, and so does an admin', async (t) => {
+  const server = await openTestServer(t)
+  const { ask, tokens } = server
+  const ids = await fill(server)
+  const ada = await tokenOf(server, 'service:ada', ['analyst'])
+  for (const token of [ada, tokens.admin]) {
+    const get = async (path: string) => (await ask('GET', `/v1alpha${path}`, { token })).json()
+    assert.equal((await get('/jobs')).items[0].reader_id, 'ada')
+    assert.equal((await get('/insights?reader_id=ada')).items[0].title, MARK)
+    assert.equal((await get(`/jobs/status?assignment_id=${ids.assignment_id}`)).reader_id, 'ada')
+    const result = await ask('GET', `/v1alpha/jobs/result?insight_id=${ids.insight_id}`, { token })
+    assert.match(result.text, new RegExp(MARK))
+    const links = `/v1alpha/insights/${ids.insight_id}/links`
+    assert.equal((await ask('POST', links, { token, body: {} })).status, 201)
+  }
+  assert.equal((await ask('DELETE', '/v1alpha/readers/ada')).status, 204)
+  const gone = await ask('GET', `/v1alpha/jobs/result?insight_id=${ids.insight_id}`, { token: ada })
+  assert.equal(gone.status, 404, 'she is no reader any more')
+})
+
+test('only an admin runs a template for another, and no template without a use for a reader', async (t) => {
+  const server = await openTestServer(t)
+  const { ask, tokens } = server
+  await fill(server)
+  const create = (token: string, reader_id: string | null) =>
+    ask('POST', '/v1alpha/jobs', {
+      token,
+      body: { payload: { type: 'template', template_id: 'hello', reader_id } },
+    })
+  const foreign = await create(tokens.analyst, 'ada')
+  assert.deepEqual([foreign.status, foreign.json().code], [403, 'forbidden'])
+  const useless = await create(tokens.admin, 'ada')
+  assert.deepEqual([useless.status, useless.json().errors[0].path], [422, 'payload.reader_id'])
+  assert.equal((await create(tokens.analyst, null)).status, 200)
+  const items = [{}, { reader_id: 'ada' }]
+  const many = await ask('POST', '/v1alpha/jobs/bulk', { body: { template_id: 'hello', items } })
+  assert.deepEqual([many.status, many.json().errors[0].path], [422, 'items.1.reader_id'])
+})

@@ -1,0 +1,92 @@
+/**
+ * Who sees what belongs to a reader: admins, and the user who is this reader. For everyone else it is as if it were not there:
+ * what names it answers 404, and lists leave it out.
+ */
+import { notFound } from '@assay/model/errors'
+import { includesScope, type Principal } from '@assay/model/token'
+import type { Store } from '@assay/store/store'
+
+/** By what an operation names something that may be a reader's. `jobStatus` and `jobEvents` ask when they have read the job. */
+type Subject = 'job' | 'insight' | 'delivery' | 'list'
+
+const SUBJECTS: Readonly<Record<string, Subject>> = {
+  listJobs: 'list',
+  runJob: 'job',
+  cancelJob: 'job',
+  deleteJob: 'job',
+  readResult: 'insight',
+  listInsights: 'list',
+  earlierInsights: 'insight',
+  createLink: 'insight',
+  listLinks: 'insight',
+  deleteLink: 'insight',
+  // It shows what was sent: the text of a mail.
+  getDelivery: 'delivery',
+  redeliver: 'delivery',
+}
+
+type Viewer = Pick<Principal, 'scopes' | 'reader_id'>
+
+interface HiddenCall {
+  principal: Principal
+  services: { store: Pick<Store, 'getJob' | 'insightReader' | 'getDelivery'> }
+  params: unknown
+  query: unknown
+  body: unknown
+}
+
+type Fields = Record<string, unknown>
+
+/** Whether the caller sees what belongs to this reader; null: to nobody. */
+export function mayRead(
+  { scopes, reader_id: own }: Viewer,
+  { reader_id }: { reader_id: string | null },
+): boolean {
+  return reader_id === null || reader_id === own || includesScope(scopes, 'admin')
+}
+
+/** The text of this name, wherever the request has it; "" for none. */
+function valueOf({ params, query, body }: HiddenCall, name: string): string {
+  const payload = (body as Fields | null | undefined)?.payload
+  const found = [params, query, body, payload].map((part) => (part as Fields | null | undefined)?.[name])
+  const value = found.find((one) => typeof one === 'string')
+  return typeof value === 'string' ? value : ''
+}
+
+/** What the call names, with its reader; undefined where it is not there, of which the operation tells. */
+async function readerOf(
+  call: HiddenCall,
+  subject: Exclude<Subject, 'list'>,
+): Promise<{ id: string; of: { reader_id: string | null } | null | undefined }> {
+  const { store } = call.services
+  const { workspace_id } = call.principal
+  if (subject === 'insight') {
+    const insight_id = valueOf(call, 'insight_id')
+    return { id: insight_id, of: await store.insightReader({ workspace_id, insight_id }) }
+  }
+  const jobOf = (assignment_id: string) => store.getJob({ workspace_id, assignment_id })
+  if (subject === 'job') {
+    const assignment_id = valueOf(call, 'assignment_id')
+    return { id: assignment_id, of: await jobOf(assignment_id) }
+  }
+  const delivery_id = valueOf(call, 'delivery_id')
+  const delivery = await store.getDelivery({ workspace_id, delivery_id })
+  const assignment_id = delivery?.assignment_id ?? null
+  return { id: delivery_id, of: assignment_id === null ? undefined : await jobOf(assignment_id) }
+}
+
+/** Whether `hideFromOthers` has anything to do for the call. */
+export function mayBeHidden(name: string, { scopes }: Viewer): boolean {
+  return Object.hasOwn(SUBJECTS, name) && !includesScope(scopes, 'admin')
+}
+
+/** The call as it may be handled: lists are narrowed. Throws `not_found` for what belongs to another reader. */
+export async function hideFromOthers<Call extends HiddenCall>(name: string, call: Call): Promise<Call> {
+  const subject = SUBJECTS[name]
+  if (subject === undefined || !mayBeHidden(name, call.principal)) return call
+  if (subject === 'list')
+    return { ...call, query: { ...(call.query as Fields), seen_by: call.principal.reader_id ?? '' } }
+  const { id, of } = await readerOf(call, subject)
+  if (of && !mayRead(call.principal, of)) throw notFound(subject, id)
+  return call
+}
