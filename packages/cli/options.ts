@@ -1,5 +1,6 @@
 /** Options of commands: how they are declared, and how their values are read. Each reader throws UsageError. */
 import { EVENT_TYPES, type EventType } from '@assay/model/event'
+import { type Reader, readerFault } from '@assay/model/reader'
 import { parseDuration } from '@assay/service/config/config'
 import type { Call, Option } from './command.ts'
 import { UsageError } from './exit.ts'
@@ -40,6 +41,33 @@ export function pairsOption(call: Call, name: string): Record<string, string> {
       return [pair.slice(0, at), pair.slice(at + 1)]
     }),
   )
+}
+
+/**
+ * The reader of "--reader name=value" options; null without any. Commas divide the values of a list, `\\,` is a comma, a comma at
+ * the end makes a list of one value or of none, and a repeated name adds values.
+ */
+export function readerOption(call: Call): Reader | null {
+  const given = new Map<string, string | string[]>()
+  for (const pair of call.all('reader')) {
+    const at = pair.indexOf('=')
+    if (at < 1) throw new UsageError(`--reader takes NAME=VALUE, not ${JSON.stringify(pair)}.`)
+    const name = pair.slice(0, at)
+    const values = valuesOf(pair.slice(at + 1))
+    const before = given.get(name)
+    given.set(name, before === undefined ? values : [before, values].flat())
+  }
+  if (given.size === 0) return null
+  const reader = { id: 'command line', ...Object.fromEntries(given) }
+  const fault = readerFault(reader)
+  if (fault !== null) throw new UsageError(`--reader: ${fault}`)
+  return reader
+}
+
+function valuesOf(text: string): string | string[] {
+  const parts = text.split(/(?<!\\),/).map((part) => part.replaceAll('\\,', ','))
+  if (parts.length === 1) return parts[0]!
+  return parts.at(-1) === '' ? parts.slice(0, -1).filter((part, index) => index > 0 || part !== '') : parts
 }
 
 /** One of a closed list. */

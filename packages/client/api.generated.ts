@@ -339,6 +339,10 @@ export type CheckTemplateResponse = {
     max: unknown
     pattern: string | null
   })[]
+  /** A source or a metric of it has a rule of rows, or it reads "reader": each run needs a reader */
+  personal: boolean
+  /** The attributes beside "id" that a reader must have */
+  reader_attributes: string[]
 }
 
 /** Why the column stays text */
@@ -2035,6 +2039,10 @@ export type Template = {
   commit_id: string | null
   /** The names of the connections that its sources use */
   connections: string[]
+  /** A source or a metric of it has a rule of rows, or it reads "reader": each run needs a reader */
+  personal: boolean
+  /** The attributes beside "id" that a reader must have */
+  reader_attributes: string[]
 }
 
 export type TemplateWithSource = {
@@ -2059,6 +2067,10 @@ export type TemplateWithSource = {
   commit_id: string | null
   /** The names of the connections that its sources use */
   connections: string[]
+  /** A source or a metric of it has a rule of rows, or it reads "reader": each run needs a reader */
+  personal: boolean
+  /** The attributes beside "id" that a reader must have */
+  reader_attributes: string[]
   source: string
 }
 

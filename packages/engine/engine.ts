@@ -4,6 +4,7 @@ import { systemClock } from '@assay/model/clock'
 import type { JobErrorCode } from '@assay/model/errors'
 import type { ChartForm, Findings } from '@assay/model/insight'
 import type { Progress } from '@assay/model/job'
+import type { Reader } from '@assay/model/reader'
 import type { Fault, Limits, TemplateSource } from '@assay/model/template'
 import { fillMarked } from './charts/charts.ts'
 import { parseTemplate } from './reading/parse.ts'
@@ -17,6 +18,8 @@ export interface TemplateOptions {
   variables?: Record<string, unknown>
   /** The folder below which `file:` sources are read. Without one only `sample/NAME` can be read. */
   data?: string
+  /** For whom a personal template is run: its rules let through the rows of this reader alone. */
+  reader?: Reader
   /** Templates to include, by name. */
   partials?: Record<string, string>
   /** The form of charts in the Markdown; the template's own unless given. */
@@ -85,12 +88,12 @@ async function analyse(
   pool: Pool,
   template: TemplateSource,
   variables: Record<string, unknown>,
-  { data, onProgress, signal }: TemplateOptions,
+  { data, reader, onProgress, signal }: TemplateOptions,
 ): Promise<Findings> {
   const roots = { sample: sampleFiles(), data: data === undefined ? null : path.resolve(data) }
   const started_at = new Date(systemClock.now()).toISOString()
   const result = await pool.run(
-    { kind: 'run', template, variables, started_at, roots },
+    { kind: 'run', template, variables, started_at, roots, reader: reader ?? null },
     { workspace_id: 'library', ...(signal ? { signal } : {}), ...(onProgress ? { onProgress } : {}) },
   )
   switch (result.status) {

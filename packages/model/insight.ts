@@ -127,6 +127,8 @@ export interface SourceLineage {
   files: { path: string; bytes: number; fingerprint: string; modified_at: string; etag?: string }[]
   rows: number | null
   format: string
+  /** Which of its rows the reader sees; `rows` counts these. */
+  rule?: string
   /** For a table in text: how it was read. */
   dialect?: FoundDialect
   /** For a query over a connection, which has no files: the query as it was sent, with placeholders for parameters. */
@@ -152,6 +154,8 @@ export interface Lineage {
   started_at: string
   time_zone: string
   variables: Record<string, unknown>
+  /** Of a personal template: for whom it was run. */
+  reader?: { id: string }
   sources: SourceLineage[]
   blocks: BlockLineage[]
   /** The language model that wrote the template, where one did. */

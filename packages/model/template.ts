@@ -6,6 +6,7 @@ import type { Static } from 'typebox'
 import type { FieldError } from './errors.ts'
 import type { Dialect } from './files/dialect.ts'
 import type { ChartForm } from './insight.ts'
+import type { RowRule } from './insights/reader.ts'
 import type { MetricInBlock } from './metric.ts'
 import { nullable, Type } from './schema.ts'
 
@@ -67,6 +68,13 @@ export const TemplateView = Type.Object(
     connections: Type.Array(Type.String(), {
       description: 'The names of the connections that its sources use',
     }),
+    personal: Type.Boolean({
+      description:
+        'A source or a metric of it has a rule of rows, or it reads "reader": each run needs a reader',
+    }),
+    reader_attributes: Type.Array(Type.String(), {
+      description: 'The attributes beside "id" that a reader must have',
+    }),
   },
   { title: 'Template' },
 )
@@ -102,8 +110,11 @@ export interface SourceQuery {
   text: string
   /** The position in the template of an offset into `text`. */
   placeOf(offset: number): { line: number; column: number }
-  /** A metric: the query in the dialect of the connection's kind. */
-  textFor?: (kind: string) => string
+  /** A metric: the query in the dialect of the connection's kind. `condition`: SQL of the rule; null lets each row count. */
+  textFor?: (kind: string, condition: string | null) => string
+  /** A metric: which rows count for a reader, and a query of the columns that the rule names, which tells their types. */
+  rule?: RowRule | null
+  ruleColumns?: (kind: string) => string
   /** The zone in which the database cuts days; the template's unless given. */
   zone?: string
   /** A metric's series: a query of the one column that is cut into days, in the dialect of the connection's kind. */
@@ -122,6 +133,8 @@ export interface Source {
   columns: Record<string, string>
   /** How its files are written, as far as it is declared. */
   dialect: Dialect
+  /** Which of its rows a reader sees; absent or null: all. */
+  rows?: RowRule | null
   /** The position of `file` or `query`. */
   line: number
   column: number

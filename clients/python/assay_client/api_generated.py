@@ -306,6 +306,8 @@ class CheckTemplateResponseVariables(TypedDict):
 class CheckTemplateResponse(TypedDict):
     faults: List["Fault"]
     variables: List["CheckTemplateResponseVariables"]
+    personal: bool
+    reader_attributes: List[str]
 
 
 ColumnDoubtReadings = TypedDict("ColumnDoubtReadings", {"as": "str", "write": "str"})
@@ -1814,6 +1816,8 @@ class Template(TypedDict):
     origin: Literal["shipped", "folder", "git", "workspace"]
     commit_id: Union[str, None]
     connections: List[str]
+    personal: bool
+    reader_attributes: List[str]
 
 
 class TemplateWithSourceVariables(TypedDict):
@@ -1838,6 +1842,8 @@ class TemplateWithSource(TypedDict):
     origin: Literal["shipped", "folder", "git", "workspace"]
     commit_id: Union[str, None]
     connections: List[str]
+    personal: bool
+    reader_attributes: List[str]
     source: str
 
 

@@ -1,13 +1,17 @@
 /** Judges sources, SQL and analysis blocks against the columns of the data. */
 
 import type { Column } from '@assay/model/insight'
-import type { AnalysisBlock, Fault, SqlBlock, Template, Variable } from '@assay/model/template'
+import type { AnalysisBlock, Fault, Source, SqlBlock, Template, Variable } from '@assay/model/template'
 import type { TSchema } from 'typebox'
 import { makeFault, type Position, positionsIn } from '../language/fault.ts'
 import { queryFaults } from '../language/remote-query.ts'
 import { offsetsOfNames, sqlNames } from '../language/sql-clauses.ts'
 import type { Fields } from '../methods/shared/fields.ts'
 import type { Either } from '../methods/shared/method.ts'
+import { classesOf, vetRule } from '../personal/condition.ts'
+import { ruleFault } from '../personal/rows-key.ts'
+import { RuleFault } from '../personal/rule.ts'
+import { attributesInSql, READER, WITHOUT_ATTRIBUTE } from '../personal/sql-attributes.ts'
 import { bindOptions, optionReferences, withDefaults } from '../reading/options.ts'
 import { schemaFaults } from '../reading/schema-faults.ts'
 import { suggest, suggestAmong } from '../values/near.ts'
@@ -57,8 +61,23 @@ export function sourceFaults(template: Template, inspection: Inspection): Fault[
       const message = `${source.name} has no column ${JSON.stringify(name)}.`
       faults.push(makeFault('unknown_column', source, message, suggest(name, known)))
     }
+    faults.push(...rowFaults(source, found.columns))
   }
   return faults
+}
+
+/** The columns of a rule must exist, and what it compares them with must be of their type. */
+export function rowFaults({ name, rows }: Source, columns: readonly Column[]): Fault[] {
+  if (!rows) return []
+  try {
+    const known = columns.map((column) => column.name)
+    vetRule(rows, known, classesOf(columns))
+    return []
+  } catch (error) {
+    if (!(error instanceof RuleFault)) throw error
+    const fault = ruleFault(error, rows.placeOf)
+    return [{ ...fault, message: `${name}: ${fault.message}` }]
+  }
 }
 
 /** `until: source.column` must name dates. */
@@ -84,11 +103,14 @@ export function sqlFaults(block: SqlBlock, template: Template): Fault[] {
   const names = template.variables.map((variable) => variable.name)
   const positionOf = positionsIn(block.sql)
   const offsets = offsetsOfNames(block.sql)
+  const whole = attributesInSql(block.sql).includes(null)
   return sqlNames(block.sql)
-    .names.filter((name) => !names.includes(name))
+    .names.filter((name) => (name === READER ? whole : !names.includes(name)))
     .map((name) => {
       const position = positionOf(offsets.get(name)!)
       const at = { line: block.line + position.line - 1, column: position.column }
+      if (name === READER)
+        return makeFault('wrong_type', at, WITHOUT_ATTRIBUTE.message, WITHOUT_ATTRIBUTE.remedy)
       const remedy = suggest(name, names, 'Declare it under "variables".')
       return makeFault('unknown_variable', at, `There is no variable $${name}.`, remedy)
     })
@@ -147,6 +169,11 @@ export function referenceFaults(
   const faults = [...relationFaults(block, template, positionOf(['of']))]
   for (const { name, path } of optionReferences(block.options)) {
     if (template.variables.some((variable) => variable.name === name)) continue
+    if (name === READER) {
+      const remedy = 'Compare with it in an SQL block, or write a rule: rows of the source.'
+      faults.push(makeFault('wrong_type', positionOf(path), 'An analysis takes no $reader.', remedy))
+      continue
+    }
     const known = template.variables.map((variable) => variable.name)
     const remedy = suggest(name, known, 'Declare it under "variables".')
     faults.push(makeFault('unknown_variable', positionOf(path), `There is no variable $${name}.`, remedy))

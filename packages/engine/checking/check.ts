@@ -77,6 +77,8 @@ function globalsOf(
   const globals = new Map<string, Static>([
     ['vars', vars],
     ['run', run],
+    // parseTemplate finds what is no attribute.
+    ['reader', object('reader', {}, true)],
   ])
   for (const block of template.blocks) {
     if (block.kind === 'sql') {

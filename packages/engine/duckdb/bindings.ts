@@ -1,5 +1,6 @@
 /** Binds variables as parameters. Each declared type has one DuckDB type, so that a query means the same for all values. */
 
+import type { Reader } from '@assay/model/reader'
 import type { Variable, VariableType } from '@assay/model/template'
 import {
   BIGINT,
@@ -13,6 +14,7 @@ import {
   type DuckDBValue,
   LIST,
   listValue,
+  SQLNULL,
   STRUCT,
   structValue,
   TIMESTAMP,
@@ -100,6 +102,27 @@ export function bindVariable(variable: Pick<Variable, 'type' | 'items'>, value: 
     return { type: TYPES[variable.type] ?? VARCHAR, value: variable.type === 'period' ? noPeriod() : null }
   }
   return scalar(variable.type, value)
+}
+
+/** Binds a reader, whose attributes are the fields of a struct: `$reader.region`. */
+export function bindReader(reader: Reader): Bound {
+  const bound = Object.entries(reader).map(([name, value]): [string, Bound] => [
+    name,
+    Array.isArray(value) ? { type: LIST(VARCHAR), value: listValue(value) } : plain(value),
+  ])
+  return {
+    type: STRUCT(Object.fromEntries(bound.map(([name, { type }]) => [name, type]))),
+    value: structValue(Object.fromEntries(bound.map(([name, { value }]) => [name, value]))),
+  }
+}
+
+/** Readers without values, each with attributes of other types. */
+export function sampleReaders(attributes: readonly string[]): Bound[] {
+  const nothing = structValue(Object.fromEntries(attributes.map((name) => [name, null])))
+  return [VARCHAR, SQLNULL, LIST(VARCHAR), DOUBLE, BOOLEAN].map((type) => ({
+    type: STRUCT(Object.fromEntries(attributes.map((name) => [name, type]))),
+    value: nothing,
+  }))
 }
 
 /** Binds the values of a method's own statements. */

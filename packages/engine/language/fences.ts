@@ -28,7 +28,7 @@ const BLOCK_NAME = /^[a-z_][a-z0-9_]{0,62}$/
 const OPENING = /^( {0,3})(`{3,}|~{3,})[ \t]*(.*)$/
 /** Names with another meaning in prose. */
 export const RESERVED = new Set(
-  'vars run forloop true false nil null empty blank and or not contains'.split(' '),
+  'vars run reader forloop true false nil null empty blank and or not contains'.split(' '),
 )
 
 /** Newlines become \n and a byte order mark is removed; line numbers stay. */

@@ -2,7 +2,9 @@
  * The query of a source, in the SQL of its database, with `[[ ... ]]` and `$name` as in SQL blocks. Values become parameters
  * of the database and are never pasted; the fields of a period are parameters ($period.start).
  */
+import type { Reader } from '@assay/model/reader'
 import type { Fault, Source, Template, Variable, VariableType } from '@assay/model/template'
+import { ATTRIBUTE, attributesInSql, READER, WITHOUT_ATTRIBUTE } from '../personal/sql-attributes.ts'
 import { suggest } from '../values/near.ts'
 import { makeFault } from './fault.ts'
 import {
@@ -51,6 +53,13 @@ export function queryFaults(source: Source, template: Template, syntax = STANDAR
   const known = template.variables.map(({ name }) => name)
   const offsets = offsetsOfNames(query.text, syntax)
   return sqlNames(query.text, syntax).names.flatMap((name) => {
+    if (name === READER) {
+      if (!attributesInSql(query.text, syntax).includes(null)) return []
+      const { message, remedy } = WITHOUT_ATTRIBUTE
+      return [
+        makeFault('wrong_type', query.placeOf(offsets.get(name)!), `${source.name}: ${message}`, remedy),
+      ]
+    }
     const variable = template.variables.find((one) => one.name === name)
     const fault = nameFault(name, variable, source, query.text, syntax)
     if (fault === null) return []
@@ -98,7 +107,7 @@ export function queryVariables(source: Source, syntax = STANDARD_SYNTAX): string
 /** `vars` with periods resolved. The query must have no faults. */
 export function bindQuery(
   text: string,
-  variables: readonly Variable[],
+  variables: readonly Pick<Variable, 'name' | 'type' | 'items'>[],
   vars: Record<string, unknown>,
   dialect: QueryDialect,
 ): BoundQuery {
@@ -107,8 +116,12 @@ export function bindQuery(
   const parameters: Parameter[] = []
   const sql = replaceVariables(settled, syntax, (name, rest) => {
     const variable = variables.find((one) => one.name === name)!
-    const field = variable.type === 'period' ? FIELD.exec(rest) : null
-    const parameter = parameterOf(variable, field?.[1], vars[name] ?? null)
+    const field =
+      name === READER ? ATTRIBUTE.exec(rest) : variable.type === 'period' ? FIELD.exec(rest) : null
+    const parameter =
+      name === READER
+        ? readerParameter(vars[READER] as Reader, field![1]!)
+        : parameterOf(variable, field?.[1], vars[name] ?? null)
     const known = dialect.reuses ? parameters.findIndex((one) => one.name === parameter.name) : -1
     const index = known < 0 ? parameters.push(parameter) : known + 1
     return { text: dialect.placeholder(index, parameter), taken: field?.[0].length ?? 0 }
@@ -116,7 +129,19 @@ export function bindQuery(
   return { sql, parameters }
 }
 
-function parameterOf(variable: Variable, field: string | undefined, value: unknown): Parameter {
+function readerParameter(reader: Reader, attribute: string): Parameter {
+  const value = reader[attribute]
+  const name = `${READER}.${attribute}`
+  if (Array.isArray(value)) return { name, type: 'string', list: true, value }
+  const type = typeof value === 'boolean' ? 'boolean' : typeof value === 'number' ? 'number' : 'string'
+  return { name, type, list: false, value: value ?? null }
+}
+
+function parameterOf(
+  variable: Pick<Variable, 'name' | 'type' | 'items'>,
+  field: string | undefined,
+  value: unknown,
+): Parameter {
   const { name, type } = variable
   if (field === undefined) {
     const single = type === 'list' ? (variable.items ?? 'string') : type

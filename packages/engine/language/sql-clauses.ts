@@ -260,5 +260,5 @@ export function replaceVariables(
   return out
 }
 
-/** The length of ".previous.start". */
-const LONGEST_FIELD = 40
+/** An attribute of a reader with what ends it. */
+const LONGEST_FIELD = 80

@@ -12,9 +12,11 @@ import type {
   MetricView,
 } from '@assay/model/metric'
 import { GRAINS } from '@assay/model/metric'
+import type { RowRule } from '@assay/model/reader'
 import type { ColumnMeaning, Fault, Origin } from '@assay/model/template'
 import { makeFault, type Position, sortFaults } from '../language/fault.ts'
 import { normaliseNewlines } from '../language/fences.ts'
+import { readRows } from '../personal/rows-key.ts'
 import { checkFormat } from '../printing/format.ts'
 import { dialectProperties, readDialect } from '../reading/dialect-schema.ts'
 import { readDuration } from '../reading/limits.ts'
@@ -49,6 +51,8 @@ export interface Metric extends MetricInfo {
   /** The parts of a ratio; an average is the ratio of its sum and count. */
   ratio: { numerator: Node; denominator: Node } | null
   where: Node | null
+  /** Which rows count for a reader. */
+  rows: RowRule | null
   /** The line of each key of the file. */
   lines: Record<string, number>
 }
@@ -138,6 +142,7 @@ class Reader {
       ratio,
       adding: addingOf(value, ratio),
       where: this.#expression(['where'], given.where as string | undefined, parseRowExpression),
+      rows: readRows(given.rows as string | undefined, ['rows'], this.#yaml, this.#faults),
       unit: (given.unit as string | undefined) ?? null,
       fmt: this.#format(),
       good: (given.good as ColumnMeaning['good'] | undefined) ?? 'none',
@@ -320,6 +325,7 @@ export function namedColumns(metric: Metric): { column: string; key: string }[] 
         : columnsIn(metric.value),
     ),
     ...list('where', metric.where ? columnsIn(metric.where) : []),
+    ...list('rows', metric.rows?.columns ?? []),
     ...list('dimensions', metric.dimensions),
     ...list(
       'tests',

@@ -80,14 +80,29 @@ export function remoteTime(metric: Metric, dialect: Dialect): string {
   return `select ${dialect.identifier(metric.time.column)} from ${tableOf(metric, dialect)}`
 }
 
-/** The series of a metric over a connection, in the dialect of its database. */
-export function remoteSql(metric: Metric, wanted: Wanted, dialect: Dialect): string {
+/** The columns that the rule of a metric names, as a query over a connection that nobody runs: it tells their types. */
+export function remoteRuleColumns(metric: Metric, dialect: Dialect): string {
+  const list = metric.rows!.columns.map((name) => dialect.identifier(name)).join(', ')
+  return `select ${list} from ${tableOf(metric, dialect)}`
+}
+
+/**
+ * The series of a metric over a connection, in the dialect of its database. `condition`: SQL of the rule of its rows; null lets
+ * each row count.
+ */
+export function remoteSql(
+  metric: Metric,
+  wanted: Wanted,
+  dialect: Dialect,
+  condition: string | null,
+): string {
   const pieces = piecesOf(metric, wanted, dialect, dialect.identifier(metric.time.column))
   const keys = [pieces.step, ...pieces.keys]
   const list = [`${pieces.step} as ${dialect.identifier('time')}`, ...pieces.keys, ...pieces.values].join(
     ', ',
   )
-  const where = `${pieces.conditions.join(' and ')}${pieces.period}`
+  const conditions = condition === null ? pieces.conditions : [condition, ...pieces.conditions]
+  const where = `${conditions.join(' and ')}${pieces.period}`
   return `select ${list} from ${tableOf(metric, dialect)} where ${where} group by ${keys.join(', ')} order by ${keys.join(', ')}`
 }
 
@@ -135,14 +150,15 @@ export function fileTests(metric: Metric, relation: string): string | null {
   return `select ${list.join(', ')} from ${DUCKDB.identifier(relation)}`
 }
 
-export function remoteTests(metric: Metric, dialect: Dialect): string {
+export function remoteTests(metric: Metric, dialect: Dialect, condition: string | null): string {
   const newest = `max(${dialect.identifier(metric.time.column)})`
   const list = [
     `count(*) as ${dialect.identifier('n')}`,
     `${newest} as ${dialect.identifier('newest')}`,
     ...testList(metric, dialect),
   ]
-  return `select ${list.join(', ')} from ${tableOf(metric, dialect)}`
+  const where = condition === null ? '' : ` where ${condition}`
+  return `select ${list.join(', ')} from ${tableOf(metric, dialect)}${where}`
 }
 
 export function receivedTests(metric: Metric, relation: string): string {

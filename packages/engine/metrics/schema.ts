@@ -85,6 +85,7 @@ export const metricSchema = {
       ],
     },
     where: text('Only rows for which this holds count'),
+    rows: text('The rows that count for a reader, such as region = $reader.region'),
     unit: text('The unit behind the number, such as EUR or %'),
     fmt: text('A format code, such as num1, pct1 or eur0'),
     good: {

@@ -5,7 +5,7 @@
  */
 import { isDay } from '@assay/model/dates'
 import type { Grain, MetricInBlock, MetricInfo } from '@assay/model/metric'
-import type { Fault, Source, SqlBlock, Variable } from '@assay/model/template'
+import type { Fault, Source, SourceQuery, SqlBlock, Variable } from '@assay/model/template'
 import { makeFault, type Position } from '../language/fault.ts'
 import type { Fence } from '../language/fences.ts'
 import { schemaFaults } from '../reading/schema-faults.ts'
@@ -19,6 +19,7 @@ import {
   fileTests,
   receivedSql,
   receivedTests,
+  remoteRuleColumns,
   remoteSql,
   remoteTests,
   remoteTime,
@@ -246,7 +247,15 @@ function isRemote({ source }: Metric): boolean {
 }
 
 function infoOf(metric: Metric, grain: Grain): MetricInfo {
-  const { source: _source, value: _value, ratio: _ratio, where: _where, lines: _lines, ...info } = metric
+  const {
+    source: _source,
+    value: _value,
+    ratio: _ratio,
+    where: _where,
+    rows: _rows,
+    lines: _lines,
+    ...info
+  } = metric
   return { ...info, time: { ...info.time, grain } }
 }
 
@@ -278,6 +287,7 @@ function overFile(fence: Fence, metric: Metric, wanted: Wanted): Expanded {
     query: null,
     columns,
     dialect,
+    rows: metric.rows,
     ...position,
   }
   return {
@@ -290,23 +300,31 @@ function overFile(fence: Fence, metric: Metric, wanted: Wanted): Expanded {
 
 function overConnection(fence: Fence, metric: Metric, wanted: Wanted): Expanded {
   const position = { line: fence.line, column: 1 }
-  const sourceOf = (name: string, textFor: (kind: string) => string): Source => ({
+  const ruleColumns = (kind: string): string => remoteRuleColumns(metric, dialectOf(kind))
+  const rule = metric.rows ? { rule: metric.rows, ruleColumns } : {}
+  const sourceOf = (name: string, textFor: NonNullable<SourceQuery['textFor']>): Source => ({
     name,
     connection: { name: metric.source.connection!, ...position },
     file: null,
-    query: { text: textFor('postgresql'), placeOf: () => position, textFor, zone: metric.time.zone },
+    query: {
+      text: textFor('postgresql', null),
+      placeOf: () => position,
+      textFor,
+      zone: metric.time.zone,
+      ...rule,
+    },
     columns: {},
     dialect: {},
     ...position,
   })
   const series = `series of ${fence.name} ${metric.metric}`
-  const added = sourceOf(series, (kind) => remoteSql(metric, wanted, dialectOf(kind)))
+  const added = sourceOf(series, (kind, condition) => remoteSql(metric, wanted, dialectOf(kind), condition))
   const timeFor = (kind: string): string => remoteTime(metric, dialectOf(kind))
   const sources: Source[] = [{ ...added, query: { ...added.query!, timeFor } }]
   if (metric.tests.length === 0)
     return { sources, sql: receivedSql(metric, series, wanted), tests: null, relation: null }
   const tests = `tests of ${metric.metric}`
-  sources.push(sourceOf(tests, (kind) => remoteTests(metric, dialectOf(kind))))
+  sources.push(sourceOf(tests, (kind, condition) => remoteTests(metric, dialectOf(kind), condition)))
   return {
     sources,
     sql: receivedSql(metric, series, wanted),

@@ -13,6 +13,7 @@ import {
 } from '@assay/model/template'
 import { makeFault, type Position } from '../language/fault.ts'
 import { RESERVED } from '../language/fences.ts'
+import { readRows } from '../personal/rows-key.ts'
 import { checkFormat } from '../printing/format.ts'
 import { bucketPath, isAddress, vetAddressText, vetPath } from '../values/file-path.ts'
 import { ValueError } from '../values/value.ts'
@@ -114,9 +115,10 @@ function readSources(given: Record<string, Mapping>, yaml: YamlReading, faults: 
         ? null
         : { name: declared.connection as string, ...yaml.position([...at, 'connection']) }
     checkSourceKeys(declared, yaml.position(at, 'key'), faults)
+    const rows = readRows(declared.rows as string | undefined, [...at, 'rows'], yaml, faults)
     if (declared.query !== undefined) {
       const query = { text: declared.query as string, placeOf: yaml.positionInText([...at, 'query']) }
-      return { name, connection, file: null, query, columns, dialect, ...query.placeOf(0) }
+      return { name, connection, file: null, query, columns, dialect, rows, ...query.placeOf(0) }
     }
     const written = (declared.file as string | undefined) ?? ''
     const position = yaml.position([...at, 'file'])
@@ -129,7 +131,7 @@ function readSources(given: Record<string, Mapping>, yaml: YamlReading, faults: 
       )
     }
     const over = bucket ? { name: bucket.connection, ...position } : connection
-    return { name, connection: over, file, query: null, columns, dialect, ...position }
+    return { name, connection: over, file, query: null, columns, dialect, rows, ...position }
   })
 }
 

@@ -63,6 +63,7 @@ body`)
       query: null,
       columns: { zip: 'varchar' },
       dialect: {},
+      rows: null,
       line: 7,
       column: 19,
     },

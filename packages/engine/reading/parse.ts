@@ -16,6 +16,7 @@ import { type Fence, splitTemplate } from '../language/fences.ts'
 import { liquidFaults, type Names } from '../language/liquid-in-blocks.ts'
 import { proseFaults } from '../language/prose-syntax.ts'
 import { readMetricFence } from '../metrics/use.ts'
+import { readerFaults } from '../personal/prose-attributes.ts'
 import { type FrontMatter, readFrontMatter } from './front-matter.ts'
 import { partialCycle, reachablePartials, templateVersion } from './partials.ts'
 import { analysisSchema } from './schema.ts'
@@ -71,7 +72,7 @@ export function parseTemplate(input: ParseInput): Parsed {
   }
   const template =
     settings && assemble(input, withSources(settings, context.sources), blocks, pieces.body, partials)
-  if (template) faults.push(...identityFaults(template), ...proseFaults(template))
+  if (template) faults.push(...identityFaults(template), ...proseFaults(template), ...readerFaults(template))
   return { template, faults: sortFaults(faults) }
 }
 

@@ -59,6 +59,7 @@ const source = {
     },
     query: text("One query in the database's own SQL; $name is bound, [[ ... ]] is an optional clause"),
     columns: columnsSchema,
+    rows: text('The rows that a reader sees, such as region = $reader.region'),
     ...dialectProperties,
   },
 } as const

@@ -2,6 +2,7 @@
 import type { Origin, Template, TemplateSource, TemplateView } from '@assay/model/template'
 import { readMetric } from '../metrics/definition.ts'
 import { metricNames, metricPartial } from '../metrics/names.ts'
+import { readerNeeds } from '../personal/needs.ts'
 import { type Parsed, parseTemplate } from './parse.ts'
 
 const MOST = 500
@@ -46,6 +47,7 @@ export function connectionNames({ sources, blocks, partials }: Template): string
 }
 
 export function templateView(template: Template, origin: Origin): TemplateView {
+  const { personal, attributes } = readerNeeds(template)
   return {
     template_id: template.template_id,
     title: plainTitle(template.title),
@@ -66,5 +68,7 @@ export function templateView(template: Template, origin: Origin): TemplateView {
     origin,
     commit_id: null,
     connections: connectionNames(template),
+    personal,
+    reader_attributes: attributes,
   }
 }

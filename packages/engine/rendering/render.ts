@@ -6,6 +6,7 @@
 
 import type { Chart, Fact, Lineage, Outcome, Table } from '@assay/model/insight'
 import { type Edit, type Mark, movedMarks } from '@assay/model/provenance'
+import type { Reader as Person } from '@assay/model/reader'
 import type { Reading } from '@assay/model/reading'
 import type { Template } from '@assay/model/template'
 import { Reader } from '../language/expressions.ts'
@@ -29,6 +30,8 @@ export { TemplateFault } from '../language/fault.ts'
 export interface RenderContext {
   /** By name; periods as resolvePeriod gives them. */
   vars: Record<string, unknown>
+  /** Of a personal template. */
+  reader?: Person | null
   run: { started_at: string; time_zone: string }
   blocks: Map<string, Table | Outcome>
   lineage: Lineage
@@ -114,7 +117,9 @@ function globalsOf(template: Template, context: RenderContext): Row {
     name,
     'summary' in block ? analysisOf(template, name, block, context) : tableRows(name, block),
   ])
-  return { vars: asGiven(context.vars), run: context.run, ...Object.fromEntries(blocks) }
+  const { vars, reader = null, run } = context
+  const person = reader ? { reader: asGiven(reader) } : {}
+  return { vars: asGiven(vars), run, ...person, ...Object.fromEntries(blocks) }
 }
 
 /** Numbers of variables print as they were given. */

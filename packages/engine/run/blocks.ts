@@ -1,6 +1,7 @@
 /** Runs the blocks of a template in their order, each over the sources and the blocks before it. */
 import type { BlockLineage, Column, Doubt, Outcome, Table } from '@assay/model/insight'
 import type { MetricInfo, MetricLineage } from '@assay/model/metric'
+import type { Reader } from '@assay/model/reader'
 import type { AnalysisBlock, Limits, SqlBlock, Template } from '@assay/model/template'
 import {
   columnFaults,
@@ -9,13 +10,14 @@ import {
   positionInBlock,
   referenceFaults,
 } from '../checking/blocks.ts'
-import { bindPlain, bindVariable } from '../duckdb/bindings.ts'
+import { bindPlain, bindReader, bindVariable } from '../duckdb/bindings.ts'
 import { type Bindings, type Engine, identifier, keepTable, readTable } from '../duckdb/duckdb.ts'
 import { TemplateFault } from '../language/fault.ts'
 import { METHODS } from '../methods/catalog.ts'
 import type { Method, Relation } from '../methods/shared/method.ts'
 import { adjustAcross } from '../methods/shared/multiplicity.ts'
 import { metricsBehind, withMetricMeanings } from '../metrics/meaning.ts'
+import { READER } from '../personal/sql-attributes.ts'
 import { bindOptions, withDefaults } from '../reading/options.ts'
 import { schemaFaults } from '../reading/schema-faults.ts'
 import type { Attached } from '../sources/source.ts'
@@ -33,6 +35,8 @@ export interface BlockRun {
   plan: Plan
   /** With periods resolved to objects. */
   vars: Record<string, unknown>
+  /** Null: the template is not personal, or nobody's. */
+  reader: Reader | null
   started_at: string
   /** The columns of the sources, and of each block that has run. */
   columns: Map<string, readonly Column[]>
@@ -109,6 +113,7 @@ async function keptTable(engine: Engine, name: string, limit: number, characters
 function bindNames(run: BlockRun, names: string[]): Bindings {
   const bindings: Bindings = {}
   for (const name of names) {
+    if (name === READER && run.reader) bindings[name] = bindReader(run.reader)
     const variable = run.template.variables.find((one) => one.name === name)
     if (variable) bindings[name] = bindVariable(variable, run.vars[name] ?? null)
   }

@@ -4,6 +4,7 @@ import { TooLarge } from '../duckdb/duckdb.ts'
 import { engineFailure } from '../duckdb/engine-error.ts'
 import { TemplateFault } from '../language/fault.ts'
 import { MethodError } from '../methods/shared/method.ts'
+import { UnfitReader } from '../personal/condition.ts'
 import { NoRoom } from '../sources/room.ts'
 import { SourceError, Stopped } from '../sources/source.ts'
 import type { RunResult } from './protocol.ts'
@@ -61,6 +62,7 @@ export function resultOf(error: unknown): RunResult {
   if (error instanceof TaskFailure) return failed(error.code, error.message)
   if (error instanceof NoRoom) return failed('limit_exceeded', error.message)
   if (error instanceof SourceError) return failed('source_unavailable', error.message)
+  if (error instanceof UnfitReader) return failed('reader_missing', error.message)
   if (error instanceof TemplateFault) {
     const tooLarge = error.fault.code === 'output_too_large'
     return failed(tooLarge ? 'output_too_large' : 'template_invalid', error.message)

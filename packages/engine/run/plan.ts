@@ -28,7 +28,7 @@ export function columnVariables(template: Template): string[] {
   return template.variables.filter(({ type }) => type === 'column').map(({ name }) => name)
 }
 
-/** Throws TemplateFault for an unknown variable, and if the guard refuses a statement. */
+/** `vars`: with `reader`. Throws TemplateFault for an unknown variable, and if the guard refuses a statement. */
 export async function makePlan(
   template: Template,
   vars: Record<string, unknown>,

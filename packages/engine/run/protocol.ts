@@ -8,6 +8,7 @@ import type { FoundColumn, FoundDialect } from '@assay/model/dialect'
 import type { JobErrorCode } from '@assay/model/errors'
 import type { Chart, Column, Findings, Outcome, PageInsight } from '@assay/model/insight'
 import type { Progress } from '@assay/model/job'
+import type { Reader } from '@assay/model/reader'
 import type { Reading } from '@assay/model/reading'
 import type { Fault, Limits, TemplateSource, Variable } from '@assay/model/template'
 import type { StoredTables, TablesFile } from '../export/tables.ts'
@@ -34,6 +35,8 @@ export interface RunTask {
   started_at: string
   /** The analyses of the last insight that was delivered, for `new`; null or absent: there is none. */
   delivered?: Record<string, Outcome> | null
+  /** For whom a personal template is run. Set by the server, never by a client's variables; null or absent: nobody. */
+  reader?: Reader | null
   roots: Roots
   caps: Caps
 }

@@ -3,12 +3,14 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Column, Findings, Lineage, Outcome, Table } from '@assay/model/insight'
 import type { Progress } from '@assay/model/job'
+import type { Reader } from '@assay/model/reader'
 import type { Limits, Template } from '@assay/model/template'
 import { arm, type Engine, engineVersion, seal, spillOf } from '../duckdb/duckdb.ts'
 import { createGuard } from '../fence/sql-guard.ts'
 import { TemplateFault } from '../language/fault.ts'
 import { withMetricMeanings } from '../metrics/meaning.ts'
 import manifest from '../package.json' with { type: 'json' }
+import { readerNeeds, readerRefusal } from '../personal/needs.ts'
 import { withNarrations } from '../printing/narrations.ts'
 import { bindOptions } from '../reading/options.ts'
 import { withMetricsOf } from '../reading/parse.ts'
@@ -55,16 +57,18 @@ async function findings(task: RunTask, context: RunContext): Promise<Findings> {
   const began = performance.now()
   resetPeakMemory()
   const parsed = readTemplate(task)
+  const reader = readerOf(parsed, task)
   const limits = capped(parsed.limits, task.caps)
   const template = { ...parsed, limits }
   await context.onStarted(limits)
   const progress = stepper(template, context)
   const { engine, temp_folder, spill_bytes = null, acquire, signal } = context
-  const plan = await makePlan(template, task.variables, createGuard(engine))
+  const plan = await makePlan(template, { ...task.variables, reader }, createGuard(engine))
   await arm(engine, { ...limits, temp_folder, spill_bytes, time_zone: template.time_zone })
   const options = {
     roots: task.roots,
     readers: plan.readers,
+    reader,
     peek: false,
     acquire,
     signal,
@@ -92,6 +96,7 @@ async function findings(task: RunTask, context: RunContext): Promise<Findings> {
     limits,
     plan,
     vars,
+    reader,
     started_at,
     columns,
     sources,
@@ -99,9 +104,9 @@ async function findings(task: RunTask, context: RunContext): Promise<Findings> {
   })
   for (const source of sources.values()) await source.verify()
   progress('the text')
-  const lineage = await lineageOf(template, task, { engine, vars, sources, results, began })
+  const lineage = await lineageOf(template, task, { engine, vars, reader, sources, results, began })
   try {
-    return await rendered(template, { vars, task, results, lineage, limits }, context)
+    return await rendered(template, { vars, task, reader, results, lineage, limits }, context)
   } catch (error) {
     throw asChecked(error, template, columns)
   }
@@ -116,6 +121,14 @@ function readTemplate(task: RunTask): Template {
   if ('faults' in whole) throw new TemplateFault(whole.faults[0]!)
   const blocks = whole.blocks.filter((block) => block.kind === 'sql')
   return { ...whole, columns: new Map(withMetricMeanings(whole.columns, blocks)) }
+}
+
+/** The reader of a personal template; null for any other, whoever it is run for. Throws TaskFailure. */
+function readerOf(template: Template, { reader = null }: RunTask): Reader | null {
+  const needs = readerNeeds(template)
+  const refusal = readerRefusal(needs, reader)
+  if (refusal !== null) throw new TaskFailure('reader_missing', refusal)
+  return needs.personal ? reader : null
 }
 
 /** Throws SourceError where a block uses a column whose values can be read in two ways. */
@@ -161,6 +174,7 @@ function stepper(template: Template, context: RunContext): (label: string) => vo
 interface Computed {
   engine: Engine
   vars: Record<string, unknown>
+  reader: Reader | null
   sources: ReadonlyMap<string, Attached>
   results: BlockResults
   began: number
@@ -176,6 +190,7 @@ async function lineageOf(template: Template, task: RunTask, computed: Computed):
     started_at: task.started_at,
     time_zone: template.time_zone,
     variables: computed.vars,
+    ...(computed.reader ? { reader: { id: computed.reader.id } } : {}),
     sources: [...computed.sources.values()].map((source) => source.lineage),
     blocks: computed.results.lineage,
     ...(template.written_by === null ? {} : { written_by: template.written_by }),
@@ -189,6 +204,7 @@ async function lineageOf(template: Template, task: RunTask, computed: Computed):
 interface Renderable {
   vars: Record<string, unknown>
   task: RunTask
+  reader: Reader | null
   results: BlockResults
   lineage: Lineage
   limits: Limits
@@ -199,7 +215,7 @@ async function rendered(
   given: Renderable,
   { narrate, signal }: RunContext,
 ): Promise<Findings> {
-  const { vars, task, results, lineage, limits } = given
+  const { vars, task, reader, results, lineage, limits } = given
   const blocks = new Map<string, Table | Outcome>()
   for (const { name } of template.blocks) blocks.set(name, results.tables[name] ?? results.analyses[name]!)
   const run = { started_at: task.started_at, time_zone: template.time_zone }
@@ -207,6 +223,7 @@ async function rendered(
     template,
     {
       vars,
+      reader,
       run,
       blocks,
       lineage,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type Clock, systemClock } from '@assay/model/clock'
 import type { Findings } from '@assay/model/insight'
+import type { Reader } from '@assay/model/reader'
 import { DEFAULT_LIMITS, type TemplateSource } from '@assay/model/template'
 import { templateVersion } from '../reading/partials.ts'
 import { sampleFiles } from '../reading/samples.ts'
@@ -36,7 +37,7 @@ export interface TestPool {
   run(
     template: TemplateSource,
     variables?: Record<string, unknown>,
-    options?: Partial<RunOptions>,
+    options?: Partial<RunOptions> & { reader?: Reader },
   ): Promise<RunResult>
   /** The folders of jobs that still exist. */
   leftovers(): Promise<string[]>
@@ -74,9 +75,9 @@ export async function openTestPool(
     roots,
     data,
     tempRoot,
-    run: (template, variables = {}, run = {}) =>
+    run: (template, variables = {}, { reader, ...run } = {}) =>
       pool.run(
-        { kind: 'run', template, variables, started_at: STARTED_AT, roots },
+        { kind: 'run', template, variables, started_at: STARTED_AT, roots, reader: reader ?? null },
         { workspace_id: 'test', ...run },
       ),
     leftovers: () => readdir(tempRoot),

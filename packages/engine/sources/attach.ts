@@ -2,12 +2,13 @@
  * Attaches the sources of a template: files, and queries over connections. A query whose period is counted from another
  * source is attached after that source.
  */
+import type { Reader } from '@assay/model/reader'
 import type { Source, Template } from '@assay/model/template'
 import { type Engine, spillOf } from '../duckdb/duckdb.ts'
 import { queryVariables } from '../language/remote-query.ts'
 import { renderText } from '../rendering/render.ts'
 import { isAddress } from '../values/file-path.ts'
-import { attachFile } from './files/file.ts'
+import { attachFile, vetFile } from './files/file.ts'
 import { fixtureFiles, resolveFiles } from './files/files.ts'
 import type { SourceFile } from './files/source-file.ts'
 import { fileKindOf } from './kinds.ts'
@@ -15,6 +16,7 @@ import { attachQuery } from './query.ts'
 import type { RemoteOptions } from './remote/remote.ts'
 import { NoRoom } from './room.ts'
 import type { Roots } from './roots.ts'
+import { unspoken, withRule } from './row-rule.ts'
 import { type Acquire, type Attached, SourceError } from './source.ts'
 
 export interface AttachOptions {
@@ -29,10 +31,22 @@ export interface AttachOptions {
   temp_folder: string
   /** The most bytes that may be written there; null or absent: a multiple of the memory. */
   spill_bytes?: number | null
+  /** Of a personal template: whose rows are let through. */
+  reader: Reader | null
   peek: boolean
 }
 
+/** Attaches a source with the rows that its reader may see, or with no row at all where a rule has no reader. */
 export async function attachSource(
+  engine: Engine,
+  source: Source,
+  template: Template,
+  options: AttachOptions,
+): Promise<Attached> {
+  return withRule(engine, source, await attachWhole(engine, source, template, options), options.reader)
+}
+
+async function attachWhole(
   engine: Engine,
   source: Source,
   template: Template,
@@ -46,13 +60,17 @@ export async function attachSource(
   if (fixture) {
     const files = await fixtureFiles(roots.fixtures!.folder, fixture.file)
     const declared = { ...columns, ...fixture.columns }
-    return attachFile(engine, { ...common, file: fixture.file, columns: declared, readers: 0 }, files)
+    const given = { ...common, file: fixture.file, columns: declared, readers: 0 }
+    vetFile(given, files)
+    return unspoken(source, () => attachFile(engine, given, files))
   }
   if (source.file === null) return attachQuery(engine, { ...options, source, template })
   const file = renderText(source.file, vars, { line, column: source.column })
   const files = await filesOf(source, file, options)
-  const given = { ...common, file, columns, readers: readers.get(name) ?? 0 }
-  return attachFile(engine, given, files)
+  // A scan would meet values that cannot be read after the filter was made, so a text with a rule is loaded.
+  const given = { ...common, file, columns, readers: source.rows ? 0 : (readers.get(name) ?? 0) }
+  vetFile(given, files)
+  return unspoken(source, () => attachFile(engine, given, files))
 }
 
 /** Loaded on demand: the HTTP client costs 77 ms and 15 MB, and most jobs do not need it. */

@@ -3,15 +3,27 @@
  * written before the next is fetched, and the engine spills to disk, so that memory stays bounded.
  */
 import type { OpenConnection } from '@assay/model/connection'
+import type { Reader as Person } from '@assay/model/reader'
 import type { Source, Template } from '@assay/model/template'
 import { DuckDBDataChunk, type DuckDBType } from '@duckdb/node-api'
 import { describeQuery, type Engine, execute, identifier, literal, readTable } from '../duckdb/duckdb.ts'
 import { engineFailure } from '../duckdb/engine-error.ts'
 import { TemplateFault } from '../language/fault.ts'
-import { bindQuery, queryFaults } from '../language/remote-query.ts'
-import { type Batch, type JsonBatch, Misjudged, type Reader, type RemoteColumn } from './kind.ts'
+import { type BoundQuery, bindQuery, queryFaults } from '../language/remote-query.ts'
+import { READER } from '../personal/sql-attributes.ts'
+import {
+  type Batch,
+  type JsonBatch,
+  type Kind,
+  Misjudged,
+  type OpenOptions,
+  type Reader,
+  type RemoteColumn,
+} from './kind.ts'
 import { kindOf } from './kinds.ts'
+import { pushedRule } from './pushed-rule.ts'
 import type { Roots } from './roots.ts'
+import { unspoken, untold } from './row-rule.ts'
 import { appendRows } from './rows/columns.ts'
 import { type Acquire, type Attached, SourceError, Stopped, sameName } from './source.ts'
 
@@ -24,6 +36,8 @@ export interface QuerySource {
   acquire: Acquire
   signal: AbortSignal
   temp_folder: string
+  /** Of a personal template. */
+  reader: Person | null
   /** Learns the columns only: the query is not run. */
   peek: boolean
 }
@@ -39,7 +53,7 @@ export async function attachQuery(engine: Engine, options: QuerySource): Promise
 
 async function readQuery(
   engine: Engine,
-  { source, template, vars, roots, signal, temp_folder, peek }: QuerySource,
+  { source, template, vars, roots, signal, temp_folder, reader: person, peek }: QuerySource,
   connection: OpenConnection,
 ): Promise<Attached> {
   const began = performance.now()
@@ -47,25 +61,24 @@ async function readQuery(
   const [fault] = queryFaults(source, template, kind.dialect.syntax)
   if (fault) throw new TemplateFault(fault)
   const written = source.query!
-  const bound = (text: string) => bindQuery(text, template.variables, vars, kind.dialect)
-  const query = bound(written.textFor?.(connection.kind) ?? written.text)
   const timeout_ms = connection.limits.timeout_seconds * 1000
   const timeout = AbortSignal.timeout(timeout_ms)
   const either = AbortSignal.any([signal, timeout])
   const time_zone = written.zone ?? template.time_zone
-  const cut = written.timeFor ? bound(written.timeFor(connection.kind)).sql : null
+  const nothing: BoundQuery = { sql: '', parameters: [] }
+  const open = {
+    connection,
+    query: nothing,
+    time_zone,
+    cut: null,
+    roots,
+    timeout_ms,
+    signal: either,
+    temp_folder,
+    peek,
+  }
   try {
-    const reader = await kind.open({
-      connection,
-      query,
-      time_zone,
-      cut,
-      roots,
-      timeout_ms,
-      signal: either,
-      temp_folder,
-      peek,
-    })
+    const { reader, query } = await openQuery(kind, open, { source, template, vars, person })
     try {
       const columns = await reader.schema()
       const read = peek
@@ -85,6 +98,7 @@ async function readQuery(
           files: [],
           rows: peek ? null : read.rows,
           format: connection.kind,
+          ...(written.rule ? { rule: written.rule.text } : {}),
           remote,
         },
         paths: [],
@@ -100,6 +114,50 @@ async function readQuery(
     throw new SourceError(
       `The query over the connection "${connection.name}" took longer than ${seconds} s (its limits.timeout_seconds): read less, or raise the limit.`,
     )
+  }
+}
+
+/** Binds the query, with the rule of a metric in it, and sends it. `open`: how, with no query yet. */
+async function openQuery(
+  kind: Kind,
+  open: OpenOptions,
+  {
+    source,
+    template,
+    vars,
+    person,
+  }: Pick<QuerySource, 'source' | 'template' | 'vars'> & { person: Person | null },
+): Promise<{ reader: Reader; query: BoundQuery }> {
+  const written = source.query!
+  const { connection, peek } = open
+  const { sql, variables, values } = await pushedRule(source, person, kind, open)
+  const known = [...template.variables, ...variables]
+  const given = { ...vars, [READER]: person ?? {}, ...values }
+  const bound = (text: string): BoundQuery => bindQuery(text, known, given, kind.dialect)
+  const query = bound(written.textFor?.(connection.kind, sql) ?? written.text)
+  const cut = written.timeFor ? bound(written.timeFor(connection.kind)).sql : null
+  const opened = await kind.open({ ...open, query, cut })
+  const ruled = !peek && (source.rows ?? written.rule)
+  return { reader: ruled ? quietReader(opened, source) : opened, query }
+}
+
+/** A reader of a source with a rule: what the database says of its rows is not told. */
+function quietReader(reader: Reader, source: Source): Reader {
+  return {
+    schema: () => unspoken(source, () => reader.schema()),
+    async *read(signal) {
+      const batches = reader.read(signal)[Symbol.asyncIterator]()
+      try {
+        for (;;) {
+          const { done, value } = await unspoken(source, () => batches.next())
+          if (done) return
+          yield 'file' in value ? { ...value, explain: () => Promise.resolve(untold()) } : value
+        }
+      } finally {
+        await batches.return?.()
+      }
+    },
+    close: () => reader.close(),
   }
 }
 

@@ -1,5 +1,6 @@
 /** Reads the tests of a template. Every fault has its position and says what to write instead. */
 import type { Grade } from '@assay/model/insight'
+import { type Reader, readerFault } from '@assay/model/reader'
 import type { Fault, Template } from '@assay/model/template'
 import { makeFault, sortFaults } from '../language/fault.ts'
 import { normaliseNewlines } from '../language/fences.ts'
@@ -43,6 +44,8 @@ export interface TemplateTest {
   /** RFC 3339. */
   started_at: string
   variables: Record<string, unknown>
+  /** Of a personal template. */
+  reader: Reader | null
   /** In place of sources, by name. */
   sources: Record<string, Fixture>
   /** In place of the rows of metrics, by name. */
@@ -102,6 +105,9 @@ function testOf(
     refuse(['started_at'], `${JSON.stringify(started)} is not a time.`, 'Write 2026-01-01T12:00:00Z.')
   if (expect.error !== undefined && Object.keys(expect).length > 1)
     refuse(['expect', 'error'], 'A run that fails has no result.', 'Expect either "error" or a result.')
+  const reader = given.reader === undefined ? null : { id: 'test', ...(given.reader as object) }
+  const unfit = reader === null ? null : readerFault(reader)
+  if (unfit !== null) refuse(['reader'], unfit, 'Write reader: { region: North, teams: [a, b] }.')
   const fixtures = (kind: 'sources' | 'metrics'): Record<string, Fixture> =>
     Object.fromEntries(
       Object.entries((given[kind] ?? {}) as Record<string, Row[] | Partial<Fixture>>).map(([name, one]) => [
@@ -114,6 +120,7 @@ function testOf(
     line: yaml.position(at).line,
     started_at: started,
     variables: (given.variables as Record<string, unknown> | undefined) ?? {},
+    reader: unfit === null ? reader : null,
     sources: fixtures('sources'),
     metrics: fixtures('metrics'),
     expect,

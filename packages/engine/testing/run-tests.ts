@@ -66,6 +66,7 @@ async function failuresOf(test: TemplateTest, run: TestRun, folder: string): Pro
       template,
       variables: values,
       started_at: new Date(test.started_at).toISOString(),
+      reader: test.reader,
       roots: { ...run.roots, fixtures },
     },
     {

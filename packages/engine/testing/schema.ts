@@ -77,6 +77,7 @@ export const testsSchema = {
           test: text('What must hold, as a sentence'),
           started_at: text('The clock of the run, RFC 3339; default 2026-01-01T12:00:00Z'),
           variables: { type: 'object', description: 'Values by name' },
+          reader: { type: 'object', description: 'Of a personal template: attributes by name' },
           sources: byName('Small tables in place of sources, by name', fixture),
           metrics: byName('Small tables in place of the rows of metrics, by name', fixture),
           expect: expected,

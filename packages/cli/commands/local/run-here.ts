@@ -4,6 +4,7 @@ import type { Parsed } from '@assay/engine/reading/parse'
 import type { Pool } from '@assay/engine/run/pool'
 import type { RunResult } from '@assay/engine/run/protocol'
 import type { Findings } from '@assay/model/insight'
+import type { Reader } from '@assay/model/reader'
 import type { TemplateSource } from '@assay/model/template'
 import type { Config } from '@assay/service/config/config'
 import type { Call } from '../../command.ts'
@@ -51,7 +52,11 @@ export async function load(file: string, config: Config): Promise<Found> {
 /** With the progress on stderr. `variables`: converted; `started_at`: RFC 3339, from which periods are counted. */
 export async function runHere(
   found: Found,
-  { variables, started_at }: { variables: Record<string, unknown>; started_at: string },
+  {
+    variables,
+    started_at,
+    reader = null,
+  }: { variables: Record<string, unknown>; started_at: string; reader?: Reader | null },
   { call, config, pool }: { call: Call; config: Config; pool: Pool },
 ): Promise<RunResult> {
   const { localConnections, localRoots } = await import('../../local-template.ts')
@@ -63,6 +68,7 @@ export async function runHere(
     template: found.source,
     variables,
     started_at,
+    reader,
     roots: await localRoots(config),
   }
   const result = await pool.run(task, {

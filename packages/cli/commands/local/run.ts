@@ -14,7 +14,7 @@ import { CHART_FORMS, type ChartForm, type Findings } from '@assay/model/insight
 import { type Config, resolveConfig } from '@assay/service/config/config'
 import type { Call, Command } from '../../command.ts'
 import { EXIT, ExitError, UsageError } from '../../exit.ts'
-import { choiceOption, flag, pairsOption, text, texts } from '../../options.ts'
+import { choiceOption, flag, pairsOption, readerOption, text, texts } from '../../options.ts'
 import { say } from '../../print.ts'
 import { deliver, FORM_OPTIONS, FORMS, type Form, requirePlace } from '../insight-forms.ts'
 import { type Found, fileOf, findingsOf, load, runHere } from './run-here.ts'
@@ -32,7 +32,8 @@ async function variablesOf({ parsed }: Found, call: Call): Promise<Record<string
 async function analyse(found: Found, call: Call, config: Config, pool: Pool): Promise<Findings> {
   const variables = await variablesOf(found, call)
   const started_at = new Date(systemClock.now()).toISOString()
-  const findings = findingsOf(await runHere(found, { variables, started_at }, { call, config, pool }))
+  const reader = readerOption(call)
+  const findings = findingsOf(await runHere(found, { variables, started_at, reader }, { call, config, pool }))
   if (findings.skipped) say('deliver_if is false: a service would complete the job and notify nobody.')
   return findings
 }
@@ -127,6 +128,7 @@ export const RUN: Command = {
     'sample/... names the data that ship.',
   options: {
     var: texts('NAME=VALUE', 'A variable; repeat it for more'),
+    reader: texts('NAME=VALUE', 'An attribute of the reader of a personal template; commas divide a list'),
     ...FORM_OPTIONS,
     charts: text('FORM', CHART_FORMS.join(', ')),
     open: flag('Show it in the browser instead of printing it'),

@@ -6,7 +6,7 @@ import type { FoundColumn, FoundDialect } from '@assay/model/dialect'
 import type { Column } from '@assay/model/insight'
 import type { Fault, Source, SqlBlock, Template, Variable } from '@assay/model/template'
 import { metricFaults } from '../../checking/blocks.ts'
-import { bindVariable } from '../../duckdb/bindings.ts'
+import { bindVariable, sampleReaders } from '../../duckdb/bindings.ts'
 import {
   arm,
   type Bindings,
@@ -20,6 +20,7 @@ import { engineFailure } from '../../duckdb/engine-error.ts'
 import { createGuard, type Guard } from '../../fence/sql-guard.ts'
 import { makeFault, TemplateFault } from '../../language/fault.ts'
 import { bindSql } from '../../language/sql-clauses.ts'
+import { attributesInSql, READER } from '../../personal/sql-attributes.ts'
 import { bindOptions } from '../../reading/options.ts'
 import { attachSource } from '../../sources/attach.ts'
 import { type Acquire, type Attached, SourceError } from '../../sources/source.ts'
@@ -76,6 +77,7 @@ export async function inspectSources(
         signal,
         temp_folder,
         spill_bytes,
+        reader: null,
         peek: true,
       }
       const attached = await attachSource(engine, source, template, options)
@@ -202,7 +204,8 @@ async function bindBlock(
   { template, guard, engine, names, columns }: BlockContext,
   keep: boolean,
 ): Promise<BlockInspection> {
-  const bound = bindSql(block.sql, { vars: chosen, columnVars: columnVariables(template) })
+  const withReader = { ...chosen, [READER]: {} }
+  const bound = bindSql(block.sql, { vars: withReader, columnVars: columnVariables(template) })
   const verdict = await guard.judge(bound.sql, names)
   if (!verdict.ok) return { faults: [blockFault(block, verdict.fault)] }
   if (verdict.reads.some((name) => !columns.has(name))) return { columns: null }
@@ -210,16 +213,18 @@ async function bindBlock(
   if (session) return { faults: [blockFault(block, session)] }
   const bindings: Bindings = {}
   for (const name of bound.names) {
+    if (name === READER) continue
     const variable = template.variables.find((one) => one.name === name)
     if (!variable) return { columns: null }
     bindings[name] = bindVariable(variable, vars[name] ?? null)
   }
   const table = identifier(keep ? block.name : `${block.name} without clauses`)
   try {
-    await execute(
+    await createEmpty(
       engine,
       `create or replace table ${table} as select * from (\n${bound.sql}\n) limit 0`,
       bindings,
+      attributesInSql(bound.sql),
     )
     const use = { block: block.name, reads: verdict.reads, uses: verdict.uses }
     return { columns: await describeQuery(engine, `select * from ${table}`), use }
@@ -231,6 +236,25 @@ async function bindBlock(
     const fault = { message: failure.reason, remedy: 'Correct the SQL.', line, column }
     return { faults: [blockFault(block, fault)] }
   }
+}
+
+/** The types of a reader's attributes are not known, so one after the other is tried. Throws the error of texts. */
+async function createEmpty(
+  engine: Engine,
+  sql: string,
+  bindings: Bindings,
+  attributes: readonly (string | null)[],
+): Promise<void> {
+  if (attributes.length === 0) return execute(engine, sql, bindings)
+  let first: unknown
+  for (const reader of sampleReaders(attributes.flatMap((name) => name ?? []))) {
+    try {
+      return await execute(engine, sql, { ...bindings, [READER]: reader })
+    } catch (error) {
+      first ??= error
+    }
+  }
+  throw first
 }
 
 /** A value for each variable: its default, else a valid value of its type. */

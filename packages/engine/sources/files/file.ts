@@ -44,15 +44,21 @@ export interface FileSource {
   spill_bytes: number
 }
 
+/** Throws SourceError for files of several formats, and for a declaration that none of their rows decides about. */
+export function vetFile(attachment: FileSource, files: SourceFile[]): Format {
+  const format = commonFormat(files, attachment.file)
+  vetTypes(attachment.columns)
+  vetMarks(attachment, format)
+  return format
+}
+
 /** Attaches the files that a source names; `files` are the resolved ones. */
 export async function attachFile(
   engine: Engine,
   attachment: FileSource,
   files: SourceFile[],
 ): Promise<Attached> {
-  const format = commonFormat(files, attachment.file)
-  vetTypes(attachment.columns)
-  vetMarks(attachment, format)
+  const format = vetFile(attachment, files)
   const lineage = attachment.peek ? unread(files) : fingerprinted(files, format)
   // The files are hashed while DuckDB reads them; awaited below.
   lineage.catch(() => undefined)

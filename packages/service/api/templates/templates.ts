@@ -194,8 +194,14 @@ export const checkTemplate = operation({
   bodyType: 'text/markdown',
   replies: {
     200: {
-      description: 'The faults (none: the template may run) and the declared variables',
-      schema: Type.Object({ faults: Type.Array(Fault), variables: Type.Array(VariableView) }),
+      description:
+        'The faults (none: the template may run), the declared variables, and what a reader must have',
+      schema: Type.Object({
+        faults: Type.Array(Fault),
+        variables: Type.Array(VariableView),
+        personal: TemplateView.properties.personal,
+        reader_attributes: TemplateView.properties.reader_attributes,
+      }),
     },
   },
   errors: ['preview_failed', 'workspace_busy'],
@@ -204,7 +210,13 @@ export const checkTemplate = operation({
     const { workspace_id } = principal
     const template = await ownSource(services, workspace_id, 'draft', body)
     const { found: read, faults } = await services.templates.read(template, workspace_id)
-    if (read === null) return { faults: await nameNearest(services, workspace_id, faults), variables: [] }
+    if (read === null)
+      return {
+        faults: await nameNearest(services, workspace_id, faults),
+        variables: [],
+        personal: false,
+        reader_attributes: [],
+      }
     noteReading(call, 'template.check', read)
     const roots = await rootsOf(services, principal)
     const found = await services.pool
@@ -213,7 +225,13 @@ export const checkTemplate = operation({
         { workspace_id, signal: signal(), connections: connectionsFor(services, principal, read, true) },
       )
       .catch(notTried)
-    return { faults: await nameNearest(services, workspace_id, found), variables: read.view.variables }
+    const { variables, personal, reader_attributes } = read.view
+    return {
+      faults: await nameNearest(services, workspace_id, found),
+      variables,
+      personal,
+      reader_attributes,
+    }
   },
 })
 

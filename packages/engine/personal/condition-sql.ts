@@ -1,0 +1,148 @@
+/**
+ * Prints a condition in the SQL of each database. Texts are compared byte by byte everywhere, whatever the collation of the
+ * column is: no case, no accent and no blank at the end is passed over. Values are bound; in the engine itself they are
+ * literals, because a view takes no parameters.
+ */
+import { identifier, literal } from '../duckdb/duckdb.ts'
+import type { Parameter } from '../language/remote-query.ts'
+import { dialectOf } from '../metrics/print.ts'
+import type { Condition, Values } from './condition.ts'
+
+/** Takes a value and gives the text that stands for it. */
+export type Bind = (value: string | boolean | number, type: Parameter['type']) => string
+
+interface RuleDialect {
+  column(name: string): string
+  /** Whether the column is one of some values; null where it is null. */
+  among(column: string, values: Values, bind: Bind): string
+}
+
+const oneOf = (left: string, values: readonly string[]): string => `${left} in (${values.join(', ')})`
+
+const numberOf = (text: string, bind: Bind): string =>
+  text.includes('.') ? bind(Number(text), 'number') : bind(text, 'integer')
+
+const DUCKDB: RuleDialect = {
+  column: identifier,
+  among: (column, { type, values }, bind) =>
+    oneOf(
+      type === 'text' ? `cast(${column} as varchar)` : column,
+      values.map((value) => bind(value, type === 'text' ? 'string' : type)),
+    ),
+}
+
+const POSTGRESQL: RuleDialect = {
+  column: dialectOf('postgresql').identifier,
+  among(column, { type, values }, bind) {
+    if (type === 'boolean')
+      return oneOf(
+        column,
+        values.map((value) => bind(value, 'boolean')),
+      )
+    const bound = values.map((value) => bind(value, 'string'))
+    return type === 'text'
+      ? oneOf(
+          `(cast(${column} as text) collate "C")`,
+          bound.map((one) => `cast(${one} as text)`),
+        )
+      : oneOf(
+          column,
+          bound.map((one) => `cast(${one} as numeric)`),
+        )
+  },
+}
+
+const MYSQL: RuleDialect = {
+  column: dialectOf('mysql').identifier,
+  // Collations of MySQL pass over blanks at the end, binary strings do not.
+  among(column, { type, values }, bind) {
+    if (type === 'boolean')
+      return oneOf(
+        column,
+        values.map((value) => bind(value, 'boolean')),
+      )
+    const bound = values.map((value) => bind(value, 'string'))
+    return type === 'text'
+      ? oneOf(
+          `cast(convert(${column} using utf8mb4) as binary)`,
+          bound.map((one) => `cast(convert(${one} using utf8mb4) as binary)`),
+        )
+      : oneOf(
+          column,
+          bound.map((one) => `cast(${one} as decimal(45, 15))`),
+        )
+  },
+}
+
+/** A value of another type than the column's declaration says is unknown: it lets no row through. */
+const SQLITE: RuleDialect = {
+  column: dialectOf('sqlite').identifier,
+  among(column, { type, values }, bind) {
+    const stored = type === 'text' ? "= 'text'" : "in ('integer', 'real')"
+    const found =
+      type === 'text'
+        ? oneOf(
+            `(${column} collate binary)`,
+            values.map((value) => bind(value, 'string')),
+          )
+        : oneOf(
+            `+${column}`,
+            values.map((value) =>
+              typeof value === 'string' ? numberOf(value, bind) : bind(value, 'boolean'),
+            ),
+          )
+    return `case when typeof(${column}) ${stored} then ${found} end`
+  },
+}
+
+const CLICKHOUSE: RuleDialect = {
+  column: dialectOf('clickhouse').identifier,
+  // IN takes null for a value that is in no list, and = does not.
+  among(column, { type, values }, bind) {
+    const equals = values.map((value) => {
+      if (typeof value === 'boolean') return `${column} = ${bind(value, 'boolean')}`
+      if (type === 'text') return `toString(${column}) = ${bind(value, 'string')}`
+      const left = value.includes('.') ? `toFloat64(${column})` : column
+      return `${left} = ${numberOf(value, bind)}`
+    })
+    return `(${equals.join(' or ')})`
+  },
+}
+
+const DIALECTS: Record<string, RuleDialect> = {
+  mysql: MYSQL,
+  sqlite: SQLITE,
+  clickhouse: CLICKHOUSE,
+  postgresql: POSTGRESQL,
+}
+
+function printed(condition: Condition, dialect: RuleDialect, bind: Bind): string {
+  const print = (one: Condition): string => printed(one, dialect, bind)
+  switch (condition.kind) {
+    case 'and':
+    case 'or':
+      return `(${condition.parts.map(print).join(` ${condition.kind} `)})`
+    case 'not':
+      return `(not ${print(condition.of)})`
+    case 'is_null':
+      return `(${dialect.column(condition.column)} is ${condition.not ? 'not ' : ''}null)`
+    case 'among': {
+      const column = dialect.column(condition.column)
+      // No value at all: false, and unknown for null.
+      if (condition.values.length === 0) return `(case when ${column} is null then null else 1 = 0 end)`
+      return `(${dialect.among(column, condition, bind)})`
+    }
+  }
+}
+
+/** In the SQL of a kind of connection. */
+export function remoteCondition(condition: Condition, kind: string, bind: Bind): string {
+  return printed(condition, DIALECTS[kind] ?? POSTGRESQL, bind)
+}
+
+/** In the SQL of the engine, with the values as literals. */
+export function engineCondition(condition: Condition): string {
+  return printed(condition, DUCKDB, (value, type) =>
+    type === 'string' ? literal(String(value)) : String(value),
+  )
+}

@@ -1,0 +1,102 @@
+/**
+ * Row rules of sources. A source with a rule is filtered before anything else can read it: its relation is replaced by a table
+ * of the rows that its reader may see, and its files cannot be opened any more. What reading it found, and why it failed, may
+ * hold values of other rows, so neither is told.
+ */
+import type { ColumnDoubt, FoundColumn, FoundDialect } from '@assay/model/dialect'
+import type { Reader as Person } from '@assay/model/reader'
+import type { Source } from '@assay/model/template'
+import { rowFaults } from '../checking/blocks.ts'
+import { type Engine, execute, identifier, literal, readTable } from '../duckdb/duckdb.ts'
+import { TemplateFault } from '../language/fault.ts'
+import { classesOf, conditionFor } from '../personal/condition.ts'
+import { engineCondition } from '../personal/condition-sql.ts'
+import { type Attached, SourceError, Stopped } from './source.ts'
+
+/** The name of the rows while they are chosen; no template can write it. */
+const CHOSEN = 'rows of the reader'
+
+/**
+ * Filters an attached source that has a rule. `reader`: null learns the columns only, and no row is kept. Throws TemplateFault
+ * where the rule does not fit the columns, UnfitReader where an attribute does not.
+ */
+export async function withRule(
+  engine: Engine,
+  source: Source,
+  attached: Attached,
+  reader: Person | null,
+): Promise<Attached> {
+  const { rows: rule, name } = source
+  if (!rule) return attached
+  const [fault] = rowFaults(source, attached.columns)
+  if (fault && reader) throw new TemplateFault(fault)
+  const condition = reader
+    ? engineCondition(conditionFor(rule, reader, classesOf(attached.columns)))
+    : 'false'
+  const table = identifier(name)
+  const kept = identifier(CHOSEN)
+  await execute(engine, `create table ${kept} as select * from ${table} where ${condition}`)
+  // Rows that were changed while they were read would be neither the old ones nor the new ones.
+  await attached.verify()
+  await execute(engine, `drop ${await kindOf(engine, name)} ${table}`)
+  await execute(engine, `alter table ${kept} rename to ${table}`)
+  const { rows } = await readTable(engine, `select count(*) from ${table}`, {}, 1)
+  const { dialect, remote, ...lineage } = attached.lineage
+  return {
+    columns: attached.columns,
+    lineage: {
+      ...lineage,
+      rows: reader ? Number(rows[0]![0]) : null,
+      rule: rule.text,
+      ...(dialect ? { dialect: withoutValues(dialect) } : {}),
+      // The bytes of all rows, and the time that they took, tell of the others.
+      ...(remote ? { remote: { ...remote, bytes: 0, elapsed_ms: 0 } } : {}),
+    },
+    readings: (attached.readings ?? []).map(withoutSample),
+    paths: [],
+    verify: () => Promise.resolve(),
+  }
+}
+
+async function kindOf(engine: Engine, name: string): Promise<'view' | 'table'> {
+  const sql = `select count(*) from duckdb_views() where view_name = ${literal(name)} and not internal`
+  const { rows } = await readTable(engine, sql, {}, 1)
+  return Number(rows[0]![0]) > 0 ? 'view' : 'table'
+}
+
+function withoutValues(dialect: FoundDialect): FoundDialect {
+  return { ...dialect, columns: dialect.columns.map(withoutSample) }
+}
+
+function withoutSample({ missing: _missing, doubt, ...column }: FoundColumn): FoundColumn {
+  return doubt ? { ...column, doubt: doubtWithoutSample(doubt) } : column
+}
+
+function doubtWithoutSample({ kind, readings }: ColumnDoubt): ColumnDoubt {
+  return {
+    kind,
+    sample: '',
+    readings: readings.map(({ write }) => ({ as: '', write })),
+    says:
+      kind === 'two_readings'
+        ? 'Every value fits more than one reading.'
+        : 'A few values fit no reading of the others.',
+  }
+}
+
+/** Reads a source with a rule; why it fails is not told, because the reason may hold values of rows of others. */
+export async function unspoken<Result>(source: Source, read: () => Promise<Result>): Promise<Result> {
+  if (!source.rows && !source.query?.rule) return read()
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof Stopped || !(error instanceof SourceError)) throw error
+    throw untold()
+  }
+}
+
+export function untold(): SourceError {
+  return new SourceError(
+    'The source cannot be read. Its rows belong to different readers and the reason may hold values of them, so it is not told: read the source in a template without "rows" to see it.',
+  )
+}
