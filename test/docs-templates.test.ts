@@ -14,6 +14,9 @@ const examples = [...guide.matchAll(/^<!-- test: template -->\n(`{3,})markdown\n
   (match) => ({ line: guide.slice(0, match.index).split('\n').length, source: match[2]! }),
 )
 
+/** For the example of a personal template. */
+const READER = { id: 'docs', states: ['CA', 'NV'] }
+
 /** The shipped metric that an example reads. */
 const SHIPPED = {
   'metrics/late_flights.yaml': readFileSync(
@@ -41,7 +44,7 @@ test('every example of the guide has no fault and runs', { timeout: 120_000 }, a
       const declared = parseTemplate(template).template!.variables
       const variables = convertVariables(declared, {}).values
       const result = await pool.run(
-        { kind: 'run', template, variables, started_at: STARTED_AT, roots },
+        { kind: 'run', template, variables, started_at: STARTED_AT, roots, reader: READER },
         { workspace_id: 'docs' },
       )
       assert.equal(result.status, 'done', `docs/templates.md, line ${line}: ${JSON.stringify(result)}`)

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
 import { type Command, findCommand, parseCall } from './command.ts'
 import { UsageError } from './exit.ts'
-import { numberOption, pairsOption } from './options.ts'
+import { numberOption, pairsOption, readerOption } from './options.ts'
 
 function command(name: string, operands = '', options: Command['options'] = {}): Command {
   return { name, operands, summary: name, options, run: async () => 0 }
@@ -54,6 +54,24 @@ test('an unknown option is a usage error that names it', () => {
 
 test('help asks for no operands', () => {
   assert.equal(call(command('jobs status', 'ID'), '--help').help, true)
+})
+
+test('a reader is made of its attributes, and commas or a repeated name make a list', () => {
+  const of = command('c', '', { reader: { type: 'string', doc: '', multiple: true } })
+  const cases: [options: string[], reader: object | null][] = [
+    [[], null],
+    [['region=North'], { id: 'command line', region: 'North' }],
+    [['id=anna', 'team=a,b', 'team=c'], { id: 'anna', team: ['a', 'b', 'c'] }],
+    [['team=a', 'team=b'], { id: 'command line', team: ['a', 'b'] }],
+    [['city=Washington\\, D.C.'], { id: 'command line', city: 'Washington, D.C.' }],
+    [['team=a,'], { id: 'command line', team: ['a'] }],
+    [['team=,'], { id: 'command line', team: [] }],
+    [['team='], { id: 'command line', team: '' }],
+  ]
+  for (const [options, reader] of cases)
+    assert.deepEqual(readerOption(call(of, ...options.flatMap((one) => ['--reader', one]))), reader)
+  for (const wrong of ['region', '=x', 'Region=x', 'id=a,b'])
+    assert.throws(() => readerOption(call(of, '--reader', wrong)), UsageError, wrong)
 })
 
 test('numbers and pairs are checked', () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
@@ -118,11 +119,10 @@ test('a fault of a rule has its place and says what to write', () => {
 test('a check finds a rule that does not fit the columns, and reads no value', async () => {
   const check = async (rule: string, sql?: string) =>
     (
-      await bench.pool.check({
-        kind: 'check',
-        template: source(rule, '{{ a.size }}', sql),
-        roots: bench.roots,
-      })
+      await bench.pool.check(
+        { kind: 'check', template: source(rule, '{{ a.size }}', sql), roots: bench.roots },
+        { workspace_id: 'test' },
+      )
     ).map(({ code, message }) => `${code}: ${message}`)
   assert.deepEqual(await check('region = $reader.region'), [])
   assert.deepEqual(
@@ -164,6 +164,34 @@ test('no name reaches the rows behind a rule, and no message tells of them', asy
   const cast = source("team = 'a'", '', 'select cast(region as date) from orders')
   const { detail } = errorOf(await bench.run(cast, {}, { reader: anna }))
   assert.equal(/South|Hara|north/.test(detail), false)
+})
+
+test('what reading a file finds of other rows is not told', async () => {
+  const files = {
+    'ambiguous.csv': 'team,day\na,01/02/2023\nc,03/04/2023\n',
+    'ragged.csv': 'team,day\na,1\nc,2,secret\n',
+  }
+  for (const [name, content] of Object.entries(files)) writeFileSync(path.join(bench.data, name), content)
+  const of = (file: string, sql: string) =>
+    templateOf(
+      `---\nsources:\n  orders: { file: ${file}, rows: "team = 'a'" }\n---\n\n\`\`\`sql a\n${sql}\n\`\`\`\n\n# A\n\n{{ a.size }}\n`,
+    )
+  const ambiguous = of('ambiguous.csv', 'select day from orders')
+  const { code, detail } = errorOf(await bench.run(ambiguous, {}, { reader: anna }))
+  assert.equal(code, 'source_unavailable')
+  assert.match(detail, /uses the column "day", which can be read in more than one way/)
+  const ragged = errorOf(await bench.run(of('ragged.csv', 'select * from orders'), {}, { reader: anna }))
+  assert.match(ragged.detail, /the reason may hold values of them, so it is not told/)
+  const checked = await bench.pool.check(
+    { kind: 'check', template: ambiguous, roots: bench.roots },
+    { workspace_id: 'test' },
+  )
+  assert.equal(checked[0]!.code, 'type_ambiguous')
+  const whole = findingsOf(
+    await bench.run(of('ambiguous.csv', 'select team from orders'), {}, { reader: anna }),
+  )
+  for (const told of [detail, ragged.detail, JSON.stringify(checked), JSON.stringify(whole)])
+    assert.equal(/03\/04|01\/02|secret|"c"/.test(told), false, told)
 })
 
 test('periods, profiles and tests of metrics see the rows of the reader alone', async () => {

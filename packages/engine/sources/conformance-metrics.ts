@@ -121,3 +121,53 @@ export async function metricsKeepTheirZone(server: Adding, bench: TestPool): Pro
   for (const zone of ['Europe/Berlin', 'Asia/Kolkata'])
     await assertSame({ server, bench, table: 'sold_at', zone }, 'sum(amount)', ['hour', 'day', 'year'])
 }
+
+/** Collations that pass over case and blanks at the end, quotes, a backslash, an accent, an empty text, null. */
+const PEOPLE: readonly (readonly [region: string | null, level: number | null, amount: number])[] = [
+  ['North', 1, 1],
+  ['north', 2, 2],
+  ['North ', 3, 4],
+  ["O'Hara", 5, 8],
+  ['back\\slash', null, 16],
+  ['Nort\u00e9', 5, 32],
+  ['', 0, 64],
+  [null, 5, 128],
+]
+
+/** The rule of a metric lets the same rows count in the database as in a file of the same rows; `sums`: the amounts of 1, 2, 4, ... */
+export async function metricsKeepTheirRows(server: Adding, bench: TestPool): Promise<void> {
+  const { kind } = server
+  const house = kind === 'clickhouse'
+  const nullable = (type: string): string => (house ? `Nullable(${type})` : type)
+  const folded = kind === 'sqlite' ? ' collate nocase' : ''
+  await server.execute('drop table if exists people')
+  await server.execute(
+    `create table people (day date, region ${nullable('varchar(20)')}${folded}, level ${nullable('integer')}, amount integer)`,
+  )
+  const written = (text: string | null): string => (text === null ? 'null' : escaped(text, kind))
+  for (const [region, level, amount] of PEOPLE)
+    await server.execute(
+      `insert into people values ('2024-01-31', ${written(region)}, ${level ?? 'null'}, ${amount})`,
+    )
+  const cases: [rule: string, sum: number][] = [
+    ['region = $reader.region', 1],
+    ['region != $reader.region', 126],
+    ['region in ($reader.texts)', 8 + 16 + 32 + 64],
+    ['not region in ($reader.texts)', 1 + 2 + 4],
+    ["level = $reader.level and region is not null or region = 'back\\slash'", 8 + 16 + 32],
+    ['level not in (5, $reader.one)', 2 + 4 + 64],
+    ['region in ($reader.none) or level is null', 16],
+  ]
+  const texts = ["O'Hara", 'back\\slash', 'Nort\u00e9', '']
+  const reader = { id: 'anna', region: 'North', texts, none: [], level: 5, one: '1' }
+  for (const [rule, sum] of cases) {
+    const metric = `metric: tried\nsource: { connection: remote, table: people }\nrows: ${JSON.stringify(rule)}\ntime: { column: day }\nvalue: sum(amount)\ntests: [ { not_null: region } ]\n`
+    const template = templateOf('```metric rev\nmetric: tried\n```\n\n# A\n\n{{ rev.size }}\n', {
+      'metrics/tried.yaml': metric,
+    })
+    const run = await bench.run(template, {}, { connections: server.connections(), reader })
+    const { tables, lineage } = findingsOf(run)
+    assert.deepEqual(tables.rev!.rows, [['2024-01-31', sum]], rule)
+    assert.equal(lineage.metrics![0]!.tests[0]!.ok, true, rule)
+  }
+}
