@@ -88,7 +88,12 @@ export interface Compared {
   violations: string[]
 }
 
-export async function compareReaders(seed: number, readers: number): Promise<Compared> {
+/** `onSome`: called after each 500 readers. */
+export async function compareReaders(
+  seed: number,
+  readers: number,
+  onSome: (done: number, found: Compared) => void = () => undefined,
+): Promise<Compared> {
   const random: Random = randomFrom(seed)
   const rows = Array.from({ length: ROWS }, () => randomRow(random))
   const postgres = await startPostgres()
@@ -113,6 +118,7 @@ export async function compareReaders(seed: number, readers: number): Promise<Com
       found.foreign += foreign
       found.missing += missing
       if (there.size > 0 && there.size < ROWS) found.between += 1
+      if ((index + 1) % 500 === 0) onSome(index + 1, found)
       if (foreign + missing > 0)
         found.violations.push(
           `${asRule(rule)} for ${JSON.stringify(reader)}: ${foreign} foreign rows, ${missing} missing ones.`,
@@ -133,6 +139,7 @@ export const proof: Proof = {
     const { readers, foreign, missing, between, violations } = await compareReaders(
       seed,
       number('readers', 10_000),
+      (done, found) => log(`${done} readers: ${found.foreign} foreign rows, ${found.missing} missing rows`),
     )
     log(
       `${readers} readers, ${between} of whom see some rows and not all: ${foreign} foreign rows, ${missing} missing rows`,
