@@ -34,7 +34,8 @@ export function metricReader({ metric_id, source: text }: MetricText): TemplateS
 /** Faults of that template at the lines of the definition: the template's own mean nothing to who wrote the metric. */
 export function asMetricFaults(faults: readonly Fault[], lines: Readonly<Record<string, number>>): Fault[] {
   return faults.map((fault) => {
-    const key = /: (\w+) names the column /.exec(fault.message)?.[1] ?? 'source'
+    const named = /: (\w+) names the column /.exec(fault.message)?.[1]
+    const key = named ?? (fault.code === 'bad_rule' ? 'rows' : 'source')
     return { ...fault, line: lines[key] ?? 1, column: 1 }
   })
 }

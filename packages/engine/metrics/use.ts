@@ -5,6 +5,7 @@
  */
 import { isDay } from '@assay/model/dates'
 import type { Grain, MetricInBlock, MetricInfo } from '@assay/model/metric'
+import type { RowRule } from '@assay/model/reader'
 import type { Fault, Source, SourceQuery, SqlBlock, Variable } from '@assay/model/template'
 import { makeFault, type Position } from '../language/fault.ts'
 import type { Fence } from '../language/fences.ts'
@@ -287,7 +288,7 @@ function overFile(fence: Fence, metric: Metric, wanted: Wanted): Expanded {
     query: null,
     columns,
     dialect,
-    rows: metric.rows,
+    rows: ruleOf(metric, position),
     ...position,
   }
   return {
@@ -298,10 +299,15 @@ function overFile(fence: Fence, metric: Metric, wanted: Wanted): Expanded {
   }
 }
 
+/** A fault that shows by the data is told at the fence: the definition stands in another file. */
+function ruleOf({ rows }: Metric, position: Position): RowRule | null {
+  return rows && { ...rows, placeOf: () => position }
+}
+
 function overConnection(fence: Fence, metric: Metric, wanted: Wanted): Expanded {
   const position = { line: fence.line, column: 1 }
   const ruleColumns = (kind: string): string => remoteRuleColumns(metric, dialectOf(kind))
-  const rule = metric.rows ? { rule: metric.rows, ruleColumns } : {}
+  const rule = metric.rows ? { rule: ruleOf(metric, position), ruleColumns } : {}
   const sourceOf = (name: string, textFor: NonNullable<SourceQuery['textFor']>): Source => ({
     name,
     connection: { name: metric.source.connection!, ...position },

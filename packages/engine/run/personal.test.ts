@@ -4,6 +4,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import type { Reader } from '@assay/model/reader'
+import { asMetricFaults, metricHead, metricReader } from '../metrics/reader.ts'
 import { parseTemplate } from '../reading/parse.ts'
 import { parsedTemplate, templateView } from '../reading/template-cache.ts'
 import type { RunResult } from './protocol.ts'
@@ -245,6 +246,23 @@ test('a metric over a connection counts the rows of the reader, in the database,
   assert.deepEqual((await totals("loose != 'x'")).rows, [])
   assert.deepEqual((await totals('loose in ($reader.teams, 5)')).rows, [['2024-01-01', 20]])
   assert.deepEqual((await totals('region in ($reader.none)')).rows, [])
+})
+
+test('a rule of a metric that does not fit its rows is a fault of the fence, and of the line in the definition', async () => {
+  const text = `metric: sold\nsource: { file: orders.csv }\ntime: { column: day }\nvalue: sum(amount)\nrows: amount = 'x'\n`
+  const check = (template: ReturnType<typeof templateOf>) =>
+    bench.pool.check({ kind: 'check', template, roots: bench.roots }, { workspace_id: 'test' })
+  const fence = templateOf('# A\n\n```metric m\nmetric: sold\n```\n\n{{ m.size }}\n', {
+    'metrics/sold.yaml': text,
+  })
+  const [fault] = await check(fence)
+  assert.deepEqual([fault!.code, fault!.line], ['bad_rule', 4])
+  const { lines } = metricHead({ metric_id: 'sold', source: text })
+  const own = asMetricFaults(await check(metricReader({ metric_id: 'sold', source: text })), lines)
+  assert.deepEqual(
+    own.map(({ code, line }) => [code, line]),
+    [['bad_rule', 5]],
+  )
 })
 
 test("an author's query over a connection is filtered when its rows have come", async () => {

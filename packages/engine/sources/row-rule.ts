@@ -11,6 +11,7 @@ import { type Engine, execute, identifier, literal, readTable } from '../duckdb/
 import { TemplateFault } from '../language/fault.ts'
 import { classesOf, conditionFor } from '../personal/condition.ts'
 import { engineCondition } from '../personal/condition-sql.ts'
+import { NoRoom } from './room.ts'
 import { type Attached, SourceError, Stopped } from './source.ts'
 
 /** The name of the rows while they are chosen; no template can write it. */
@@ -90,7 +91,8 @@ export async function unspoken<Result>(source: Source, read: () => Promise<Resul
   try {
     return await read()
   } catch (error) {
-    if (error instanceof Stopped || !(error instanceof SourceError)) throw error
+    const isTold = error instanceof Stopped || error instanceof NoRoom
+    if (isTold || !(error instanceof SourceError)) throw error
     throw untold()
   }
 }

@@ -167,7 +167,11 @@ async function makeTextTable(
   const found: FoundDialect = sheets
     ? { sheet: sheets[0]!.found, ...rest }
     : { encoding, separator, quote, ...rest }
-  if (rejects !== null) found.bad_rows = await countBadRows(engine, rejects)
+  if (rejects !== null) {
+    found.bad_rows = await countBadRows(engine, rejects)
+    for (const table of [rejects, `${rejects}_scans`])
+      await execute(engine, `drop table ${identifier(table)}`)
+  }
   return { load, files: text.files, dialect: found }
 }
 
