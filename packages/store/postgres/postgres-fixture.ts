@@ -56,37 +56,83 @@ const SHIFT_SECRETS = `
         'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
     FROM json_array_elements(secrets) AS one)`
 
-/** A store on the emptied database, which must have been migrated. */
-export async function fresh(url: string): Promise<Harness> {
-  const client = new Client({ connectionString: url })
-  client.on('error', () => undefined)
-  await client.connect()
-  await client.query(EMPTY)
-  const { rows: times } = await client.query<{ now: number }>(
-    'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now',
-  )
-  const ahead = times[0]!.now - Date.now()
+/** The workspace that is there from the start, as the first store made it. */
+const KEEP_FIRST = `CREATE TEMP TABLE first AS TABLE workspaces`
+const PUT_FIRST = `INSERT INTO workspaces TABLE first`
+
+export interface FreshStores {
+  /** A store on the emptied database. One at a time. */
+  fresh(): Promise<Harness>
+  close(): Promise<void>
+}
+
+/**
+ * Stores on one database, which must have been migrated. The next test has the store of the last one unless that has closed it:
+ * new connections, which have planned nothing yet, cost more than most tests.
+ */
+export function freshStores(url: string): FreshStores {
+  let client: Client | undefined
+  let kept: Store | undefined
   let shifts: { table_name: string; sql: string }[] | undefined
-  let store = await open(url)
-  return {
-    store,
-    now: () => Date.now() + ahead,
-    async elapse(ms) {
-      // Asked where time passes only: it takes as long as emptying every table.
-      shifts ??= (await client.query<{ table_name: string; sql: string }>(SHIFTS)).rows
-      for (const { table_name, sql } of shifts)
-        for (const by of table_name === KEYED ? [ms + FAR_MS, -FAR_MS] : [ms]) await client.query(sql, [by])
-      await client.query(SHIFT_RATES, [ms])
-      await client.query(SHIFT_SECRETS, [ms])
-    },
-    async reopen(caps) {
-      await store.close()
-      store = await open(url, caps)
-      return store
-    },
-    async close() {
-      await store.close()
-      await client.end().catch(() => undefined)
-    },
+
+  /** Empties the database. */
+  async function begin(): Promise<Client> {
+    if (client) {
+      await client.query(`${EMPTY}; ${PUT_FIRST}`)
+      return client
+    }
+    client = new Client({ connectionString: url })
+    client.on('error', () => undefined)
+    await client.connect()
+    await client.query(EMPTY)
+    kept = await open(url)
+    await client.query(KEEP_FIRST)
+    return client
   }
+
+  async function isOpen(store: Store): Promise<boolean> {
+    return store.ping().then(
+      () => true,
+      () => false,
+    )
+  }
+
+  async function close(): Promise<void> {
+    await kept?.close()
+    await client?.end().catch(() => undefined)
+    kept = undefined
+    client = undefined
+  }
+
+  async function fresh(): Promise<Harness> {
+    const admin = await begin()
+    if (!kept || !(await isOpen(kept))) kept = await open(url)
+    const { rows: times } = await admin.query<{ now: number }>(
+      'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now',
+    )
+    const ahead = times[0]!.now - Date.now()
+    let store = kept
+    return {
+      store,
+      now: () => Date.now() + ahead,
+      async elapse(ms) {
+        // Asked where time passes only: it takes as long as emptying every table.
+        shifts ??= (await admin.query<{ table_name: string; sql: string }>(SHIFTS)).rows
+        for (const { table_name, sql } of shifts)
+          for (const by of table_name === KEYED ? [ms + FAR_MS, -FAR_MS] : [ms]) await admin.query(sql, [by])
+        await admin.query(SHIFT_RATES, [ms])
+        await admin.query(SHIFT_SECRETS, [ms])
+      },
+      async reopen(caps) {
+        await store.close()
+        store = await open(url, caps)
+        return store
+      },
+      async close() {
+        if (store !== kept) await store.close()
+      },
+    }
+  }
+
+  return { fresh, close }
 }

@@ -25,7 +25,7 @@ import {
 import { type Fill, STEP_TESTS } from '../conformance/steps.ts'
 import { readMigrations } from '../migrate.ts'
 import type { Hint, Store } from '../store.ts'
-import { fresh, jobsRead, open, withClient } from './postgres-fixture.ts'
+import { type FreshStores, freshStores, jobsRead, open, withClient } from './postgres-fixture.ts'
 import { MIGRATIONS, migratePostgres } from './schema.ts'
 
 const missing = await missingPostgres()
@@ -52,7 +52,8 @@ const COPY_DELIVERY = `
 
 /** Two stores on one emptied database, as two processes have them. */
 async function pair(work: (one: Store, other: Store) => Promise<void>): Promise<void> {
-  const { store: one, close } = await fresh(url)
+  const { fresh, close } = freshStores(url)
+  const { store: one } = await fresh()
   const other = await open(url)
   try {
     await work(one, other)
@@ -77,25 +78,35 @@ suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
     await postgres.stop()
   })
 
-  conformance('PostgreSQL', () => fresh(url))
-
-  const fillOf =
-    (store: Store): Fill =>
-    async (webhook, count, waitMs) => {
-      await send(store, webhook)
-      await withClient(url, (client) => client.query(COPY_DELIVERY, [webhook.webhook_id, count - 1, waitMs]))
-      // Its sending state is worked out anew.
-      await store.updateWebhook({ ...webhook, patch: { description: 'filled' } })
-    }
-  for (const [title, run] of Object.entries(STEP_TESTS))
-    test(title, async () => {
-      const { store, close } = await fresh(url)
-      try {
-        await run(store, fillOf(store))
-      } finally {
-        await close()
-      }
+  suite('as every store', () => {
+    let stores: FreshStores
+    before(() => {
+      stores = freshStores(url)
     })
+    after(() => stores.close())
+
+    conformance('PostgreSQL', () => stores.fresh())
+
+    const fillOf =
+      (store: Store): Fill =>
+      async (webhook, count, waitMs) => {
+        await send(store, webhook)
+        await withClient(url, (client) =>
+          client.query(COPY_DELIVERY, [webhook.webhook_id, count - 1, waitMs]),
+        )
+        // Its sending state is worked out anew.
+        await store.updateWebhook({ ...webhook, patch: { description: 'filled' } })
+      }
+    for (const [title, run] of Object.entries(STEP_TESTS))
+      test(title, async () => {
+        const { store, close } = await stores.fresh()
+        try {
+          await run(store, fillOf(store))
+        } finally {
+          await close()
+        }
+      })
+  })
 
   test('a reader of events skips none that is committed late', async () => {
     await pair(async (store) => {
