@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import type { Fault } from '@assay/model/template'
 import { openTestPool, templateOf } from '../run/test-pool.ts'
 import { IN_ANALYSES, IN_FRONT_MATTER, IN_SQL, IN_TEXT, type Mistake } from './careless-fixture.ts'
 
@@ -28,11 +29,19 @@ const bench = await openTestPool({
 })
 after(() => bench.close())
 
+const checks = new Map<string, Promise<Fault[]>>()
+
+/** Each source is checked once. */
+function faultsOf(source: string): Promise<Fault[]> {
+  const task = { kind: 'check' as const, template: templateOf(source), roots: bench.roots }
+  const faults = checks.get(source) ?? bench.pool.check(task, { workspace_id: 'test' })
+  checks.set(source, faults)
+  return faults
+}
+
 /** "line:column message remedy" of each error; line 1 is the first of the text. */
 async function errorsOf(source: string, above: number): Promise<string[]> {
-  const task = { kind: 'check' as const, template: templateOf(source), roots: bench.roots }
-  const faults = await bench.pool.check(task, { workspace_id: 'test' })
-  return faults
+  return (await faultsOf(source))
     .filter(({ severity }) => severity === 'error')
     .map(({ line, column, message, remedy }) => `${line - above}:${column} ${message} ${remedy}`)
 }
