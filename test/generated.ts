@@ -119,10 +119,14 @@ function verdictsPage(): string {
   ].join('\n')
 }
 
+/** Made once in a process: three files hold it or parts of it. */
+let described: string | undefined
+const openapi = (): string => (described ??= openapiText())
+
 export const GENERATED: Record<string, () => string | Promise<string>> = {
-  'openapi.json': openapiText,
-  'packages/client/api.generated.ts': () => clientTypes(openapiText()),
-  'clients/python/assay_client/api_generated.py': () => pythonOperations(openapiText()),
+  'openapi.json': openapi,
+  'packages/client/api.generated.ts': () => clientTypes(openapi()),
+  'clients/python/assay_client/api_generated.py': () => pythonOperations(openapi()),
   'packages/store/sqlite/schema.sql': sqliteSchema,
   'docs/errors.md': errorsPage,
   'docs/config.md': configPage,

@@ -1,10 +1,15 @@
 /** A situation that a method may meet, made in SQL, for docs/sentences.md. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import type { Outcome } from '@assay/model/insight'
 import type { ColumnMeaning } from '@assay/model/template'
+import { openEngine } from '../../packages/engine/duckdb/duckdb.ts'
 import { METHODS } from '../../packages/engine/methods/catalog.ts'
 import { outcomeOf, relation } from '../../packages/engine/methods/relation-fixture.ts'
 import type { Extent } from '../../packages/engine/methods/shared/method.ts'
-import { findingsOf, openTestPool, templateOf } from '../../packages/engine/run/test-pool.ts'
+import { runTask } from '../../packages/engine/run/run.ts'
+import { CAPS, findingsOf, STARTED_AT, templateOf } from '../../packages/engine/run/test-pool.ts'
 import { headlineFaults } from '../../packages/engine/verdicts/headline-fixture.ts'
 
 export interface Situation {
@@ -55,10 +60,12 @@ function outcomeOfRows(situation: Situation): Promise<Outcome> {
   )
 }
 
-/** A run of a template as a user writes it: only there are the tests of a metric made. */
+/** A run of a template as a user writes it: only there are the tests of a metric made. In this process: a pool would start one. */
 async function outcomeOfMetric({ method, options, metric }: Situation): Promise<Outcome> {
-  const bench = await openTestPool({ files: { 'orders.csv': metric!.csv } })
+  const home = await mkdtemp(path.join(tmpdir(), 'assay-situation-'))
+  const engine = await openEngine()
   try {
+    await writeFile(path.join(home, 'orders.csv'), metric!.csv)
     const asked = Object.entries(options).map(([name, value]) => `${name}: ${String(value)}`)
     const analysis = ['```analysis found', `method: ${method}`, 'of: series', ...asked, '```']
     const text = [
@@ -72,10 +79,24 @@ async function outcomeOfMetric({ method, options, metric }: Situation): Promise<
       '',
       '{{ found.summary }}',
     ]
-    const source = templateOf(`${text.join('\n')}\n`, { 'metrics/revenue.yaml': metric!.yaml })
-    return findingsOf(await bench.run(source)).analyses.found!
+    const template = templateOf(`${text.join('\n')}\n`, { 'metrics/revenue.yaml': metric!.yaml })
+    const roots = { sample: {}, data: home }
+    const result = await runTask(
+      { kind: 'run', template, variables: {}, started_at: STARTED_AT, roots, caps: CAPS },
+      {
+        engine,
+        temp_folder: path.join(home, 'temp'),
+        onStarted: () => Promise.resolve(),
+        onProgress: () => undefined,
+        acquire: () => Promise.reject(new Error('A situation has no connections.')),
+        narrate: () => Promise.resolve([]),
+        signal: new AbortController().signal,
+      },
+    )
+    return findingsOf(result).analyses.found!
   } finally {
-    await bench.close()
+    engine.close()
+    await rm(home, { recursive: true, force: true })
   }
 }
 
