@@ -8,6 +8,7 @@ import type { Reader } from '@assay/model/reader'
 import { DEFAULT_LIMITS, type TemplateSource } from '@assay/model/template'
 import { templateVersion } from '../reading/partials.ts'
 import { sampleFiles } from '../reading/samples.ts'
+import type { ConnectionAccess } from './connection-requests.ts'
 import { createPool, type Pool, type RunOptions, type WorkspaceBudgets } from './pool/pool.ts'
 import type { Caps, Roots, RunResult } from './protocol.ts'
 
@@ -29,6 +30,16 @@ export function sqlTemplate(sql: string, front = ''): TemplateSource {
   return templateOf(`---\n${front}\n---\n\n\`\`\`sql a\n${sql}\n\`\`\`\n\n# A test\n\n{{ a.size }}\n`)
 }
 
+/** A template whose run takes no processor time and ends when it is stopped: `NEVER` does not give it its connection. */
+export const HELD = templateOf(
+  '---\nsources:\n  s: { connection: never, query: select 1 }\n---\n\n```sql a\nselect * from s\n```\n\n# A test\n\n{{ a.size }}\n',
+)
+export const NEVER: ConnectionAccess = {
+  acquire: () => new Promise(() => undefined),
+  release: () => undefined,
+  end: () => undefined,
+}
+
 export interface TestPool {
   pool: Pool
   roots: Roots
@@ -44,6 +55,7 @@ export interface TestPool {
   close(): Promise<void>
 }
 
+/** Unless `size` is given the pool keeps one process, and starts none ahead that a test would not need. */
 export async function openTestPool(
   options: {
     size?: number
@@ -63,7 +75,7 @@ export async function openTestPool(
     await mkdir(path.dirname(path.join(data, name)), { recursive: true })
     await writeFile(path.join(data, name), content)
   }
-  const { size = 1, single = false, clock = systemClock, spillBytes, budgets } = options
+  const { size = 1, single = options.size === undefined, clock = systemClock, spillBytes, budgets } = options
   const bounds = {
     ...(spillBytes === undefined ? {} : { spillBytes }),
     ...(budgets === undefined ? {} : { budgets }),

@@ -94,6 +94,18 @@ export function guideHas(title: string, types: readonly TypeCase[]): void {
   assert.deepEqual(listed, [...new Set(types.map(({ type, comes }) => `${type}: ${comes}`))])
 }
 
+let shared: Promise<TestPool> | undefined
+
+/** One pool for all suites of a file, closed after them. */
+export function sharedBench(): Promise<TestPool> {
+  shared ??= openTestPool()
+  return shared
+}
+
+after(async () => {
+  await (await shared)?.close()
+})
+
 export function kindConformance(promises: Promises): void {
   let server: Server
   let bench: TestPool
@@ -115,12 +127,11 @@ export function kindConformance(promises: Promises): void {
   }
 
   before(async () => {
-    bench = await openTestPool()
+    bench = await sharedBench()
     server = await promises.start(bench.data)
   })
   after(async () => {
     await server?.close()
-    await bench?.close()
   })
 
   test('every type comes as the table says, null as null', async () => {

@@ -11,8 +11,8 @@ import mysql from 'mysql2/promise'
 import { freePort } from '../../../test/free-port.ts'
 import { missingPostgres, startOwnPostgres } from '../../../test/postgres.ts'
 import { selfSigned } from '../../../test/receiver.ts'
-import { findingsOf, openTestPool, type TestPool } from '../run/test-pool.ts'
-import { accessOf, queryTemplate } from './conformance.ts'
+import { findingsOf, type TestPool } from '../run/test-pool.ts'
+import { accessOf, queryTemplate, sharedBench } from './conformance.ts'
 
 const there = (program: string): boolean =>
   spawnSync(program, ['--version'], { stdio: 'ignore' }).error === undefined
@@ -140,12 +140,11 @@ for (const { name, start, missing } of SERVERS)
     let server: TlsServer
     let bench: TestPool
     before(async () => {
-      bench = await openTestPool()
+      bench = await sharedBench()
       server = await start()
     })
     after(async () => {
       await server?.stop()
-      await bench?.close()
     })
     const connectionOf = (options: ConnectionOptions): OpenConnection => ({
       name: 'remote',

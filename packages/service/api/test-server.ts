@@ -206,7 +206,7 @@ let vetDial: ReturnType<typeof vetDialOf> | undefined
 let budgets: WorkspaceBudgets | undefined
 let shared: Promise<{ pool: Pool; folder: string }> | undefined
 
-/** One for all tests of a file: its processes take half a second to start, and serve one task after the other. */
+/** One for all tests of a file: a process takes half a second to start, and serves one task after the other. */
 async function sharedPool(): Promise<Pool> {
   shared ??= mkdtemp(path.join(tmpdir(), 'assay-pool-')).then((folder) => ({
     folder,
@@ -227,7 +227,8 @@ function openPool(clock: Clock, tempRoot: string): Pool {
     admit: async (...asked) => (await budgets?.admit(...asked)) ?? null,
     spend: (...spent) => budgets?.spend(...spent),
   }
-  return createPool({ size: 1, clock, log: silentLog, caps: CAPS, tempRoot, vetDial: vet, budgets: of })
+  const more = { vetDial: vet, budgets: of }
+  return createPool({ size: 1, single: true, clock, log: silentLog, caps: CAPS, tempRoot, ...more })
 }
 
 const CAPS = { timeout_ms: 60_000, memory_bytes: 1e9, threads: 1, rows: 10_000, output_bytes: 10_000_000 }

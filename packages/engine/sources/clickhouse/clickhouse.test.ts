@@ -10,16 +10,18 @@ import { suite, type TestContext, test } from 'node:test'
 import type { OpenConnection } from '@assay/model/connection'
 import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import { clickhouseServer, missingClickhouse } from '../../../../test/clickhouse.ts'
-import { findingsOf, openTestPool } from '../../run/test-pool.ts'
+import { findingsOf } from '../../run/test-pool.ts'
 import {
   accessOf,
   guideHas,
   kindConformance,
   queryTemplate,
   type Server,
+  sharedBench,
   type TypeCase,
 } from '../conformance.ts'
 
+const bench = await sharedBench()
 const PASSWORD = 'correct-horse-battery-staple'
 
 interface Asked {
@@ -52,11 +54,9 @@ async function serve(
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const bench = await openTestPool()
-  t.after(async () => {
+  t.after(() => {
     server.closeAllConnections()
     server.close()
-    await bench.close()
   })
   const connection: OpenConnection = {
     name: 'remote',
@@ -70,7 +70,7 @@ async function serve(
     limits: { ...CONNECTION_LIMITS, timeout_seconds: 30 },
     targets: ['loopback'],
   }
-  return { asked, bench, connection }
+  return { asked, connection }
 }
 
 /** Answers as ClickHouse does: with the columns if they are asked for, else with the rows. */
@@ -248,7 +248,7 @@ const TYPES: (TypeCase & { given: unknown })[] = [
 ]
 
 test('a user who can reach other systems is refused, and is told of where that is accepted', async (t) => {
-  const { bench, connection, asked } = await serve(
+  const { connection, asked } = await serve(
     t,
     (_one, response) => response.end('["25.8.1","2"]\n'),
     'GRANT SHOW, SELECT(a, b), S3 ON *.* TO reader\nGRANT READ ON URL TO reader\nGRANT analyst TO reader\n',
@@ -270,7 +270,7 @@ test('a user who can reach other systems is refused, and is told of where that i
 })
 
 test('the types of ClickHouse come as the table says', async (t) => {
-  const { bench, connection, asked } = await serve(t, (asked, response) =>
+  const { connection, asked } = await serve(t, (asked, response) =>
     rows(
       asked,
       response,
@@ -301,9 +301,7 @@ test('the types of ClickHouse come as the table says', async (t) => {
 test('the guide has exactly the types of ClickHouse', () => guideHas('ClickHouse', TYPES))
 
 test('variables are parameters with their types, escaped as ClickHouse reads them', async (t) => {
-  const { bench, connection, asked } = await serve(t, (one, response) =>
-    rows(one, response, ['n'], ['UInt8'], [1]),
-  )
+  const { connection, asked } = await serve(t, (one, response) => rows(one, response, ['n'], ['UInt8'], [1]))
   const front =
     'variables:\n  text: { type: string }\n  day: { type: date }\n  ids: { type: list, items: integer }\n  names: { type: list }\n  none: { type: number }\n'
   const query = `select 1 where a = $text and d >= $day and i in $ids and n in $names and x = 'it\\'s $text' and y = $none`
@@ -338,7 +336,7 @@ test('a refusal is told, before the rows or in any form among them, and where th
     if (form === 'broken') response.write(forms[form], () => response.destroy())
     else response.end(forms[form])
   })
-  const { bench, connection } = await serve(t, (asked, response) => {
+  const { connection } = await serve(t, (asked, response) => {
     if (form === 'before') response.writeHead(404).end(fault)
     else answer(asked, response)
   })
@@ -359,7 +357,7 @@ test('a refusal is told, before the rows or in any form among them, and where th
 })
 
 test('bytes that are no text end the job with what to do about them', async (t) => {
-  const { bench, connection } = await serve(
+  const { connection } = await serve(
     t,
     oneColumn('String', (response) => response.end(Buffer.from('{"n":"\xff"}\n', 'latin1'))),
   )
@@ -370,7 +368,7 @@ test('bytes that are no text end the job with what to do about them', async (t) 
 
 test('a value that the engine cannot hold, and rows in another form, end the job with what to do', async (t) => {
   let line = ''
-  const { bench, connection } = await serve(
+  const { connection } = await serve(
     t,
     oneColumn('UInt8', (response) => response.end(line)),
   )
@@ -392,7 +390,7 @@ test('a value that the engine cannot hold, and rows in another form, end the job
 test('rows that come in many pieces come whole', async (t) => {
   const text = 'é'.repeat(1000)
   const lines = Array.from({ length: 20_000 }, (_, n) => `${JSON.stringify({ n, t: text })}\n`).join('')
-  const { bench, connection } = await serve(t, (asked, response) => {
+  const { connection } = await serve(t, (asked, response) => {
     if (asked.sql.startsWith('DESCRIBE')) rows(asked, response, ['n', 't'], ['UInt32', 'String'])
     else response.end(lines)
   })
@@ -414,7 +412,7 @@ test('a cancel ends the request and asks for the end of the query', async (t) =>
     gone = once(response, 'close')
     setImmediate(() => stop.abort())
   })
-  const { bench, connection, asked } = await serve(t, (one, response) => {
+  const { connection, asked } = await serve(t, (one, response) => {
     if (!one.sql.startsWith('KILL')) return answer(one, response)
     killed.resolve(one.sql)
     response.end()
@@ -430,9 +428,7 @@ test('a cancel ends the request and asks for the end of the query', async (t) =>
 })
 
 test('an address that is not allowed is never asked', async (t) => {
-  const { bench, connection, asked } = await serve(t, (one, response) =>
-    rows(one, response, ['n'], ['UInt8'], [1]),
-  )
+  const { connection, asked } = await serve(t, (one, response) => rows(one, response, ['n'], ['UInt8'], [1]))
   const connections = accessOf({ ...connection, targets: ['public'] })
   const result = await bench.run(queryTemplate('select 1'), {}, { connections })
   assert.ok(result.status === 'failed')
@@ -493,9 +489,7 @@ const MADE: Record<string, string> = {
 }
 
 suite('ClickHouse as a source', { skip: missingClickhouse() ?? false }, () => {
-  test('every value is the one that the server prints', async (t) => {
-    const bench = await openTestPool()
-    t.after(() => bench.close())
+  test('every value is the one that the server prints', async () => {
     const server = await start()
     const types = Object.keys(MADE)
     const columns = types.map((type, index) => `c${index} ${type}`)

@@ -2,24 +2,32 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import { Client } from 'pg'
-import { missingPostgres, startPostgres } from '../../../../test/postgres.ts'
-import { findingsOf, openTestPool, type TestPool } from '../../run/test-pool.ts'
+import { missingPostgres, type Postgres, startPostgres } from '../../../../test/postgres.ts'
+import { findingsOf, type TestPool } from '../../run/test-pool.ts'
 import {
   accessOf,
   addingOf,
   kindConformance,
   queryTemplate,
   type Server,
+  sharedBench,
   type TypeCase,
 } from '../conformance.ts'
 import { metricsKeepTheirZone } from '../conformance-metrics.ts'
 
 const missing = await missingPostgres()
 
+let running: Promise<Postgres> | undefined
 let started = 0
 
+after(async () => {
+  await (await running)?.stop()
+})
+
+/** A database on the one server of this file. */
 async function start(): Promise<Server> {
-  const postgres = await startPostgres()
+  running ??= startPostgres()
+  const postgres = await running
   started += 1
   const name = `assay_source_${process.pid}_${started}`
   const url = await postgres.createDatabase(name)
@@ -57,7 +65,6 @@ async function start(): Promise<Server> {
     async close() {
       await client.end()
       await postgres.dropDatabase(name)
-      await postgres.stop()
     },
   }
 }
@@ -166,7 +173,7 @@ suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
 
   test('a role that can do more than read is refused with what it can do, and one that only reads is not', async () => {
     const server = await start()
-    const bench = await openTestPool()
+    const bench = await sharedBench()
     const rights: Record<string, RegExp | null> = {
       '': null,
       superuser: /: it is a superuser\./,
@@ -226,7 +233,6 @@ suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
       for (const name of [...names.toReversed(), 'rights_function'])
         await server.execute(`drop role if exists ${name}`)
       await server.close()
-      await bench.close()
     }
   })
 
@@ -251,12 +257,11 @@ suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
     let server: Server
     let bench: TestPool
     before(async () => {
-      bench = await openTestPool()
+      bench = await sharedBench()
       server = await start()
     })
     after(async () => {
       await server?.close()
-      await bench?.close()
     })
 
     test('moments of a metric are cut into steps in its zone, also where clocks change', () =>
