@@ -182,12 +182,18 @@ interface Tested {
   result: Backtest
 }
 
+/** One value that was forecast. */
+interface Told {
+  value: number
+  one: Ahead
+  /** On the scale of the model. */
+  inner: Ahead | undefined
+  scaled: number
+}
+
 interface Errors {
   sum: number
-  count: number
-  inside: number
-  /** Distances from the middle in units of the interval's half on that side. */
-  shares: number[]
+  all: Told[]
 }
 
 function backtest(question: Question, known: Known, back: (ahead: Ahead[]) => Ahead[]): Tested | null {
@@ -208,24 +214,28 @@ function backtest(question: Question, known: Known, back: (ahead: Ahead[]) => Ah
     const all = { ...mapValues(own, back), naive: naiveAhead(values, period, end, ahead) }
     origins += 1
     for (const [name, steps] of Object.entries(all)) {
-      const found = errors.get(name) ?? { sum: 0, count: 0, inside: 0, shares: [] }
+      const found = errors.get(name) ?? { sum: 0, all: [] }
       errors.set(name, found)
       for (const [step, one] of steps.entries()) {
         if (!observed[end + step]) continue
-        collect(found, values[end + step]!, one, shareOf(own[name]?.[step], known.values[end + step]!))
+        const value = values[end + step]!
+        found.sum += Math.abs(value - one.value)
+        found.all.push({ value, one, inner: own[name]?.[step], scaled: known.values[end + step]! })
       }
     }
   }
   const scale = naiveScale(values, period, first)
   const naive = errors.get('naive')
-  if (!naive || naive.count === 0 || !(scale > 0)) return null
+  if (!naive || naive.all.length === 0 || !(scale > 0)) return null
   const mase = (name: string): number => {
     const found = errors.get(name)
-    return found ? found.sum / found.count / scale : Number.POSITIVE_INFINITY
+    return found ? found.sum / found.all.length / scale : Number.POSITIVE_INFINITY
   }
   let model = PREFERRED.find((name) => errors.has(name)) ?? 'line'
   for (const name of PREFERRED) if (mase(name) < CLEARLY * mase(model)) model = name
-  const own = errors.get(model)!
+  const { all } = errors.get(model)!
+  const inside = all.filter(({ value, one }) => value >= one.low_95 && value <= one.high_95).length
+  const shares = all.map(({ inner, scaled }) => shareOf(inner, scaled))
   return {
     model,
     result: {
@@ -234,8 +244,8 @@ function backtest(question: Question, known: Known, back: (ahead: Ahead[]) => Ah
       mase: mase(model),
       naive: mase('naive'),
       exact: mase(model) * scale <= EXACT * spanOf(values),
-      coverage: own.inside / own.count,
-      widened: wideningOf(own.shares, Math.max(1, span / Math.min(horizon, span))),
+      coverage: inside / all.length,
+      widened: wideningOf(shares, Math.max(1, span / Math.min(horizon, span))),
     },
   }
 }
@@ -246,13 +256,6 @@ function shareOf(inner: Ahead | undefined, value: number): number {
   const gap = value - inner.value
   const half = gap < 0 ? inner.value - inner.low_95 : inner.high_95 - inner.value
   return half > 0 ? Math.abs(gap) / half : gap === 0 ? 0 : 10
-}
-
-function collect(found: Errors, value: number, { value: told, low_95, high_95 }: Ahead, share: number): void {
-  found.sum += Math.abs(value - told)
-  found.count += 1
-  if (value >= low_95 && value <= high_95) found.inside += 1
-  found.shares.push(share)
 }
 
 /** A model's own interval counts as so many stretches of the past. */

@@ -1,6 +1,6 @@
 /** Quantiles of a mixture of Student distributions. */
 import { studentLower } from '../numeric/distributions.ts'
-import { type Ahead, around } from './prediction.ts'
+import { type Ahead, around, onDemand } from './prediction.ts'
 
 /** One entry for each part. */
 export interface Mixture {
@@ -11,13 +11,13 @@ export interface Mixture {
 /** The quantiles of a normal distribution, as distances from its mean in standard deviations. */
 const NORMAL: Ahead = around(0, 1, 1.2816, 1.96)
 
-const CHANCES: readonly [keyof Ahead, number][] = [
-  ['low_95', 0.025],
-  ['low_80', 0.1],
-  ['value', 0.5],
-  ['high_80', 0.9],
-  ['high_95', 0.975],
-]
+const CHANCES: Record<keyof Ahead, number> = {
+  low_95: 0.025,
+  low_80: 0.1,
+  value: 0.5,
+  high_80: 0.9,
+  high_95: 0.975,
+}
 /** Of a distance in standard deviations. */
 const NEAR = 1e-8
 const MOST_STEPS = 60
@@ -33,8 +33,18 @@ export function aheadOfMixture(
   const horizon = steps.length
   const known = SOUGHT.filter((step) => step <= horizon)
   if (known.at(-1) !== horizon) known.push(horizon)
-  let before = NORMAL
-  const sought = known.map((ahead) => (before = quantilesOf(steps[ahead - 1]!, weights, dfs, before)))
+  const sought = new Map<keyof Ahead, number[]>()
+  /** At the steps `known`, as distances from the mean in standard deviations; each is sought where the one before lies. */
+  const distances = (quantile: keyof Ahead): number[] => {
+    const there = sought.get(quantile)
+    if (there) return there
+    let before = NORMAL[quantile]
+    const found = known.map(
+      (ahead) => (before = quantileOf(steps[ahead - 1]!, weights, dfs, CHANCES[quantile], before)),
+    )
+    sought.set(quantile, found)
+    return found
+  }
   return steps.map((step, index) => {
     const { mean, sd } = momentsOf(step, weights)
     let right = known.findIndex((ahead) => ahead >= index + 1)
@@ -42,15 +52,10 @@ export function aheadOfMixture(
     const left = Math.max(0, right - 1)
     const span = known[right]! - known[left]!
     const share = span > 0 ? (index + 1 - known[left]!) / span : 1
-    const q = (at: keyof Ahead): number =>
-      mean + sd * ((1 - share) * sought[left]![at] + share * sought[right]![at])
-    return {
-      value: q('value'),
-      low_80: q('low_80'),
-      high_80: q('high_80'),
-      low_95: q('low_95'),
-      high_95: q('high_95'),
-    }
+    return onDemand((quantile) => {
+      const at = distances(quantile)
+      return mean + sd * ((1 - share) * at[left]! + share * at[right]!)
+    })
   })
 }
 
@@ -63,15 +68,16 @@ function momentsOf({ middles, scales }: Mixture, weights: readonly number[]): { 
   return { mean, sd: Math.sqrt(variance) }
 }
 
-/** As distances from the mean in standard deviations; `guess` is where they may lie. */
-function quantilesOf(
+/** As a distance from the mean in standard deviations; `guess` is where it may lie. */
+function quantileOf(
   mixture: Mixture,
   weights: readonly number[],
   dfs: readonly number[],
-  guess: Ahead,
-): Ahead {
+  chance: number,
+  guess: number,
+): number {
   const { mean, sd } = momentsOf(mixture, weights)
-  if (!(sd > 0)) return around(0, 0, 0, 0)
+  if (!(sd > 0)) return 0
   const below = (at: number): number => {
     let sum = 0
     for (const [part, weight] of weights.entries()) {
@@ -81,9 +87,7 @@ function quantilesOf(
     }
     return sum
   }
-  const found = { ...guess }
-  for (const [name, chance] of CHANCES) found[name] = crossing(below, chance, guess[name])
-  return found
+  return crossing(below, chance, guess)
 }
 
 /** Where a rising function passes `target`: the secant within a bracket that grows from `guess`, else the bracket's middle. */

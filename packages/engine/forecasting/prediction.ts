@@ -16,25 +16,42 @@ export interface Model {
   ahead(values: readonly number[], horizon: number): Ahead[]
 }
 
-const FIELDS = ['value', 'low_80', 'high_80', 'low_95', 'high_95'] as const
+/**
+ * Each quantile is sought when it is first read: a backtest reads the middles of all models, and the intervals of the one that it
+ * chooses.
+ */
+export function onDemand(of: (quantile: keyof Ahead) => number): Ahead {
+  const found: Partial<Ahead> = {}
+  const read = (quantile: keyof Ahead): number => (found[quantile] ??= of(quantile))
+  return {
+    get value() {
+      return read('value')
+    },
+    get low_80() {
+      return read('low_80')
+    },
+    get high_80() {
+      return read('high_80')
+    },
+    get low_95() {
+      return read('low_95')
+    },
+    get high_95() {
+      return read('high_95')
+    },
+  }
+}
 
 /** Each quantile by itself through `to`, which must rise. */
 export function mapped(ahead: readonly Ahead[], to: (value: number, step: number) => number): Ahead[] {
-  return ahead.map((one, step) => {
-    const next = { ...one }
-    for (const field of FIELDS) next[field] = to(one[field], step)
-    return next
-  })
+  return ahead.map((one, step) => onDemand((quantile) => to(one[quantile], step)))
 }
 
 /** The means of each quantile (Lichtendahl, Grushka-Cockayne and Winkler, Management Science 59, 2013). */
 export function averaged(many: readonly Ahead[][]): Ahead[] {
-  return many[0]!.map((first, step) => {
-    const mean = { ...first }
-    for (const field of FIELDS)
-      mean[field] = many.reduce((sum, ahead) => sum + ahead[step]![field], 0) / many.length
-    return mean
-  })
+  return many[0]!.map((_, step) =>
+    onDemand((quantile) => many.reduce((sum, ahead) => sum + ahead[step]![quantile], 0) / many.length),
+  )
 }
 
 /** Normal or Student quantiles about a middle. */
@@ -50,12 +67,7 @@ export function around(value: number, scale: number, quantile80: number, quantil
 
 /** The same middle with intervals `factor` times as wide. */
 export function widened(one: Ahead, factor: number): Ahead {
-  const from = (bound: number): number => one.value + factor * (bound - one.value)
-  return {
-    value: one.value,
-    low_80: from(one.low_80),
-    high_80: from(one.high_80),
-    low_95: from(one.low_95),
-    high_95: from(one.high_95),
-  }
+  return onDemand((quantile) =>
+    quantile === 'value' ? one.value : one.value + factor * (one[quantile] - one.value),
+  )
 }
