@@ -3,11 +3,13 @@
  * sets S and L of RiskLoc, and as many in which nothing happened. A cause counts when its whole combination is named.
  * `--instances N` of each set (200), `--nulls N` (1,000), `--seed N`. Then how large a change must be to be seen
  * (proofs/causes/power.ts), over `--power N` tables of each kind (100); how often causes of a ratio are named where nothing happened
- * (proofs/causes/rate-nulls.ts), over `--ratios N` of each kind and shape (1,000); and how often a scan of a ratio tells of an event
- * (proofs/causes/rates.ts), over `--scans N` tables of each kind (300). 0 leaves a part out.
+ * (proofs/causes/rate-nulls.ts), over `--ratios N` of each kind and shape (1,000); how often a scan of a ratio tells of an event
+ * (proofs/causes/rates.ts), over `--scans N` tables of each kind (300); and how often a cause is named beside a forecast where
+ * nothing happened (proofs/causes/forecasts.ts), over `--forecasts N` tables of each period (30). 0 leaves a part out.
  */
 import { searchCauses } from '../packages/engine/causes/search.ts'
 import { randomFrom } from './calibration/processes.ts'
+import { forecastTable } from './causes/forecasts.ts'
 import { instanceOf, SETTINGS, type Setting } from './causes/instances.ts'
 import { powerTable } from './causes/power.ts'
 import { namedTable } from './causes/rate-nulls.ts'
@@ -44,6 +46,8 @@ export function scoreOf(setting: Setting, instances: number, seed: number, plant
 
 const LEAST_F1 = { S: 0.8, L: 0.85 }
 const MOST_FALSE = 0.01
+/** Of tables beside whose forecast a cause is named: two of thirty may be chance. */
+const MOST_FORECAST = 0.07
 /** Of a kind of table, in which one part fell and the fall is told as spread over all. */
 const MOST_WRONG = 0.05
 /** Of tables of rates in which nothing happened, those with an event: what `alpha` promises. */
@@ -81,6 +85,10 @@ export const proof: Proof = {
     for (const row of scans.rows) log(row)
     if (scans.most > MOST_EVENTS)
       broken.push(`a scan tells of an event in ${100 * scans.most} % of tables without one`)
+    const forecasts = await forecastTable(number('forecasts', 30), seed)
+    for (const row of forecasts.rows) log(row)
+    if (forecasts.most > MOST_FORECAST)
+      broken.push(`a cause is named beside a forecast in ${100 * forecasts.most} % of tables without one`)
     return broken
   },
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dayNumber } from '@assay/model/dates'
 import { METHODS } from './catalog.ts'
+import { seasonal } from './drivers-fixture.ts'
 import { columnsOf, outcomeOf, relation } from './relation-fixture.ts'
 import { MethodError, type Relation } from './shared/method.ts'
 
@@ -315,25 +316,6 @@ test('an expected column is what rows are held against, to the depth asked for',
   for (const { where } of causesOf(shallow)) assert.equal(Object.keys(where).length, 1)
 })
 
-/** Orders a day with weekdays, a yearly wave and growth; `planted` is what happens to one combination from 1 December 2025 on. */
-const makeSeasonal = (planted: string, seed: string): Promise<Relation> =>
-  relation(
-    `select day, country, channel, greatest(0, round(m + sqrt(m) * z))::int as orders, greatest(10, round(m)) as visits from (
-       select d::date as day, country, channel, w * k / 10.0 * (1 + 0.3 * sin(2 * pi() * dayofyear(d) / 365.25))
-           * (1 + 0.0003 * datediff('day', date '2023-01-01', d::date)) * case when dayofweek(d) in (0, 6) then 0.6 else 1.16 end
-           * case when d >= date '2025-12-01' and country = 'DE' and channel = 'paid' then ${planted} else 1 end as m,
-         list_sum(list_transform(range(12), q -> (hash(d, country, channel, q, '${seed}') % 10000) / 10000.0)) - 6 as z
-       from generate_series(date '2023-01-01', date '2025-12-31', interval 1 day) t(d),
-         (values ('DE', 400), ('US', 300), ('FR', 150), ('UK', 150), ('TV', 0.3)) c(country, w),
-         (values ('paid', 4), ('organic', 5), ('email', 1)) h(channel, k))`,
-  )
-const made = new Map<string, Promise<Relation>>()
-function seasonal(planted: string, seed: string): Promise<Relation> {
-  const key = `${planted} ${seed}`
-  const table = made.get(key) ?? makeSeasonal(planted, seed)
-  made.set(key, table)
-  return table
-}
 const FORECAST = { value: 'orders', by: ['country', 'channel'], time: 'day', compare_with: 'forecast' }
 
 test('beside a forecast the season is no change, and what was planted is the cause', async () => {
@@ -370,11 +352,13 @@ test('beside a forecast a cause whose rows are missing is told as such', async (
 })
 
 test('beside a forecast nothing is named where nothing was planted, by the month, the week or the day', async () => {
-  for (const seed of ['a', 'b', 'c'])
-    for (const period of ['month', 'week', 'day']) {
-      const outcome = await ask(await seasonal('1', seed), { ...FORECAST, period })
-      assert.deepEqual(causesOf(outcome), [], `${seed}, ${period}`)
-    }
+  // Months are cheap; a forecast of days has a thousand values. "npm run proof -- causes" counts over many tables.
+  for (const [seed, period] of ['a month', 'b month', 'c month', 'b week', 'c day'].map((one) =>
+    one.split(' '),
+  )) {
+    const outcome = await ask(await seasonal('1', seed!), { ...FORECAST, period })
+    assert.deepEqual(causesOf(outcome), [], `${seed}, ${period}`)
+  }
 })
 
 test('a ratio is held against its forecast, too', async () => {
