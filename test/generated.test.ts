@@ -7,7 +7,10 @@ import { CODE_NAMES } from '../packages/engine/verdicts/codes.ts'
 import { GENERATED } from './generated.ts'
 import { SITUATIONS, toldOf } from './sentences/page.ts'
 
-for (const [file, make] of Object.entries(GENERATED)) {
+/** Its test has the figures that it is made of. */
+const { 'docs/accuracy.md': _, ...files } = GENERATED
+
+for (const [file, make] of Object.entries(files)) {
   test(`${file} is what "npm run gen" writes`, async () => {
     const written = readFileSync(path.join(import.meta.dirname, '..', file), 'utf8')
     assert.equal(written, await make())

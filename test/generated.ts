@@ -134,7 +134,7 @@ export const GENERATED: Record<string, () => string | Promise<string>> = {
   'docs/sentences.md': sentencesPage,
   'docs/data.md': dataPage,
   'docs/files.md': async () => withPart('docs/files.md', 'pollution', await pollutedSection()),
-  'docs/accuracy.md': accuracyTable,
+  'docs/accuracy.md': () => accuracyTable(),
   'docs/forecasts.md': async () => forecastsPage(await backtestScores()) + freshPart(await freshScores()),
   'docs/sandbox.md': sandboxPage,
   'docs/operating.md': () => withPart('docs/operating.md', 'watch', watchTable()),
