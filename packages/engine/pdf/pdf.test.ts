@@ -175,7 +175,7 @@ ${Array.from({ length: 40 }, (_, depth) => `${'  '.repeat(depth)}- level ${depth
 
 | ${'h | '.repeat(40)}
 | ${'- | '.repeat(40)}
-${`| ${'#1 | '.repeat(40)}\n`.repeat(30)}
+${`| ${'#1 | '.repeat(40)}\n`.repeat(6)}
 
 ${chartPlaceholder('chart-9')} ${chartPlaceholder('chart-1')}
 
