@@ -175,21 +175,21 @@ function assertDescribed(
   if (!validator.Check(sent)) assert.fail(`${title} ${key}: ${JSON.stringify(validator.Errors(sent))}`)
 }
 
-/** Of what a method is asked, all; or by turns every third, so that each turn asks every method something. */
-export type Turn = number | 'all'
-function taken(name: string, turn: Turn): Record<string, unknown>[] {
+/** Of what a method is asked, all; or by turns every third, so that every method is asked something each time. */
+type Third = number | 'all'
+function taken(name: string, third: Third): Record<string, unknown>[] {
   const all = asked[name]!
-  if (turn === 'all') return all
-  const third = all.filter((_, index) => (index + turn) % 3 === 0)
-  return third.length > 0 ? third : [all[turn % all.length]!]
+  if (third === 'all') return all
+  const some = all.filter((_, index) => (index + third) % 3 === 0)
+  return some.length > 0 ? some : [all[third % all.length]!]
 }
 
-export async function assertAllSurvive(made: Relation, title: string, turn: Turn): Promise<void> {
+export async function assertAllSurvive(made: Relation, title: string, third: Third): Promise<void> {
   const table = remembering(made)
   const outcomes: Record<string, Outcome> = {}
   const given: Record<string, [method: string, options: Record<string, unknown>]> = {}
   for (const [name, method] of Object.entries(METHODS)) {
-    for (const [index, options] of taken(name, turn).entries()) {
+    for (const [index, options] of taken(name, third).entries()) {
       const outcome = await outcomeOf(method, table, options)
       assertSound(outcome, `${title}: ${name} ${JSON.stringify(options)}`)
       assertDescribed(name, options, outcome, `${title}: ${name}`)
@@ -276,7 +276,7 @@ const MEANINGS = [
 export async function assertRandomSurvive(
   runs: number,
   seed: number,
-  turn: (run: number) => Turn,
+  third: (run: number) => Third,
 ): Promise<void> {
   const value = fc.oneof(
     { weight: 6, arbitrary: fc.double({ min: -1000, max: 1000, noNaN: true }) },
@@ -316,7 +316,7 @@ export async function assertRandomSurvive(
       run += 1
       const meanings = new Map(['v', 'w'].map((name) => [name, { ...NO_MEANING, ...meaning }]))
       for (const [name, method] of Object.entries(METHODS)) {
-        for (const options of taken(name, turn(run)))
+        for (const options of taken(name, third(run)))
           assertSound(
             await outcomeOf(method, table, options, undefined, { meanings }),
             `${name} ${JSON.stringify(options)}`,
