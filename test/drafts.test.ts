@@ -100,6 +100,7 @@ test('no hostile name of a column writes a part of a draft, or keeps it from bei
 const commands = openCommands({
   cwd: folder,
   env: { ASSAY_HOME: path.join(folder, 'home') },
+  keepPool: true,
 })
 after(() => commands.close())
 

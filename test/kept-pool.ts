@@ -1,6 +1,8 @@
 /**
  * Loaded before test/command-process.ts: commands that run a template here share one pool, which stays. The start of its
- * process, anew for each command, takes most of their processor time. What starts and ends it is held in cli.test.ts.
+ * process, anew for each command, takes most of their processor time. It has no walls: behind them a process sees the folders
+ * of its first task alone, and a task of other folders starts another. What starts and ends a process behind walls is held
+ * in cli.test.ts.
  */
 import { mkdtempSync } from 'node:fs'
 import { registerHooks } from 'node:module'
@@ -20,10 +22,10 @@ registerHooks({
 const tempRoot = mkdtempSync(path.join(process.env.ASSAY_TEST_FOLDER ?? tmpdir(), 'pool-'))
 const pools = new Map<string, Pool>()
 
-/** The pool of these caps and walls, the same for each command. It stops with its process. */
+/** The pool of these caps, the same for each command. It stops with its process. */
 export function createPool(options: PoolOptions): Pool {
-  const made = JSON.stringify([options.caps, options.jail])
-  const pool = pools.get(made) ?? openPool({ ...options, tempRoot })
+  const made = JSON.stringify([options.caps, options.narrator === undefined])
+  const pool = pools.get(made) ?? openPool({ ...options, tempRoot, jail: 'off' })
   pools.set(made, pool)
   return new Proxy(pool, {
     get(target, name) {

@@ -43,6 +43,7 @@ before(() => {
 const commands = openCommands({
   cwd: folder,
   env: { ASSAY_HOME: path.join(folder, 'home'), ASSAY_DATA: folder },
+  keepPool: true,
 })
 after(() => commands.close())
 

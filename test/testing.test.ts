@@ -13,6 +13,7 @@ const root = path.dirname(path.dirname(assay))
 const commands = openCommands({
   cwd: folder,
   env: { ASSAY_HOME: path.join(folder, 'home') },
+  keepPool: true,
 })
 after(() => commands.close())
 

@@ -1,16 +1,20 @@
 /**
- * Test files that run several in one process: to start a process and to load the engine takes a third of a second of
- * processor time, more than most small files take.
+ * Test files that run several in one process. To start a process and to load the engine takes a third of a second of
+ * processor time, more than most small files take; to start a browser takes more than a second.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-const AT_MOST = 12
-
 /** What a file does to its process, or starts beside it. A file with none of it leaves the process as it was. */
 const ITS_OWN =
   /^(?:before|after|beforeEach|afterEach)\(|^await |= await import\(|\bprocess\.|\bmock\b|\bglobalThis\b|child_process|worker_threads|registerHooks|\.prototype\b|[Pp]ool\b|\b(?:startPostgres|openTestServer|startApp)\b/m
+
+/** Which files go together, and how many at most. */
+const KINDS: { is: (text: string) => boolean; most: number }[] = [
+  { is: (text) => !ITS_OWN.test(text), most: 12 },
+  { is: (text) => text.includes("from './stand.ts'"), most: 4 },
+]
 
 export interface Together {
   /** Whole paths, in the order of `files`. A file that holds several stands where the first of them would. */
@@ -19,20 +23,29 @@ export interface Together {
   held(file: string): string[]
 }
 
+function groupsOf(files: string[], most: number): string[][] {
+  return Array.from({ length: Math.ceil(files.length / most) }, (_, group) =>
+    files.slice(group * most, (group + 1) * most),
+  )
+}
+
 /**
- * Puts the files that leave their process as it was together, a dozen in one, but for those that are to be `alone`. `root`
- * is the folder of `files`; `folder` takes the files that hold several.
+ * Puts files of a kind together, but for those that are to be `alone`. `root` is the folder of `files`; `folder` takes the
+ * files that hold several.
  */
 export function together(
   files: string[],
   { root, folder, alone }: { root: string; folder: string; alone: readonly string[] },
 ): Together {
-  const small = files.filter(
-    (file) => !alone.includes(file) && !ITS_OWN.test(readFileSync(path.join(root, file), 'utf8')),
+  const texts = new Map(
+    files
+      .filter((file) => !alone.includes(file))
+      .map((file) => [file, readFileSync(path.join(root, file), 'utf8')]),
   )
-  const groups = Array.from({ length: Math.ceil(small.length / AT_MOST) }, (_, group) =>
-    small.slice(group * AT_MOST, (group + 1) * AT_MOST),
-  ).filter((group) => group.length > 1)
+  const groups = KINDS.flatMap(({ is, most }) => {
+    const ofKind = [...texts].filter(([, text]) => is(text)).map(([file]) => file)
+    return groupsOf(ofKind, most).filter((group) => group.length > 1)
+  })
   const holders = new Map(groups.map((group, index) => [path.join(folder, `${index}.test.mjs`), group]))
   for (const [holder, group] of holders)
     writeFileSync(

@@ -19,7 +19,10 @@ export interface Stand {
   openAs(scope: 'viewer' | 'analyst'): Promise<Watched>
 }
 
-/** Call it once at the top of a test file. Its result is filled before the first test. */
+/** One browser for all stands of a process: each has pages of its own, which share nothing. */
+const shared: { browser: Promise<Browser> | null; stands: number } = { browser: null, stands: 0 }
+
+/** Call it at the top of a test file. Its result is filled before the first test. */
 export function stand(env: Record<string, string> = {}): Stand {
   const home = temporaryFolder()
   const made = { folder: home.folder } as Stand
@@ -30,12 +33,14 @@ export function stand(env: Record<string, string> = {}): Stand {
     await signIn(other.page, token)
     return other
   }
+  shared.stands += 1
   before(async () => {
     await ensureConsole()
+    shared.browser ??= openBrowser()
     const all = { ASSAY_TOKEN: TOKEN, ...env }
     const started = await Promise.all([
       startService({ home: path.join(home.folder, 'home'), wrapped: false, env: all }),
-      openBrowser(),
+      shared.browser,
     ])
     made.service = started[0]
     made.browser = started[1]
@@ -43,7 +48,9 @@ export function stand(env: Record<string, string> = {}): Stand {
     await signIn(made.watched.page, TOKEN)
   })
   after(async () => {
-    await made.browser?.close()
+    await made.watched?.context.close()
+    shared.stands -= 1
+    if (shared.stands === 0) await (await shared.browser)?.close()
     made.service?.signal('SIGTERM')
     await made.service?.exited
     home.remove()
