@@ -24,6 +24,8 @@ const { folder, remove } = temporaryFolder()
 const home = path.join(folder, 'home')
 const commands = openCommands({ cwd: folder, env: { ASSAY_HOME: home } })
 const { run } = commands
+/** For what is about the values of many runs: a pool that stays. */
+const kept = openCommands({ cwd: folder, env: { ASSAY_HOME: home }, keepPool: true })
 let service: Service
 
 before(async () => {
@@ -31,6 +33,7 @@ before(async () => {
 })
 after(async () => {
   commands.close()
+  kept.close()
   service.signal('SIGTERM')
   assert.equal(await service.exited, 0)
   remove()
@@ -57,11 +60,13 @@ function start(args: string[], options: Parameters<typeof run>[1] = {}): Promise
 }
 
 /** Runs a command that must succeed and answers what it printed. */
-async function ok(args: string[], options?: Parameters<typeof run>[1]): Promise<string> {
-  const { code, out, err } = await run(args, options)
+async function ok(args: string[], options?: Parameters<typeof run>[1], by = commands): Promise<string> {
+  const { code, out, err } = await by.run(args, options)
   assert.equal(code, 0, `${args.join(' ')}: ${err}`)
   return out
 }
+
+const okKept = (args: string[]): Promise<string> => ok(args, {}, kept)
 
 const TEMPLATE = `---
 title: Count
@@ -203,7 +208,7 @@ test('exit codes tell a failed job from a refusal', async () => {
   const failing = TEMPLATE.replace('count(*)', "error('broken') ")
   writeFileSync(path.join(folder, 'failing.md'), failing)
   await ok(['templates', 'put', path.join(folder, 'failing.md')])
-  const failed = await start(['jobs', 'run', 'failing', '--wait'])
+  const failed = await run(['jobs', 'run', 'failing', '--wait'])
   assert.equal(failed.code, 1)
   assert.match(failed.err, /analysis_failed: .*broken/)
   assert.equal((await run(['jobs', 'run', 'failing', '--var', 'm=1'])).code, 4, 'an unknown variable')
@@ -466,12 +471,12 @@ test('verify names exactly the values that depend on a changed cell', async () =
   writeFileSync(path.join(folder, 'sales.md'), SALES)
   rows(20)
   const insight = path.join(folder, 'sales.json')
-  writeFileSync(insight, await ok(['run', 'sales.md', '--data', data, '--format', 'json']))
+  writeFileSync(insight, await okKept(['run', 'sales.md', '--data', data, '--format', 'json']))
   const args = ['verify', insight, '--data', data, '--template', 'sales.md']
-  assert.match(await ok(args), /: 11 of 11 values hold, and so do the words around them\.\n$/)
+  assert.match(await okKept(args), /: 11 of 11 values hold, and so do the words around them\.\n$/)
 
   rows(26)
-  const { code, out } = await run([...args, '--json'])
+  const { code, out } = await kept.run([...args, '--json'])
   const found = JSON.parse(out) as Verified
   assert.equal(code, 1)
   assert.deepEqual(found.values, { total: 11, hold: 8, changed: 3, unchecked: 0, added: 0 })
@@ -491,17 +496,17 @@ test('verify names exactly the values that depend on a changed cell', async () =
     found.sources!.map(({ name, state, files }) => [name, state, files.map((file) => file.path)]),
     [['sales', 'changed', ['sales.csv']]],
   )
-  const text = await run(args)
+  const text = await kept.run(args)
   assert.match(text.out, /^9 +20 +26 +rows\[1\]\.amount$/m)
   assert.match(text.out, /The source "sales" has changed\./)
 
   rmSync(path.join(data, 'sales.csv'))
-  const gone = JSON.parse((await run([...args, '--json'])).out) as Verified
+  const gone = JSON.parse((await kept.run([...args, '--json'])).out) as Verified
   assert.deepEqual(
     [gone.failed!.code, gone.values.unchecked, gone.values.hold, gone.sources],
     ['source_unavailable', 11, 0, null],
   )
-  const said = await run(args)
+  const said = await kept.run(args)
   assert.equal(said.code, 1)
   assert.match(said.out, /0 of 11 values hold; 11 cannot be checked\.\nsource_unavailable: .*sales\.csv/)
 })
@@ -580,12 +585,12 @@ test('verify takes no path from an insight, and says what to do with a file that
     ],
   ] as const) {
     writeFileSync(file, content)
-    const ended = await run(['verify', file, ...args])
+    const ended = await kept.run(['verify', file, ...args])
     assert.equal(ended.code, code, ended.err)
     assert.match(code === 1 ? ended.out : ended.err, says)
   }
-  assert.equal((await run(['verify', 'nowhere.json'])).code, 3)
-  assert.equal((await run(['verify'])).code, 2)
+  assert.equal((await kept.run(['verify', 'nowhere.json'])).code, 3)
+  assert.equal((await kept.run(['verify'])).code, 2)
 })
 
 test('watches a template and runs it again at each save', async () => {
@@ -646,8 +651,8 @@ test('works on a home that no service holds, and leaves it whole', async () => {
   assert.match(missing.err, /assay serve/)
   mkdirSync(other)
   for (const args of [['migrate'], ['token', 'create', 'early', '--json']])
-    assert.equal((await start(args, { env })).code, 0)
-  const { code, out, err } = await start(['jobs', 'run', 'nile-flow'], { env })
+    assert.equal((await run(args, { env })).code, 0)
+  const { code, out, err } = await run(['jobs', 'run', 'nile-flow'], { env })
   assert.equal(code, 0)
   assert.match(err, /waits until one is started/)
   const later = await startService({ home: other, wrapped: false })
