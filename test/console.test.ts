@@ -7,7 +7,7 @@ import path from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { ensureConsole } from '../packages/console/build.ts'
-import { openBrowser, openPage, signIn, type Watched } from './console/browser.ts'
+import { openBrowser, openPage, PATIENCE_MS, signIn, type Watched } from './console/browser.ts'
 import { HOSTILE } from './console/hostile.ts'
 import {
   apiOf,
@@ -42,7 +42,6 @@ before(async () => {
   service = started[0]
   browser = started[1]
   watched = await openPage(browser, service.url)
-  watched.page.setDefaultTimeout(30_000)
 })
 
 after(async () => {
@@ -430,6 +429,7 @@ async function findsItsAccount({ context }: Watched): Promise<Page> {
   const [cookie] = (await context.cookies()).filter(({ name }) => name === 'assay_sign_in')
   assert.ok(cookie?.httpOnly && cookie.sameSite === 'Strict' && cookie.expires * 1000 > Date.now() + 2e9)
   const again = await browser.newContext({ baseURL: service.url, storageState: await context.storageState() })
+  again.setDefaultTimeout(PATIENCE_MS)
   const restarted = await again.newPage()
   await restarted.goto('/insights')
   await button(restarted, /^bob/).waitFor()

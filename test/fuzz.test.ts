@@ -5,14 +5,13 @@ import { fuzz } from '../proofs/fuzz.ts'
 
 test('answers whatever it is sent without a 5xx, each refusal as a problem, each answer as documented', async (t) => {
   const report = await fuzz({
-    requests: 1000,
+    requests: 400,
     seed: 20_260_101,
-    limitMs: 20_000,
     log: (line) => t.diagnostic(line),
   })
   t.diagnostic(JSON.stringify(report.statuses))
   assert.deepEqual(report.violations, [])
-  assert.ok(report.requests > 200, `${report.requests} requests`)
+  assert.ok(report.requests >= 400)
   const fitting = Object.values(report.fitting).reduce((sum, count) => sum + count, 0)
   assert.ok(fitting > report.requests / 10, `${fitting} of ${report.requests} were answered with a 2xx`)
 })

@@ -121,8 +121,8 @@ suite('nodes on one PostgreSQL', { skip: missing ?? false }, () => {
     assert.equal((await client.jobs.cancel(long)).job_status, 'canceled')
     // The worker runs one job at a time: the next one waits.
     assert.equal((await client.jobs.wait(await run('nile-flow'))).job_status, 'completed')
-    // Lease renewals also return jobs to stop, but are minutes apart: so the hint has arrived.
-    assert.ok(performance.now() - begun < 60_000, `${performance.now() - begun} ms`)
+    // Lease renewals also return jobs to stop, but are 200 s apart: so the hint has arrived.
+    assert.ok(performance.now() - begun < 180_000, `${performance.now() - begun} ms`)
   })
 
   test('a crash of the database needs no restart of any node', async () => {

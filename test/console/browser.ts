@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 import { type Browser, type BrowserContext, chromium as launcher, type Page } from 'playwright-core'
 
 /** A guard against hanging only: a busy machine may be slow. */
-const PATIENCE_MS = 60_000
+export const PATIENCE_MS = 180_000
 
 const FLAGS = [
   '--no-sandbox',
@@ -80,8 +80,8 @@ export async function openPage(browser: Browser, url: string, view: View = {}): 
     timezoneId: 'UTC',
     acceptDownloads: true,
   })
+  context.setDefaultTimeout(PATIENCE_MS)
   const page = await context.newPage()
-  page.setDefaultTimeout(PATIENCE_MS)
   const complaints: string[] = []
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`)

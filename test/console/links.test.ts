@@ -156,7 +156,7 @@ test('a site that the operator names shows the page in its colours and as high a
 
 const PLACES = 60
 
-/** How many of the places from the left to the right of each chart get an answer. */
+/** How many of the places from the left to the right of each chart get an answer. The mouse itself goes to both ends. */
 async function answered(page: Page): Promise<number[]> {
   const drawings = page.locator('figure.chart .drawing:visible')
   const counts: number[] = []
@@ -164,15 +164,29 @@ async function answered(page: Page): Promise<number[]> {
     const drawing = drawings.nth(index)
     await drawing.scrollIntoViewIfNeeded()
     const box = (await drawing.boundingBox())!
-    let count = 0
-    for (let place = 0; place < PLACES; place += 1) {
-      await page.mouse.move(box.x + 1 + ((box.width - 2) * place) / (PLACES - 1), box.y + box.height / 2)
-      count += await page.locator('.chart-tip:not([hidden])').count()
+    for (const x of [box.x + 1, box.x + box.width - 1]) {
+      await page.mouse.move(x, box.y + box.height / 2)
+      assert.equal(await page.locator('.chart-tip:not([hidden])').count(), 1)
     }
-    counts.push(count)
+    counts.push(await drawing.evaluate(answersAt, PLACES))
   }
   await page.mouse.move(0, 0)
   return counts
+}
+
+/** In the page: each place is entered from outside of the drawing, at the element that is on top there. */
+function answersAt(drawing: HTMLElement | SVGElement, places: number): number {
+  const { left, top, width, height } = drawing.getBoundingClientRect()
+  const y = top + height / 2
+  let count = 0
+  for (let place = 0; place < places; place += 1) {
+    const x = left + 1 + ((width - 2) * place) / (places - 1)
+    drawing.dispatchEvent(new PointerEvent('pointerleave'))
+    const move = new PointerEvent('pointermove', { clientX: x, clientY: y, bubbles: true })
+    document.elementFromPoint(x, y)?.dispatchEvent(move)
+    count += document.querySelectorAll('.chart-tip:not([hidden])').length
+  }
+  return count
 }
 
 async function byKeyboard(page: Page): Promise<string[]> {
