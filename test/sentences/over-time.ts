@@ -290,6 +290,20 @@ const seasonality: Situation[] = [
       },
     ]
   }),
+  {
+    is: 'high Saturdays of a shop that is closed on Sundays',
+    method: 'seasonality',
+    options: orders,
+    sql: `select * from (${series(
+      'orders',
+      `100 * (1 + 0.1 * ${NOISE} + case when i % 7 = 5 then 0.5 else 0 end)`,
+      {
+        step: 'day',
+        n: 140,
+        from: '2024-01-01',
+      },
+    )}) where isodow(t) < 7`,
+  },
   { is: 'noise alone', method: 'seasonality', options: orders, sql: series('orders', `100 + 10 * ${NOISE}`) },
   {
     is: 'a year in days',

@@ -9,7 +9,7 @@ const YEAR_DAYS = 365.2425
 /** The seasons that a step suggests, in steps, the shortest first; none where the calendar suggests none. */
 export function calendarSeasons(step: Step): number[] {
   if (step.unit === 'months') return step.size < 12 ? [12 / step.size] : []
-  if (step.unit === 'weekdays') return [5, (5 * YEAR_DAYS) / 7]
+  if (step.unit === 'weekdays') return [step.open.size, (step.open.size * YEAR_DAYS) / 7]
   if (step.unit !== 'days') return []
   if (step.size > 7) return []
   const days = step.size < 1 ? [1, 7, YEAR_DAYS] : step.size < 7 ? [7, YEAR_DAYS] : [YEAR_DAYS]

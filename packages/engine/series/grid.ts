@@ -1,15 +1,17 @@
 /**
  * The step of a series, and the series on even steps: what STL, ETS and their like need. Months and years count as
- * even steps although their days differ, and so do working days. A step without a row is marked as not observed; its value
+ * even steps although their days differ, and so do the days of the weekdays that are open: of an office Monday to Friday, of a shop often Saturday, too. A step without a row is marked as not observed; its value
  * is interpolated for methods that need one at each step. A series without a step is taken in its order, with a note.
  */
-import { type DateUnit, isWeekend, monthsAfter } from '@assay/model/dates'
+import { type DateUnit, monthsAfter, weekdayOf } from '@assay/model/dates'
+import { openWeekdays, WORKING } from '../methods/shared/time/due.ts'
 import type { Series, Time } from './load.ts'
 
 export type Step =
   | { unit: 'months'; size: number }
   | { unit: 'days'; size: number }
-  | { unit: 'weekdays' }
+  /** 0 is Sunday. */
+  | { unit: 'weekdays'; open: ReadonlySet<number> }
   | { unit: 'number'; size: number }
   | { unit: 'order' }
 
@@ -135,11 +137,17 @@ function monthStep(series: Series): { step: Step; at: number[] } | null {
 }
 
 function weekdayStep(series: Series): { step: Step; at: number[] } | null {
-  if (series.times.length < 10 || median(gapsOf(series.positions)) !== 1) return null
-  if (!series.positions.every((position) => Number.isInteger(position) && !isWeekend(position))) return null
+  const { positions } = series
+  if (positions.length < 10 || median(gapsOf(positions)) !== 1 || !positions.every(Number.isInteger))
+    return null
+  const open = openWeekdays(positions)
+  if (open.size === 7) return null
+  const order = [1, 2, 3, 4, 5, 6, 0].filter((day) => open.has(day))
   // Days since Monday, 1969-12-29.
-  const at = series.positions.map((position) => 5 * Math.floor((position + 3) / 7) + ((position + 3) % 7))
-  return { step: { unit: 'weekdays' }, at }
+  const at = positions.map(
+    (position) => order.length * Math.floor((position + 3) / 7) + order.indexOf(weekdayOf(position)),
+  )
+  return { step: { unit: 'weekdays', open }, at }
 }
 
 /** The label of the time `ahead` steps after the last one. */
@@ -160,7 +168,7 @@ function positionAfter(series: Series, step: Step, from: number, ahead: number):
       let day = from
       for (let left = ahead; left > 0; left--) {
         do day += 1
-        while (isWeekend(day))
+        while (!step.open.has(weekdayOf(day)))
       }
       return day
     }
@@ -207,7 +215,7 @@ export function stepName(step: Step): string | null {
             ? 'month'
             : `${step.size} months`
     case 'weekdays':
-      return 'working day'
+      return step.open === WORKING ? 'working day' : 'business day'
     case 'days': {
       const named: [number, string][] = [
         [7, 'week'],
@@ -230,6 +238,6 @@ export function unitOf(step: Step): DateUnit | null {
 }
 
 export function unitNamed(name: string | null): DateUnit | null {
-  if (name === 'working day') return 'day'
+  if (name === 'working day' || name === 'business day') return 'day'
   return (['day', 'week', 'month', 'quarter', 'year'] as const).find((unit) => unit === name) ?? null
 }

@@ -149,6 +149,23 @@ test('midnights of a clock that was not moved for summer time are days, and even
   assert.equal(evenings.diagnosis.first, '2024-02-12T21:00:00Z')
 })
 
+test('a shop that is closed on Sundays has business days: a weekly season, no gaps, and none forecast on a Sunday', async () => {
+  const table = await relation(
+    `select date '2024-01-01' + i::int as t, 100.0 + 50 * (i % 7 = 5)::int + (i * 37) % 11 as v from range(84) t(i) where i % 7 <> 6`,
+  )
+  const { diagnosis, grid, seasons } = await read(table)
+  assert.deepEqual([diagnosis.step, diagnosis.gaps.n], ['business day', 0])
+  assert.deepEqual(
+    seasons.map(({ period }) => period),
+    [6],
+  )
+  assert.deepEqual([1, 6, 7].map(grid.after), ['2024-03-25', '2024-03-30', '2024-04-01'])
+  const working = await relation(
+    `select date '2024-01-01' + i::int as t, i % 5 as v from range(60) t(i) where i % 7 < 5`,
+  )
+  assert.equal((await read(working)).diagnosis.step, 'working day')
+})
+
 test('a time whose value is missing is said to have no value, not to have no row', async () => {
   const table = await relation(
     `select date '2024-01-01' + i::int as t, case when i % 9 = 4 then null else i % 5 end as v from range(60) t(i)`,

@@ -148,7 +148,7 @@ function placeName(grid: Grid, place: number, period: number): string {
     if (step.size === 3) return `Q${Math.ceil(Number(time.slice(5, 7)) / 3)}`
   }
   const daily = step.unit === 'days' && step.size === 1
-  if ((daily && period === 7) || (step.unit === 'weekdays' && period === 5)) {
+  if ((daily && period === 7) || (step.unit === 'weekdays' && period === step.open.size)) {
     const day = new Date(`${time.slice(0, 10)}T00:00:00Z`).getUTCDay()
     return WEEKDAYS[day] ?? time
   }
@@ -176,7 +176,7 @@ function seasonName({ step }: Grid, period: number): string | null {
     step.unit === 'months'
       ? step.size * period * 30.44
       : step.unit === 'weekdays'
-        ? (period * 7) / 5
+        ? (period * 7) / step.open.size
         : step.unit === 'days'
           ? step.size * period
           : 0

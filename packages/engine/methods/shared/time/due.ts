@@ -20,7 +20,7 @@ const LEAST_WEEKS = 4
 const NEARLY = 0.9
 const MONTH = 28
 const ALL: ReadonlySet<number> = new Set([0, 1, 2, 3, 4, 5, 6])
-const WORKING: ReadonlySet<number> = new Set([1, 2, 3, 4, 5])
+export const WORKING: ReadonlySet<number> = new Set([1, 2, 3, 4, 5])
 
 /** `days`: days since 1970-01-01, ascending, without repetition, at least one. */
 export function dueDays(days: readonly number[]): Due {
@@ -79,7 +79,7 @@ function stepOf(days: readonly number[], middle: number): DayStep {
 }
 
 /** Monday to Friday after ten such days; another weekday is closed if it has no row in four weeks in which the others are nearly full. */
-function openWeekdays(days: readonly number[]): ReadonlySet<number> {
+export function openWeekdays(days: readonly number[]): ReadonlySet<number> {
   if (days.length >= LEAST_FOR_WEEKDAYS && !days.some(isWeekend)) return WORKING
   const seen = new Set(days.map(weekdayOf))
   const weeks = (days.at(-1)! - days[0]! + 1) / 7
