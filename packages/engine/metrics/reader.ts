@@ -5,11 +5,12 @@ import { templateVersion } from '../reading/partials.ts'
 import { metricView, readMetric } from './definition.ts'
 import { metricPartial } from './names.ts'
 
-/** `view`: null for a definition with errors. `lines`: the line of each key of the file. */
+/** `view`: null for a definition with errors. `lines`: the line of each key of the file. `file`: what its source reads, if that is a file of no connection. */
 export interface MetricHead {
   view: MetricView | null
   lines: Record<string, number>
   faults: Fault[]
+  file: string | null
 }
 
 /** A definition, by the name that it must have. */
@@ -21,7 +22,13 @@ export interface MetricText {
 /** Its time grows with the source: up to 100 ms of the processor. */
 export function metricHead({ metric_id, source }: MetricText): MetricHead {
   const { metric, faults } = readMetric(metric_id, source)
-  return { view: metric && metricView(metric, 'workspace'), lines: metric?.lines ?? {}, faults }
+  const { file = null, connection = null } = metric?.source ?? {}
+  return {
+    view: metric && metricView(metric, 'workspace'),
+    lines: metric?.lines ?? {},
+    faults,
+    file: connection === null ? file : null,
+  }
 }
 
 /** A template that reads the metric by each of its dimensions, so that every column of its definition is looked for. */

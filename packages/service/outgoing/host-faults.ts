@@ -1,7 +1,7 @@
 /** Faults of what a client registers, because its workspace may not reach the host: nothing of it would ever leave. */
 
-import type { TemplateHead } from '@assay/engine/reading/lookup'
 import type { FieldError } from '@assay/model/errors'
+import type { Source } from '@assay/model/template'
 import type { DialingKind, Ledger } from './ledger.ts'
 import { hostOf } from './refusal.ts'
 
@@ -21,16 +21,17 @@ export async function hostFaults(
   return refusal === null ? [] : [{ path, message: refusal.text }]
 }
 
-/** Of the addresses that a template downloads. One whose host is a variable is judged when it is dialed. */
+/** Of the addresses that a template or a metric downloads. One whose host is a variable is judged when it is dialed. */
 export async function downloadFaults(
   vetting: Omit<HostVetting, 'kind'>,
-  { sources }: Pick<TemplateHead, 'sources'>,
+  sources: readonly Pick<Source, 'connection' | 'file' | 'line' | 'column'>[],
+  path: 'template' | 'metric',
 ): Promise<FieldError[]> {
   const faults: FieldError[] = []
   for (const { connection, file, line, column } of sources) {
     const host = connection === null && file !== null && /^https?:/i.test(file) ? hostOf(file) : ''
     if (host === '') continue
-    const found = await hostFaults({ ...vetting, kind: 'download' }, host, 'template')
+    const found = await hostFaults({ ...vetting, kind: 'download' }, host, path)
     faults.push(...found.map((fault) => ({ ...fault, line, column })))
   }
   return faults

@@ -292,6 +292,8 @@ test('a connection and a download to a host that is not on the list of the works
   const last = dialed
   const bucket = { kind: 's3', options: { bucket: 'reports', region: 'eu-west-1' } }
   const put = `---\nsources:\n  a: ${download}\n---\n# A\n`
+  const metric = `metric: far\nlabel: Far\nsource: ${download}\ntime: { column: day }\nvalue: count(*)\n`
+  const YAML = 'application/yaml'
   const registered = [
     [
       'POST',
@@ -302,9 +304,10 @@ test('a connection and a download to a host that is not on the list of the works
     ],
     ['PATCH', '/connections/web', { options }, 'options.url', '127.0.0.1'],
     ['PUT', '/jobs/templates/far', put, 'template', '127.0.0.1'],
+    ['PUT', '/metrics/far', metric, 'metric', '127.0.0.1'],
   ] as const
   for (const [method, at, body, field, host] of registered) {
-    const type = typeof body === 'string' ? { type: 'text/markdown' } : {}
+    const type = typeof body === 'string' ? { type: field === 'metric' ? YAML : 'text/markdown' } : {}
     const answer = await ask(method, `/v1alpha${at}`, { body, ...type })
     assert.deepEqual([answer.status, answer.json().errors[0].path], [422, field], answer.text)
     assert.ok(answer.json().errors[0].message.includes(`may not reach the host ${host}: `), answer.text)

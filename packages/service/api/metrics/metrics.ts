@@ -1,13 +1,14 @@
 /** Operations on metrics: list, read, put, delete, check. */
 
 import { metricNameIn } from '@assay/engine/metrics/names'
-import { asMetricFaults, metricReader } from '@assay/engine/metrics/reader'
+import { asMetricFaults, type MetricHead, metricReader } from '@assay/engine/metrics/reader'
 import { type CatalogMetric } from '@assay/engine/reading/catalog'
 import { errorsOf } from '@assay/engine/reading/lookup'
 import { AppError, notFound } from '@assay/model/errors'
 import { METRIC_EXAMPLE, METRIC_ID, MetricView } from '@assay/model/metric'
 import { nullable, Type } from '@assay/model/schema'
 import { Fault, faultToFieldError } from '@assay/model/template'
+import { downloadFaults } from '../../outgoing/host-faults.ts'
 import { storedMetrics } from '../../templates/own-metrics.ts'
 import type { Services } from '../dependencies.ts'
 import { LIMIT_DEFAULT, pageOf, pageQuery } from '../http/fields.ts'
@@ -122,20 +123,21 @@ export const getMetric = operation({
     const put = mayBePut ? await services.store.getMetric({ workspace_id, metric_id }) : null
     if (entry && !put) return { ...entry.view, source: entry.source }
     if (!put) throw notFound('metric', metric_id)
-    return { ...(await readView(services, workspace_id, metric_id, put.source)), source: put.source }
+    const { view } = await readHead(services, workspace_id, metric_id, put.source)
+    return { ...view, source: put.source }
   },
 })
 
 /** Throws a 422 with the faults, each with line and column. */
-async function readView(
+async function readHead(
   { metricReader: reader }: Services,
   workspace_id: string,
   metric_id: string,
   source: string,
-): Promise<MetricView> {
+): Promise<MetricHead & { view: MetricView }> {
   const [head] = await reader.read([{ metric_id, source }], workspace_id)
   const { view, faults } = head!
-  if (view) return view
+  if (view) return { ...head!, view }
   throw invalid(errorsOf(faults).map(faultToFieldError))
 }
 
@@ -178,7 +180,10 @@ export const putMetric = operation({
   async handle({ services, principal, params: { metric_id }, body, reply }) {
     const { workspace_id, user_id } = principal
     await requireOwn(services, workspace_id, metric_id)
-    const view = await readView(services, workspace_id, metric_id, body)
+    const { view, file, lines } = await readHead(services, workspace_id, metric_id, body)
+    const source = { connection: null, file, line: lines.source ?? 1, column: 1 }
+    const faults = await downloadFaults({ ledger: services.ledger, workspace_id }, [source], 'metric')
+    if (faults.length > 0) throw invalid(faults)
     const made = await services.store.putMetric({ workspace_id, metric_id, source: body, user_id })
     if (made === 'new') reply.code(201).header('location', `/v1alpha/metrics/${metric_id}`)
     return view

@@ -155,7 +155,11 @@ export const putTemplate = operation({
         },
       ])
     const { workspace_id, user_id } = principal
-    const faults = await downloadFaults({ ledger: services.ledger, workspace_id }, template)
+    const faults = await downloadFaults(
+      { ledger: services.ledger, workspace_id },
+      template.sources,
+      'template',
+    )
     if (faults.length > 0) throw invalid(faults)
     const made = await services.store.putTemplate({ workspace_id, template_id, source: body, user_id })
     if (made === 'new') reply.code(201).header('location', `/v1alpha/jobs/templates/${template_id}`)
