@@ -129,7 +129,7 @@ const CASES = (of: Ids): Record<string, Case> => ({
   cancelSubscriptionPending: hidden(),
   getSubscriptionStats: hidden(),
   listReaders: own(),
-  putReaders: own({ body: { readers: [{ reader_id: 'victim-reader', name: 'x' }] } }),
+  putReaders: own({ body: { readers: [{ reader_id: 'another', name: 'x' }] } }),
   getReader: hidden(),
   putReader: own({ params: { reader_id: 'mine' }, body: { name: 'x' } }),
   deleteReader: hidden(),
