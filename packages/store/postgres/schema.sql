@@ -154,12 +154,15 @@ CREATE TABLE insight_cards (
   search text NOT NULL,
   user_id text COLLATE "C" NOT NULL,
   schedule_id text COLLATE "C",
+  reader_id text COLLATE "C",
   created_at timestamp(3) with time zone NOT NULL,
   PRIMARY KEY (insight_id),
   FOREIGN KEY (insight_id) REFERENCES insights(insight_id) ON DELETE CASCADE
 );
 
 CREATE INDEX insight_cards_by_period ON insight_cards USING btree (workspace_id, series, period_start, created_at, insight_id) WHERE (period_start IS NOT NULL);
+
+CREATE INDEX insight_cards_by_reader ON insight_cards USING btree (workspace_id, reader_id, created_at, insight_id) WHERE (reader_id IS NOT NULL);
 
 CREATE INDEX insight_cards_by_series ON insight_cards USING btree (workspace_id, series, created_at, insight_id);
 
@@ -203,6 +206,7 @@ CREATE TABLE jobs (
   schedule_id text COLLATE "C",
   scheduled_for timestamp(3) with time zone,
   batch_id text COLLATE "C",
+  reader_id text COLLATE "C",
   insight_id text COLLATE "C",
   skipped text,
   created_at timestamp(3) with time zone NOT NULL,
@@ -220,6 +224,8 @@ CREATE TABLE jobs (
 ) WITH (fillfactor=80, autovacuum_vacuum_scale_factor=0.01);
 
 CREATE INDEX jobs_by_batch ON jobs USING btree (workspace_id, batch_id, created_at, assignment_id) WHERE (batch_id IS NOT NULL);
+
+CREATE INDEX jobs_by_reader ON jobs USING btree (workspace_id, reader_id, created_at, assignment_id) WHERE (reader_id IS NOT NULL);
 
 CREATE INDEX jobs_by_schedule ON jobs USING btree (workspace_id, schedule_id, created_at, assignment_id) WHERE (schedule_id IS NOT NULL);
 
@@ -402,6 +408,8 @@ CREATE TABLE schedules (
   notify json,
   priority integer NOT NULL,
   metadata json NOT NULL,
+  readers json,
+  firing json,
   counts json NOT NULL,
   last_run json,
   last_error json,
