@@ -116,7 +116,7 @@ function valueOf(from: unknown, key: string): string | undefined {
 }
 
 /** Parts of a query that are no filter: those of a page, and the limit of the token. */
-const NO_FILTERS = ['limit', 'cursor', 'template_ids']
+const NO_FILTERS = ['limit', 'cursor', 'template_ids', 'seen_by']
 
 /** The fields that a change sets, and the filters of a list: their names, never their values. */
 function fieldsOf(action: AuditAction, { body, query }: AuditedCall): string[] {

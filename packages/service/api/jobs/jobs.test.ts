@@ -68,6 +68,7 @@ test('keeps what a job was created with, and shows the fields of a status', asyn
     'presence_name',
     'progress',
     'queued_at',
+    'reader_id',
     'schedule_id',
     'scheduled_for',
     'skipped',

@@ -61,6 +61,7 @@ const BODIES: Record<string, unknown> = {
     template_vars: { origin: 'ORD' },
   },
   changeSchedule: { paused: true },
+  runScheduleNow: { reader_id: 'ada' },
   putReader: READER,
   putReaders: {
     readers: [
