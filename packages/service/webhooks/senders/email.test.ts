@@ -11,6 +11,8 @@ import { makeChart } from '../../../engine/charts/spec.ts'
 import { hostileInsight } from '../../../engine/rendering/hostile-fixture.ts'
 import { sorted } from '../../../store/conformance/given.ts'
 import { noteConsents } from '../../outgoing/consents.ts'
+import { mailOf } from '../../readers/reader-mail.ts'
+import { silentLog } from '../../runtime/log.ts'
 import { hashToken, SecretBox } from '../../runtime/secrets.ts'
 import { compose } from './compose.ts'
 import { type People, PUBLIC_URL, startPeople } from './mail-fixture.ts'
@@ -57,6 +59,31 @@ function header(mail: Email, name: string): string | undefined {
 }
 
 const ADA = ['ada@example.com']
+
+test("a reader's insight goes to her address alone, whoever else is named", async () => {
+  const { mail, people } = await opened()
+  const { store, box } = people
+  const put = (email: string) =>
+    store.putReaders({
+      workspace_id,
+      readers: [{ reader_id: 'ada', name: 'Ada', email, user_id: null, attributes: {} }],
+    })
+  await put('ada@example.com')
+  const config = { smtpUrl: mail.server, publicUrl: PUBLIC_URL, mailFrom: null, mailDomains: ['example.com'] }
+  const parts = { store, secrets: box, clock: systemClock, log: silentLog, config }
+  const mailTo = async () => mailOf(parts, (await store.getReader({ workspace_id, reader_id: 'ada' }))!)
+  const webhook_id = (await mailTo())!
+  assert.equal(await mailTo(), webhook_id, 'it is made once')
+  const list = await people.subscribe('email', { to: ['bob@example.com'] })
+  const notify = [webhook_id, list.webhook_id]
+  await people.finish({ ...FOUND, title: 'Hers' }, { reader_id: 'ada', notify })
+  const got = await mail.next()
+  assert.deepEqual([got.to, got.mail.subject], [['ada@example.com'], 'Hers'])
+  const others = await people.told(list)
+  assert.match(others.attempts[0]!.error!.detail, /nothing was sent/)
+  await put('ada@new.example')
+  assert.equal(await store.getWebhook({ workspace_id, webhook_id }), null, 'it ends with the address')
+})
 
 test('who has not agreed is asked once and gets nothing else, until she agrees', async () => {
   const { mail, people } = await opened()

@@ -8,7 +8,7 @@ import { type Target, targetContext } from '@assay/model/subscription'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import type { Webhook } from '@assay/model/webhook'
 import { parseTargets } from '@assay/net/target'
-import type { NewWebhook } from '@assay/store/store'
+import type { NewJob, NewWebhook } from '@assay/store/store'
 import { renderTask } from '../../../engine/run/child/render.ts'
 import { findings, jobInput } from '../../../store/conformance/given.ts'
 import { silentLog } from '../../runtime/log.ts'
@@ -24,7 +24,7 @@ export const DOT =
 export interface People extends Station {
   subscribe(kind: 'email' | 'slack', target: Partial<Target>, over?: Partial<NewWebhook>): Promise<Webhook>
   /** A job that ends so; answers with its insight's id where it has one. */
-  finish(end: Partial<Findings> | JobError): Promise<string | null>
+  finish(end: Partial<Findings> | JobError, over?: Partial<NewJob>): Promise<string | null>
   /** The newest delivery to it, once it has so many attempts. */
   told(webhook: Webhook, attempts?: number): ReturnType<Station['attempted']>
 }
@@ -94,8 +94,8 @@ export async function startPeople(
         ...over,
       })
     },
-    async finish(end) {
-      await store.queueJob(await store.createJob(jobInput({ notify })))
+    async finish(end, over = {}) {
+      await store.queueJob(await store.createJob(jobInput({ notify, ...over })))
       const [claimed] = await store.claimJobs({ node_id, limit: 1 })
       const { assignment_id, attempt } = claimed!.job
       const lease = { assignment_id, attempt, node_id }
