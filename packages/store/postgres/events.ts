@@ -37,7 +37,7 @@ const WRITE_EVENTS = statement(`
       UNION ALL ${wanted(`people AND webhook_id = ANY (string_to_array(given.notify, ' '))
         AND (given.personal OR presence_name IS DISTINCT FROM given.presence_name)`)}
       UNION ALL ${wanted('people AND NOT given.of_job')}
-    ) AS wanted
+    ) AS wanted JOIN webhooks USING (webhook_id) FOR KEY SHARE OF webhooks
     RETURNING webhook_id
   )
   SELECT set_config('assay.woken', concat_ws(' ', current_setting('assay.woken', true), string_agg(DISTINCT webhook_id, ' ')), true)

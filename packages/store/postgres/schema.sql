@@ -79,9 +79,7 @@ CREATE TABLE deliveries (
   attempt_count integer NOT NULL DEFAULT 0,
   last_try boolean NOT NULL DEFAULT false,
   created_at timestamp(3) with time zone NOT NULL,
-  PRIMARY KEY (delivery_id),
-  FOREIGN KEY (event_seq) REFERENCES events(seq),
-  FOREIGN KEY (webhook_id) REFERENCES webhooks(webhook_id) ON DELETE CASCADE
+  PRIMARY KEY (delivery_id)
 ) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0.01);
 
 CREATE INDEX deliveries_by_event ON deliveries USING btree (event_seq, webhook_id);
@@ -156,8 +154,7 @@ CREATE TABLE insight_cards (
   schedule_id text COLLATE "C",
   reader_id text COLLATE "C",
   created_at timestamp(3) with time zone NOT NULL,
-  PRIMARY KEY (insight_id),
-  FOREIGN KEY (insight_id) REFERENCES insights(insight_id) ON DELETE CASCADE
+  PRIMARY KEY (insight_id)
 );
 
 CREATE INDEX insight_cards_by_period ON insight_cards USING btree (workspace_id, series, period_start, created_at, insight_id) WHERE (period_start IS NOT NULL);
@@ -646,6 +643,33 @@ BEGIN
   RETURN NULL;
 END $function$;
 
+CREATE OR REPLACE FUNCTION delete_cards()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  DELETE FROM insight_cards WHERE insight_id = ANY (ARRAY (SELECT insight_id FROM gone));
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION delete_deliveries_of_events()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  DELETE FROM deliveries WHERE event_seq = ANY (ARRAY (SELECT seq FROM gone));
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION delete_deliveries_of_webhooks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  DELETE FROM deliveries WHERE webhook_id = ANY (ARRAY (SELECT webhook_id FROM gone));
+  RETURN NULL;
+END $function$;
+
 CREATE OR REPLACE FUNCTION due_deliveries(webhook_ids text[], since timestamp with time zone[], most integer[])
  RETURNS TABLE(webhook_id text, delivery_id text, due_at timestamp with time zone)
  LANGUAGE plpgsql
@@ -700,6 +724,12 @@ BEGIN
 END $function$;
 
 CREATE TRIGGER attempts_go_with_deliveries AFTER DELETE ON deliveries REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION delete_attempts();
+
+CREATE TRIGGER cards_go_with_insights AFTER DELETE ON insights REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION delete_cards();
+
+CREATE TRIGGER deliveries_go_with_events AFTER DELETE ON events REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION delete_deliveries_of_events();
+
+CREATE TRIGGER deliveries_go_with_webhooks AFTER DELETE ON webhooks REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION delete_deliveries_of_webhooks();
 
 CREATE TRIGGER jobs_made AFTER INSERT ON jobs REFERENCING NEW TABLE AS gained FOR EACH STATEMENT EXECUTE FUNCTION count_new_jobs();
 

@@ -22,6 +22,7 @@ const INSERT_EVENT = EVENTS.insert<Told>(
   ['event_id', 'workspace_id', 'type', 'timestamp', 'data'],
   'RETURNING seq, event_id, workspace_id, type, timestamp',
 )
+const KEEP = EVENTS.select('WHERE seq = ANY (:seqs) FOR KEY SHARE', ['seq'])
 const THEIR_ATTEMPTS = ATTEMPTS.select(`${by('delivery_id')} ORDER BY number`, ['record'])
 // As text: the body of a request is made of it as it was written.
 const EVENT_OF = statement<Pick<Event, 'type' | 'timestamp'> & { data: string }>(
@@ -65,6 +66,7 @@ export interface NewDelivery {
   due_at?: string
 }
 
+/** Of events that this transaction has made or locked. */
 export function* addDeliveries(tx: Writer, deliveries: readonly NewDelivery[]): Routine<void> {
   if (deliveries.length === 0) return
   const earlier = new Set<LockedWebhook>()
@@ -92,6 +94,13 @@ export function* addDeliveries(tx: Writer, deliveries: readonly NewDelivery[]): 
   tx.hint({ topic: 'deliveries' })
 }
 
+/** Those that retention has not deleted: it waits until the transaction ends. */
+export function* lockEvents<Event extends Told>(tx: Writer, events: readonly Event[]): Routine<Event[]> {
+  const rows = yield* tx.all(KEEP, { seqs: events.map(({ seq }) => seq) })
+  const kept = new Set(rows.map(({ seq }) => seq))
+  return events.filter(({ seq }) => kept.has(seq))
+}
+
 export function* insertEvent(
   tx: Writer,
   event_id: string,
@@ -116,7 +125,8 @@ export function* redeliver(tx: Transaction, input: Input<'redeliver'>): Routine<
   const known = yield* findDelivery(tx, { workspace_id, delivery_id })
   if (known) return known
   const { event_seq: seq, event_id, event_type: type, event_at: timestamp, assignment_id } = original
-  const event = { seq, event_id, type, timestamp, workspace_id }
+  const [event] = yield* lockEvents(tx, [{ seq, event_id, type, timestamp, workspace_id }])
+  if (!event) return null
   yield* addDeliveries(tx, [{ delivery_id, webhook, event, assignment_id }])
   return yield* findDelivery(tx, { workspace_id, delivery_id })
 }

@@ -13,7 +13,7 @@ import type { Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
 import { assignmentOf, EVENTS, type EventRow } from '../../tables/webhooks/events.ts'
 import { ATTEMPT_COUNTS, type Position, RECOVERIES } from '../../tables/webhooks/recoveries.ts'
-import { addDeliveries } from './deliveries.ts'
+import { addDeliveries, lockEvents } from './deliveries.ts'
 import { lockState } from './states.ts'
 import { getWebhook, lockWebhook } from './webhooks.ts'
 
@@ -174,7 +174,7 @@ export function* advanceRecoveries(tx: Transaction, { limit }: { limit: number }
   const state = (yield* lockState(tx, recovery.webhook_id))!
   yield* addDeliveries(
     tx,
-    events.map((event) => ({
+    (yield* lockEvents(tx, events)).map((event) => ({
       delivery_id: uuidv7(),
       webhook: state,
       event,

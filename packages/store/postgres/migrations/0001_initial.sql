@@ -344,9 +344,10 @@ CREATE TABLE insights (
   body json NOT NULL
 );
 
--- What the list of insights shows of each.
+-- What the list of insights shows of each. A trigger deletes it with its insight: a foreign key would look for the insight
+-- that the same transaction has written.
 CREATE TABLE insight_cards (
-  insight_id text COLLATE "C" PRIMARY KEY REFERENCES insights ON DELETE CASCADE,
+  insight_id text COLLATE "C" PRIMARY KEY,
   assignment_id text COLLATE "C" NOT NULL,
   workspace_id text COLLATE "C" NOT NULL,
   template_id text COLLATE "C" NOT NULL,
@@ -372,6 +373,14 @@ CREATE INDEX insight_cards_by_reader ON insight_cards (workspace_id, reader_id, 
 CREATE INDEX insight_cards_by_series ON insight_cards (workspace_id, series, created_at, insight_id);
 CREATE INDEX insight_cards_by_period ON insight_cards (workspace_id, series, period_start, created_at, insight_id)
   WHERE period_start IS NOT NULL;
+
+CREATE FUNCTION delete_cards() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM insight_cards WHERE insight_id = ANY (ARRAY (SELECT insight_id FROM gone));
+  RETURN NULL;
+END $$;
+CREATE TRIGGER cards_go_with_insights AFTER DELETE ON insights
+  REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION delete_cards();
 
 -- Links to the page of an insight.
 CREATE TABLE links (
@@ -475,12 +484,13 @@ CREATE INDEX events_in_window ON events (workspace_id, timestamp, seq);
 
 -- The outbox. `due_at` is null once a delivery has ended, `owner` is the node that sends it now, `event_at` the time of its
 -- event. `last_try`: it ends if this try fails. Several deliveries may be sent one after the other as one claim: all
--- but the last are `ahead`, and only the last counts as in flight.
+-- but the last are `ahead`, and only the last counts as in flight. Who writes one locks its webhook and its event (FOR KEY
+-- SHARE, or has just written them), and triggers delete it with either: foreign keys would look for both once more for each row.
 CREATE TABLE deliveries (
   delivery_id text COLLATE "C" PRIMARY KEY,
   workspace_id text COLLATE "C" NOT NULL,
-  webhook_id text COLLATE "C" NOT NULL REFERENCES webhooks ON DELETE CASCADE,
-  event_seq bigint NOT NULL REFERENCES events,
+  webhook_id text COLLATE "C" NOT NULL,
+  event_seq bigint NOT NULL,
   event_id text COLLATE "C" NOT NULL,
   event_type text COLLATE "C" NOT NULL,
   event_at timestamptz(3) NOT NULL,
@@ -515,6 +525,21 @@ BEGIN
 END $$;
 CREATE TRIGGER attempts_go_with_deliveries AFTER DELETE ON deliveries
   REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION delete_attempts();
+
+CREATE FUNCTION delete_deliveries_of_webhooks() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM deliveries WHERE webhook_id = ANY (ARRAY (SELECT webhook_id FROM gone));
+  RETURN NULL;
+END $$;
+CREATE TRIGGER deliveries_go_with_webhooks AFTER DELETE ON webhooks
+  REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION delete_deliveries_of_webhooks();
+CREATE FUNCTION delete_deliveries_of_events() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM deliveries WHERE event_seq = ANY (ARRAY (SELECT seq FROM gone));
+  RETURN NULL;
+END $$;
+CREATE TRIGGER deliveries_go_with_events AFTER DELETE ON events
+  REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION delete_deliveries_of_events();
 
 -- Attempts by whole hour and bucket of duration (model/delivery.ts); bucket -1: failed.
 CREATE TABLE attempt_counts (
