@@ -19,6 +19,7 @@ import {
 import type { JobCaps } from '../caps.ts'
 import { follow, type Native, type Reader, type Routine, type Transaction as Rows } from '../rows.ts'
 import type { Connections, Hint } from '../store.ts'
+import { askTogether } from './exchange.ts'
 import { isBroken, isRepeatable, isUnprepared, translate, unavailable } from './failures.ts'
 import { createHints, hintKey } from './hints.ts'
 import { type Answer, type Ask, readerOf, type Starter, writerOf } from './rows.ts'
@@ -56,8 +57,8 @@ export interface Connection {
 
 /** Shared by the requests that read and those that write. */
 const POOL_SIZE = 10
-/** Lease renewals, jobs and deliveries: each of the three asks for one thing at a time. */
-const CONTROL_SIZE = 3
+/** Lease renewals, claims of jobs and deliveries ask for one thing at a time, reports of jobs for two. */
+const CONTROL_SIZE = 5
 /** A request waits for a connection, old or new, for so long: then it is answered 503. */
 const PATIENCE_MS = 20_000
 const CONNECT_MS = 5000
@@ -69,19 +70,29 @@ const SILENCE_MS = 35_000
 /** Between two statements of a transaction lies next to no time: who takes longer is stopped or gone, and holds locks. */
 const PAUSE_MS = 5000
 const TRIES = 5
+/** For so long nothing is prepared after a prepared statement was lost. */
+const UNPREPARED_MS = 600_000
 
-/** The settings hold for this transaction only. All of it is one message. */
-function beginning(off: string[]): string {
-  return [
-    'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
-    `SET LOCAL statement_timeout = ${STATEMENT_MS}`,
-    `SET LOCAL idle_in_transaction_session_timeout = ${PAUSE_MS}`,
-    ...off.map((setting) => `SET LOCAL ${setting} = off`),
-    'SELECT clock_timestamp()::timestamptz(3) AS now',
-  ].join('; ')
+const settings = (values: Record<string, number | 'off'>): string =>
+  Object.entries(values)
+    .map(([name, value]) => `set_config('${name}', '${value}', true)`)
+    .join(', ')
+const without = (off: readonly string[]): string =>
+  settings(Object.fromEntries(off.map((name) => [name, 'off' as const])))
+
+const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'
+
+/** What is asked after BEGIN: the time, and settings that hold for this transaction only. */
+function beginning(off: readonly string[]): string {
+  const times = settings({
+    statement_timeout: STATEMENT_MS,
+    idle_in_transaction_session_timeout: PAUSE_MS,
+  })
+  const all = [times, without(off)].filter((part) => part !== '')
+  return `SELECT clock_timestamp()::timestamptz(3) AS now, ${all.join(', ')}`
 }
 
-const BEGIN = beginning([])
+const PLAIN = beginning([])
 
 /** These off, rows come out of the indexes, and nothing is compiled (0.15 s each time). */
 const INDEXES = ['jit', 'enable_seqscan', 'enable_bitmapscan']
@@ -90,15 +101,13 @@ const INDEXES = ['jit', 'enable_seqscan', 'enable_bitmapscan']
  * Leases, settles and deliveries are read row by row out of the indexes, however old the statistics are: otherwise the
  * planner reads all deliveries that wait to settle a few (11 ms with five thousand, 1 ms with this).
  */
-const CONTROL = beginning([...INDEXES, 'enable_hashjoin', 'enable_mergejoin'])
+const CONTROL = beginning([...INDEXES, 'enable_sort', 'enable_hashjoin', 'enable_mergejoin'])
 
 /**
  * Until the transaction ends rows come out of an index in its order, also if a foreign key asks. Otherwise a claim
  * takes a burst of jobs for a short queue and sorts it (187 ms at 300,000 jobs, 3 ms with this).
  */
-export const OUT_OF_INDEXES = `SELECT ${[...INDEXES, 'enable_sort']
-  .map((setting) => `set_config('${setting}', 'off', true)`)
-  .join(', ')}`
+export const OUT_OF_INDEXES = `SELECT ${without([...INDEXES, 'enable_sort'])}`
 
 /** Milliseconds without the zeros at their end. */
 const IN_UTC = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d{1,3})?\+00$/
@@ -159,12 +168,13 @@ interface Begun {
 
 function begin(client: PoolClient, text: string, prepares: boolean): Begun {
   gather(client)
-  const asked = client.query(firstWord(text)) as unknown as Promise<QueryResult<{ now: string }>[]>
+  const word = client.query(firstWord(BEGIN))
+  const asked = askTogether(client, types, { text, values: [], ...(prepares ? { name: nameOf(text) } : {}) })
   const begun: Begun = {
     now: null,
     prepares,
-    at: asked.then((results) => {
-      begun.now = results.at(-1)!.rows[0]!.now
+    at: Promise.all([word, asked]).then(([, { rows }]) => {
+      begun.now = (rows as { now: string }[])[0]!.now
     }),
   }
   begun.at.catch(() => undefined)
@@ -237,8 +247,8 @@ export interface ConnectOptions extends Context {
 class Transactions {
   readonly #options: ConnectOptions
   readonly #tell: (hints: Hint[]) => void
-  /** For pools whose statements are few and frequent; false once a pooler has lost one. */
-  #prepares = true
+  /** Statements are prepared by name on pools where they are few and frequent, but not until then: a pooler lost one, or the schema changed. */
+  #preparesFrom = 0
 
   constructor(options: ConnectOptions, tell: (hints: Hint[]) => void) {
     this.#options = options
@@ -249,12 +259,8 @@ class Transactions {
     // Of statements in a pipeline only the first that fails says why: those behind it are refused with it.
     let failed: unknown
     const ask: Ask = async (text, values) => {
-      gather(client)
-      const asked = client.query<QueryResultRow>({
-        text,
-        values,
-        ...(begun.prepares ? { name: nameOf(text) } : {}),
-      })
+      const name = begun.prepares ? { name: nameOf(text) } : {}
+      const asked = askTogether(client, types, { text, values, ...name })
       try {
         return (await Promise.all([asked, begun.at]))[0]
       } catch (error) {
@@ -297,8 +303,7 @@ class Transactions {
       const value = await work(tx)
       await follow(tx.wakeNow())
       await begun.at
-      gather(client)
-      await Promise.all([...pending, client.query('COMMIT')])
+      await Promise.all([...pending, ask('COMMIT', [])])
       client.release()
       this.#tell([...hints.values()])
       return value
@@ -322,7 +327,8 @@ class Transactions {
     for (let attempt = 1; ; attempt += 1) {
       const connections = pool.current
       const client = await connections.connect()
-      const begun = begin(client, pool.beginning, this.#prepares && pool.beginning === CONTROL)
+      const prepares = pool.beginning === CONTROL && performance.now() >= this.#preparesFrom
+      const begun = begin(client, pool.beginning, prepares)
       try {
         const begins: Work<T> = async (tx) => {
           await begun.at
@@ -333,7 +339,8 @@ class Transactions {
         // A connection that broke while it was idle is known by the first word on it: nothing has been written yet.
         if (begun.now === null && isBroken(error)) {
           if (attempt > connections.options.max) throw error
-        } else if (begun.prepares && isUnprepared(error)) this.#prepares = false
+        } else if (begun.prepares && isUnprepared(error))
+          this.#preparesFrom = performance.now() + UNPREPARED_MS
         else if (!isRepeatable(error) || attempt >= TRIES) throw error
         else await delay(10 * attempt * (1 + Math.random()))
       }
@@ -361,8 +368,8 @@ export function connect(options: ConnectOptions): Connection {
   const config = clientConfig(options.url)
   const size = options.size ?? POOL_SIZE
   const readers = Math.max(1, Math.floor(size / 2))
-  const reads = new PurposePool(() => createPool(config, readers), BEGIN)
-  const writes = new PurposePool(() => createPool(config, Math.max(1, size - readers)), BEGIN)
+  const reads = new PurposePool(() => createPool(config, readers), PLAIN)
+  const writes = new PurposePool(() => createPool(config, Math.max(1, size - readers)), PLAIN)
   const control = new PurposePool(() => createPool(config, CONTROL_SIZE, CONNECT_MS), CONTROL)
   const pools = [reads, writes, control]
   const reading = readingFrom(reads)
