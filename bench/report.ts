@@ -127,7 +127,7 @@ machine than jobs a second do: processor time of a job, Node and PostgreSQL toge
 
 | | one at a time | in batches | what is written for a job |
 |---|---|---|---|
-| Assay | settles a job and claims the next in one transaction, over one connection | 500 likewise | the job's state, its moves and counts; the insight and its card; two events; the delivery |
+| Assay | a transaction that settles a job, beside it one that claims the next, over two connections | 500 likewise | the job's state, its moves and counts; the insight and its card; two events; the delivery |
 | graphile-worker | a transaction each for the claim, the user's rows and the end | a local queue of 500, 24 at once, up to 10 connections, ends in groups | the claim, then the job is deleted; result, delivery |
 | pg-boss | a transaction for the claim, one for the user's rows with the end | 500 likewise | the job's state; result, delivery |
 | BullMQ | Redis, each command synced | 500 at once | the job is deleted; neither result nor delivery |

@@ -37,7 +37,7 @@ import * as signIns from './nouns/workspaces/sign-ins.ts'
 import * as templates from './nouns/workspaces/templates.ts'
 import type { Reader, Routine, Transaction } from './rows.ts'
 import { inSteps, untilDone } from './steps.ts'
-import type { Counts, NewRecovery, Store } from './store.ts'
+import type { ClaimedJob, Counts, Input, NewRecovery, Store } from './store.ts'
 
 /** Each is one question to the database, or several that need not agree. */
 const READS = {
@@ -187,11 +187,10 @@ export type Write<Result> = (tx: Transaction) => Routine<Result>
 export interface Reports<Report> {
   /** Answers for each whether it was written. */
   report(reports: Report[]): Promise<boolean[]>
-  /**
-   * After all reports that were given before. `asksFirst`: the first question of the work needs nothing of what they write,
-   * and they need one question themselves, so both may be asked at once.
-   */
-  follow<Result>(work: Write<Result>, asksFirst?: boolean): Promise<Result>
+  /** After all reports that were given before. */
+  follow<Result>(work: Write<Result>): Promise<Result>
+  /** The same, where the database has one writer. Else at once, and `isBeside` if reports that were given before are under way. */
+  beside<Result>(work: Write<Result>): Promise<{ value: Result; isBeside: boolean }>
 }
 
 /** A database as the store needs it. Each work is one transaction, but for those of `read`. */
@@ -281,13 +280,24 @@ function writesInSteps(database: Database, change = database.write) {
   } satisfies Partial<Store>
 }
 
+/** What a cap has left out, reports that were under way may have let in: then it is asked for once more, after them. */
+async function claimJobs(settles: Reports<Settle>, input: Input<'claimJobs'>): Promise<ClaimedJob[]> {
+  const { value, isBeside } = await settles.beside((tx) => tx.native.claimJobs(input))
+  const { jobs, isCapped } = value
+  const limit = input.limit - jobs.length
+  if (!isBeside || !isCapped || limit === 0) return jobs
+  const more = settles.follow((tx) => tx.native.claimJobs({ ...input, limit }))
+  // What is claimed already is given to the worker, whatever becomes of the rest.
+  return [...jobs, ...(await more.then((rest) => rest.jobs, jobs.length > 0 ? () => [] : undefined))]
+}
+
 /** What workers do with jobs and dispatchers with deliveries. */
 function work(database: Database) {
   const settles = database.reports<Settle>(settleJobs)
   const settle = async (report: Settle): Promise<boolean> => (await settles.report([report]))[0]!
   const tries = database.reports(attempts.recordAttempts)
   return {
-    claimJobs: (input) => settles.follow((tx) => tx.native.claimJobs(input), true),
+    claimJobs: (input) => claimJobs(settles, input),
     startJob: (lease) => settle({ kind: 'start', ...lease }),
     completeJob: (input) => settle({ kind: 'complete', ...input }),
     failJob: (input) => settle({ kind: 'fail', ...input }),

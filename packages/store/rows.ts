@@ -55,9 +55,15 @@ export interface CountedMove {
   to: JobStatus | null
 }
 
+export interface ClaimedJobs {
+  jobs: ClaimedJob[]
+  /** A cap of a workspace may have left some out. */
+  isCapped: boolean
+}
+
 /** What each database does with SQL of its own: postgres/native.ts, sqlite/native.ts. */
 export interface Native {
-  claimJobs(input: Input<'claimJobs'>): Routine<ClaimedJob[]>
+  claimJobs(input: Input<'claimJobs'>): Routine<ClaimedJobs>
   claimDeliveries(input: Input<'claimDeliveries'>): Routine<ClaimedDelivery[]>
   /** Keeps the counts of unfinished jobs (`job_counts`), after the rows of the jobs were written. */
   countMoves(moves: readonly CountedMove[]): Routine<void>

@@ -32,6 +32,8 @@ export interface Statement<Row = unknown> {
   readonly kinds: Kinds
   /** Of `Table.insert` and `Table.updateAll`: how PostgreSQL writes many rows at once. */
   readonly postgresMany?: Rendered
+  /** Of `Table.insert`: exactly so many rows, each value a parameter of its own, so that no array of large texts is read. */
+  readonly postgresRows?: Rendered & { rows: number }
   /** Only a type. */
   readonly row?: Row
 }

@@ -108,6 +108,22 @@ export const capTests: ConformanceTests = {
     assert.equal((await store.claimJobs({ node_id: NODE, limit: 10 })).length, 1)
   },
 
+  'claims what a report given just before it frees within the cap': async ({ store }) => {
+    await register(store)
+    await cap(store, { max_running: 1 })
+    const lease = await execute(store)
+    const next = await queueNew(store)
+    const [kept, claimed] = await Promise.all([
+      store.completeJob({ ...lease, insight_id: uuidv7(), findings: findings() }),
+      store.claimJobs({ node_id: NODE, limit: 1 }),
+    ])
+    assert.ok(kept)
+    assert.deepEqual(
+      claimed.map(({ job }) => job.assignment_id),
+      [next.assignment_id],
+    )
+  },
+
   'never runs more than the cap, however many claim at once': async ({ store }) => {
     await register(store)
     await register(store, 'node-2')

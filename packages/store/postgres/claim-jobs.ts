@@ -5,10 +5,10 @@
  */
 import type { ClaimedJob } from '../contract/jobs/jobs.ts'
 import { claimed, type OwnedJob, shown } from '../nouns/jobs/job-move.ts'
-import { writeMoves } from '../nouns/jobs/moves.ts'
+import { writeClaimed } from '../nouns/jobs/moves.ts'
 import { requireNode } from '../nouns/jobs/nodes.ts'
 import { spendingNow, spentBy } from '../nouns/workspaces/processor-use.ts'
-import { type Routine, together } from '../rows.ts'
+import { type ClaimedJobs, type Routine, together } from '../rows.ts'
 import { statement } from '../statement.ts'
 import type { Input } from '../store.ts'
 import type { Transaction } from './connection.ts'
@@ -84,8 +84,8 @@ function ownedOf({ data_folder: _folder, candidates: _candidates, ...job }: Cand
 }
 
 /** In the order in which they were taken. Throws `conflict` if the node is not registered. */
-export function* claimJobs(tx: Transaction, { node_id, limit }: Input<'claimJobs'>): Routine<ClaimedJob[]> {
-  if (limit <= 0) return []
+export function* claimJobs(tx: Transaction, { node_id, limit }: Input<'claimJobs'>): Routine<ClaimedJobs> {
+  if (limit <= 0) return { jobs: [], isCapped: false }
   const cap = tx.caps.max_running
   yield* tx.native.useIndexes()
   const [capped] = yield* together(tx.all(LOCK_CAPPED, { cap }), requireNode(tx, node_id))
@@ -96,10 +96,10 @@ export function* claimJobs(tx: Transaction, { node_id, limit }: Input<'claimJobs
     const most = left + SPARE
     const rows = yield* tx.all(CLAIM, { limit: left, most, cap, locked, ...spendingNow(tx) })
     const changes = rows.map((row) => claimed(ownedOf(row), node_id, tx.now))
-    yield* writeMoves(tx, changes)
+    yield* writeClaimed(tx, changes)
     for (const [index, { states }] of changes.entries())
       taken.push({ job: shown(states[0]!), data_folder: rows[index]!.data_folder })
     if ((rows[0]?.candidates ?? 0) < most) break
   }
-  return taken
+  return { jobs: taken, isCapped: locked.length > 0 && taken.length < limit }
 }

@@ -57,8 +57,8 @@ export interface Connection {
 
 /** Shared by the requests that read and those that write. */
 const POOL_SIZE = 10
-/** Lease renewals, claims of jobs and deliveries ask for one thing at a time, reports of jobs for two. */
-const CONTROL_SIZE = 5
+/** Lease renewals, reports of jobs, claims of jobs, deliveries: each of the four asks for one thing at a time. */
+const CONTROL_SIZE = 4
 /** A request waits for a connection, old or new, for so long: then it is answered 503. */
 const PATIENCE_MS = 20_000
 const CONNECT_MS = 5000
@@ -101,7 +101,7 @@ const INDEXES = ['jit', 'enable_seqscan', 'enable_bitmapscan']
  * Leases, settles and deliveries are read row by row out of the indexes, however old the statistics are: otherwise the
  * planner reads all deliveries that wait to settle a few (11 ms with five thousand, 1 ms with this).
  */
-const CONTROL = beginning([...INDEXES, 'enable_sort', 'enable_hashjoin', 'enable_mergejoin'])
+const CONTROL = beginning([...INDEXES, 'enable_hashjoin', 'enable_mergejoin'])
 
 /**
  * Until the transaction ends rows come out of an index in its order, also if a foreign key asks. Otherwise a claim

@@ -39,6 +39,29 @@ export interface Starter {
   start<Row>(statement: Statement<Row>, values?: object): Promise<Row[]>
 }
 
+/** The statements that write the rows. */
+function* written(
+  { postgres, postgresMany: many, postgresRows: named }: Statement,
+  rows: readonly object[],
+): Generator<{ sql: string; values: unknown[] }> {
+  if (!many) throw new Error(`Not for many rows: ${postgres.sql}`)
+  let from = 0
+  for (; named && from + named.rows <= rows.length; from += named.rows) {
+    const some = rows.slice(from, from + named.rows)
+    const values = some.flatMap((row) => named.parameters.map((parameter) => encoded(parameter, row)))
+    yield { sql: named.sql, values }
+  }
+  const rest = rows.slice(from)
+  const [row, ...others] = rest
+  if (row && others.length === 0)
+    yield { sql: postgres.sql, values: postgres.parameters.map((parameter) => encoded(parameter, row)) }
+  else if (row)
+    yield {
+      sql: many.sql,
+      values: many.parameters.map((parameter) => rest.map((each) => encoded(parameter, each))),
+    }
+}
+
 /** `later` is given each statement that is not waited for. */
 export function writerOf(
   ask: Ask,
@@ -57,15 +80,7 @@ export function writerOf(
     },
     // oxlint-disable-next-line require-yield -- it waits for nothing
     *writeAll(statement, rows): Routine<void> {
-      const many = statement.postgresMany
-      if (!many) throw new Error(`Not for many rows: ${statement.postgres.sql}`)
-      if (rows.length === 0) return
-      const [row] = rows
-      if (row && rows.length === 1) later(send(ask, statement.postgres, row))
-      else {
-        const columns = many.parameters.map((parameter) => rows.map((each) => encoded(parameter, each)))
-        later(ask(many.sql, columns))
-      }
+      for (const { sql, values } of written(statement, rows)) later(ask(sql, values))
     },
   }
 }

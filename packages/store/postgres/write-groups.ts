@@ -1,8 +1,8 @@
 /**
- * What one process reports goes to the database in groups, and with it what must come after it (claims, what is given
- * back): all that is asked for in one pass of the event loop, or while a group is being written, is one transaction. One
- * by one, reports wait for each other's commit. In a group the reports come first, so that a claim finds what they free.
- * A group that cannot be written is divided, so that one report harms no other.
+ * What one process reports goes to the database in groups, and with it what must come after it (claims of deliveries, what
+ * is given back): all that is asked for in one pass of the event loop, or while a group is being written, is one transaction.
+ * One by one, reports wait for each other's commit. In a group the reports come first. A group that cannot be written is
+ * divided, so that one report harms no other. A claim of jobs is a transaction of its own beside them.
  */
 import { AppError } from '@assay/model/errors'
 import type { Reports, Write as Work } from '../methods.ts'
@@ -15,7 +15,7 @@ const GROUP_MOST = 500
 type Write = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>
 
 interface Entry<Report> {
-  work: { reports: Report[] } | { follow: Work<unknown>; asksFirst: boolean }
+  work: { reports: Report[] } | { follow: Work<unknown> }
   resolve(value: unknown): void
   reject(error: unknown): void
 }
@@ -30,11 +30,7 @@ function firstGroup<Report>(waiting: Entry<Report>[]): Entry<Report>[] {
   return end < 0 ? waiting : waiting.slice(0, end)
 }
 
-/**
- * Wakes the webhooks in the pipeline of what is asked beside the reports, so that the commit waits for nothing. In the second
- * turn, which is the last of three: the reports are written, and a claim has been asked for, so that nobody waits for a
- * webhook while it looks for jobs.
- */
+/** Wakes the webhooks in the pipeline of the reports, so that the commit waits for nothing. */
 function* wakeSecond(tx: Transaction): Routine<void> {
   yield Promise.resolve()
   yield* tx.wakeNow()
@@ -46,20 +42,11 @@ function* writeAll<Report>(
   writeReports: (tx: Rows, reports: Report[]) => Routine<boolean[]>,
 ): Routine<unknown[]> {
   const reports = group.flatMap(({ work }) => ('reports' in work ? work.reports : []))
-  const follows = group.flatMap(({ work }) => ('follow' in work ? work : []))
-  let values: unknown[] = []
-  let written: boolean[] = []
-  const beside = reports.length > 0 && follows[0]?.asksFirst ? follows.shift() : undefined
-  if (beside) {
-    const [kept, value] = yield* together<[boolean[], unknown, void]>(
-      writeReports(tx, reports),
-      beside.follow(tx),
-      wakeSecond(tx),
-    )
-    written = kept
-    values = [value]
-  } else if (reports.length > 0) written = yield* writeReports(tx, reports)
-  for (const { follow } of follows) values.push(yield* follow(tx))
+  const follows = group.flatMap(({ work }) => ('follow' in work ? [work.follow] : []))
+  const [written] =
+    reports.length > 0 ? yield* together<[boolean[], void]>(writeReports(tx, reports), wakeSecond(tx)) : [[]]
+  const values: unknown[] = []
+  for (const follow of follows) values.push(yield* follow(tx))
   return group.map(({ work }) => ('follow' in work ? values.shift() : written.splice(0, work.reports.length)))
 }
 
@@ -106,6 +93,10 @@ export function createWriteGroups<Report>(
 
   return {
     report: (reports) => add({ reports }),
-    follow: (work, asksFirst = false) => add({ follow: work, asksFirst }),
+    follow: (work) => add({ follow: work }),
+    async beside(work) {
+      const isBeside = running
+      return { value: await write((tx) => follow(work(tx))), isBeside }
+    },
   }
 }

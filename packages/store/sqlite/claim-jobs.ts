@@ -4,7 +4,7 @@
  */
 import type { ClaimedJob } from '../contract/jobs/jobs.ts'
 import { claimed as claimedBy, type OwnedJob, shown } from '../nouns/jobs/job-move.ts'
-import { writeMoves } from '../nouns/jobs/moves.ts'
+import { writeClaimed } from '../nouns/jobs/moves.ts'
 import { requireNode } from '../nouns/jobs/nodes.ts'
 import { spendingNow, spentBy } from '../nouns/workspaces/processor-use.ts'
 import type { Routine, Transaction } from '../rows.ts'
@@ -32,7 +32,7 @@ function* claimNext(tx: Transaction, node_id: string): Routine<OwnedJob | undefi
   const job = next && (yield* tx.find(HEAD, next))
   if (!job) return undefined
   const change = claimedBy(job, node_id, tx.now)
-  yield* writeMoves(tx, [change])
+  yield* writeClaimed(tx, [change])
   return change.states[0]
 }
 

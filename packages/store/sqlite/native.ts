@@ -39,7 +39,10 @@ function* countMoves(tx: Writer, moves: readonly CountedMove[]): Routine<void> {
 
 export function nativeOf(tx: Transaction): Native {
   return {
-    claimJobs: (input) => claimJobs(tx, input),
+    // What is reported before it is written before it.
+    *claimJobs(input) {
+      return { jobs: yield* claimJobs(tx, input), isCapped: false }
+    },
     claimDeliveries: (input) => claimDeliveries(tx, input),
     countMoves: (moves) => countMoves(tx, moves),
     writeEvents: (events) => writeEvents(tx, events),

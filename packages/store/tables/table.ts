@@ -20,6 +20,9 @@ export const POSTGRES_TYPES: Record<Kind, string> = {
   json: 'json',
 }
 
+/** Rows of a statement that names each value. */
+const NAMED_ROWS = 25
+
 const named = (names: readonly string[]): string => names.map((name) => `:${name}`).join(', ')
 
 /** `WHERE` each of the columns has the value of its name. */
@@ -107,11 +110,16 @@ export class Table<Row extends object> {
       sql: `${into(columns)} SELECT * FROM unnest(${this.#arrays(columns)}) ${tail}`,
       parameters: columns.map((name) => ({ name, kind: this.kinds[name]! })),
     }
+    const places = (row: number): string =>
+      columns.map((_, at) => `$${row * columns.length + at + 1}`).join(', ')
+    const rows = Array.from({ length: NAMED_ROWS }, (_, row) => `(${places(row)})`)
+    const some = { sql: `${into(columns)} VALUES ${rows.join(', ')} ${tail}`, parameters: many.parameters }
     return {
       ...made,
       sqlite: optional(made.sqlite, this.nullable),
       postgres: optional(made.postgres, this.nullable),
       postgresMany: optional(many, this.nullable),
+      postgresRows: { ...optional(some, this.nullable), rows: rows.length },
     }
   }
 

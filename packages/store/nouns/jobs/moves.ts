@@ -6,6 +6,7 @@
 import { eventTypeOf, jobEventData } from '@assay/model/event'
 import type { JobStatus } from '@assay/model/job'
 import type { NewEvent, Routine, Transaction, Writer } from '../../rows.ts'
+import type { Statement } from '../../statement.ts'
 import { JOBS } from '../../tables/jobs/jobs.ts'
 import { type Change, type JobChange, moved, type OwnedJob } from './job-move.ts'
 
@@ -30,6 +31,9 @@ const UPDATE = JOBS.updateAll([
   'moves',
 ])
 
+/** What a claim changes. */
+const UPDATE_CLAIMED = JOBS.updateAll(['job_status', 'attempt', 'owner', 'progress', 'moves'])
+
 export function lockJobs(tx: Writer, assignment_ids: readonly string[]): Routine<OwnedJob[]> {
   return tx.all(LOCK, { assignment_ids })
 }
@@ -53,10 +57,19 @@ function eventOf(job: OwnedJob, publicUrl: string | null): NewEvent[] {
   ]
 }
 
+/** Jobs that this transaction has locked and claimed. */
+export function writeClaimed(tx: Transaction, changes: readonly JobChange[]): Routine<void> {
+  return writeMoves(tx, changes, UPDATE_CLAIMED)
+}
+
 /** Writes jobs that this transaction has locked as what they became. */
-export function* writeMoves(tx: Transaction, changes: readonly JobChange[]): Routine<void> {
+export function* writeMoves(
+  tx: Transaction,
+  changes: readonly JobChange[],
+  update: Statement = UPDATE,
+): Routine<void> {
   const jobs = changes.map(({ states }) => states.at(-1)!)
-  yield* tx.writeAll(UPDATE, jobs)
+  yield* tx.writeAll(update, jobs)
   yield* tx.native.countMoves(
     changes.map(({ before, states }) => ({
       workspace_id: before.workspace_id,
