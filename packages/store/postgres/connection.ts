@@ -8,14 +8,7 @@
  */
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import {
-  type ClientConfig,
-  Pool,
-  type PoolClient,
-  type QueryResult,
-  type QueryResultRow,
-  TypeOverrides,
-} from 'pg'
+import { type ClientConfig, Pool, type PoolClient, type QueryResultRow, TypeOverrides } from 'pg'
 import type { JobCaps } from '../caps.ts'
 import { follow, type Native, type Reader, type Routine, type Transaction as Rows } from '../rows.ts'
 import type { Connections, Hint } from '../store.ts'

@@ -46,7 +46,7 @@ function partOf(
   reject: (error: Error) => void,
 ) {
   const part = new Query(asked, undefined, (error: Error | undefined, answer) =>
-    error ? reject(error) : resolve(answer as unknown as Answer),
+    error ? reject(error) : resolve(answer),
   ) as unknown as Handled
   part._result._types = types
   part._getRows = (connection) => connection.execute({ portal: '' }, true)

@@ -45,13 +45,14 @@ function* written(
   rows: readonly object[],
 ): Generator<{ sql: string; values: unknown[] }> {
   if (!many) throw new Error(`Not for many rows: ${postgres.sql}`)
-  let from = 0
-  for (; named && from + named.rows <= rows.length; from += named.rows) {
-    const some = rows.slice(from, from + named.rows)
-    const values = some.flatMap((row) => named.parameters.map((parameter) => encoded(parameter, row)))
-    yield { sql: named.sql, values }
-  }
-  const rest = rows.slice(from)
+  const whole = named ? rows.length - (rows.length % named.rows) : 0
+  if (named)
+    for (let from = 0; from < whole; from += named.rows) {
+      const some = rows.slice(from, from + named.rows)
+      const values = some.flatMap((row) => named.parameters.map((parameter) => encoded(parameter, row)))
+      yield { sql: named.sql, values }
+    }
+  const rest = rows.slice(whole)
   const [row, ...others] = rest
   if (row && others.length === 0)
     yield { sql: postgres.sql, values: postgres.parameters.map((parameter) => encoded(parameter, row)) }

@@ -110,9 +110,9 @@ export class Table<Row extends object> {
       sql: `${into(columns)} SELECT * FROM unnest(${this.#arrays(columns)}) ${tail}`,
       parameters: columns.map((name) => ({ name, kind: this.kinds[name]! })),
     }
-    const places = (row: number): string =>
+    const values = (row: number): string =>
       columns.map((_, at) => `$${row * columns.length + at + 1}`).join(', ')
-    const rows = Array.from({ length: NAMED_ROWS }, (_, row) => `(${places(row)})`)
+    const rows = Array.from({ length: NAMED_ROWS }, (_, row) => `(${values(row)})`)
     const some = { sql: `${into(columns)} VALUES ${rows.join(', ')} ${tail}`, parameters: many.parameters }
     return {
       ...made,
