@@ -11,9 +11,9 @@ const ITS_OWN =
   /^(?:before|after|beforeEach|afterEach)\(|^await |= await import\(|\bprocess\.|\bmock\b|\bglobalThis\b|child_process|worker_threads|registerHooks|\.prototype\b|[Pp]ool\b|\b(?:startPostgres|openTestServer|startApp)\b/m
 
 /** Which files go together, and how many at most. */
-const KINDS: { is: (text: string) => boolean; most: number }[] = [
-  { is: (text) => !ITS_OWN.test(text), most: 12 },
-  { is: (text) => text.includes("from './stand.ts'"), most: 4 },
+const KINDS: { is: (file: string, text: string) => boolean; most: number }[] = [
+  { is: (file, text) => file.startsWith('packages/') && !ITS_OWN.test(text), most: 12 },
+  { is: (file, text) => file.startsWith('test/') && text.includes("from './stand.ts'"), most: 4 },
 ]
 
 export interface Together {
@@ -43,7 +43,7 @@ export function together(
       .map((file) => [file, readFileSync(path.join(root, file), 'utf8')]),
   )
   const groups = KINDS.flatMap(({ is, most }) => {
-    const ofKind = [...texts].filter(([, text]) => is(text)).map(([file]) => file)
+    const ofKind = [...texts].filter(([file, text]) => is(file, text)).map(([file]) => file)
     return groupsOf(ofKind, most).filter((group) => group.length > 1)
   })
   const holders = new Map(groups.map((group, index) => [path.join(folder, `${index}.test.mjs`), group]))
