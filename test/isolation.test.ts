@@ -352,7 +352,8 @@ async function openWorld(t: Pick<TestContext, 'after'>, clock: Clock = systemClo
   return { ...harness, of, victim, rows, stranger: await harness.token('stranger', ['admin']) }
 }
 
-const LATE = "('idempotency_keys', 'audit')"
+/** Written beside the requests and after them: keys of repeats, the audit trail, the processor time of runs. */
+const LATE = "('idempotency_keys', 'audit', 'processor_use')"
 
 function rowsOfSqlite({ folder }: TestServer): string {
   const db = new DatabaseSync(path.join(folder, 'assay.db'), { readOnly: true })
