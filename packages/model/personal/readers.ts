@@ -5,6 +5,7 @@
 import type { Static } from 'typebox'
 import type { FieldError } from '../errors.ts'
 import { uuidFor } from '../ids.ts'
+import type { Reader } from '../insights/reader.ts'
 import { nullable, Type } from '../schema.ts'
 import { isMailAddress } from '../webhooks/subscription.ts'
 
@@ -120,14 +121,8 @@ export function readerFaults(
   return faults
 }
 
-/** What a template knows of a reader. */
-export interface ReaderInRun {
-  id: string
-  [attribute: string]: string | number | boolean | string[]
-}
-
 /** The reader as templates read her. */
-export function asReader({ reader_id, name, email, attributes }: StoredReader): ReaderInRun {
+export function asReader({ reader_id, name, email, attributes }: StoredReader): Reader {
   return { ...attributes, id: reader_id, name, ...(email === null ? {} : { email }) }
 }
 

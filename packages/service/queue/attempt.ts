@@ -10,7 +10,8 @@ import { type FileAccess, UPLOADS } from '@assay/model/file'
 import { uuidv7 } from '@assay/model/ids'
 import type { Outcome } from '@assay/model/insight'
 import type { Job } from '@assay/model/job'
-import { asReader, type ReaderInRun } from '@assay/model/readers'
+import type { Reader } from '@assay/model/reader'
+import { asReader } from '@assay/model/readers'
 import type { TemplateSource } from '@assay/model/template'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import type { ClaimedJob, Store } from '@assay/store/store'
@@ -97,7 +98,7 @@ async function deliveredBefore(
 async function readerNow(
   { workspace_id, reader_id }: Job,
   { store, clock, giveUp }: AttemptOptions,
-): Promise<ReaderInRun | null | undefined> {
+): Promise<Reader | null | undefined> {
   if (reader_id === null) return null
   const found = await whileStoreIsAway(() => store.getReader({ workspace_id, reader_id }), { clock, giveUp })
   return found ? asReader(found) : undefined
@@ -139,7 +140,7 @@ async function analyse(
         variables: job.variables,
         started_at: job.moves.at(-1)?.at ?? iso(clock.now()),
         delivered,
-        ...(reader === null ? {} : { reader }),
+        reader,
         roots,
       },
       {

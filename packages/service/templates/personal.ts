@@ -5,17 +5,9 @@ import type { StoredReader } from '@assay/model/readers'
 
 type Viewed = Pick<FoundTemplate, 'view'>
 
-function needsOf({ view }: Viewed) {
-  const { personal = false, reader_attributes = [] } = view as {
-    personal?: boolean
-    reader_attributes?: string[]
-  }
-  return { personal, reader_attributes }
-}
-
 /** Whether no run of it is without a reader. */
 export function isPersonal(template: Viewed): boolean {
-  return needsOf(template).personal
+  return template.view.personal
 }
 
 /** Whether each of its readers has rows of her own, or may have: by a metric that a variable names. */
@@ -27,7 +19,7 @@ export function takesReader(template: Viewed & Pick<FoundTemplate, 'source'>): b
 export function lackOf(template: Viewed, reader: StoredReader): string | null {
   const has = (name: string): boolean =>
     name === 'name' || (name === 'email' ? reader.email !== null : Object.hasOwn(reader.attributes, name))
-  const lacking = needsOf(template).reader_attributes.filter((name) => !has(name))
+  const lacking = template.view.reader_attributes.filter((name) => !has(name))
   if (lacking.length === 0) return null
   return `The reader ${reader.reader_id} has no ${lacking.join(', ')}, which the template reads: put the reader with it (PUT /v1alpha/readers/{reader_id}, "assay readers set").`
 }

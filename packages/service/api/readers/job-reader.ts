@@ -1,7 +1,8 @@
 /** The reader of a job: who may name one, and whether the template has a use for her. */
 import type { FoundTemplate } from '@assay/engine/reading/lookup'
 import { AppError } from '@assay/model/errors'
-import { asReader, ReaderId, type ReaderInRun, type StoredReader } from '@assay/model/readers'
+import { type Reader, readerFault } from '@assay/model/reader'
+import { asReader, ReaderId, type StoredReader } from '@assay/model/readers'
 import { nullable, Type } from '@assay/model/schema'
 import { includesScope, type Principal } from '@assay/model/token'
 import { isPersonal, lackOf, takesReader } from '../../templates/personal.ts'
@@ -117,16 +118,15 @@ export async function previewReader(
   { services, principal }: Asking,
   template: Found,
   given: Record<string, unknown> | null,
-): Promise<ReaderInRun | null> {
+): Promise<Reader | null> {
   if (given === null) {
     if (isPersonal(template)) throw new AppError('reader_missing', UNDESCRIBED)
     return null
   }
   if (!takesReader(template)) throw noUse('reader')
-  // The run says what does not fit of her attributes.
-  const reader = given as unknown as ReaderInRun
-  if (typeof reader.id !== 'string' || reader.id === '')
-    throw invalid([{ path: 'reader.id', message: 'is missing: any text that tells readers apart' }])
+  const fault = readerFault(given)
+  if (fault !== null) throw invalid([{ path: 'reader', message: fault }])
+  const reader = given as Reader
   const { workspace_id, scopes } = principal
   if (Object.keys(reader).length > 1 || !includesScope(scopes, 'admin')) return reader
   const stored = await services.store.getReader({ workspace_id, reader_id: reader.id })

@@ -5,7 +5,7 @@ import type { RunResult } from '@assay/engine/run/protocol'
 import { iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 import type { Findings } from '@assay/model/insight'
-import type { ReaderInRun } from '@assay/model/readers'
+import type { Reader } from '@assay/model/reader'
 import type { Call } from '../http/operation.ts'
 import { connectionsFor, rootsOf } from './template-lookup.ts'
 
@@ -45,7 +45,7 @@ export async function runUnstored(
   { services, principal, signal }: Call,
   draft: FoundTemplate,
   variables: Record<string, unknown>,
-  reader: ReaderInRun | null = null,
+  reader: Reader | null = null,
 ): Promise<{ findings: Findings; started_at: string }> {
   const { workspace_id } = principal
   const started_at = iso(services.clock.now())
@@ -59,7 +59,7 @@ export async function runUnstored(
       variables,
       started_at,
       roots,
-      ...(reader === null ? {} : { reader }),
+      reader,
     },
     {
       workspace_id,
