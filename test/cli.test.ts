@@ -766,6 +766,48 @@ test('says which file cannot be uploaded, and that a folder is none', async () =
   assert.deepEqual([whole.code, whole.err], [3, `assay: ${folder} cannot be read: it is a folder.\n`])
 })
 
+test('runs a personal template for a reader, and makes a schedule over readers', async () => {
+  writeFileSync(path.join(folder, 'their-sales.csv'), 'region,amount\nnorth,10\nwest,7\nnorth,5\n')
+  writeFileSync(
+    path.join(folder, 'their-sales.md'),
+    `---
+sources: { sales: { file: uploads/their-sales.csv, rows: region = $reader.region } }
+---
+\`\`\`sql total
+select sum(amount) as amount from sales
+\`\`\`
+# Sold for {{ total | first: "amount" }}
+`,
+  )
+  await ok(['files', 'put', 'their-sales.csv'])
+  await ok(['templates', 'put', 'their-sales.md'])
+  await ok(['readers', 'set', 'ada', '--attribute', 'region=north'])
+  await ok(['readers', 'set', 'bob', '--attribute', 'region=west'])
+
+  assert.match(await ok(['jobs', 'run', 'their-sales', '--reader', 'ada', '--wait']), /^# Sold for 15/)
+  const draft = (await ok(['jobs', 'create', 'their-sales', '--reader', 'bob'])).trim()
+  assert.match(await ok(['jobs', 'run', draft, '--wait']), /^# Sold for 7/)
+  const changed = await run(['jobs', 'run', draft, '--reader', 'ada'])
+  assert.deepEqual([changed.code, /a new job/.test(changed.err)], [2, true])
+  const unknown = await run(['jobs', 'run', 'their-sales', '--reader', 'eve'])
+  assert.notEqual(unknown.code, 0)
+  assert.match(unknown.err, /names no reader of this workspace: eve/)
+
+  const add = ['schedules', 'add', 'their-sales', '--cron', '@yearly', '--readers', 'region=north,west']
+  const { schedule_id, readers } = JSON.parse(await ok([...add, '--json'])) as {
+    schedule_id: string
+    readers: unknown
+  }
+  assert.deepEqual(readers, { where: { region: ['north', 'west'] } })
+  const nobody = await run(['schedules', 'run', schedule_id])
+  assert.match(nobody.err, /reader_id/)
+  const id = (await ok(['schedules', 'run', schedule_id, '--reader', 'bob'])).trim()
+  await ok(['jobs', 'wait', id])
+  assert.match(await ok(['jobs', 'status', id]), /^reader_id +bob$/m)
+  assert.match(await ok(['jobs', 'result', id]), /^# Sold for 7/)
+  await ok(['schedules', 'remove', schedule_id])
+})
+
 test('makes no schedule that nobody has said the time of', async () => {
   const { code, out, err } = await run(['schedules', 'add', 'nile-flow'])
   assert.deepEqual([code, out], [2, ''])

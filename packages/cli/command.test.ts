@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
 import { type Command, findCommand, parseCall } from './command.ts'
 import { UsageError } from './exit.ts'
-import { numberOption, pairsOption, readerOption } from './options.ts'
+import { numberOption, pairsOption, readerOption, readersOption } from './options.ts'
 
 function command(name: string, operands = '', options: Command['options'] = {}): Command {
   return { name, operands, summary: name, options, run: async () => 0 }
@@ -72,6 +72,19 @@ test('a reader is made of its attributes, and commas or a repeated name make a l
     assert.deepEqual(readerOption(call(of, ...options.flatMap((one) => ['--reader', one]))), reader)
   for (const wrong of ['region', '=x', 'Region=x', 'id=a,b'])
     assert.throws(() => readerOption(call(of, '--reader', wrong)), UsageError, wrong)
+})
+
+test('the readers of a schedule are all, some by their ids, or those with attributes', () => {
+  const of = command('c', '', { readers: { type: 'string', doc: '', multiple: true } })
+  const read = (...given: string[]) => readersOption(call(of, ...given.flatMap((one) => ['--readers', one])))
+  assert.equal(read(), undefined)
+  assert.equal(read('all'), 'all')
+  assert.deepEqual(read('ada,bob', 'eve', 'ada'), ['ada', 'bob', 'eve'])
+  assert.deepEqual(read('region=north,west', 'level=3', 'city=Washington\\, D.C.'), {
+    where: { region: ['north', 'west'], level: '3', city: 'Washington, D.C.' },
+  })
+  for (const wrong of [['all', 'ada'], ['ada', 'region=north'], ['='], [','], ['']])
+    assert.throws(() => read(...wrong), UsageError, wrong.join(' '))
 })
 
 test('numbers and pairs are checked', () => {

@@ -1,6 +1,7 @@
 /** Options of commands: how they are declared, and how their values are read. Each reader throws UsageError. */
 import { EVENT_TYPES, type EventType } from '@assay/model/event'
 import { type Reader, readerFault } from '@assay/model/reader'
+import type { ScheduleReaders } from '@assay/model/schedule'
 import { parseDuration } from '@assay/service/config/config'
 import type { Call, Option } from './command.ts'
 import { UsageError } from './exit.ts'
@@ -48,20 +49,42 @@ export function pairsOption(call: Call, name: string): Record<string, string> {
  * the end makes a list of one value or of none, and a repeated name adds values.
  */
 export function readerOption(call: Call): Reader | null {
+  if (call.all('reader').length === 0) return null
+  const reader = { id: 'command line', ...attributesOption(call, 'reader') }
+  const fault = readerFault(reader)
+  if (fault !== null) throw new UsageError(`--reader: ${fault}`)
+  return reader
+}
+
+/** "name=value" options, whose values may be lists. */
+function attributesOption(call: Call, option: string): Record<string, string | string[]> {
   const given = new Map<string, string | string[]>()
-  for (const pair of call.all('reader')) {
+  for (const pair of call.all(option)) {
     const at = pair.indexOf('=')
-    if (at < 1) throw new UsageError(`--reader takes NAME=VALUE, not ${JSON.stringify(pair)}.`)
+    if (at < 1) throw new UsageError(`--${option} takes NAME=VALUE, not ${JSON.stringify(pair)}.`)
     const name = pair.slice(0, at)
     const values = valuesOf(pair.slice(at + 1))
     const before = given.get(name)
     given.set(name, before === undefined ? values : [before, values].flat())
   }
-  if (given.size === 0) return null
-  const reader = { id: 'command line', ...Object.fromEntries(given) }
-  const fault = readerFault(reader)
-  if (fault !== null) throw new UsageError(`--reader: ${fault}`)
-  return reader
+  return Object.fromEntries(given)
+}
+
+/** The readers of a schedule: "all", ids that commas divide, or the attributes that they have; undefined where none is given. */
+export function readersOption(call: Call): ScheduleReaders | undefined {
+  const given = call.all('readers')
+  if (given.length === 0) return undefined
+  if (given.length === 1 && given[0] === 'all') return 'all'
+  const pairs = given.filter((one) => one.includes('='))
+  if (given.includes('all') || (pairs.length > 0 && pairs.length < given.length))
+    throw new UsageError(
+      '--readers takes "all", or ids (ada,bob), or attributes (region=north), and only one of these.',
+    )
+  if (pairs.length > 0) return { where: attributesOption(call, 'readers') }
+  const ids = given.flatMap((one) => one.split(',')).filter((id) => id !== '')
+  if (ids.length === 0)
+    throw new UsageError('--readers takes "all", ids (ada,bob), or attributes (region=north).')
+  return [...new Set(ids)]
 }
 
 function valuesOf(text: string): string | string[] {

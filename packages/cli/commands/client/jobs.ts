@@ -4,7 +4,7 @@ import { CHART_FORMS } from '@assay/model/insight'
 import { JOB_STATUSES } from '@assay/model/job'
 import { clientCommand, eachCommand, pageCommand, showCommand } from '../../client-command.ts'
 import type { Call } from '../../command.ts'
-import { EXIT, ExitError } from '../../exit.ts'
+import { EXIT, ExitError, UsageError } from '../../exit.ts'
 import {
   choiceOption,
   flag,
@@ -28,6 +28,9 @@ export const JOB_OPTIONS = {
   metadata: texts('NAME=VALUE', 'Returned in status and events'),
 }
 
+/** Of commands that make one job. */
+const READER = text('ID', 'The reader for whom a personal template is run (default: the own user)')
+
 const FORMAT = {
   ...FORM_OPTIONS,
   charts: text('FORM', CHART_FORMS.join(', ')),
@@ -37,6 +40,7 @@ function createFrom(client: Client, call: Call): Promise<string> {
   return client.jobs.create({
     template_id: call.operands[0]!,
     template_vars: pairsOption(call, 'var'),
+    reader_id: call.text('reader'),
     presence_name: call.text('presence'),
     notify: call.all('notify'),
     priority: numberOption(call, 'priority', -100, 100),
@@ -81,6 +85,7 @@ function describe(job: JobView): string {
     ['assignment_id', job.assignment_id],
     ['job_status', job.job_status],
     ['template', `${job.template_id} (${job.template_version})`],
+    ['reader_id', job.reader_id],
     ['insight_id', job.insight_id],
     ['progress', `${Math.round(job.progress.percent)} % ${job.progress.label}`.trim()],
     ['attempt', job.attempt],
@@ -110,6 +115,7 @@ const RUN = clientCommand(
     details: 'Without --wait it prints the id of the job that is now queued.',
     options: {
       ...JOB_OPTIONS,
+      reader: READER,
       ...FORMAT,
       wait: flag('Wait until it has ended and print the insight', 'w'),
       json: JSON_OPTION,
@@ -117,7 +123,10 @@ const RUN = clientCommand(
   },
   async (client, call, { served }) => {
     const given = call.operands[0]!
-    const assignment_id = UUID.test(given) ? given : await createFrom(client, call)
+    const made = UUID.test(given)
+    if (made && call.text('reader') !== undefined)
+      throw new UsageError('--reader is of a new job: a job that is made already has its reader.')
+    const assignment_id = made ? given : await createFrom(client, call)
     const job = await client.jobs.run(assignment_id)
     warnUnserved(served)
     if (!call.on('wait') || !served) {
@@ -182,6 +191,7 @@ export const JOBS = [
         schedule: text('ID', 'Only jobs of this schedule'),
         batch: text('ID', 'Only jobs of this bulk creation'),
         user: text('ID', 'Only jobs of this user'),
+        reader: text('ID', 'Only jobs for this reader'),
         presence: text('NAME', 'Only jobs with this presence_name'),
         limit: LIMIT,
         cursor: text('CURSOR', 'The next_cursor of an earlier list'),
@@ -196,6 +206,7 @@ export const JOBS = [
         schedule_id: call.text('schedule'),
         batch_id: call.text('batch'),
         user_id: call.text('user'),
+        reader_id: call.text('reader'),
         presence_name: call.text('presence'),
         cursor: call.text('cursor'),
       }),
@@ -206,7 +217,7 @@ export const JOBS = [
       name: 'jobs create',
       operands: 'TEMPLATE',
       summary: 'Create a job (a draft) and print its id',
-      options: { ...JOB_OPTIONS, json: JSON_OPTION },
+      options: { ...JOB_OPTIONS, reader: READER, json: JSON_OPTION },
     },
     async (client, call) => {
       const assignment_id = await createFrom(client, call)

@@ -4,7 +4,7 @@ import { MISSED, OVERLAPS } from '@assay/model/schedule'
 import { allPages, eachCommand, listCommand, showCommand } from '../../client-command.ts'
 import type { Call } from '../../command.ts'
 import { UsageError } from '../../exit.ts'
-import { choiceOption, flag, numberOption, pairsOption, text } from '../../options.ts'
+import { choiceOption, flag, numberOption, pairsOption, readersOption, text, texts } from '../../options.ts'
 import { JOB_OPTIONS } from './jobs.ts'
 
 function row(schedule: ScheduleView): (string | null)[] {
@@ -22,6 +22,10 @@ const OPTIONS = {
   missed: text('RULE', `${MISSED.join(', ')} (default: skip)`),
   'missed-limit': text('N', 'Most missed times that "all" runs (default 10)'),
   overlap: text('RULE', `${OVERLAPS.join(', ')} (default: queue)`),
+  readers: texts(
+    'WHO',
+    'A job for each of these readers, sent to her alone: all, ids (ada,bob), or attributes (region=north,west)',
+  ),
   paused: flag('Made, and not run until it is resumed'),
   ...JOB_OPTIONS,
 }
@@ -46,6 +50,7 @@ function inputOf(call: Call): ScheduleInput {
     overlap: choiceOption(call, 'overlap', OVERLAPS),
     presence_name: call.text('presence'),
     notify: call.all('notify'),
+    readers: readersOption(call),
     priority: numberOption(call, 'priority', -100, 100),
   }
 }
@@ -84,8 +89,9 @@ export const SCHEDULES = [
       name: 'schedules run',
       operands: 'ID',
       summary: 'Make and queue a job of a schedule now, and print its id',
+      options: { reader: text('ID', 'Of a schedule over readers: for whom') },
     },
-    (client, call) => client.schedules.runNow(call.operands[0]!),
+    (client, call) => client.schedules.runNow(call.operands[0]!, { reader_id: call.text('reader') }),
     ({ assignment_id }) => `${assignment_id}\n`,
   ),
   eachCommand({ name: 'schedules remove', summary: 'Remove schedules; their jobs stay' }, (client, id) =>
