@@ -127,6 +127,46 @@ test('a reader finds her insights as others find theirs, and so does an admin', 
   assert.equal(gone.status, 404, 'she is no reader any more')
 })
 
+test('a user runs a personal template as the reader who he is, and sees the insight', async (t) => {
+  const server = await openTestServer(t, { pool: 'real' })
+  const { ask, tokens, complete } = server
+  await fill(server)
+  const source = '---\ntitle: Of {{ reader.name }}\n---\n# Of {{ reader.name }}\n'
+  const path = '/v1alpha/jobs/templates/mine'
+  const put = await ask('PUT', path, { body: source, type: 'text/markdown' })
+  assert.deepEqual([put.status, put.json().personal], [201, true], put.text)
+  const payload = { type: 'template', template_id: 'mine' }
+  const create = (token: string, reader_id?: string) =>
+    ask('POST', '/v1alpha/jobs', { token, body: { payload: { ...payload, reader_id } } })
+  const bob = await tokenOf(server, 'service:bob', ['analyst'])
+  const made = await create(bob)
+  assert.equal(made.status, 200, made.text)
+  const assignment_id = made.json()
+  assert.equal((await create(bob, 'bob')).status, 200)
+  assert.equal((await create(bob, 'ada')).status, 403)
+  const nobody = await create(tokens.analyst)
+  assert.deepEqual([nobody.status, nobody.json().code], [422, 'reader_missing'])
+
+  const run = { payload: { type: 'assignment', assignment_id } }
+  assert.equal((await ask('POST', '/v1alpha/jobs/run', { token: bob, body: run })).status, 200)
+  const insight_id = await complete(assignment_id, { title: 'Of bob', markdown: '# Of bob\n' })
+  const [card] = (await ask('GET', '/v1alpha/insights', { token: bob })).json().items
+  assert.deepEqual([card.insight_id, card.reader_id], [insight_id, 'bob'])
+  const read = (token: string) => ask('GET', `/v1alpha/jobs/result?insight_id=${insight_id}`, { token })
+  assert.match((await read(bob)).text, /^# Of bob/)
+  const ada = await tokenOf(server, 'service:ada', ['analyst'])
+  for (const token of [ada, tokens.analyst]) assert.equal((await read(token)).status, 404)
+
+  const preview = (token: string, reader?: object) =>
+    ask('POST', '/v1alpha/jobs/templates/preview', { token, body: { source, reader } })
+  assert.match((await preview(tokens.admin, { id: 'bob' })).text, /# Of bob/)
+  assert.match((await preview(bob, { id: 'any', name: 'Eve' })).text, /# Of Eve/)
+  for (const reader of [{ name: 'Eve' }, { id: 'any', name: { deep: 1 } }, { id: 'any', 'No name': 1 }]) {
+    const refused = await preview(bob, reader)
+    assert.deepEqual([refused.status, refused.json().errors?.[0].path], [422, 'reader'], refused.text)
+  }
+})
+
 test('only an admin runs a template for another, and no template without a use for a reader', async (t) => {
   const server = await openTestServer(t)
   const { ask, tokens } = server
