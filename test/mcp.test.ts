@@ -275,6 +275,36 @@ test('an agent finds the tables of a database, and makes metrics and a report of
   await agent.close()
 })
 
+test('an agent previews a personal template for a reader it describes, and runs it for a stored one', async () => {
+  const admin = createClient({ url: service.url, token: TOKEN })
+  const stored = [
+    { reader_id: 'ada', name: 'Ada', attributes: { region: 'north' } },
+    { reader_id: 'bob', name: 'Bob', attributes: { region: 'west' } },
+  ]
+  await admin.readers.putMany({ readers: stored })
+  const agent = await overHttp(TOKEN)
+  const call = (name: string, given: object) => agent.callTool({ name, arguments: { ...given } })
+  const source = '# Sales in {{ reader.region }}\n'
+  const { next, data } = told(await call('assay_check', { source }))
+  assert.deepEqual([data.personal, data.reader_attributes], [true, ['region']])
+  assert.match(next, /assay_preview with the same source and a reader/)
+  assert.match(textOf(await call('assay_preview', { source })), /send the reader whose rows to show/)
+  const described = { source, reader: { id: 'eve', region: 'south' } }
+  assert.match(told(await call('assay_preview', described)).data.markdown, /Sales in south/)
+
+  told(await call('assay_save', { template_id: 'regional', source }))
+  const ran = told(await call('assay_run', { template_id: 'regional', reader_id: 'ada' }))
+  assert.match(ran.data.markdown, /Sales in north/)
+  const { tools } = await agent.listTools()
+  const takes = (name: string): boolean =>
+    'reader_id' in (tools.find((one) => one.name === name)!.inputSchema as Json).properties
+  assert.deepEqual([takes('regional'), takes('penguins')], [true, false])
+  assert.match(told(await call('regional', { reader_id: 'bob' })).data.markdown, /Sales in west/)
+  assert.match(textOf(await call('regional', { reader_id: 'eve' })), /names no reader of this workspace: eve/)
+  assert.match(textOf(await call('regional', {})), /this run has no reader/)
+  await agent.close()
+})
+
 test('an answer has a bounded size and says that it is cut', async () => {
   const agent = await overHttp(TOKEN)
   const long =

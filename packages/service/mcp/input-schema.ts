@@ -1,7 +1,10 @@
 /** The JSON Schema of a template's variables, for agents. The creation of the job validates the values. */
 
-import type { VariableType, VariableView } from '@assay/model/template'
+import type { TemplateView, VariableType, VariableView } from '@assay/model/template'
 import type { JSONObject, JSONValue } from '@modelcontextprotocol/server'
+
+/** Said of the reader's id by each tool that takes it. */
+export const FOR_READER = 'For whom a personal template is run. Leave it out to run it as the own user'
 
 const TYPES: Record<VariableType, { type: string; format?: string; hint?: string }> = {
   string: { type: 'string' },
@@ -49,10 +52,24 @@ function propertyOf({
   }
 }
 
-export function inputSchema(variables: readonly VariableView[]): InputSchema {
+/** What a template's tool takes beside the variables, where it is personal and no variable has the name. */
+export const READER_ID = 'reader_id'
+
+export function takesReaderId({
+  personal,
+  variables,
+}: Pick<TemplateView, 'personal' | 'variables'>): boolean {
+  return personal && variables.every(({ name }) => name !== READER_ID)
+}
+
+export function inputSchema(template: Pick<TemplateView, 'personal' | 'variables'>): InputSchema {
+  const { variables } = template
   return {
     type: 'object',
-    properties: Object.fromEntries(variables.map((variable) => [variable.name, propertyOf(variable)])),
+    properties: {
+      ...Object.fromEntries(variables.map((variable) => [variable.name, propertyOf(variable)])),
+      ...(takesReaderId(template) ? { [READER_ID]: { type: 'string', description: FOR_READER } } : {}),
+    },
     required: variables.filter(({ required }) => required).map(({ name }) => name),
     additionalProperties: false,
   }

@@ -3,6 +3,7 @@ import { JOB_ERRORS } from '@assay/model/errors'
 import { JOB_STATUSES, type JobView } from '@assay/model/job'
 import { Type } from '@assay/model/schema'
 import { TEMPLATE_ID } from '@assay/model/template'
+import { FOR_READER } from './input-schema.ts'
 import type { Told } from './told.ts'
 import { type AgentTool, type Asked, tool } from './tool.ts'
 
@@ -93,9 +94,10 @@ export async function runTemplate(
   asked: Pick<Asked<unknown>, 'client' | 'signal' | 'onProgress'>,
   template_id: string,
   template_vars: Record<string, unknown>,
+  reader_id?: string,
 ): Promise<Told> {
   const { client } = asked
-  const assignment_id = await client.jobs.create({ template_id, template_vars })
+  const assignment_id = await client.jobs.create({ template_id, template_vars, reader_id })
   await client.jobs.run(assignment_id)
   return ended(asked, assignment_id)
 }
@@ -104,7 +106,7 @@ const run = tool({
   name: 'assay_run',
   title: 'Run a template',
   description:
-    'Runs a saved template as a job, waits up to 50 seconds, and answers with its insight. The tool of the same name as a template does the same.',
+    'Runs a saved template as a job, waits up to 50 seconds, and answers with its insight. The tool of the same name as a template does the same. Where a template is personal, an admin names with reader_id for whom it is run.',
   scope: 'analyst',
   effect: 'adds',
   outside: true,
@@ -113,9 +115,13 @@ const run = tool({
     template_vars: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), { description: 'The values of its variables by name' }),
     ),
+    reader_id: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: FOR_READER })),
   }),
   data: Ended,
-  run: (asked) => runTemplate(asked, asked.given.template_id, asked.given.template_vars ?? {}),
+  run: (asked) => {
+    const { template_id, template_vars = {}, reader_id } = asked.given
+    return runTemplate(asked, template_id, template_vars, reader_id)
+  },
 })
 
 const list = tool({

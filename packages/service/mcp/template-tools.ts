@@ -16,6 +16,19 @@ const Variables = Type.Array(Type.Record(Type.String(), Type.Unknown()), {
   description: 'The declared variables',
 })
 
+const Reader = Type.Optional(
+  Type.Record(Type.String(), Type.Unknown(), {
+    description:
+      'Where assay_check says personal: whose rows to show, an id with each of reader_attributes, such as {"id": "ada", "region": "north"}. An admin may send the id of a stored reader alone',
+  }),
+)
+const Personal = Type.Boolean({
+  description: 'It shows each reader rows of their own: each run needs a reader',
+})
+const ReaderAttributes = Type.Array(Type.String(), {
+  description: 'What such a reader must have beside the id',
+})
+
 const LISTED = 100
 /** What of a preview is shown. */
 const PREVIEWED = { markdown: 25_000, facts: 100, tables: 20, rows: 20, columns: 30 }
@@ -35,18 +48,22 @@ const list = tool({
         title: Type.String(),
         description: Type.Union([Type.String(), Type.Null()]),
         variables: Variables,
+        personal: Personal,
       }),
     ),
     more: Type.Integer({ description: 'Those that are left out: ask with words in q' }),
   }),
   async run({ client, given }) {
     const all = await client.templates.list(given)
-    const templates = all.slice(0, LISTED).map(({ template_id, title, description, variables }) => ({
-      template_id,
-      title,
-      description,
-      variables: variables.map(({ name, type, required }) => ({ name, type, required })),
-    }))
+    const templates = all
+      .slice(0, LISTED)
+      .map(({ template_id, title, description, variables, personal }) => ({
+        template_id,
+        title,
+        description,
+        variables: variables.map(({ name, type, required }) => ({ name, type, required })),
+        personal,
+      }))
     return {
       next:
         templates.length === 0
@@ -101,14 +118,16 @@ const check = tool({
       }),
     ),
     variables: Variables,
+    personal: Personal,
+    reader_attributes: ReaderAttributes,
   }),
   async run({ client, given: { source } }) {
-    const { faults, variables } = await client.templates.check(source)
+    const { faults, variables, personal, reader_attributes } = await client.templates.check(source)
     const wrong = faults.some(({ severity }) => severity === 'error')
     return {
       next: wrong
         ? 'Mend the faults in the source, and call assay_check again.'
-        : 'Nothing stands against it: call assay_preview with the same source.',
+        : `Nothing stands against it: call assay_preview with the same source${personal ? ' and a reader' : ''}.`,
       data: {
         faults: faults.map(({ line, column, severity, code, message, remedy }) => ({
           line,
@@ -119,6 +138,8 @@ const check = tool({
           fix: remedy,
         })),
         variables,
+        personal,
+        reader_attributes,
       },
     }
   },
@@ -140,7 +161,7 @@ const preview = tool({
   scope: 'analyst',
   effect: 'reads',
   outside: true,
-  input: Type.Object({ source: Source, template_vars: Values }),
+  input: Type.Object({ source: Source, template_vars: Values, reader: Reader }),
   data: Type.Object({
     markdown: Type.String(),
     facts: Type.Array(Type.Object({ name: Type.String(), value: Type.Unknown(), text: Type.String() })),

@@ -3,14 +3,14 @@ import { type Client, ClientError } from '@assay/client'
 import type { TemplateView } from '@assay/model/template'
 import { includesScope } from '@assay/model/token'
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
-import { inputSchema } from './input-schema.ts'
+import { inputSchema, READER_ID, takesReaderId } from './input-schema.ts'
 import { Ended, JOB_TOOLS, runTemplate } from './job-tools.ts'
 import { METHOD_TOOLS } from './method-tools.ts'
 import { METRIC_TOOLS } from './metric-tools.ts'
 import { TABLE_TOOLS } from './table-tools.ts'
 import { TEMPLATE_TOOLS } from './template-tools.ts'
-import { answerOf, refusalOf } from './told.ts'
-import { type Asked, annotationsOf, outputSchema } from './tool.ts'
+import { answerOf, refusalOf, type Told } from './told.ts'
+import { type Asked, annotationsOf, outputSchema, refuse } from './tool.ts'
 
 export type ToolCall = Omit<Asked<Record<string, unknown>>, 'client'>
 
@@ -24,12 +24,13 @@ const FIXED = new Map(
 const PAGE = 200
 
 /** The tool of a template. Its sources may lie elsewhere, and what they hold was written by others. */
-function toolOf({ template_id, title, description, variables }: TemplateView): Tool {
+function toolOf(template: TemplateView): Tool {
+  const { template_id, title, description } = template
   return {
     name: template_id,
     title,
     description: `${description ?? title} Runs the analysis and answers with its findings as Markdown.`,
-    inputSchema: inputSchema(variables),
+    inputSchema: inputSchema(template),
     outputSchema: outputSchema(Ended),
     annotations: annotationsOf('adds', true),
   }
@@ -52,12 +53,20 @@ export async function listTools(client: Client, after = ''): Promise<{ tools: To
   }
 }
 
+/** The tool of a template: its values, and the reader where the template takes one. */
+async function runNamed(asked: Asked<Record<string, unknown>>, template_id: string): Promise<Told> {
+  const { client, given } = asked
+  const { [READER_ID]: reader_id, ...values } = given
+  if (reader_id === undefined || !takesReaderId(await client.templates.get(template_id)))
+    return runTemplate(asked, template_id, given)
+  if (typeof reader_id !== 'string') throw refuse(READER_ID, 'must be the id of a reader, a text')
+  return runTemplate(asked, template_id, values, reader_id)
+}
+
 export async function callTool(client: Client, name: string, call: ToolCall): Promise<CallToolResult> {
   try {
     const fixed = FIXED.get(name)
-    return answerOf(
-      fixed ? await fixed.run({ client, ...call }) : await runTemplate({ client, ...call }, name, call.given),
-    )
+    return answerOf(fixed ? await fixed.run({ client, ...call }) : await runNamed({ client, ...call }, name))
   } catch (error) {
     if (!(error instanceof ClientError)) throw error
     return refusalOf(error)
