@@ -81,6 +81,7 @@ export type RepositorySchedule = Pick<
   | 'paused'
   | 'presence_name'
   | 'notify'
+  | 'readers'
   | 'priority'
   | 'metadata'
 >

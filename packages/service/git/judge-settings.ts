@@ -10,6 +10,7 @@ import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { addressFaults } from '../api/connections/connections.ts'
 import { validator } from '../api/http/validate.ts'
 import { faultsOf, newSchedule, ScheduleInput } from '../api/schedules/schedule-input.ts'
+import { checkReaders } from '../api/schedules/schedule-readers.ts'
 import { subscriptionsOf } from '../api/subscriptions/notify.ts'
 import { ADMIN_USER } from '../app/accounts.ts'
 import { findTemplate } from '../templates/find-template.ts'
@@ -112,6 +113,17 @@ async function templateOf(
   return found && !('faults' in found) ? found : null
 }
 
+/** What the API would refuse, by the lines of the file. Throws every other error. */
+function errorsOf(error: unknown): readonly FieldError[] {
+  if (!(error instanceof AppError)) throw error
+  if (error.code === 'reader_missing') return [{ path: 'template_id', message: NO_READERS }]
+  if (!error.errors) throw error
+  return error.errors
+}
+
+const NO_READERS =
+  'names a personal template, which shows each reader rows of their own: write "readers: all", a list of their ids, or those who have an attribute, as in "readers: { where: { region: north } }"'
+
 async function scheduleOf(
   given: NamedFile,
   commit: ReadonlyMap<string, FoundTemplate>,
@@ -129,13 +141,6 @@ async function scheduleOf(
   const made = newSchedule(input, '', OWNER)
   const timing = faultsOf(made, iso(judging.clock.now()), null)
   if (timing.length > 0) return refuse(timing)
-  let notify: string[] | null
-  try {
-    notify = await subscriptionsOf(judging, OWNER, input.notify, 'notify')
-  } catch (error) {
-    if (error instanceof AppError && error.errors) return refuse(error.errors)
-    throw error
-  }
   const template = await templateOf(made.template_id, commit, judging)
   if (!template)
     return refuse([
@@ -144,13 +149,20 @@ async function scheduleOf(
         message: `names no template that can be used: ${JSON.stringify(made.template_id)}`,
       },
     ])
+  let notify: string[] | null
+  try {
+    notify = await subscriptionsOf(judging, OWNER, input.notify, 'notify')
+    await checkReaders(judging.store, { ...made, notify }, template)
+  } catch (error) {
+    return refuse(errorsOf(error))
+  }
   const [converted] = await judging.templates.convert(template, [made.variables], DEFAULT_WORKSPACE)
   if (converted!.errors.length > 0)
     return refuse(
       converted!.errors.map(({ path, message }) => ({ path: path.replace(/^payload\./, ''), message })),
     )
   const { schedule_id: _id, workspace_id: _workspace, user_id: _user, ...rest } = made
-  return { schedule: { ...rest, notify }, faults: [] }
+  return { schedule: { ...rest, notify, readers: made.readers ?? null }, faults: [] }
 }
 
 /** `commit`: its templates by id. */

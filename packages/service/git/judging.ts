@@ -12,7 +12,10 @@ import type { Readers } from './layer.ts'
 export interface JudgeParts extends Readers {
   templates: Pick<TemplateReader, 'read' | 'convert'>
   pool: Pool
-  store: Pick<Store, 'listMetrics' | 'findMetrics' | 'getTemplate' | 'getConnection' | 'findSubscriptions'>
+  store: Pick<
+    Store,
+    'listMetrics' | 'findMetrics' | 'getTemplate' | 'getConnection' | 'findSubscriptions' | 'findReaderOf'
+  >
   clock: Clock
   /** Without the templates of the repository: a commit is judged by itself. */
   catalog: Catalog

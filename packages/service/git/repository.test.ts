@@ -225,6 +225,9 @@ test('templates of a repository are served commit by commit, and one with faults
       const connection = 'kind: postgresql\noptions: { host: db.example.com, database: shop, user: reader }\n'
       await server.commit(
         below({
+          'theirs.md': '---\ntitle: Of {{ reader.name }}\n---\n# Of {{ reader.name }}\n',
+          'schedules/everybody.yaml': 'template_id: airports\ncron: 0 6 * * 1\nreaders: all\n',
+          'schedules/nobody.yaml': 'cron: 0 6 * * 1\ntemplate_id: theirs\n',
           'schedules/weekly.yaml': 'template_id: airport\ncron: 0 6 * * 1\n',
           'connections/warehouse.yaml': `${connection}secrets: { password: env:HOME }\n`,
         }),
@@ -237,19 +240,27 @@ test('templates of a repository are served commit by commit, and one with faults
         faults.map(({ file, line }) => [file, line]),
         [
           ['connections/warehouse.yaml', 3],
+          ['schedules/everybody.yaml', 3],
+          ['schedules/nobody.yaml', 2],
           ['schedules/weekly.yaml', 1],
         ],
       )
+      assert.match(faults[1]!.message, /^readers has no use: the template gives every reader the same rows/)
+      assert.match(faults[2]!.message, /^template_id names a personal template.*readers: all/)
       await server.commit(
         below({
           'schedules/weekly.yaml': 'template_id: airports\ncron: 0 6 * * 1\ntime_zone: Europe/Berlin\n',
+          'schedules/everybody.yaml': null,
+          'schedules/nobody.yaml': `cron: 0 6 * * 1\ntemplate_id: theirs\nreaders: { where: { region: north } }\n`,
           'connections/warehouse.yaml': connection,
         }),
-        'Mend both',
+        'Mend them',
       )
       await pushed(app)
       await until('is served')
-      const [weekly] = (await client.schedules.list({})).items
+      const made = (await client.schedules.list({})).items
+      const [theirs, weekly] = made.toSorted((one, other) => (one.name < other.name ? -1 : 1))
+      assert.deepEqual([made.length, theirs!.readers], [2, { where: { region: 'north' } }])
       assert.deepEqual([weekly!.name, weekly!.template_id, weekly!.user_id], ['weekly', 'airports', 'admin'])
       await assert.rejects(client.schedules.update(weekly!.schedule_id, { paused: true }), {
         code: 'conflict',

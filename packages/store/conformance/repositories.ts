@@ -42,6 +42,7 @@ const schedule: RepositorySchedule = {
   paused: false,
   presence_name: null,
   notify: null,
+  readers: null,
   priority: 0,
   metadata: {},
 }

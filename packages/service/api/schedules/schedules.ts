@@ -1,6 +1,5 @@
 /** Operations on schedules. packages/service/schedules/ runs them when they are due. */
 import { isDeepStrictEqual } from 'node:util'
-import type { FoundTemplate } from '@assay/engine/reading/lookup'
 import { iso } from '@assay/model/clock'
 import { AppError, notFound } from '@assay/model/errors'
 import { JobView, jobView } from '@assay/model/job'
@@ -10,15 +9,16 @@ import { includesScope } from '@assay/model/token'
 import type { NewSchedule, SchedulePatch } from '@assay/store/contract/schedules'
 import type { Static } from 'typebox'
 import { mailOf } from '../../readers/reader-mail.ts'
-import { isPersonal, takesReader } from '../../templates/personal.ts'
+import { isPersonal } from '../../templates/personal.ts'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
 import { type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
-import { noUse, readerOf, refuseNotify } from '../readers/job-reader.ts'
+import { readerOf } from '../readers/job-reader.ts'
 import { refuseOwned } from '../repository/owned.ts'
 import { subscriptionsOf } from '../subscriptions/notify.ts'
 import { requireTemplate, variablesOf } from '../templates/template-lookup.ts'
 import { faultsOf, newSchedule, ScheduleInput, timingFaults } from './schedule-input.ts'
+import { checkReaders } from './schedule-readers.ts'
 
 const ScheduleChange = Type.Partial(ScheduleInput)
 const SchedulePath = Type.Object({ schedule_id: Id })
@@ -53,28 +53,8 @@ async function check(
   if (before && runsAsBefore(schedule, before)) return
   const template = await requireTemplate(services, principal, schedule.template_id)
   await variablesOf(services, principal, template, schedule.variables, 'template_vars')
-  await checkReaders({ services, principal }, schedule, template)
+  await checkReaders(services.store, schedule, template)
 }
-
-/** A schedule runs a personal template for readers, else for the reader who is its user. */
-async function checkReaders(
-  { services, principal }: Pick<Call, 'services' | 'principal'>,
-  { readers = null, user_id, notify = null }: NewSchedule,
-  template: FoundTemplate,
-): Promise<void> {
-  if (readers === null) {
-    if (!isPersonal(template)) return
-    const { workspace_id } = principal
-    if (!(await services.store.findReaderOf({ workspace_id, user_id })))
-      throw new AppError('reader_missing', NO_READER)
-    return void refuseNotify(notify, 'notify')
-  }
-  if (!takesReader(template)) throw noUse('readers')
-  refuseNotify(notify, 'notify')
-}
-
-const NO_READER =
-  'The template shows each reader rows of her own: give the schedule readers ("all", ids, or {"where": ...}), or have an admin make its user a reader.'
 
 /** Who decides which reader gets what. */
 function requireAdmin({ scopes }: Call['principal'], ...readers: unknown[]): void {

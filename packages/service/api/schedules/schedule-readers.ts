@@ -1,0 +1,31 @@
+/** Whether a schedule has the readers that its template needs, as the API and a file of the repository give them. */
+import type { FoundTemplate } from '@assay/engine/reading/lookup'
+import { AppError } from '@assay/model/errors'
+import type { NewSchedule } from '@assay/store/contract/schedules'
+import type { Store } from '@assay/store/store'
+import { isPersonal, takesReader } from '../../templates/personal.ts'
+import { noUse, refuseNotify } from '../readers/job-reader.ts'
+
+type Checked = Pick<NewSchedule, 'workspace_id' | 'user_id' | 'readers' | 'notify'>
+
+/**
+ * A schedule runs a personal template for readers, else for the reader who is its user. Throws `reader_missing` where there is
+ * none, and `invalid` for readers without a use and for others who are told.
+ */
+export async function checkReaders(
+  store: Pick<Store, 'findReaderOf'>,
+  { readers = null, workspace_id, user_id, notify = null }: Checked,
+  template: FoundTemplate,
+): Promise<void> {
+  if (readers === null) {
+    if (!isPersonal(template)) return
+    if (!(await store.findReaderOf({ workspace_id, user_id })))
+      throw new AppError('reader_missing', NO_READER)
+    return void refuseNotify(notify, 'notify')
+  }
+  if (!takesReader(template)) throw noUse('readers')
+  refuseNotify(notify, 'notify')
+}
+
+const NO_READER =
+  'The template shows each reader rows of her own: give the schedule readers ("all", ids, or {"where": ...}), or have an admin make its user a reader.'
