@@ -280,15 +280,17 @@ function writesInSteps(database: Database, change = database.write) {
   } satisfies Partial<Store>
 }
 
-/** What a cap has left out, reports that were under way may have let in: then it is asked for once more, after them. */
+/**
+ * What a cap has left out, reports that were under way may have let in: then it is asked for once more, after them. Where that
+ * fails the whole claim fails. It may have been committed all the same, and the caller must give back what it does not know.
+ */
 async function claimJobs(settles: Reports<Settle>, input: Input<'claimJobs'>): Promise<ClaimedJob[]> {
   const { value, isBeside } = await settles.beside((tx) => tx.native.claimJobs(input))
   const { jobs, isCapped } = value
   const limit = input.limit - jobs.length
   if (!isBeside || !isCapped || limit === 0) return jobs
-  const more = settles.follow((tx) => tx.native.claimJobs({ ...input, limit }))
-  // What is claimed already is given to the worker, whatever becomes of the rest.
-  return [...jobs, ...(await more.then((rest) => rest.jobs, jobs.length > 0 ? () => [] : undefined))]
+  const more = await settles.follow((tx) => tx.native.claimJobs({ ...input, limit }))
+  return [...jobs, ...more.jobs]
 }
 
 /** What workers do with jobs and dispatchers with deliveries. */

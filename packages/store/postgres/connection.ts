@@ -306,7 +306,8 @@ class Transactions {
       const sound =
         !isBroken(error) &&
         !isUnprepared(error) &&
-        (await client.query('ROLLBACK').then(
+        // Behind what this pass has asked: the driver would send it into the middle of that exchange.
+        (await askTogether(client, types, { text: 'ROLLBACK', values: [] }).then(
           () => true,
           () => false,
         ))
