@@ -39,6 +39,12 @@ const trend: Situation[] = [
     sql: series('orders', `100 + i * 4 + ${NOISE}`, { step: 'week' }),
   },
   {
+    is: 'a rise in hours',
+    method: 'trend',
+    options: orders,
+    sql: series('orders', `100 + i * 4 + ${NOISE}`, { step: 'hour' }),
+  },
+  {
     is: 'a rise in days with four days missing',
     method: 'trend',
     options: orders,

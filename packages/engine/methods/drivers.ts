@@ -223,7 +223,8 @@ function unseenOf(lie: Lie | null, { told }: Causes, { time, expected }: Options
   if (lie !== 'unseen' && lie !== 'too_few') return []
   const more = told || expected !== undefined ? [] : ['single rows in place of their sums']
   if (time === undefined && expected === undefined) more.push('earlier periods (`time` in place of `split`)')
-  const remedy = more.length === 0 ? '' : `; ${more.join(', or ')}, would show what is ordinary`
+  const comma = more.length > 1 ? ',' : ''
+  const remedy = more.length === 0 ? '' : `; ${more.join(', or ')}${comma} would show what is ordinary`
   const what =
     lie === 'unseen'
       ? 'The noise of the parts may hide a cause'

@@ -11,7 +11,7 @@ import type { Doubt } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import { leftOut } from '../verdicts/common-doubts.ts'
 import type { Meanings } from '../verdicts/measure.ts'
-import { nounsOf } from '../verdicts/nouns.ts'
+import { nounsOf, withArticle } from '../verdicts/nouns.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'
 import { quoted } from '../verdicts/words.ts'
 import { decisive } from './ab-test/influence.ts'
@@ -219,7 +219,7 @@ function mildOf(units: Units, tested: boolean) {
 
 function rowsOf({ unit }: Options, units: Units, n: number): Doubt[] {
   const { one, many } = nounsOf(unit)
-  const found = leftOut(units.left, `without ${/^[aeio]/iu.test(one) ? 'an' : 'a'} ${one} or an arm`)
+  const found = leftOut(units.left, `without ${withArticle(one)} or an arm`)
   if (units.rows > n && units.across === 0)
     found.push(
       doubt(

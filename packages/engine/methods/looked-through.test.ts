@@ -255,7 +255,7 @@ test('rank correlations and regressions of outcomes and counts name the row with
   const hidden = await run('regression', { x: [...x, -9], y: [...paid, 1] }, logistic)
   assert.match(
     says(hidden, 'one_row_decides'),
-    /with x at minus 9 and y at 1, there would be a .* in place of no clear link/,
+    /with x at minus 9 and y at 1, there would be a (?:clear|probable) link\.$/,
   )
   const without = await run('regression', { x, y: paid }, logistic)
   assert.notEqual(without.grade, 'unclear')

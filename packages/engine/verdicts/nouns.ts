@@ -54,6 +54,12 @@ export function nounsOf(column: string): { one: string; many: string } {
   return { one, many: plural(one) }
 }
 
+/** "a day", "an hour"; what is a plural by its label, "items", stays without. */
+export function withArticle(noun: string): string {
+  if (verbFor(noun) === 'are') return noun
+  return `${/^(?:[aeio]|hour)/iu.test(noun) ? 'an' : 'a'} ${noun}`
+}
+
 /** The verb that fits a label: "orders are", "the share of orders is". The noun before "of", "per" and the like decides. */
 export function verbFor(label: string, one = 'is', many = 'are'): string {
   const [head = label] = label.toLowerCase().split(/ (?:of|per|in|for|from|to|at|by|with|on|a|an) /u)

@@ -3,9 +3,10 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { CODES } from './codes.ts'
 import { measureOf, NO_MEANINGS, readable } from './measure.ts'
+import { withArticle } from './nouns.ts'
 import { timeInWords } from './times.ts'
 import { doubt, gradeOf, verdict } from './verdict.ts'
-import { amount, boundsOf, brief, changeOf, partNamed, quoted, shareOf } from './words.ts'
+import { amount, boundsOf, brief, changeOf, partNamed, quoted, shareOf, withoutRow } from './words.ts'
 
 const plain = measureOf(NO_MEANINGS, 'v')
 
@@ -109,7 +110,16 @@ test('numbers, shares and changes read as an editor writes them', () => {
     [quoted('DE'), '"DE"'],
     [quoted(null), 'no value'],
     [partNamed('country', 'DE'), 'country "DE"'],
-    [partNamed('country', null), 'missing country'],
+    [partNamed('country', null), 'the part without a country'],
+    [partNamed('age group', null), 'the part without an age group'],
+    [partNamed('items', null), 'the part without items'],
+    [withArticle('hour'), 'an hour'],
+    [withArticle('unit'), 'a unit'],
+    // What a correction for several tests may lower is not named.
+    [withoutRow(['likely', 'unclear'], 'link'), 'there would be no clear link'],
+    [withoutRow(['unclear', 'likely'], 'link'), 'there would be a probable link'],
+    [withoutRow(['likely', 'firm'], 'link'), 'there would be a clear link'],
+    [withoutRow(['firm', 'likely'], 'link'), 'the link would be less certain'],
   ]
   for (const [is, should] of told) assert.equal(is, should)
 })

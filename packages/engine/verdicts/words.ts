@@ -4,7 +4,7 @@
  */
 import type { Grade } from '@assay/model/insight'
 import type { Measure } from './measure.ts'
-import { singular } from './nouns.ts'
+import { singular, withArticle } from './nouns.ts'
 
 const SIGNIFICANT = 3
 const SIZES: [number, string][] = [
@@ -192,7 +192,16 @@ export function quoted(value: unknown): string {
   return `"${letters.length <= 60 ? text : `${letters.slice(0, 59).join('')}…`}"`
 }
 
-/** The rows of one value of a column: `country "DE"`, "missing country". */
+/** The rows of one value of a column: `country "DE"`, "the part without a country". */
 export function partNamed(label: string, value: unknown): string {
-  return value === null || value === undefined ? `missing ${label}` : `${label} ${quoted(value)}`
+  return value === null || value === undefined
+    ? `the part without ${withArticle(label)}`
+    : `${label} ${quoted(value)}`
+}
+
+/** What a row changes by lowering or raising the grade. No grade of before is named: a correction for several tests may lower it. */
+export function withoutRow([before, after]: readonly [Grade, Grade], what: string): string {
+  if (after === 'unclear') return `there would be no clear ${what}`
+  if (before === 'firm') return `the ${what} would be less certain`
+  return `there would be a ${after === 'firm' ? 'clear' : 'probable'} ${what}`
 }

@@ -11,7 +11,7 @@ import {
 } from '../../verdicts/measure.ts'
 import { verbFor } from '../../verdicts/nouns.ts'
 import { doubt, lesser } from '../../verdicts/verdict.ts'
-import { against, amount, CERTAINTY, changeOf, quoted } from '../../verdicts/words.ts'
+import { against, amount, CERTAINTY, changeOf, quoted, withoutRow } from '../../verdicts/words.ts'
 import type { Comparison } from '../shared/arms.ts'
 import { count, enumeration, figure, probability, signed } from '../shared/sentence.ts'
 import { type Decisive, decisive, gradeAt } from './influence.ts'
@@ -178,14 +178,8 @@ function decides(told: Told, { arm }: Comparison, one: Decisive): string {
   const value = rates ? '' : `, at ${amount(one.value, measure)},`
   const versus = told.comparisons.length > 1 ? ` of ${quoted(arm)} from ${quoted(told.control.name)}` : ''
   const sizes = [one.after, one.before].map((size) => changeOf(size, measure))
-  const says: Record<string, string> = {
-    firm: 'a clear difference',
-    likely: 'a probable difference',
-    unclear: 'no clear difference',
-  }
   const from = `Without one single ${nouns.one} of ${quoted(one.arm)}${value}`
-  if (one.what === 'grade')
-    return `${from} there would be ${says[one.grades[1]]}${versus} in place of ${says[one.grades[0]]}.`
+  if (one.what === 'grade') return `${from} ${withoutRow(one.grades, `difference${versus}`)}.`
   const change = {
     direction: 'would point the other way',
     size: `would be ${sizes[0]} in place of ${sizes[1]}`,

@@ -1,6 +1,6 @@
 /** What drivers says: the change, what it came with, and what is left. */
 import { type Measure, opening } from '../../verdicts/measure.ts'
-import { verbFor } from '../../verdicts/nouns.ts'
+import { verbFor, withArticle } from '../../verdicts/nouns.ts'
 import { within } from '../../verdicts/times.ts'
 import { amount, changeOf, inPoints, partNamed, quoted, shareOf } from '../../verdicts/words.ts'
 import { count, enumeration, figure, signed } from '../shared/sentence.ts'
@@ -42,9 +42,15 @@ const isSize = (measure: Measure): boolean => inPoints(measure) || measure.unit 
 const isLevel = (before: number, after: number): boolean =>
   after === before || Math.abs(after - before) < LEVEL * Math.abs(before)
 
-/** `country "DE" and channel "paid"`, by the labels of the columns. */
-export function whereInWords({ where }: Cause, labels: (column: string) => string): string {
-  return enumeration(Object.entries(where).map(([column, value]) => partNamed(labels(column), value)))
+/** `country "DE" and channel "paid"`, `channel "paid" without a country`, by the labels of the columns. */
+export function whereInWords({ where }: Pick<Cause, 'where'>, labels: (column: string) => string): string {
+  const columns = Object.keys(where)
+  const known = columns.filter((column) => where[column] !== null)
+  const lacking = columns.filter((column) => where[column] === null)
+  const part = enumeration(known.map((column) => partNamed(labels(column), where[column])))
+  if (lacking.length === 0) return part
+  const without = enumeration(lacking.map((column) => withArticle(labels(column))))
+  return `${known.length === 0 ? 'the part' : part} without ${without}`
 }
 
 /** How much a value moved: "83 %", "3.4 points" of a share, "12 EUR" where the value before is no base. */
@@ -154,8 +160,8 @@ function unmatchedInWords(
   const { unmatched, before, after, top, weight } = found
   const effect = unmatchedEffect(found)
   if (!unmatched || effect === 0) return ''
-  const where = Object.entries(unmatched.where).map(([name, value]) => partNamed(labels(name), value))
-  const whose = where.length > 0 ? enumeration(where) : count(unmatched.leaves, 'combination')
+  const one = Object.keys(unmatched.where).length > 0
+  const whose = one ? whereInWords(unmatched, labels) : count(unmatched.leaves, 'combination')
   const lone = `${top ?? 'numerators'} of ${whose} without ${weight ?? 'a denominator'}`
   const share = isLevel(before, after) ? 0 : effect / (after - before)
   return share > 0

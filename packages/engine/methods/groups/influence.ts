@@ -3,12 +3,12 @@
  * the same test is made again: of means from the moments at hand, of two groups' ranks by counting again (up to 20,000 values).
  * Of more than two groups' ranks a single row moves too little to be looked for.
  */
-import type { Doubt, Grade } from '@assay/model/insight'
+import type { Doubt } from '@assay/model/insight'
 import type { Sample } from '../../numeric/tests/means.ts'
 import { pairedT } from '../../numeric/tests/paired.ts'
 import type { Measure } from '../../verdicts/measure.ts'
 import { doubt, gradeOf } from '../../verdicts/verdict.ts'
-import { amount, changeOf, quoted } from '../../verdicts/words.ts'
+import { amount, changeOf, quoted, withoutRow } from '../../verdicts/words.ts'
 import type { GroupMoments } from '../shared/moments.ts'
 import { double } from '../shared/sums.ts'
 import { compareMeansOf, compareRanks, type MeanRows, type Tested } from './level.ts'
@@ -99,7 +99,7 @@ export function pairDecides(
       ? 'the difference would point the other way'
       : halved
         ? `the difference would be ${changeOf(less.mean, measure)} in place of ${changeOf(sample.mean, measure)}`
-        : `there would be ${CLAIMS[after]} in place of ${CLAIMS[before]}`
+        : withoutRow([before, after], 'difference')
     return [
       {
         moved,
@@ -147,18 +147,12 @@ function judged(
   return changed ? [{ ...decisive, what: 'grade' }] : []
 }
 
-const CLAIMS: Record<Exclude<Grade, 'withheld'>, string> = {
-  firm: 'a clear difference',
-  likely: 'a probable difference',
-  unclear: 'no clear difference',
-}
-
 function says({ group, value, before, after, what }: Decisive, unit: number, measure: Measure): string {
   const size = ({ pairs }: Tested): string => changeOf(pairs[0]?.estimate ?? 0, measure)
   const change = {
     direction: 'the difference would point the other way',
     size: `the difference would be ${size(after)} in place of ${size(before)}`,
-    grade: `there would be ${CLAIMS[gradeOf(after.p)]} in place of ${CLAIMS[gradeOf(before.p)]}`,
+    grade: withoutRow([gradeOf(before.p), gradeOf(after.p)], 'difference'),
   }[what]
   return `Without one single row of ${quoted(group)}, at ${amount(value * unit, measure)}, ${change}.`
 }

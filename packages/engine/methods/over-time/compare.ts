@@ -20,6 +20,7 @@ import type { Series } from '../../series/load.ts'
 import { SERIES_OPTIONS } from '../../series/read.ts'
 import { leftOut } from '../../verdicts/common-doubts.ts'
 import { averageOf, type Measure, measureOf, opening } from '../../verdicts/measure.ts'
+import { withArticle } from '../../verdicts/nouns.ts'
 import { periodInWords, within } from '../../verdicts/times.ts'
 import { doubt, gradeOf, stopped, verdict } from '../../verdicts/verdict.ts'
 import { amount, changeOf, inPoints, shareOf } from '../../verdicts/words.ts'
@@ -186,7 +187,7 @@ function againstOthers(
         ]
       : []),
     ...(target && target.per === given.period
-      ? [row('target', null, target.value, `The target for a ${target.per}`)]
+      ? [row('target', null, target.value, `The target for ${withArticle(target.per)}`)]
       : []),
   ]
 }

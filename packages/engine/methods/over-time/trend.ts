@@ -21,6 +21,7 @@ import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.t
 import { spanOf } from '../../series/spans.ts'
 import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
 import { measureOf, opening } from '../../verdicts/measure.ts'
+import { withArticle } from '../../verdicts/nouns.ts'
 import { doubt, gradeOf, LIKELY, stopped, verdict } from '../../verdicts/verdict.ts'
 import { against, both, CERTAINTY, changeOf } from '../../verdicts/words.ts'
 import { seriesColumns } from '../shared/columns.ts'
@@ -255,7 +256,7 @@ function headline(read: ReadSeries, found: Found & { per: string }, grade: Grade
     return wandering(read, found) ?? `No clear rise or fall in ${measure.label} ${span}.`
   const verb = found.direction === 'increasing' ? 'rose' : 'fell'
   const half = found.low === null || found.high === null ? null : (found.high - found.low) / 2
-  const rate = `about ${changeOf(found.slope ?? 0, measure, half)} a ${found.per}`
+  const rate = `about ${changeOf(found.slope ?? 0, measure, half)} ${withArticle(found.per)}`
   return `${name} ${CERTAINTY[grade]} ${verb} ${span}, by ${rate}.`
 }
 
@@ -275,5 +276,5 @@ function evidence(value: string, n: number, name: string, found: Found & { per: 
   const half = found.low === null || found.high === null ? null : (found.high - found.low) / 2
   const interval =
     half === null ? '' : `95 % interval ${signed(found.low, half)} to ${signed(found.high, half)}; `
-  return `Slope of ${value}: ${signed(found.slope, half)} a ${found.per} (${interval}${name}, ${probability(found.p)}, n = ${count(n, 'value')}).`
+  return `Slope of ${value}: ${signed(found.slope, half)} ${withArticle(found.per)} (${interval}${name}, ${probability(found.p)}, n = ${count(n, 'value')}).`
 }

@@ -3,10 +3,10 @@
  * closed form from what is known of all (Belsley, Kuh and Welsch, Regression Diagnostics, 1980); the rows that move it
  * most to either side are judged again.
  */
-import type { Doubt, Grade } from '@assay/model/insight'
+import type { Doubt } from '@assay/model/insight'
 import type { Measure } from '../../verdicts/measure.ts'
 import { doubt, gradeOf } from '../../verdicts/verdict.ts'
-import { amount } from '../../verdicts/words.ts'
+import { amount, withoutRow } from '../../verdicts/words.ts'
 
 /** A change of size or direction counts from this part of the standard error on: beside a link near zero every row would decide. */
 const LEAST = 0.5
@@ -20,12 +20,6 @@ export interface Link {
 export interface Without extends Link {
   x: number
   y: number
-}
-
-const CLAIMS: Record<Exclude<Grade, 'withheld'>, string> = {
-  firm: 'a clear link',
-  likely: 'a probable link',
-  unclear: 'no clear link',
 }
 
 /** `all`: the link with every row, and its standard error. `rows`: the candidates. Nothing where none of them decides. */
@@ -48,9 +42,10 @@ export function oneRowDecides(
 function changeBy(all: Link & { error: number }, row: Without): string | null {
   const [before, after] = [gradeOf(all.p), gradeOf(row.p)]
   const far = Math.abs(row.estimate - all.estimate) >= LEAST * all.error
-  if (after === 'unclear') return before === 'unclear' ? null : 'there would be no clear link'
+  const regraded = before === after ? null : withoutRow([before, after], 'link')
+  if (after === 'unclear') return regraded
   if (far && row.estimate * all.estimate < 0) return 'the link would point the other way'
-  if (before !== after) return `there would be ${CLAIMS[after]} in place of ${CLAIMS[before]}`
+  if (regraded) return regraded
   if (far && Math.abs(row.estimate - all.estimate) > Math.abs(all.estimate) / 2)
     return Math.abs(row.estimate) < Math.abs(all.estimate)
       ? 'the link would be less than half as strong'

@@ -2,13 +2,12 @@
 import type { Cell } from '@assay/model/insight'
 import { inWords } from '../../series/spans.ts'
 import { type Measure, measureOf } from '../../verdicts/measure.ts'
-import { both, partNamed } from '../../verdicts/words.ts'
+import { both } from '../../verdicts/words.ts'
 import { type Cause, causesOf } from '../drivers/causes.ts'
 import type { Options as Drivers } from '../drivers/options.ts'
 import type { Side, Sides } from '../drivers/sides.ts'
-import { headline, restSays } from '../drivers/words.ts'
+import { headline, restSays, whereInWords } from '../drivers/words.ts'
 import type { MethodContext } from '../shared/method.ts'
-import { enumeration } from '../shared/sentence.ts'
 import type { Measures } from './measures.ts'
 import { expectRatesAt, type RateLeaves } from './rate-shares.ts'
 import type { Scanned } from './scanned.ts'
@@ -110,8 +109,8 @@ function ofSegment(
   where: Record<string, Cell>,
   labels: (column: string) => string,
 ): Measure {
-  const parts = Object.entries(where).map(([column, value]) => partNamed(labels(column), value))
-  return parts.length === 0 ? measure : { ...measure, label: `${measure.label} of ${enumeration(parts)}` }
+  if (Object.keys(where).length === 0) return measure
+  return { ...measure, label: `${measure.label} of ${whereInWords({ where }, labels)}` }
 }
 
 /** The segment has no parts to tell apart, or too little is known of them. */

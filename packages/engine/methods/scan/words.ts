@@ -4,7 +4,8 @@ import type { Time } from '../../series/load.ts'
 import type { ReadSeries } from '../../series/read.ts'
 import { atTime } from '../../series/spans.ts'
 import { measureOf } from '../../verdicts/measure.ts'
-import { partNamed, shareOf } from '../../verdicts/words.ts'
+import { shareOf } from '../../verdicts/words.ts'
+import { whereInWords } from '../drivers/words.ts'
 import type { MethodContext } from '../shared/method.ts'
 import { count, enumeration, probability } from '../shared/sentence.ts'
 
@@ -35,10 +36,10 @@ export function alsoInWords(
   { where, value, expected }: { where: Record<string, Cell>; value: number | null; expected: number | null },
   { meanings }: MethodContext,
 ): string {
-  const parts = Object.entries(where).map(([name, cell]) => partNamed(measureOf(meanings, name).label, cell))
+  const part = whereInWords({ where }, (column) => measureOf(meanings, column).label)
   const change = (value ?? 0) - (expected ?? 0)
   const size = expected !== null && expected > 0 ? `${shareOf(change / expected)} ` : ''
-  return `At the same time ${enumeration(parts)} was ${size}${change > 0 ? 'above' : 'below'} what was expected.`
+  return `At the same time ${part} was ${size}${change > 0 ? 'above' : 'below'} what was expected.`
 }
 
 export function evidence(
