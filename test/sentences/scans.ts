@@ -75,6 +75,12 @@ export const scans: Situation[] = [
     `select t, if(country = 'DE', null, country) as country, channel, orders from (${sales(on(90, "country = 'DE'", 0.3))})`,
   ),
   situation(
+    'by segment: a day with many times what came before, all of one country',
+    `select date '2024-01-01' + d::int as t, country, channel, if(d = 50, [40, 30, 25][c], hash(d, c, country) % 6) as orders
+     from range(60) r(d), (values (1, 'free'), (2, 'mail'), (3, 'paid')) p(c, channel), (values ('US'), ('FR'), ('DE')) q(country)
+     where d <> 50 or country = 'US'`,
+  ),
+  situation(
     'by segment: rows without a number',
     `select t, country, channel, if(hash(country || channel || t) % 50 = 0, null, orders) as orders from (${sales(on(90, 'true', 0.4))})`,
   ),

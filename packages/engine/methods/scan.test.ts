@@ -82,6 +82,20 @@ test('where all parts fall alike no part is called the cause', async () => {
   assert.match(events[0]!.says, /the gap is spread over all/u)
 })
 
+test('where a day is all of one topic, the topic is named and no channel', async () => {
+  const table = await relation(`select date '2025-09-01' + d::int as day, channel, topic,
+      if(d = 50, if(topic = 'bug', [40, 30, 25][c], 0), (hash(d, c, topic) % 6)::int) as tickets
+    from range(60) r(d), (values (1, 'chat'), (2, 'mail'), (3, 'phone')) p(c, channel), (values ('bug'), ('howto'), ('bill')) q(topic)
+    where d <> 50 or topic = 'bug'`)
+  const asked = { time: 'day', value: 'tickets', by: ['channel', 'topic'] }
+  const { headline, events } = await outcomeOf(METHODS.anomalies!, table, asked, NOW)
+  assert.deepEqual(
+    (events as Event[]).map(({ time, causes }) => [time, causes.map(({ where }) => where)]),
+    [['2025-10-21', [{ topic: 'bug' }]]],
+  )
+  assert.match(headline, /came with topic "bug", up .* times; nothing came of anything else\.$/u)
+})
+
 test('in counts without an anomaly no segment stands out', async () => {
   for (const seed of [11, 12, 13]) {
     const { events, findings, headline } = await scanned('1', seed, {}, 90)

@@ -69,6 +69,8 @@ const NORMAL_95 = 1.959963984540054
 const CANCELS = 0.25
 /** Fewer leaves do not tell by themselves what is noise and what moved them all. */
 const LEAST_TO_SHOW = 6
+/** Everything else moved far where it is this share above or below what was expected. */
+const FAR = 0.5
 /** Above this share of the change rates made it. */
 const MOSTLY = 0.5
 
@@ -82,17 +84,31 @@ export function causesOf(given: Table, options: Options, sides: Sides, history: 
   const make = (sums: Compared, over: [number, number]): Leaves =>
     ratio ? leavesOfRate(table, sums) : leavesOfSum(table, sums, options, { days: over, counts, spread })
   const leaves = make(table, days)
-  const found = searchCauses(leaves, {
-    depth: options.depth ?? options.by.length,
-    q: Q,
-    factor: options.expected === undefined ? null : 1,
-    history: history.map((past) => make(past, past.days)),
-    nameless: table.rare,
-  })
+  const pasts = history.map((past) => make(past, past.days))
+  const search = (factor: number | null): Found =>
+    searchCauses(leaves, {
+      depth: options.depth ?? options.by.length,
+      q: Q,
+      factor,
+      history: pasts,
+      nameless: table.rare,
+    })
+  const own = search(options.expected === undefined ? null : 1)
+  const found = sides.expected === undefined ? own : besideExpected(own, () => search(1))
   const told = ratio
     ? ofRatio(leaves, { table, unmatched }, options, found, sharesThatMoved(table, options, history))
     : ofSum(leaves, table, options, found)
   return { ...told, even: isEven(leaves), beside: sides.expected !== undefined }
+}
+
+/**
+ * Where few parts made most of what came, what moved them passes for what everything moved by. So causes beside which everything else
+ * moved far give way to fewer beside which everything else came as expected. A change without a cause keeps none.
+ */
+function besideExpected(own: Found, asExpected: () => Found): Found {
+  if (own.causes.length < 2 || Math.abs(own.factor - 1) <= FAR) return own
+  const plain = asExpected()
+  return plain.causes.length > 0 && plain.causes.length < own.causes.length ? plain : own
 }
 
 function isEven({ codes, sizes, before, after }: Leaves): boolean {
