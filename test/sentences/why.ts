@@ -67,6 +67,15 @@ const periods: Situation[] = [
     sales(`${later("country <> 'FR'", 0.4)} * ${later("country = 'FR'", 1.5)}`, MARCH),
   ),
   situation('a country is gone', sales('1', { ...MARCH, where: "d < 31 or country <> 'FR'" })),
+  situation(
+    'a shop closes within the latest of seven months, after a row a day',
+    sales('1', {
+      days: 212,
+      from: '2023-01-01',
+      where: "channel = 'paid' and (d < 190 or country <> 'FR')",
+    }),
+    { options: { ...why, by: ['country'] } },
+  ),
   situation('everything rises alike', sales(later('true', 1.3), MARCH)),
   situation('a small cause in a level whole', sales(later(US_FREE, 1.04), { ...MARCH, scale: 1000 })),
   situation(

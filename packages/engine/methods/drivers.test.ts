@@ -477,4 +477,24 @@ test('on a grid of days of which some are missing a cause shows, and the missing
     causesOf(found).map(({ where }) => where),
     [{ store: 'store 4' }],
   )
+  // A store that closes takes its rows away: earlier months show that there was one a day.
+  const closed = await relation(
+    `select d::date as day, 'store ' || r as store, 100 * r * (1 + ((hash(d, r) % 1000)::int - 500) / 5000.0) as v
+     from generate_series(date '2023-10-01', date '2024-04-30', interval 1 day) t(d), range(1, 4) x(r) where r <> 2 or d < date '2024-04-10'`,
+  )
+  assert.deepEqual(
+    causesOf(await ask(closed, asked, '2024-05-02T00:00:00Z')).map(({ where }) => where),
+    [{ store: 'store 2' }],
+  )
+})
+
+test('a fall beyond all earlier changes of the whole is not called ordinary noise, however much its rows differ', async () => {
+  const weeks = await relation(
+    `select d::date as day, r as store, 100 * r * case when dayofweek(d) = 6 then 8 else 1 end * (1 + ((hash(d, r) % 1000)::int - 500) / 50000.0)
+       * case when d >= date '2024-04-22' then 0.9 else 1 end as v
+     from generate_series(date '2024-02-19', date '2024-04-28', interval 1 day) t(d), range(1, 5) x(r)`,
+  )
+  const asked = { value: 'v', by: ['store'], time: 'day', period: 'week' }
+  const found = await ask(weeks, asked, '2024-05-02T00:00:00Z')
+  assert.match(found.headline ?? '', /down (?:9\.\d+|10) % .*: the fall is spread over all/)
 })

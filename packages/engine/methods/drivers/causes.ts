@@ -69,6 +69,9 @@ const NORMAL_95 = 1.959963984540054
 const CANCELS = 0.25
 /** Fewer leaves do not tell by themselves what is noise and what moved them all. */
 const LEAST_TO_SHOW = 6
+/** So many earlier changes tell what is usual of the whole; so few know it badly, so theirs counts for more. */
+const LEAST_CHANGES = 5
+const WIDER = 1.5
 /** Everything else moved far where it is this share above or below what was expected. */
 const FAR = 0.5
 /** Above this share of the change rates made it. */
@@ -80,7 +83,7 @@ export function causesOf(given: Table, options: Options, sides: Sides, history: 
   const days: [number, number] = sides.per_day ? [sides.before.days, sides.after.days] : [1, 1]
   const known = ratio || options.expected !== undefined || table.noise !== undefined
   const counts = known ? null : countsIn([table, ...history])
-  const spread = known ? 1 : spreadOfRows([table, ...history])
+  const spread = known ? 1 : spreadOfAll(table, history)
   const make = (sums: Compared, over: [number, number]): Leaves =>
     ratio ? leavesOfRate(table, sums) : leavesOfSum(table, sums, options, { days: over, counts, spread })
   const leaves = make(table, days)
@@ -98,7 +101,23 @@ export function causesOf(given: Table, options: Options, sides: Sides, history: 
   const told = ratio
     ? ofRatio(leaves, { table, unmatched }, options, found, sharesThatMoved(table, options, history))
     : ofSum(leaves, table, options, found)
-  return { ...told, even: isEven(leaves), beside: sides.expected !== undefined }
+  // The whole strays no farther than its earlier changes did, whatever its rows let one expect.
+  const usual = ratio || sides.expected !== undefined ? null : usualChange(pasts)
+  const error = usual === null || told.error === null ? told.error : Math.min(told.error, WIDER * usual)
+  return { ...told, error, even: isEven(leaves), beside: sides.expected !== undefined }
+}
+
+/** Where a part ended its rows are gone, and both sides look no more like a grid: then earlier changes tell. */
+function spreadOfAll(table: Table, history: readonly Earlier[]): number {
+  const all = spreadOfRows([table, ...history])
+  return all < 1 ? all : spreadOfRows(history)
+}
+
+/** The root mean square of earlier changes of the whole; null of too few. */
+function usualChange(pasts: readonly Leaves[]): number | null {
+  if (pasts.length < LEAST_CHANGES) return null
+  const changes = pasts.map(({ before, after }) => exactSum([...after]) - exactSum([...before]))
+  return Math.sqrt(exactSum(changes.map((change) => change * change)) / changes.length)
 }
 
 /**
