@@ -65,7 +65,15 @@ export function createAuditTrail(
   let waiting = false
   const isTold = createOnce(clock, LOOK_MS)
 
-  async function flush(): Promise<void> {
+  let writing = Promise.resolve()
+
+  /** One write goes after the other, so that who flushes also waits for what is being written. */
+  function flush(): Promise<void> {
+    writing = writing.then(write)
+    return writing
+  }
+
+  async function write(): Promise<void> {
     const given = notes
     notes = new Map()
     if (given.size === 0) return

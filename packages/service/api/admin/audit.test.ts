@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FakeClock } from '@assay/model/clock'
+import { FakeClock, systemClock } from '@assay/model/clock'
+import { silentLog } from '../../runtime/log.ts'
 import { hashPassword } from '../../runtime/passwords.ts'
 import { ROUTES } from '../routes.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
+import { createAuditTrail } from './audit-trail.ts'
 
 interface Shown {
   action: string
@@ -211,6 +213,24 @@ test('sessions are recorded from their beginning to their end, and refused ones 
   const of = (action: string) => sessions.find((one) => one.action === action)?.object_id
   assert.equal(of('session.begin'), of('session.end'))
   assert.doesNotMatch(JSON.stringify(sessions.filter(({ action }) => action === 'session.refuse')), /grace/)
+})
+
+test('who reads the trail also waits for the records that are being written', async () => {
+  const written: string[] = []
+  const gate = Promise.withResolvers<void>()
+  const store = {
+    async writeAudit(records: readonly { action: string }[]) {
+      await gate.promise
+      written.push(...records.map(({ action }) => action))
+    },
+  }
+  const audit = createAuditTrail(store, { clock: systemClock, log: silentLog })
+  const nobody = { workspace_id: 'default', user_id: null, token_id: null, object_id: null }
+  audit.note({ ...nobody, fields: [], address: '', request_id: 'r', action: 'session.refuse' })
+  void audit.flush()
+  const reader = audit.flush().then(() => written.length)
+  gate.resolve()
+  assert.equal(await reader, 1)
 })
 
 test('the trail is for admins, and an operator reads that of another workspace', async (t) => {
