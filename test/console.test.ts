@@ -467,7 +467,7 @@ test('administers: a token that is shown once, a user who signs in by password a
   await link(page, 'Users').click()
   await page.getByLabel('User', { exact: false }).first().fill('bob')
   await page.getByLabel(/^Password/).fill('a long enough password')
-  await page.getByLabel('Scope').selectOption('viewer')
+  await page.getByLabel('Scope', { exact: true }).selectOption('viewer')
   await button(page, 'Create a user').click()
   await page.getByText('bob can sign in now.').waitFor()
   const other = await openPage(browser, service.url)

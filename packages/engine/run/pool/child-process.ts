@@ -90,6 +90,8 @@ export interface ProcessOptions {
 const ENTRY = path.join(import.meta.dirname, `../child/child${path.extname(import.meta.filename)}`)
 /** Between the request to stop and SIGKILL. */
 const GRACE_MS = 400
+/** Longest start of a process; it takes a second, and on a busy machine whose files are not in memory many. */
+const START_MS = 60_000
 /** Time reserved for the end of a task when a language model takes too long. */
 const ENDING_MS = 5000
 const OUTPUT_BYTES = 8_192
@@ -336,34 +338,38 @@ class ForkedProcess implements AnalysisProcess {
   }
 
   async perform<T extends Task>(task: T, options: TaskOptions): Promise<Ending<T['kind']>> {
-    if (this.#wide) {
-      this.#enter('busy')
-      const ending = await this.#prepare(task, options)
-      if (ending !== null) {
-        this.end()
-        return ending
-      }
+    const { signal, timeout_ms } = options
+    const starting = this.state === 'starting'
+    this.#enter('busy')
+    // The time that a process takes to start on a busy machine is not the task's.
+    const ending =
+      (starting ? await this.#within(START_MS, signal, this.#loaded.promise) : null) ??
+      (this.#wide ? await this.#within(timeout_ms, signal, this.#narrow(task)) : null)
+    if (ending !== null) {
+      this.end()
+      return ending
     }
     return this.#perform(task, options)
   }
 
-  /** Narrows what the process sees, until the deadline or a cancel. Null: the task may begin. */
-  async #prepare(
-    task: Task,
-    { timeout_ms, signal }: TaskOptions,
+  /** Does what must be done before a task, until the deadline or a cancel. Null: it is done. A text says why it cannot be. */
+  async #within(
+    ms: number,
+    signal: AbortSignal | undefined,
+    doing: Promise<string | null | void>,
   ): Promise<Exclude<Ending<Task['kind']>, { kind: 'result' }> | null> {
     const over = new AbortController()
-    const late = this.#options.clock.sleep(timeout_ms, over.signal)
+    const late = this.#options.clock.sleep(ms, over.signal)
     const canceled = new Promise<void>((resolve) => {
       signal?.addEventListener('abort', () => resolve(), { once: true, signal: over.signal })
       if (signal?.aborted) resolve()
     })
     try {
       return await Promise.race([
-        this.#narrow(task).then((detail) =>
-          detail === null ? null : { kind: 'died' as const, memory: false, detail },
+        doing.then((detail) =>
+          typeof detail === 'string' ? { kind: 'died' as const, memory: false, detail } : null,
         ),
-        late.then(() => ({ kind: 'timed_out' as const, after_ms: timeout_ms })),
+        late.then(() => ({ kind: 'timed_out' as const, after_ms: ms })),
         canceled.then(() => ({ kind: 'stopped' as const })),
       ])
     } finally {
