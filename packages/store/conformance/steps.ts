@@ -43,9 +43,7 @@ async function cancels(store: Store, fill: Fill): Promise<void> {
   const webhook = await addWebhook(store, { max_in_flight: 1 })
   await fill(webhook, MANY, 0)
   const [held] = await claimAll(store)
-  assert.ok(
-    await letsOthersIn(store, async () => assert.equal(await store.cancelPending(webhook), MANY - 1)),
-  )
+  assert.ok(await letsOthersIn(store, async () => assert.equal(await store.cancelPending(webhook), MANY - 1)))
   assert.equal(await store.recordAttempt(outcome(held!, { next: { status: 'pending', wait_ms: 1 } })), true)
   assert.deepEqual((await store.counts()).deliveries, { due: 0, waiting: 0, oldest_at: null })
 }
@@ -57,9 +55,7 @@ async function deletes(store: Store, fill: Fill): Promise<void> {
   const other = await addWebhook(store, { presence_name: 'other' })
   const [kept] = await send(store, other)
   await claimAll(store)
-  assert.ok(
-    await letsOthersIn(store, async () => assert.equal(await store.deleteWebhook(webhook), true)),
-  )
+  assert.ok(await letsOthersIn(store, async () => assert.equal(await store.deleteWebhook(webhook), true)))
   assert.equal(await store.getWebhook(webhook), null)
   assert.ok(await store.getDelivery({ workspace_id: WORKSPACE, delivery_id: kept! }))
   assert.equal(await store.deleteWebhook(webhook), false)
