@@ -6,7 +6,7 @@ import type { Reader } from '@assay/model/reader'
 import { readerFault } from '@assay/model/reader'
 import type { Template } from '@assay/model/template'
 import { attributesInProse } from './prose-attributes.ts'
-import { attributesInSql } from './sql-attributes.ts'
+import { attributesAnywhere, attributesInSql } from './sql-attributes.ts'
 
 export interface ReaderNeeds {
   personal: boolean
@@ -27,7 +27,7 @@ function needsOf(template: Template): ReaderNeeds {
   const { sources, blocks } = withDefaultMetrics(template)
   const rules = sources.flatMap(({ rows, query }) => rows ?? query?.rule ?? [])
   const named = [
-    ...sources.flatMap(({ query }) => (query ? attributesInSql(query.text) : [])),
+    ...sources.flatMap(({ query }) => (query ? attributesAnywhere(query.text) : [])),
     ...blocks.flatMap((block) => (block.kind === 'sql' ? attributesInSql(block.sql) : [])),
     ...attributesInProse(template),
   ]

@@ -16,6 +16,15 @@ export function attributesInSql(sql: string, syntax: SqlSyntax = STANDARD_SYNTAX
   return [...found]
 }
 
+/**
+ * Those that a query of a source names anywhere. Its database is not known before the run, and what is a text or a comment in
+ * one is SQL in another: `'it\'s'` ends in MySQL where it goes on elsewhere.
+ */
+export function attributesAnywhere(sql: string): (string | null)[] {
+  const found = sql.matchAll(/\$reader(?![\w$])(?:\.([a-z_][a-z0-9_]{0,62})(?![\w(]))?/g)
+  return [...new Set([...found].map(([, name]) => name ?? null))]
+}
+
 export const WITHOUT_ATTRIBUTE = {
   message: '$reader is a person, and SQL takes one of its attributes.',
   remedy: 'Write $reader.NAME, in lower case.',

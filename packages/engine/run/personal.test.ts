@@ -4,6 +4,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import type { Reader } from '@assay/model/reader'
+import { execute, openEngine } from '../duckdb/duckdb.ts'
 import { asMetricFaults, metricHead, metricReader } from '../metrics/reader.ts'
 import { parseTemplate } from '../reading/parse.ts'
 import { parsedTemplate, templateView } from '../reading/template-cache.ts'
@@ -90,6 +91,8 @@ test('a template says that it is personal and what its reader must have, whereve
     viewOf('```sql a\nselect $reader.b as b, $reader.a as a\n```\n# {{ a.size }}').reader_attributes,
     ['a', 'b'],
   )
+  const query = `---\nsources:\n  o: { connection: shop, query: "select 'it\\\\'s' from t where r = $reader.region and x = 'y'" }\n---\n# A\n`
+  assert.deepEqual(viewOf(query).reader_attributes, ['region'], 'as MySQL reads its texts')
   const metric = `metric: sold\nsource: { file: orders.csv }\nrows: region = $reader.region\ntime: { column: day }\nvalue: sum(amount)\n`
   const fence = '```metric m\nmetric: sold\n```\n# {{ m.size }}'
   assert.deepEqual(viewOf(fence, { 'metrics/sold.yaml': metric }).reader_attributes, ['region'])
@@ -191,7 +194,19 @@ test('what reading a file finds of other rows is not told', async () => {
   const whole = findingsOf(
     await bench.run(of('ambiguous.csv', 'select team from orders'), {}, { reader: anna }),
   )
-  for (const told of [detail, ragged.detail, JSON.stringify(checked), JSON.stringify(whole)])
+  const engine = await openEngine()
+  const parquet = path.join(bench.data, 'loose.parquet')
+  await execute(
+    engine,
+    `copy (from (values ('a', '1'), ('c', 'secret')) t(team, day)) to '${parquet}' (format parquet)`,
+  )
+  engine.close()
+  const typed = templateOf(
+    '---\nsources:\n  orders: { file: loose.parquet, columns: { day: integer }, rows: "day = 1" }\n---\n# A\n',
+  )
+  const loose = errorOf(await bench.run(typed, {}, { reader: anna }))
+  assert.deepEqual([loose.code, /so it is not told/.test(loose.detail)], ['source_unavailable', true])
+  for (const told of [detail, loose.detail, ragged.detail, JSON.stringify(checked), JSON.stringify(whole)])
     assert.equal(/03\/04|01\/02|secret|"c"/.test(told), false, told)
 })
 

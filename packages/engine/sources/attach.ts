@@ -16,7 +16,7 @@ import { attachQuery } from './query.ts'
 import type { RemoteOptions } from './remote/remote.ts'
 import { NoRoom } from './room.ts'
 import type { Roots } from './roots.ts'
-import { unspoken, withRule } from './row-rule.ts'
+import { unspoken, withoutRows, withRule } from './row-rule.ts'
 import { type Acquire, type Attached, SourceError } from './source.ts'
 
 export interface AttachOptions {
@@ -43,7 +43,16 @@ export async function attachSource(
   template: Template,
   options: AttachOptions,
 ): Promise<Attached> {
-  return withRule(engine, source, await attachWhole(engine, source, template, options), options.reader)
+  try {
+    return await withRule(
+      engine,
+      source,
+      await attachWhole(engine, source, template, options),
+      options.reader,
+    )
+  } catch (error) {
+    throw withoutRows(source, error)
+  }
 }
 
 async function attachWhole(

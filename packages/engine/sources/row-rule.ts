@@ -8,6 +8,7 @@ import type { Reader as Person } from '@assay/model/reader'
 import type { Source } from '@assay/model/template'
 import { rowFaults } from '../checking/blocks.ts'
 import { type Engine, execute, identifier, literal, readTable } from '../duckdb/duckdb.ts'
+import { engineFailure } from '../duckdb/engine-error.ts'
 import { TemplateFault } from '../language/fault.ts'
 import { classesOf, conditionFor } from '../personal/condition.ts'
 import { engineCondition } from '../personal/condition-sql.ts'
@@ -85,9 +86,16 @@ function doubtWithoutSample({ kind, readings }: ColumnDoubt): ColumnDoubt {
   }
 }
 
+const hasRule = ({ rows, query }: Source): boolean => Boolean(rows ?? query?.rule)
+
+/** An error of attaching a source as it may be told: what the engine refuses, it refuses with a value of any row. */
+export function withoutRows(source: Source, error: unknown): unknown {
+  return hasRule(source) && engineFailure(error)?.kind === 'refused' ? untold() : error
+}
+
 /** Reads a source with a rule; why it fails is not told, because the reason may hold values of rows of others. */
 export async function unspoken<Result>(source: Source, read: () => Promise<Result>): Promise<Result> {
-  if (!source.rows && !source.query?.rule) return read()
+  if (!hasRule(source)) return read()
   try {
     return await read()
   } catch (error) {
