@@ -12,6 +12,7 @@ import * as fc from 'fast-check'
 import {
   addWebhook,
   at,
+  execute,
   findings,
   jobInput,
   LEASE_MS,
@@ -21,6 +22,7 @@ import {
   SECOND,
   send,
 } from '../conformance/given.ts'
+import { LOOKED_AT_MOST } from '../list.ts'
 import { claimAt, type SendingState } from '../nouns/webhooks/sending-state.ts'
 import { openStore } from '../open.ts'
 import type { ClaimedDelivery, Lease, Store } from '../store.ts'
@@ -209,4 +211,30 @@ test('whatever happens in whatever order, every counter, owner and history stays
     ),
     { numRuns: Number(process.env.ASSAY_TEST_RUNS ?? 25) },
   )
+})
+
+test('the last insight of a reader is found behind the jobs of thousands of others', async () => {
+  const home = await mkdtemp(path.join(tmpdir(), 'assay-last-'))
+  const clock = new FakeClock()
+  const store = await openStore({ url: '', home, clock, publicUrl: null })
+  try {
+    await register(store)
+    const { template, variables, presence_name } = jobInput()
+    const { template_id } = template
+    const asked = { workspace_id: 'default', template_id, variables, presence_name, reader_id: 'ada' }
+    for (const schedule_id of [null, uuidv7()]) {
+      const lease = await execute(store, { reader_id: 'ada', schedule_id })
+      assert.ok(await store.completeJob({ ...lease, insight_id: uuidv7(), findings: findings() }))
+      clock.advance(SECOND)
+      const jobs = Array.from({ length: LOOKED_AT_MOST }, () =>
+        jobInput({ variables, reader_id: 'bob', schedule_id }),
+      )
+      await store.createJobs({ jobs, run: false })
+      assert.ok(await store.lastDelivered({ ...asked, schedule_id }), String(schedule_id))
+      assert.equal(await store.lastDelivered({ ...asked, schedule_id, reader_id: 'bob' }), null)
+    }
+  } finally {
+    await store.close()
+    await rm(home, { recursive: true })
+  }
 })

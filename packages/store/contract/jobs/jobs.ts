@@ -136,7 +136,8 @@ export interface JobStore {
   getInsightHead(input: { workspace_id: string; insight_id: string }): Promise<InsightHead | null>
   /**
    * The analyses (JSON text) of the latest insight that was delivered for the same template, variables, reader, and schedule or, without a
-   * schedule, the same presence: its job is completed and `deliver_if` held. Null where there is none among the latest 5,000.
+   * schedule, the same presence: its job is completed and `deliver_if` held. Null where there is none among the latest 5,000 of the
+   * reader, or of the schedule or the template.
    */
   lastDelivered(
     input: Pick<NewJob, 'workspace_id' | 'variables' | 'presence_name'> & {

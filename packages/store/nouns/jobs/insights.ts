@@ -25,7 +25,7 @@ const WHERE = 'FROM insights WHERE insight_id = :insight_id AND workspace_id = :
 
 const FIND = INSIGHTS.select(by('insight_id', 'workspace_id'))
 
-// The newest first, by the index of schedules or of templates. JSON is compared as PostgreSQL's jsonb; SQLite has the text that we wrote.
+// The newest first, by the index of schedules or of templates, or of readers: a schedule may have many thousands of them. JSON is compared as PostgreSQL's jsonb; SQLite has the text that we wrote.
 const lastOf = (of: string, also: string) =>
   statement<{ analyses: string }>(
     both(
@@ -35,17 +35,18 @@ const lastOf = (of: string, also: string) =>
           ORDER BY created_at DESC, assignment_id DESC LIMIT ${LOOKED_AT_MOST}
         ) AS latest
         WHERE job_status = 'completed' AND skipped IS NULL AND insight_id IS NOT NULL AND ${also}
-          AND coalesce(reader_id, '') = :reader_id
           AND ${database === 'sqlite' ? 'variables = :variables' : 'CAST(variables AS jsonb) = CAST(:variables AS jsonb)'}
         ORDER BY created_at DESC, assignment_id DESC LIMIT 1)`,
     ),
     { variables: 'json' },
   )
-const LAST_OF_SCHEDULE = lastOf('schedule_id', 'template_id = :template_id')
-const LAST_OF_TEMPLATE = lastOf(
-  'template_id',
-  "schedule_id IS NULL AND coalesce(presence_name, '') = :presence_name",
-)
+const OF_SCHEDULE = 'schedule_id = :schedule_id AND template_id = :template_id'
+const OF_TEMPLATE =
+  "template_id = :template_id AND schedule_id IS NULL AND coalesce(presence_name, '') = :presence_name"
+const LAST_OF_SCHEDULE = lastOf('schedule_id', `reader_id IS NULL AND ${OF_SCHEDULE}`)
+const LAST_OF_TEMPLATE = lastOf('template_id', `reader_id IS NULL AND ${OF_TEMPLATE}`)
+const HER_LAST_OF_SCHEDULE = lastOf('reader_id', OF_SCHEDULE)
+const HER_LAST_OF_TEMPLATE = lastOf('reader_id', OF_TEMPLATE)
 
 type Ids = Pick<InsightHead, 'insight_id' | 'assignment_id' | 'created_at'>
 const FIND_HEAD = statement<Ids & Record<(typeof HEAD)[number], string>>(
@@ -74,8 +75,11 @@ export function* getInsightData(from: Reader, input: Input<'getInsightData'>): R
 
 export function* lastDelivered(from: Reader, input: Input<'lastDelivered'>): Routine<string | null> {
   const presence_name = input.presence_name ?? ''
-  const last = input.schedule_id === null ? LAST_OF_TEMPLATE : LAST_OF_SCHEDULE
-  const reader_id = input.reader_id ?? ''
-  const row = yield* from.find(last, { ...input, presence_name, reader_id })
+  const [ofTemplate, ofSchedule] =
+    (input.reader_id ?? null) === null
+      ? [LAST_OF_TEMPLATE, LAST_OF_SCHEDULE]
+      : [HER_LAST_OF_TEMPLATE, HER_LAST_OF_SCHEDULE]
+  const last = input.schedule_id === null ? ofTemplate : ofSchedule
+  const row = yield* from.find(last, { ...input, presence_name })
   return row?.analyses ?? null
 }
