@@ -126,7 +126,7 @@ export function asReader({ reader_id, name, email, attributes }: StoredReader): 
   return { ...attributes, id: reader_id, name, ...(email === null ? {} : { email }) }
 }
 
-/** The subscription that sends a reader her insights by mail. No operation on subscriptions finds it. */
-export function readerMailId(workspace_id: string, reader_id: string): string {
-  return uuidFor(0, `reader ${workspace_id} ${reader_id}`)
+/** The subscription that sends a reader her insights to this address. No operation on subscriptions finds it. */
+export function readerMailId(workspace_id: string, reader_id: string, email: string): string {
+  return uuidFor(0, `reader ${workspace_id} ${reader_id} ${email}`)
 }

@@ -54,7 +54,7 @@ export async function mailOf(parts: ReaderMailParts, reader: StoredReader): Prom
   const { store, secrets, config, log } = parts
   const { workspace_id, reader_id, email } = reader
   if (email === null || config.smtpUrl === null) return null
-  const webhook_id = readerMailId(workspace_id, reader_id)
+  const webhook_id = readerMailId(workspace_id, reader_id, email)
   if (await store.getWebhook({ workspace_id, webhook_id })) return webhook_id
   const wanted: Target = {
     to: [email],

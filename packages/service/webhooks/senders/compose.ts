@@ -14,7 +14,7 @@ import { hashToken, type SecretBox } from '../../runtime/secrets.ts'
 import type { Sending } from './sender.ts'
 
 export interface Composer {
-  store: Pick<Store, 'getInsight' | 'insightReader' | 'createLink' | 'findLink'>
+  store: Pick<Store, 'getInsight' | 'insightReader' | 'getReader' | 'createLink' | 'findLink'>
   box: SecretBox
   ledger: Pick<Ledger, 'take' | 'untake' | 'addBytes' | 'vetHost'>
   publicUrl: string | null
@@ -123,7 +123,7 @@ async function linkOf(
   return linkAddress(secret, publicUrl)
 }
 
-/** A reader's insight is sent to no other: the last wall behind the rules of who is told. */
+/** A reader's insight is sent to no other, and to no address that was hers: the last wall behind the rules of who is told. */
 async function isFor(
   { store }: Composer,
   { workspace_id, webhook }: Sending,
@@ -131,7 +131,9 @@ async function isFor(
 ): Promise<boolean> {
   const of = await store.insightReader({ workspace_id, insight_id })
   if (!of || of.reader_id === null) return of !== null
-  return webhook.webhook_id === readerMailId(workspace_id, of.reader_id)
+  const { reader_id } = of
+  const email = (await store.getReader({ workspace_id, reader_id }))?.email ?? null
+  return email !== null && webhook.webhook_id === readerMailId(workspace_id, reader_id, email)
 }
 
 /** Composes the message of an event. Null: the insight was deleted, or belongs to another reader. */

@@ -81,8 +81,14 @@ test("a reader's insight goes to her address alone, whoever else is named", asyn
   assert.deepEqual([got.to, got.mail.subject], [['ada@example.com'], 'Hers'])
   const others = await people.told(list)
   assert.match(others.attempts[0]!.error!.detail, /nothing was sent/)
+  const before = (await store.getReader({ workspace_id, reader_id: 'ada' }))!
   await put('ada@new.example')
   assert.equal(await store.getWebhook({ workspace_id, webhook_id }), null, 'it ends with the address')
+  // A schedule had read her before that.
+  const stale = (await mailOf(parts, before))!
+  await people.finish({ ...FOUND, title: 'Hers' }, { reader_id: 'ada', notify: [stale] })
+  const late = await people.told((await store.getWebhook({ workspace_id, webhook_id: stale }))!)
+  assert.match(late.attempts[0]!.error!.detail, /nothing was sent/)
 })
 
 test('who has not agreed is asked once and gets nothing else, until she agrees', async () => {

@@ -41,8 +41,9 @@ interface Key {
 }
 
 /** What waits for an address that is hers no more is not sent. */
-function* endMail(tx: Transaction, { workspace_id, reader_id }: Key): Routine<void> {
-  yield* deleteWebhook(tx, { workspace_id, webhook_id: readerMailId(workspace_id, reader_id) })
+function* endMail(tx: Transaction, { workspace_id, reader_id, email }: StoredReader): Routine<void> {
+  if (email === null) return
+  yield* deleteWebhook(tx, { workspace_id, webhook_id: readerMailId(workspace_id, reader_id, email) })
 }
 
 export function* putReaders(
@@ -61,8 +62,8 @@ export function* putReaders(
       `The workspace would have ${count + created} readers; at most ${READERS_MOST} are kept: delete those who read nothing any more.`,
     )
   const addresses = new Map(readers.map(({ reader_id, email }) => [reader_id, email]))
-  for (const { reader_id, email } of present)
-    if (email !== null && email !== addresses.get(reader_id)) yield* endMail(tx, { workspace_id, reader_id })
+  for (const before of present)
+    if (before.email !== addresses.get(before.reader_id)) yield* endMail(tx, before)
   yield* tx.run(FREE_USERS, { workspace_id, reader_ids })
   const user_ids = readers.flatMap(({ user_id }) => user_id ?? [])
   const taken = user_ids.length === 0 ? undefined : yield* tx.find(TAKEN, { workspace_id, user_ids })
@@ -108,6 +109,7 @@ export function* listReaders(from: Reader, query: Input<'listReaders'>): Routine
 }
 
 export function* deleteReader(tx: Transaction, key: Key): Routine<boolean> {
-  yield* endMail(tx, key)
+  const present = yield* tx.find(FIND, key)
+  if (present) yield* endMail(tx, present)
   return (yield* tx.run(DELETE, key)) > 0
 }
