@@ -12,6 +12,7 @@ import { callerOf } from '../http/auth.ts'
 import { Id } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
+import { mayRead } from '../readers/visible.ts'
 import { jobKey } from './changes.ts'
 import { requireJob } from './jobs.ts'
 
@@ -23,7 +24,7 @@ const LOOK_MS = 1000
 interface Watch {
   job: Job
   seen: number | null
-  /** Reads the job again. Null: it is gone, or the token is. */
+  /** Reads the job again. Null: it is gone, the token is, or its user is another reader now. */
   look(): Promise<Job | null>
 }
 
@@ -117,10 +118,12 @@ export const jobEvents = operation({
   async handle({ services, principal, query, signal, request, reply }) {
     const seen = lastEventId(request.headers['last-event-id'])
     const job = await requireJob(services, principal, query.assignment_id)
-    const look = async (): Promise<Job | null> =>
-      (await callerOf(services, request)) !== null
-        ? services.store.getJob({ workspace_id: principal.workspace_id, assignment_id: job.assignment_id })
-        : null
+    const { workspace_id, assignment_id } = job
+    const look = async (): Promise<Job | null> => {
+      const caller = await callerOf(services, request)
+      const found = caller && (await services.store.getJob({ workspace_id, assignment_id }))
+      return found && mayRead(caller, found) ? found : null
+    }
     if (seen !== null && seen >= job.moves.length && isFinal(job.job_status)) return reply.code(204).send()
     const gone = signal()
     const close = services.open.open(principal)

@@ -167,6 +167,59 @@ test('a user runs a personal template as the reader who he is, and sees the insi
   }
 })
 
+test('what follows a job ends when its caller is its reader no more', async (t) => {
+  const server = await openTestServer(t)
+  const { ask, store, api } = server
+  await fill(server)
+  const assignment_id = uuidv7()
+  const template = { template_id: 'hello', version: 'v', source: '# Hello\n', partials: {} }
+  const job = { assignment_id, workspace_id: 'default', user_id: 'ada', template, variables: {} }
+  await store.createJob({ ...job, presence_name: null, priority: 0, metadata: {}, reader_id: 'ada' })
+  const token = await tokenOf(server, 'service:ada', ['viewer'])
+  const address = await api.listen()
+  const stream = await fetch(`${address}/v1alpha/jobs/events?assignment_id=${assignment_id}`, {
+    headers: { authorization: `Bearer ${token}` },
+  })
+  const parts = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  while (!text.includes('draft')) text += (await parts.read()).value ?? ''
+  assert.equal((await ask('DELETE', '/v1alpha/readers/ada')).status, 204)
+  await store.cancelJob(job)
+  for (let part = await parts.read(); !part.done; part = await parts.read()) text += part.value
+  assert.ok(!text.includes('canceled'), text)
+})
+
+test('nobody but her and admins reads the question whether a reader wants her mail', async (t) => {
+  const server = await openTestServer(t)
+  const { ask, store, tokens } = server
+  await fill(server)
+  const webhook_id = uuidv7()
+  const of = { webhook_id, workspace_id: 'default' }
+  await store.createWebhook({
+    ...of,
+    kind: 'reader',
+    target: 'sealed',
+    url: 'mailto:••••',
+    headers: [],
+    user_id: 'ada',
+    presence_name: '',
+    events: ['job.completed'],
+    description: null,
+    signature: 'v1',
+    secrets: [],
+    public_key: null,
+    retry_schedule: null,
+    max_in_flight: null,
+    rate_per_second: null,
+  })
+  const ids = { event_id: uuidv7(), delivery_id: uuidv7() }
+  await store.sendEvent({ ...of, ...ids, type: 'subscription.confirm', data: { webhook_id } })
+  const ada = await tokenOf(server, 'service:ada', ['viewer'])
+  const read = async (token: string) =>
+    (await ask('GET', `/v1alpha/webhooks/deliveries/${ids.delivery_id}`, { token })).status
+  assert.deepEqual([await read(tokens.analyst), await read(ada), await read(tokens.admin)], [404, 200, 200])
+})
+
 test('only an admin runs a template for another, and no template without a use for a reader', async (t) => {
   const server = await openTestServer(t)
   const { ask, tokens } = server

@@ -29,7 +29,7 @@ type Viewer = Pick<Principal, 'scopes' | 'reader_id'>
 
 interface HiddenCall {
   principal: Principal
-  services: { store: Pick<Store, 'getJob' | 'insightReader' | 'getDelivery'> }
+  services: { store: Pick<Store, 'getJob' | 'insightReader' | 'getDelivery' | 'getWebhook'> }
   params: unknown
   query: unknown
   body: unknown
@@ -71,8 +71,12 @@ async function readerOf(
   }
   const delivery_id = valueOf(call, 'delivery_id')
   const delivery = await store.getDelivery({ workspace_id, delivery_id })
-  const assignment_id = delivery?.assignment_id ?? null
-  return { id: delivery_id, of: assignment_id === null ? undefined : await jobOf(assignment_id) }
+  if (!delivery) return { id: delivery_id, of: undefined }
+  const { assignment_id, webhook_id } = delivery
+  if (assignment_id !== null) return { id: delivery_id, of: await jobOf(assignment_id) }
+  // Such as the question to her whether she wants the mail.
+  const webhook = await store.getWebhook({ workspace_id, webhook_id })
+  return { id: delivery_id, of: webhook?.kind === 'reader' ? { reader_id: webhook.user_id } : undefined }
 }
 
 /** Whether `hideFromOthers` has anything to do for the call. */
