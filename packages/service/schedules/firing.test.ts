@@ -149,6 +149,30 @@ test('a firing waits while the queue is full, and drops nobody', async (t) => {
   assert.ok(once(counts))
 })
 
+test('a firing over a list drops nobody whose id sorts otherwise by its bytes', async (t) => {
+  const ids = ['\u{1F600}', '\uFF5E']
+  const world = await open(t, ids, 1)
+  const readers = ids.map((reader_id) => ({
+    reader_id,
+    name: reader_id,
+    email: null,
+    user_id: null,
+    attributes: {},
+  }))
+  await world.store.putReaders({ workspace_id: WORKSPACE, readers })
+  for (let round = 0; round < 2; round += 1) {
+    await work(world)
+    const { items } = await world.store.listJobs({
+      workspace_id: WORKSPACE,
+      limit: 9,
+      job_status: 'queued',
+    })
+    for (const job of items) await world.store.cancelJob(job)
+    world.clock.advance(6_000)
+  }
+  assert.deepEqual([...(await jobsOf(world)).keys()].toSorted(), ids)
+})
+
 test('a schedule is for all readers, for some by id, or for those with attributes', async (t) => {
   const wanted: [ScheduleReaders, number][] = [
     [['r7', 'r3', 'nobody'], 2],

@@ -18,14 +18,16 @@ export interface FiringOptions {
 }
 
 /** The readers after one, those whom the schedule names at once. */
-function readersAfter(
+async function readersAfter(
   { store }: FiringOptions,
   { workspace_id, readers }: Schedule,
   after: string,
 ): Promise<StoredReader[]> {
   if (!Array.isArray(readers)) return store.readersAfter({ workspace_id, after, limit: PAGE })
   const reader_ids = readers.filter((id) => id > after).toSorted()
-  return store.findReaders({ workspace_id, reader_ids: reader_ids.slice(0, PAGE) })
+  const found = await store.findReaders({ workspace_id, reader_ids: reader_ids.slice(0, PAGE) })
+  // The store sorts by bytes, which is another order beyond U+FFFF: who waits would be taken for done.
+  return found.toSorted((one, other) => (one.reader_id < other.reader_id ? -1 : 1))
 }
 
 /** The last id of the page, and whether there is another page. */
