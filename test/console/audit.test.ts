@@ -97,7 +97,11 @@ test('a page that found nothing among the newest leads further back', async () =
 })
 
 test('is accessible, fits a phone, and is for admins', async () => {
-  await assertPages(stood.browser, stood.service.url, ['/system/audit', '/system/audit?user=nobody'])
+  await assertPages(stood.browser, stood.service.url, [
+    '/system/audit',
+    '/system/audit?user=nobody',
+    '/system/workspaces',
+  ])
   const { page, complaints, context } = await stood.openAs('analyst')
   await page.goto('/system/audit')
   await page.getByText('For admins').waitFor()
@@ -193,6 +197,72 @@ test('an admin changes what a user may do, and signs the user out everywhere', a
   const actions = (await api.audit({ object_id: user_id })).items.map(({ action }) => action)
   assert.deepEqual(actions.toSorted(), ['user.change', 'user.create', 'user.sign_out'])
   stood.assertSilent()
+})
+
+test('an admin adds, changes and deletes readers, and imports a list whose faults are told by line', async () => {
+  const { page } = stood.watched
+  const api = apiOf(stood.service.url)
+  await page.goto('/system/readers')
+  await page.getByText('No reader yet').waitFor()
+  await assertAccessible(page, 'no reader')
+  const save = button(page, 'Save')
+  await button(page, 'Add a reader').click()
+  await save.click()
+  await page.getByText('is missing: such as a number of the staff').waitFor()
+  await page.getByLabel('Id required').fill('ada')
+  await page.getByLabel('Mail address').fill('nowhere')
+  await page.getByLabel('Attributes').fill('region: North\nlevel')
+  await save.click()
+  await page.getByText('“level” is no attribute').waitFor()
+  await page.getByLabel('Attributes').fill('region: North\nlevel: 3\nTeam: sales')
+  await save.click()
+  await page.getByText('must be a plain address such as').waitFor()
+  await page.getByText('“Team” is not a name of an attribute').waitFor()
+  await assertAccessible(page, 'a reader with faults')
+  await page.getByLabel('Mail address').fill('ada@example.com')
+  await page.getByLabel('Attributes').fill('region: North\nlevel: 3\nteams: ["sales", "press"]\ncode: "7"')
+  await save.click()
+  const first = 'ada ada ada@example.com region: North level: 3 teams: sales, press code: 7'
+  await page.getByRole('row', { name: first }).waitFor()
+  const { attributes } = await api.readers.get('ada')
+  assert.deepEqual(attributes, { region: 'North', level: 3, teams: ['sales', 'press'], code: '7' })
+  await button(page, 'Add a reader').click()
+  await page.getByLabel('Id required').fill('ada')
+  await save.click()
+  await page.getByText('is the id of a reader already').waitFor()
+  await button(page, 'Cancel').click()
+  await button(page, 'Change ada').click()
+  assert.match(await page.getByLabel('Attributes').inputValue(), /^code: "7"$/m)
+  await page.getByLabel('Name', { exact: true }).fill('Ada')
+  await page.getByLabel('Attributes').fill('region: West')
+  await assertAccessible(page, 'a reader who is changed')
+  await save.click()
+  await page.getByRole('row', { name: 'ada Ada ada@example.com region: West –' }).waitFor()
+
+  const choose = (text: string) =>
+    page
+      .getByLabel('Import a CSV')
+      .setInputFiles({ name: 'readers.csv', mimeType: 'text/csv', buffer: Buffer.from(text) })
+  await choose('reader_id,name,level:number\nbob,Bob,three\n,Cleo,3\n')
+  await page.getByText('Line 2: level is not a number: three.').waitFor()
+  await page.getByText('Line 3: reader_id is empty.').waitFor()
+  await assertAccessible(page, 'a list with faults')
+  await choose('reader_id,email\nbob,bob@example.com\ncleo,nowhere\n')
+  await page.getByText('Line 3: email must be a plain address').waitFor()
+  await page.getByText('Nothing was written.').waitFor()
+  const many = Array.from({ length: 51 }, (_, index) => `r${index + 10},east`)
+  await choose(['reader_id,region', 'ada,north', ...many].join('\n'))
+  await page.getByText('Written: 51 readers made, 1 replaced.').waitFor()
+  await page.getByRole('row', { name: 'ada ada – region: north' }).waitFor()
+  await button(page, 'Show more').click()
+  await page.getByRole('row', { name: 'r60 r60 – region: east' }).waitFor()
+  await button(page, 'Delete ada').click()
+  await assertAccessible(page, 'the question before a reader is deleted')
+  await button(page, 'Delete the reader').click()
+  await button(page, 'Change ada').waitFor({ state: 'detached' })
+  assert.deepEqual((await api.readers.list({ limit: 1 })).items[0]?.reader_id, 'r10')
+  await assertPages(stood.browser, stood.service.url, ['/system/readers'])
+  stood.assertSilent([refusal(404), refusal(422)])
 })
 
 test('tells which commit of the repository is served and why one was refused, and pushes a change as a branch', async () => {

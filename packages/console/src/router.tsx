@@ -316,6 +316,11 @@ const users = createRoute({
   path: '/users',
   component: lazyRouteComponent(() => import('./pages/admin/users.tsx'), 'UsersPage'),
 })
+const readers = createRoute({
+  getParentRoute: () => system,
+  path: '/readers',
+  component: lazyRouteComponent(() => import('./pages/readers/readers.tsx'), 'ReadersPage'),
+})
 const audit = createRoute({
   getParentRoute: () => system,
   path: '/audit',
@@ -379,7 +384,17 @@ const routeTree = root.addChildren([
     subscriptionDelivery,
     newConnection,
     connection,
-    system.addChildren([nodes, connections, tokens, users, outgoing, audit, eventTypes, settings]),
+    system.addChildren([
+      nodes,
+      connections,
+      tokens,
+      users,
+      readers,
+      outgoing,
+      audit,
+      eventTypes,
+      settings,
+    ]),
   ]),
 ])
 

@@ -8,22 +8,18 @@ import { uuidFor } from '../ids.ts'
 import type { Reader } from '../insights/reader.ts'
 import { nullable, Type } from '../schema.ts'
 import { isMailAddress } from '../webhooks/subscription.ts'
+import { RESERVED_ATTRIBUTES } from './limits.ts'
 
 /** The caller's own id: an address, a number of the staff. It stands in a path. */
 const READER_ID = '^[^\\s/?#%\\\\.][^\\s/?#%\\\\]{0,254}$'
 const ATTRIBUTE = /^[a-z_][a-z0-9_]{0,62}$/
 const TEXT_MOST = 1000
 
-/** How many readers one call puts. */
-export const READERS_PUT_MOST = 1000
 /** How many readers a workspace has. */
 export const READERS_MOST = 100_000
 /** Attributes of one reader, and the characters that they have together as JSON. */
 const ATTRIBUTES_MOST = 50
 const ATTRIBUTES_LENGTH = 16_000
-
-/** What a template knows of every reader without an attribute. */
-export const RESERVED_ATTRIBUTES = ['id', 'name', 'email'] as const
 
 export const ReaderId = Type.String({
   pattern: READER_ID,

@@ -1,31 +1,28 @@
 /** assay readers: the persons for whom personal insights are made. */
 import { ClientError, type ReaderView } from '@assay/client'
-import { READERS_PUT_MOST, type ReaderAttributes } from '@assay/model/readers'
+import {
+  faultText,
+  ReaderFileError,
+  type ReaderRow,
+  readersIn,
+  refusedLines,
+  typedAttribute,
+} from '@assay/model/reader-file'
+import { READERS_PUT_MOST } from '@assay/model/reader-limits'
+import type { ReaderAttributes } from '@assay/model/readers'
 import { allPages, eachCommand, listCommand, showCommand } from '../../client-command.ts'
 import type { Call } from '../../command.ts'
 import { EXIT, ExitError } from '../../exit.ts'
 import { pairsOption, text, texts } from '../../options.ts'
 import { counted, table } from '../../print.ts'
 import { readText } from '../local/text-file.ts'
-import { type ReaderRow, readersIn } from './reader-file.ts'
 
 const ATTRIBUTES_HELP = `A value is a text, unless it is JSON of a number, of true or false, or of a list of texts:
   --attribute region=north --attribute level=3 --attribute 'teams=["sales", "press"]' --attribute 'code="007"'`
 
-function valueOf(given: string): ReaderAttributes[string] {
-  try {
-    const value: unknown = JSON.parse(given)
-    if (['number', 'boolean', 'string'].includes(typeof value) || Array.isArray(value))
-      return value as ReaderAttributes[string]
-  } catch {
-    // It is a text.
-  }
-  return given
-}
-
 function attributesOf(call: Call): ReaderAttributes {
   const pairs = Object.entries(pairsOption(call, 'attribute'))
-  return Object.fromEntries(pairs.map(([name, value]) => [name, valueOf(value)]))
+  return Object.fromEntries(pairs.map(([name, value]) => [name, typedAttribute(value)]))
 }
 
 const attributesText = ({ attributes }: ReaderView): string =>
@@ -33,18 +30,20 @@ const attributesText = ({ attributes }: ReaderView): string =>
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' ')
 
+function rowsOf(file: string): ReaderRow[] {
+  try {
+    return readersIn(file)
+  } catch (error) {
+    throw error instanceof ReaderFileError ? new ExitError(EXIT.refused, error.message) : error
+  }
+}
+
 /** What the service refuses, by the lines of the file. */
 function withLines(error: unknown, readers: readonly ReaderRow[]): unknown {
-  const faults = error instanceof ClientError ? (error.problem?.errors ?? []) : []
-  const lines = faults.map(({ path, message }) => {
-    const [, index, field = ''] = /^readers\.(\d+)\.?(.*)$/.exec(path) ?? []
-    return index === undefined
-      ? `${path}: ${message}`
-      : `Line ${readers[Number(index)]!.line}: ${field} ${message}`
-  })
-  return lines.length === 0
+  const faults = refusedLines(error instanceof ClientError ? (error.problem?.errors ?? []) : [], readers)
+  return faults.length === 0
     ? error
-    : new ExitError(EXIT.refused, `Nothing of these rows was imported.\n${lines.join('\n')}`)
+    : new ExitError(EXIT.refused, `Nothing of these rows was imported.\n${faultText(faults)}`)
 }
 
 const rowOf = (reader: ReaderView) => [
@@ -104,7 +103,7 @@ is an attribute: a text, or what its heading says after a colon (level:number, a
 ";" parts). An empty cell is no attribute. A fault refuses the ${READERS_PUT_MOST} rows in which it lies; the rows before stay imported.`,
     },
     async (client, call) => {
-      const readers = readersIn(await readText(call.operands[0]!))
+      const readers = rowsOf(await readText(call.operands[0]!))
       const total = { created: 0, replaced: 0 }
       for (let at = 0; at < readers.length; at += READERS_PUT_MOST) {
         const some = readers.slice(at, at + READERS_PUT_MOST)

@@ -1,14 +1,8 @@
 /** Operations on readers: the persons for whom personal insights are made, and the attributes that choose their rows. */
 
 import { type FieldError, notFound } from '@assay/model/errors'
-import {
-  READERS_PUT_MOST,
-  ReaderId,
-  ReaderInput,
-  ReaderView,
-  readerFaults,
-  readerView,
-} from '@assay/model/readers'
+import { READERS_PUT_MOST } from '@assay/model/reader-limits'
+import { ReaderId, ReaderInput, ReaderView, readerFaults, readerView } from '@assay/model/readers'
 import { Type } from '@assay/model/schema'
 import { serviceAccount } from '@assay/model/token'
 import type { NewReader } from '@assay/store/store'

@@ -1,8 +1,9 @@
-/** A CSV of readers: the columns reader_id, name, email and user_id; every other column is an attribute. */
-import { RESERVED_ATTRIBUTES, type ReaderAttributes } from '@assay/model/readers'
-import { EXIT, ExitError } from '../../exit.ts'
+/** A CSV of readers: the columns reader_id, name, email and user_id; every other column is an attribute. Runs in browsers too. */
+import type { FieldError } from '../errors.ts'
+import { RESERVED_ATTRIBUTES } from './limits.ts'
+import type { ReaderAttributes } from './readers.ts'
 
-export interface NamedReader {
+interface NamedReader {
   reader_id: string
   name: string
   email: string | null
@@ -24,8 +25,36 @@ const OWN = ['reader_id', 'name', 'email', 'user_id'] as const
 /** Between the texts of a list. */
 const OF_LIST = ';'
 
+/** What is wrong in a line of the file; without a line it concerns the whole. */
+export interface ReaderFault {
+  line: number | null
+  message: string
+}
+
+/** Faults that a message tells one by one. */
+const TOLD = 20
+
+/** The faults as lines of text; of many the first. */
+export function faultText(faults: readonly ReaderFault[]): string {
+  const told = faults
+    .slice(0, TOLD)
+    .map(({ line, message }) => (line === null ? message : `Line ${line}: ${message}`))
+  return [...told, ...(faults.length > TOLD ? [`And ${faults.length - TOLD} more.`] : [])].join('\n')
+}
+
+/** The file cannot be read as readers. */
+export class ReaderFileError extends Error {
+  override readonly name = 'ReaderFileError'
+  readonly faults: readonly ReaderFault[]
+
+  constructor(faults: readonly ReaderFault[]) {
+    super(faultText(faults))
+    this.faults = faults
+  }
+}
+
 function refuse(line: number, message: string): never {
-  throw new ExitError(EXIT.refused, `Line ${line}: ${message}`)
+  throw new ReaderFileError([{ line, message }])
 }
 
 interface Row {
@@ -103,32 +132,69 @@ function valueOf({ name, type }: Heading, cell: string, line: number): ReaderAtt
   return cell
 }
 
-/** Throws ExitError with the line of the first fault. An empty cell is no attribute. */
+function readerIn(headings: readonly Heading[], { line, cells }: Row): NamedReader {
+  if (cells.length !== headings.length)
+    refuse(line, `It has ${cells.length} cells, and the first line ${headings.length}.`)
+  const cellOf = (name: string): string => cells[headings.findIndex((one) => one.name === name)] ?? ''
+  const given = headings.flatMap((heading, index): [string, ReaderAttributes[string]][] =>
+    heading.own || cells[index] === '' ? [] : [[heading.name, valueOf(heading, cells[index]!, line)]],
+  )
+  const reader_id = cellOf('reader_id')
+  if (reader_id === '') refuse(line, 'reader_id is empty.')
+  return {
+    reader_id,
+    name: cellOf('name') || reader_id,
+    email: cellOf('email') || null,
+    user_id: cellOf('user_id') || null,
+    attributes: Object.fromEntries(given),
+  }
+}
+
+/** Throws ReaderFileError: with the fault of the first line, else with the first fault of each row. An empty cell is no attribute. */
 export function readersIn(text: string): ReaderRow[] {
   const separator = separatorOf(text)
   const [head, ...rows] = recordsOf(text.replace(/^\uFEFF/, ''), separator)
-  if (!head) throw new ExitError(EXIT.refused, 'The file is empty: its first line names the columns.')
+  if (!head)
+    throw new ReaderFileError([
+      { line: null, message: 'The file is empty: its first line names the columns.' },
+    ])
   const headings = head.cells.map((cell) => headingOf(cell, head.line))
   const twice = headings.find(({ name }, index) => headings.findIndex((one) => one.name === name) < index)
   if (twice) refuse(head.line, `Two columns are named ${twice.name}.`)
   if (!headings.some(({ name }) => name === 'reader_id'))
     refuse(head.line, `There is no column reader_id among ${headings.map(({ name }) => name).join(', ')}.`)
-  return rows.map(({ line, cells }) => {
-    if (cells.length !== headings.length)
-      refuse(line, `It has ${cells.length} cells, and the first line ${headings.length}.`)
-    const cellOf = (name: string): string => cells[headings.findIndex((one) => one.name === name)] ?? ''
-    const given = headings.flatMap((heading, index): [string, ReaderAttributes[string]][] =>
-      heading.own || cells[index] === '' ? [] : [[heading.name, valueOf(heading, cells[index]!, line)]],
-    )
-    const reader_id = cellOf('reader_id')
-    if (reader_id === '') refuse(line, 'reader_id is empty.')
-    const reader = {
-      reader_id,
-      name: cellOf('name') || reader_id,
-      email: cellOf('email') || null,
-      user_id: cellOf('user_id') || null,
-      attributes: Object.fromEntries(given),
+  const faults: ReaderFault[] = []
+  const readers = rows.flatMap((row) => {
+    try {
+      return [{ line: row.line, reader: readerIn(headings, row) }]
+    } catch (error) {
+      if (!(error instanceof ReaderFileError)) throw error
+      faults.push(...error.faults)
+      return []
     }
-    return { line, reader }
   })
+  if (faults.length > 0) throw new ReaderFileError(faults)
+  return readers
+}
+
+/** What the service refused of a list of these rows, by the lines of the file. */
+export function refusedLines(errors: readonly FieldError[], rows: readonly ReaderRow[]): ReaderFault[] {
+  return errors.map(({ path, message }) => {
+    const [, index, field = ''] = /^readers\.(\d+)\.?(.*)$/.exec(path) ?? []
+    return index === undefined
+      ? { line: null, message: `${path}: ${message}` }
+      : { line: rows[Number(index)]!.line, message: `${field} ${message}`.trim() }
+  })
+}
+
+/** An attribute as it is typed: a text, unless it is JSON of a number, of true or false, or of a list; quotes keep a text. */
+export function typedAttribute(given: string): ReaderAttributes[string] {
+  try {
+    const value: unknown = JSON.parse(given)
+    if (['number', 'boolean', 'string'].includes(typeof value) || Array.isArray(value))
+      return value as ReaderAttributes[string]
+  } catch {
+    // It is a text.
+  }
+  return given
 }

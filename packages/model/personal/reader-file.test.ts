@@ -43,7 +43,7 @@ test('a CSV of readers gives their attributes the types that its headings name',
   ])
 })
 
-test('a CSV of readers that does not fit is refused with its line', () => {
+test('a CSV of readers that does not fit is refused with every line that does not', () => {
   const faults: [string, RegExp][] = [
     ['', /empty/],
     ['name,region\nAda,north\n', /^Line 1: There is no column reader_id among name, region/],
@@ -51,6 +51,7 @@ test('a CSV of readers that does not fit is refused with its line', () => {
     ['reader_id,id\n', /^Line 1: A column is named id/],
     ['reader_id,a,a\n', /^Line 1: Two columns are named a/],
     ['reader_id,level:number\nada,3\nbob,three\n', /^Line 3: level is not a number: three/],
+    ['reader_id,level:number\nada,x\nbob,3\n,3\n', /^Line 2: level .*\nLine 4: reader_id is empty\.$/],
     ['reader_id,on:boolean\nada,yes\n', /^Line 2: on is not a boolean: write true or false instead of yes/],
     ['reader_id,region\nada\n', /^Line 2: It has 1 cells, and the first line 2/],
     ['reader_id,region\n,north\n', /^Line 2: reader_id is empty/],

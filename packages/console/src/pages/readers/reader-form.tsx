@@ -1,0 +1,168 @@
+/** Adds a reader, or changes one in place. */
+
+import type { ReaderView } from '@assay/client'
+import { ClientError } from '@assay/client'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, faultsOf } from '../../api.ts'
+import {
+  ATTRIBUTES_HINT,
+  attributesOf,
+  faultBelow,
+  READERS,
+  type ReaderDraft,
+  readerDraft,
+  readerInput,
+} from '../../drafts/readers.ts'
+import { ChangeForm } from '../../parts/editing.tsx'
+import { Field, SelectField, TextField } from '../../parts/field.tsx'
+
+const MOST_USERS = 200
+const FIELDS = ['reader_id', 'name', 'email', 'user_id', 'attributes']
+
+interface FieldsProps {
+  draft: ReaderDraft
+  faults: Record<string, string>
+  onChange(changed: Partial<ReaderDraft>): void
+}
+
+/** The user who is this reader: of many users the first, and the present one. */
+function UserField({ draft: { user_id }, faults, onChange }: FieldsProps) {
+  const users = useQuery({
+    queryKey: ['users', 'names'],
+    queryFn: () => api().users.list({ limit: MOST_USERS }),
+    staleTime: 60_000,
+  })
+  const known = (users.data?.items ?? []).map((user) => ({ value: user.user_id, label: user.username }))
+  const isOther = user_id !== '' && !known.some(({ value }) => value === user_id)
+  return (
+    <SelectField
+      label="User"
+      hint="Who signs in as this user finds the reader’s insights here."
+      fault={faults.user_id}
+      value={user_id}
+      options={[
+        { value: '', label: 'none' },
+        ...(isOther ? [{ value: user_id, label: user_id }] : []),
+        ...known,
+      ]}
+      onChange={({ target }) => onChange({ user_id: target.value })}
+    />
+  )
+}
+
+function AttributesField({ draft, faults, onChange }: FieldsProps) {
+  return (
+    <Field label="Attributes" hint={ATTRIBUTES_HINT} fault={faultBelow(faults, 'attributes')}>
+      {(parts) => (
+        <textarea
+          className="input"
+          {...parts}
+          rows={3}
+          spellCheck={false}
+          placeholder="region: North"
+          value={draft.attributes}
+          onChange={({ target }) => onChange({ attributes: target.value })}
+        />
+      )}
+    </Field>
+  )
+}
+
+/** A put replaces: a new reader must not take the place of one who is there. */
+async function isTaken(reader_id: string): Promise<boolean> {
+  try {
+    await api().readers.get(reader_id)
+    return true
+  } catch (error) {
+    if (error instanceof ClientError && error.status === 404) return false
+    throw error
+  }
+}
+
+class IdIsTaken extends Error {}
+
+function useSave(reader: ReaderView | undefined, onDone: () => void) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: async (draft: ReaderDraft) => {
+      const reader_id = draft.reader_id.trim()
+      if (!reader && (await isTaken(reader_id))) throw new IdIsTaken()
+      return api().readers.put(reader_id, readerInput(draft))
+    },
+    onSuccess: async () => {
+      await cache.invalidateQueries({ queryKey: [READERS] })
+      onDone()
+    },
+  })
+}
+
+/** What is wrong before the service is asked. */
+function typedFaults({ reader_id, attributes }: ReaderDraft): Record<string, string> {
+  const { fault } = attributesOf(attributes)
+  const id = reader_id.trim()
+  return {
+    ...(id === '' ? { reader_id: 'is missing: such as a number of the staff, or a mail address' } : {}),
+    ...(/[\s/?#%\\]|^\./.test(id)
+      ? { reader_id: 'must have no blank, / ? # % or \\ and no point first, as in ada' }
+      : {}),
+    ...(fault === undefined ? {} : { attributes: fault }),
+  }
+}
+
+export function ReaderForm({ reader, onDone }: { reader?: ReaderView; onDone(): void }) {
+  const [draft, setDraft] = useState(() => readerDraft(reader))
+  const [tried, setTried] = useState(false)
+  const save = useSave(reader, onDone)
+  const typed = typedFaults(draft)
+  const taken: Record<string, string> =
+    save.error instanceof IdIsTaken
+      ? { reader_id: 'is the id of a reader already: change that one below' }
+      : {}
+  const faults: Record<string, string> = { ...faultsOf(save.error), ...taken, ...(tried ? typed : {}) }
+  const isShown = Object.keys(faults).some((path) => FIELDS.includes(path.split('.')[0]!))
+  const onChange = (changed: Partial<ReaderDraft>): void => setDraft({ ...draft, ...changed })
+  const fields = { draft, faults, onChange }
+  const submit = (): void => {
+    setTried(true)
+    if (Object.keys(typed).length === 0) save.mutate(draft)
+  }
+  return (
+    <ChangeForm save={save} shown={isShown} onSubmit={submit} onDone={onDone}>
+      {reader ? (
+        <p>
+          Reader <code>{reader.reader_id}</code>
+        </p>
+      ) : (
+        <TextField
+          label="Id"
+          hint="Your own id of the person. It cannot be changed later."
+          required
+          autoComplete="off"
+          fault={faults.reader_id}
+          value={draft.reader_id}
+          onChange={({ target }) => onChange({ reader_id: target.value })}
+        />
+      )}
+      <TextField
+        label="Name"
+        autoComplete="off"
+        placeholder={draft.reader_id}
+        fault={faults.name}
+        value={draft.name}
+        onChange={({ target }) => onChange({ name: target.value })}
+      />
+      <TextField
+        label="Mail address"
+        hint="Where the insights of a schedule over readers are sent; empty for no mail."
+        type="email"
+        autoComplete="off"
+        fault={faults.email}
+        value={draft.email}
+        onChange={({ target }) => onChange({ email: target.value })}
+      />
+      <AttributesField {...fields} />
+      <UserField {...fields} />
+    </ChangeForm>
+  )
+}
