@@ -171,6 +171,72 @@ test('tells why a due time made no job, and what to do about it', async () => {
   here.assertSilent([refusal(404)])
 })
 
+test('a personal template is run and scheduled for readers, and its insight says whose it is', async () => {
+  const { page } = here.watched
+  const api = apiOf(here.service.url)
+  await api.files.put('sales.csv', 'region,amount\nnorth,10\nwest,7\nnorth,5\n')
+  const source = 'sales: { file: uploads/sales.csv, rows: region = $reader.region }'
+  const body = '```sql total\nSELECT sum(amount) AS amount FROM sales\n```\nSold: {{ total[0].amount }}.\n'
+  await api.templates.put('my-sales', `---\ntitle: My sales\nsources:\n  ${source}\n---\n\n${body}`)
+  await api.readers.putMany({
+    readers: [
+      { reader_id: 'ada', name: 'Ada', attributes: { region: 'north' } },
+      { reader_id: 'bob', name: 'Bob', attributes: { region: 'west' } },
+    ],
+  })
+  await page.goto('/templates/my-sales')
+  await page.getByLabel('Reader').fill('zoe')
+  await button(page, 'Run').click()
+  await page.getByText('names no reader of this workspace: zoe').waitFor()
+  await assertAccessible(page, 'a run for nobody known')
+  await page.getByLabel('Reader').fill('ada')
+  await button(page, 'Run').click()
+  await page.getByText('For ada (region north)').waitFor()
+  await page.getByText('Sold: 15').waitFor()
+  await assertAccessible(page, 'a job of a reader')
+  await link(page, 'My sales').click()
+  await page.waitForURL(/\/insights\//)
+  await page.getByText('For ada (region north)').waitFor()
+  here.assertSilent([refusal(422)])
+
+  await page.goto('/schedules/new?template=flight-delays')
+  await page.getByText('Enter a cron expression').waitFor()
+  await settle(page)
+  assert.equal(await page.getByLabel('For', { exact: true }).count(), 0)
+  await page.goto('/schedules/new?template=my-sales')
+  await page.getByLabel('Name', { exact: false }).first().fill('Sales of each')
+  await page.getByLabel('Cron expression').fill('0 7 * * MON')
+  await button(page, 'Create').click()
+  await page.getByText('give the schedule readers').waitFor()
+  await page.getByLabel('For', { exact: true }).selectOption('where')
+  await button(page, 'Create').click()
+  await page.getByText('must name an attribute or more').waitFor()
+  await page.getByLabel('Attributes').fill('region: ["north", "south"]')
+  await assertAccessible(page, 'a schedule over readers')
+  await button(page, 'Create').click()
+  await page.getByText('those with region north or south').waitFor()
+  const of = async () =>
+    (await api.schedules.list()).items.find(({ name }) => name === 'Sales of each')?.readers
+  assert.deepEqual(await of(), { where: { region: ['north', 'south'] } })
+  await link(page, 'Edit').click()
+  assert.equal(await page.getByLabel('Attributes').inputValue(), 'region: ["north","south"]')
+  await page.getByLabel('For', { exact: true }).selectOption('chosen')
+  await page.getByLabel('Readers').fill('ada\nbob')
+  await button(page, 'Save').click()
+  await page.getByText('ada, bob').waitFor()
+  assert.deepEqual(await of(), ['ada', 'bob'])
+  await button(page, 'Run now').click()
+  await page.getByLabel('Reader required').fill('zoe')
+  await button(page, 'Run').click()
+  await page.getByText('names no reader of this workspace: zoe').waitFor()
+  await assertAccessible(page, 'a schedule that is run for one reader')
+  await page.getByLabel('Reader required').fill('bob')
+  await button(page, 'Run').click()
+  await page.getByText('For bob (region west)').waitFor()
+  await page.getByText('Sold: 7').waitFor()
+  here.assertSilent([refusal(422)])
+})
+
 test('a viewer sees schedules and no button that would be refused', async () => {
   const { page, context, complaints } = await here.openAs('viewer')
   const [schedule] = (await apiOf(here.service.url).schedules.list()).items

@@ -50,6 +50,8 @@ export const REMEDIES: Record<string, string> = {
   template_invalid: 'Open the template in the editor, which marks each fault with its line.',
   source_unavailable:
     'Check that the source that the error names exists and can be read, then run the job again.',
+  reader_missing:
+    'Add the reader, or the attribute that the error names, under System, Readers, then run the job again.',
   memory_exceeded: 'Raise limits.memory in the template, or aggregate earlier in its SQL blocks.',
   limit_exceeded:
     'Aggregate or filter earlier in the SQL blocks of the template, so that less is written to disk.',

@@ -5,6 +5,7 @@ import type { VariableView } from '@assay/model/template'
 import { firstValues, sentValues, textOf, type Values } from '../values.ts'
 import { instantOf, localInput, ownZone } from '../words/zones.ts'
 import { type MetadataRow, metadataOf, metadataRows } from './metadata.ts'
+import { attributeLines, attributesOf } from './readers.ts'
 
 export interface ScheduleDraft {
   name: string
@@ -19,6 +20,12 @@ export interface ScheduleDraft {
   missed_limit: string
   overlap: NonNullable<ScheduleInput['overlap']>
   paused: boolean
+  /** For whom a personal template is run. */
+  readers_for: 'nobody' | 'all' | 'chosen' | 'where'
+  /** Ids, one a line. */
+  readers_ids: string
+  /** Attributes, one a line. */
+  readers_where: string
   notify: string[]
   presence_name: string
   priority: string
@@ -26,6 +33,36 @@ export interface ScheduleDraft {
 }
 
 const FIRST_MISSED = 10
+
+type Readers = ScheduleView['readers']
+type ReadersDraft = Pick<ScheduleDraft, 'readers_for' | 'readers_ids' | 'readers_where'>
+
+function readersDraft(readers: Readers): ReadersDraft {
+  const empty = { readers_ids: '', readers_where: '' }
+  if (readers === null) return { ...empty, readers_for: 'nobody' }
+  if (readers === 'all') return { ...empty, readers_for: 'all' }
+  if (Array.isArray(readers)) return { ...empty, readers_for: 'chosen', readers_ids: readers.join('\n') }
+  return { ...empty, readers_for: 'where', readers_where: attributeLines(readers.where) }
+}
+
+const idsOf = (lines: string): string[] => [...new Set(lines.split(/\s+/).filter(Boolean))]
+
+function readersOf({ readers_for, readers_ids, readers_where }: ReadersDraft): Readers {
+  if (readers_for === 'nobody') return null
+  if (readers_for === 'all') return 'all'
+  return readers_for === 'chosen' ? idsOf(readers_ids) : { where: attributesOf(readers_where).attributes }
+}
+
+/** What is wrong with readers before the service is asked. */
+export function readersFault({ readers_for, readers_ids, readers_where }: ReadersDraft): string | undefined {
+  if (readers_for === 'chosen' && idsOf(readers_ids).length === 0)
+    return 'must name a reader or more: write their ids, one a line'
+  if (readers_for !== 'where') return undefined
+  const { attributes, fault } = attributesOf(readers_where)
+  return Object.keys(attributes).length === 0
+    ? (fault ?? 'must name an attribute or more, as in region: north')
+    : fault
+}
 
 export function firstDraft(template_id: string, schedule?: ScheduleView): ScheduleDraft {
   return {
@@ -40,6 +77,7 @@ export function firstDraft(template_id: string, schedule?: ScheduleView): Schedu
     missed_limit: String(schedule?.missed_limit ?? FIRST_MISSED),
     overlap: schedule?.overlap ?? 'queue',
     paused: schedule?.paused ?? false,
+    ...readersDraft(schedule?.readers ?? null),
     notify: schedule?.notify ?? [],
     presence_name: schedule?.presence_name ?? '',
     priority: String(schedule?.priority ?? 0),
@@ -94,6 +132,7 @@ export function scheduleInput(
     ...(missed === 'all' ? { missed_limit: Number(draft.missed_limit) } : {}),
     overlap,
     paused,
+    readers: readersOf(draft),
     notify: draft.notify,
     presence_name: draft.presence_name.trim() || null,
     priority: Number(draft.priority),

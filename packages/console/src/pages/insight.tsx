@@ -7,11 +7,13 @@ import { Download } from '../parts/insight/download.tsx'
 import { InsightArticle } from '../parts/insight/insight.tsx'
 import { Share } from '../parts/insight/share.tsx'
 import { Loaded, useTitle } from '../parts/page.tsx'
+import { ForReader } from '../parts/readers/reader.tsx'
 import { FollowInsight } from '../parts/receivers/follow.tsx'
 import { Copy, Time } from '../parts/show.tsx'
 
 function Head({ insight, level }: { insight: Insight; level: 1 | 2 }) {
   const Title = `h${level}` as const
+  const { reader } = insight.lineage
   return (
     <header className="insight-head">
       <Title className="insight-title">{insight.title}</Title>
@@ -24,6 +26,12 @@ function Head({ insight, level }: { insight: Insight; level: 1 | 2 }) {
         <Link to="/jobs/$assignment_id" params={{ assignment_id: insight.assignment_id }}>
           the job
         </Link>
+        {reader && (
+          <>
+            {' '}
+            · <ForReader reader_id={reader.id} />
+          </>
+        )}
       </p>
     </header>
   )

@@ -10,6 +10,7 @@ import { JobActions } from '../parts/jobs/job-actions.tsx'
 import { Told } from '../parts/jobs/tell-fields.tsx'
 import { NamedValues } from '../parts/lists/fact-list.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
+import { ForReader } from '../parts/readers/reader.tsx'
 import { ScheduleName } from '../parts/schedules/schedule-name.tsx'
 import { Copy, State, Time } from '../parts/show.tsx'
 import { UserName } from '../parts/user-name.tsx'
@@ -166,7 +167,18 @@ export function JobPage() {
           )}
         </>
       }
-      lead={query.data && <Origin job={query.data} />}
+      lead={
+        query.data && (
+          <>
+            {query.data.reader_id !== null && (
+              <p>
+                <ForReader reader_id={query.data.reader_id} />
+              </p>
+            )}
+            <Origin job={query.data} />
+          </>
+        )
+      }
       actions={query.data && <JobActions job={query.data} />}
     >
       <Loaded query={query}>

@@ -7,12 +7,19 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useRef } from 'react'
 import { api, faultsOf } from '../../api.ts'
 import { useDraft } from '../../drafts/draft.ts'
-import { firstDraft, type ScheduleDraft, scheduleInput, shownValues } from '../../drafts/schedule-draft.ts'
+import {
+  firstDraft,
+  readersFault,
+  type ScheduleDraft,
+  scheduleInput,
+  shownValues,
+} from '../../drafts/schedule-draft.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { CheckField, SelectField, TextField } from '../../parts/field.tsx'
 import { isOfJobFields, JobFields } from '../../parts/jobs/job-fields.tsx'
 import { byVariable, focusFault, VariableFields } from '../../parts/jobs/variable-fields.tsx'
 import { Loaded, Page } from '../../parts/page.tsx'
+import { ScheduleReaders } from '../../parts/readers/schedule-readers.tsx'
 import { useSchedule } from '../../parts/schedules/schedule-name.tsx'
 import { TimingFields } from '../../parts/schedules/timing-fields.tsx'
 import { Submit } from '../../parts/submit.tsx'
@@ -79,6 +86,9 @@ function TemplateFields(props: PartProps & { templates: readonly TemplateView[];
           </Loaded>
         </fieldset>
       )}
+      {query.data && (
+        <ScheduleReaders template={query.data} draft={draft} faults={faults} onChange={onChange} />
+      )}
     </>
   )
 }
@@ -121,11 +131,16 @@ function TroubleFields({ draft, faults, onChange }: PartProps) {
   )
 }
 
+/** Readers that cannot be sent. */
+class ReadersFault extends Error {}
+
 function useSave(schedule: ScheduleView | undefined, onSaved: () => void) {
   const cache = useQueryClient()
   const navigate = useNavigate()
   return useMutation({
     mutationFn: async (draft: ScheduleDraft) => {
+      const fault = readersFault(draft)
+      if (fault !== undefined) throw new ReadersFault(fault)
       const template = draft.template_id === '' ? null : await api().templates.get(draft.template_id)
       const input = scheduleInput(draft, template?.variables ?? [], schedule)
       return schedule ? api().schedules.update(schedule.schedule_id, input) : api().schedules.create(input)
@@ -149,9 +164,10 @@ function ScheduleForm(props: { schedule?: ScheduleView; template_id?: string; le
   const [draft, change, forget] = useDraft(`schedule.${key}`, () => firstDraft(template_id, schedule))
   const templates = useQuery({ queryKey: ['templates'], queryFn: () => api().templates.list() })
   const save = useSave(schedule, forget)
-  const faults = faultsOf(save.error)
+  const faults: Record<string, string> =
+    save.error instanceof ReadersFault ? { readers: save.error.message } : faultsOf(save.error)
   const shown = Object.keys(faults).some(
-    (path) => path in draft || path.startsWith(PATH) || isOfJobFields(path),
+    (path) => path in draft || /^readers(\.|$)/.test(path) || path.startsWith(PATH) || isOfJobFields(path),
   )
   const part: PartProps = { draft, faults, onChange: (changed) => change({ ...draft, ...changed }) }
   const submit = (event: FormEvent): void => {

@@ -8,6 +8,7 @@ import { Told } from '../../parts/jobs/tell-fields.tsx'
 import { NamedValues } from '../../parts/lists/fact-list.tsx'
 import { Paged, usePaged } from '../../parts/lists/paged.tsx'
 import { Empty, Loaded, Page } from '../../parts/page.tsx'
+import { ReadersOf } from '../../parts/readers/schedule-readers.tsx'
 import { ScheduleActions } from '../../parts/schedules/schedule-actions.tsx'
 import { useSchedule } from '../../parts/schedules/schedule-name.tsx'
 import { DueTime, failedLast, Rhythm, ScheduleState } from '../../parts/schedules/schedule-show.tsx'
@@ -158,6 +159,7 @@ function Settings({ schedule }: { schedule: ScheduleView }) {
           </Link>
         </dd>
         <NamedValues values={[...values, ...metadata]} />
+        <ReadersOf schedule={schedule} />
         <dt>From, until</dt>
         <dd>
           {starts_at === null ? 'its creation' : <Time at={starts_at} exact />},{' '}

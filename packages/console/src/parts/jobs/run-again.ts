@@ -29,8 +29,11 @@ async function create(input: JobInput & { notify: string[] }, key: string | unde
  * tells nobody, because they were told already.
  */
 export async function runAgain(job: JobView, key?: string): Promise<JobView> {
-  const { template_id, template_vars, presence_name, metadata } = job
+  const { template_id, template_vars, presence_name, metadata, reader_id } = job
   const presence = presence_name === null ? {} : { presence_name }
-  const notify = hasFailed(job) ? job.notify : []
-  return api().jobs.run(await create({ template_id, template_vars, metadata, notify, ...presence }, key))
+  // A personal insight is told to no other than its reader.
+  const notify = hasFailed(job) && reader_id === null ? job.notify : []
+  const reader = reader_id === null ? {} : { reader_id }
+  const input = { template_id, template_vars, metadata, notify, ...presence, ...reader }
+  return api().jobs.run(await create(input, key))
 }

@@ -11,21 +11,25 @@ import { useDraft } from '../../drafts/draft.ts'
 import { metadataRows } from '../../drafts/metadata.ts'
 import { firstValues, sentValues, type Values } from '../../values.ts'
 import { Fault } from '../fault.tsx'
+import { RunReader } from '../readers/reader.tsx'
 import { Submit } from '../submit.tsx'
 import { FIRST_JOB, isOfJobFields, type JobDraft, JobFields, jobSettings } from './job-fields.tsx'
 import { byVariable, focusFault, VariableFields } from './variable-fields.tsx'
 
 interface Draft extends JobDraft {
   values: Values
+  /** Of a personal template; empty: the own user. */
+  reader_id: string
 }
 
 const PATH = 'payload.template_vars.'
 
-function inputOf({ template_id, variables }: TemplateView, draft: Draft): JobInput {
+function inputOf({ template_id, variables, personal }: TemplateView, draft: Draft): JobInput {
   return {
     template_id,
     template_vars: sentValues(variables, draft.values),
     ...jobSettings(draft),
+    ...(!personal || draft.reader_id.trim() === '' ? {} : { reader_id: draft.reader_id.trim() }),
   }
 }
 
@@ -61,6 +65,7 @@ export function RunForm({ template, earlier, metric }: RunFormProps) {
   const [draft, change, forget] = useDraft<Draft>(name, () => ({
     values: firstValues(variables, earlier?.template_vars ?? asked),
     ...FIRST_JOB,
+    reader_id: earlier?.reader_id ?? '',
     presence_name: earlier?.presence_name ?? '',
     metadata: metadataRows(earlier?.metadata),
   }))
@@ -69,7 +74,7 @@ export function RunForm({ template, earlier, metric }: RunFormProps) {
   const others = faultsOf(run.error, 'payload.')
   const shown =
     Object.keys(faults).some((path) => variables.some((variable) => variable.name === path)) ||
-    Object.keys(others).some(isOfJobFields)
+    Object.keys(others).some((path) => path === 'reader_id' || isOfJobFields(path))
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     run.mutate(draft, { onError: () => focusFault(form.current) })
@@ -83,6 +88,13 @@ export function RunForm({ template, earlier, metric }: RunFormProps) {
         faults={faults}
         onChange={(variable, value) => change({ ...draft, values: { ...draft.values, [variable]: value } })}
       />
+      {template.personal && (
+        <RunReader
+          value={draft.reader_id}
+          fault={others.reader_id}
+          onChange={(reader_id) => change({ ...draft, reader_id })}
+        />
+      )}
       <JobFields draft={draft} faults={others} onChange={(more) => change({ ...draft, ...more })} />
       {run.isError && !shown && <Fault error={run.error} />}
       <Submit pending={run.isPending}>{run.isPending ? 'Starting…' : 'Run'}</Submit>

@@ -4,9 +4,10 @@ import type { ScheduleView } from '@assay/model/schedule'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { api } from '../../api.ts'
-import { Confirm } from '../dialog.tsx'
+import { api, faultsOf } from '../../api.ts'
+import { Confirm, Dialog } from '../dialog.tsx'
 import { Fault } from '../fault.tsx'
+import { ReaderField } from '../readers/reader.tsx'
 
 function useActs({ schedule_id, paused }: ScheduleView) {
   const cache = useQueryClient()
@@ -16,7 +17,8 @@ function useActs({ schedule_id, paused }: ScheduleView) {
     await cache.invalidateQueries({ queryKey: ['schedules'] })
   }
   const run = useMutation({
-    mutationFn: () => api().schedules.runNow(schedule_id),
+    mutationFn: (reader_id?: string) =>
+      api().schedules.runNow(schedule_id, reader_id === undefined ? {} : { reader_id }),
     onSuccess: async (job) => {
       cache.setQueryData(['job', job.assignment_id], job)
       void refresh()
@@ -38,16 +40,59 @@ function useActs({ schedule_id, paused }: ScheduleView) {
   return { run, toggle, remove }
 }
 
+/** A schedule over readers is run by hand for one of them. */
+function RunForReader({ run }: { run: ReturnType<typeof useActs>['run'] }) {
+  const [asking, setAsking] = useState(false)
+  const [reader_id, setReader] = useState('')
+  const fault = faultsOf(run.error).reader_id
+  return (
+    <>
+      <button type="button" className="button" onClick={() => setAsking(true)}>
+        Run now
+      </button>
+      <Dialog title="Run it now for one reader" open={asking} onClose={() => setAsking(false)}>
+        <form
+          noValidate
+          onSubmit={(event) => {
+            event.preventDefault()
+            run.mutate(reader_id.trim())
+          }}
+        >
+          <ReaderField required value={reader_id} fault={fault} onChange={setReader} />
+          {run.isError && fault === undefined && <Fault error={run.error} />}
+          <div className="actions">
+            <button type="submit" className="button primary" disabled={run.isPending}>
+              Run
+            </button>
+            <button type="button" className="button quiet" onClick={() => setAsking(false)}>
+              Cancel
+            </button>
+          </div>
+        </form>
+      </Dialog>
+    </>
+  )
+}
+
 export function ScheduleActions({ schedule }: { schedule: ScheduleView }) {
   const { run, toggle, remove } = useActs(schedule)
   const [asking, setAsking] = useState(false)
   const { schedule_id, name, paused } = schedule
-  const failed = [run, toggle].find(({ isError }) => isError)
+  const failed = [...(schedule.readers === null ? [run] : []), toggle].find(({ isError }) => isError)
   return (
     <>
-      <button type="button" className="button" disabled={run.isPending} onClick={() => run.mutate()}>
-        Run now
-      </button>
+      {schedule.readers === null ? (
+        <button
+          type="button"
+          className="button"
+          disabled={run.isPending}
+          onClick={() => run.mutate(undefined)}
+        >
+          Run now
+        </button>
+      ) : (
+        <RunForReader run={run} />
+      )}
       <button type="button" className="button" disabled={toggle.isPending} onClick={() => toggle.mutate()}>
         {paused ? 'Resume' : 'Pause'}
       </button>

@@ -4,7 +4,7 @@ import { ClientError } from '@assay/client'
 import type { ScheduleView } from '@assay/model/schedule'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { api } from '../../api.ts'
+import { api, useMay } from '../../api.ts'
 import { hasEnded } from '../../live.ts'
 import { cronWords } from '../../words/cron.ts'
 import { momentIn } from '../../words/zones.ts'
@@ -56,15 +56,18 @@ export function ScheduleState({ schedule }: { schedule: ScheduleView }) {
   return <span className="state state-completed">✓ goes on</span>
 }
 
-export function LastRun({ schedule: { last_run } }: { schedule: ScheduleView }) {
+export function LastRun({ schedule: { last_run, readers } }: { schedule: ScheduleView }) {
+  // The jobs of readers are not there for others.
+  const isSeen = useMay('admin') || readers === null
   const assignment_id = last_run?.assignment_id
   const { data, error } = useQuery({
     queryKey: ['job', assignment_id],
     queryFn: () => api().jobs.status(assignment_id!),
-    enabled: assignment_id !== undefined,
+    enabled: isSeen && assignment_id !== undefined,
     refetchInterval: ({ state: { data } }) => (data && !hasEnded(data.job_status) ? REFRESH_MS : false),
   })
   if (!last_run || assignment_id === undefined) return <>not run yet</>
+  if (!isSeen) return <Time at={last_run.created_at} />
   if (error instanceof ClientError && error.status === 404)
     return (
       <>

@@ -1,0 +1,98 @@
+/** A reader of personal insights: whose one is, and the field that chooses one. */
+
+import { ClientError } from '@assay/client'
+import { useQuery } from '@tanstack/react-query'
+import { useId } from 'react'
+import { api, useMay } from '../../api.ts'
+import { READERS, shown } from '../../drafts/readers.ts'
+import { TextField } from '../field.tsx'
+
+const SHOWN_ATTRIBUTES = 4
+/** Readers that a field offers; others are typed. */
+const OFFERED = 200
+
+/** The first readers by id, for admins. */
+function useReaders() {
+  const admin = useMay('admin')
+  return useQuery({
+    queryKey: [READERS, 'first'],
+    queryFn: () => api().readers.list({ limit: OFFERED }),
+    enabled: admin,
+    staleTime: 60_000,
+  })
+}
+
+/** A reader by id, for admins; the id alone for others. */
+function useReader(reader_id: string) {
+  const admin = useMay('admin')
+  return useQuery({
+    queryKey: [READERS, 'one', reader_id],
+    queryFn: () => api().readers.get(reader_id),
+    enabled: admin,
+    staleTime: 60_000,
+  })
+}
+
+/** "For ada (region North)". Admins see the attributes as they are now; a reader who was deleted is named by her id. */
+export function ForReader({ reader_id }: { reader_id: string }) {
+  const { data, error } = useReader(reader_id)
+  const gone = error instanceof ClientError && error.status === 404
+  const attributes = Object.entries(data?.attributes ?? {})
+  const words = attributes.slice(0, SHOWN_ATTRIBUTES).map(([name, value]) => `${name} ${shown(value)}`)
+  const more = attributes.length > SHOWN_ATTRIBUTES ? ', …' : ''
+  return (
+    <span title={data?.name}>
+      For <strong>{reader_id}</strong>
+      {gone && ' (deleted)'}
+      {words.length > 0 && ` (${words.join(', ')}${more})`}
+    </span>
+  )
+}
+
+interface ReaderFieldProps {
+  value: string
+  fault: string | undefined
+  hint?: string
+  required?: boolean
+  onChange(reader_id: string): void
+}
+
+/** Offers the first readers; the id of any other can be typed. */
+export function ReaderField({ value, fault, hint, required = false, onChange }: ReaderFieldProps) {
+  const list = useId()
+  const readers = useReaders().data?.items ?? []
+  return (
+    <>
+      <TextField
+        label="Reader"
+        hint={hint}
+        required={required}
+        list={list}
+        autoComplete="off"
+        spellCheck={false}
+        fault={fault}
+        value={value}
+        onChange={({ target }) => onChange(target.value)}
+      />
+      <datalist id={list}>
+        {readers.map(({ reader_id, name }) => (
+          <option key={reader_id} value={reader_id}>
+            {name}
+          </option>
+        ))}
+      </datalist>
+    </>
+  )
+}
+
+/** In the form of a personal template: for whom it is run. Others than admins run it for themselves. */
+export function RunReader(props: Omit<ReaderFieldProps, 'hint' | 'required'>) {
+  const admin = useMay('admin')
+  if (!admin) return <p className="small">Each reader sees rows of her own: this run is for you.</p>
+  return (
+    <ReaderField
+      hint="Each reader sees rows of her own. The id of the one for whom this is run; empty for yourself, if your user is a reader."
+      {...props}
+    />
+  )
+}
