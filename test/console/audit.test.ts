@@ -265,6 +265,32 @@ test('an admin adds, changes and deletes readers, and imports a list whose fault
   stood.assertSilent([refusal(404), refusal(422)])
 })
 
+test('shows what each workspace takes of its caps, and changes them', async () => {
+  const { page } = stood.watched
+  const api = apiOf(stood.service.url)
+  await page.goto('/system/workspaces')
+  await page.getByRole('row', { name: /^guests 0 0 0 usual usual one: usual all: usual/ }).waitFor()
+  await button(page, 'Change guests').click()
+  await page.getByLabel('Jobs waiting at a time').fill('many')
+  await page.getByLabel('Disk of its analyses').fill('2 GB')
+  await button(page, 'Save').click()
+  await page.getByText('must be a whole number such as 200, or empty').waitFor()
+  await page.getByLabel('Jobs waiting at a time').fill('200')
+  await page.getByLabel('Requests a second').fill('0')
+  await button(page, 'Save').click()
+  await page.locator('.field-fault').waitFor()
+  assert.equal(await page.getByLabel('Requests a second').getAttribute('aria-invalid'), 'true')
+  await assertAccessible(page, 'a cap with a fault')
+  await page.getByLabel('Requests a second').fill('')
+  await button(page, 'Save').click()
+  await page.getByRole('row', { name: /^guests 0 of 200 0 0 2 GB usual one: usual all: usual/ }).waitFor()
+  const guests = (await api.workspaces.list()).items.find((one) => one.workspace_id === 'guests')
+  assert.deepEqual([guests?.max_queued, guests?.max_spill_bytes, guests?.rate_limit], [200, 2e9, null])
+  const [changed] = (await api.audit({ action: 'workspace.change' })).items
+  assert.deepEqual(changed?.fields, ['max_queued', 'max_spill_bytes'])
+  stood.assertSilent([refusal(422)])
+})
+
 test('tells which commit of the repository is served and why one was refused, and pushes a change as a branch', async () => {
   const { page } = stood.watched
   const api = apiOf(stood.service.url)

@@ -321,6 +321,11 @@ const readers = createRoute({
   path: '/readers',
   component: lazyRouteComponent(() => import('./pages/readers/readers.tsx'), 'ReadersPage'),
 })
+const workspaces = createRoute({
+  getParentRoute: () => system,
+  path: '/workspaces',
+  component: lazyRouteComponent(() => import('./pages/admin/workspaces.tsx'), 'WorkspacesPage'),
+})
 const audit = createRoute({
   getParentRoute: () => system,
   path: '/audit',
@@ -390,6 +395,7 @@ const routeTree = root.addChildren([
       tokens,
       users,
       readers,
+      workspaces,
       outgoing,
       audit,
       eventTypes,

@@ -1,4 +1,4 @@
-/** The operator's pages: nodes and queue, connections, tokens, users, readers, what leaves, the audit trail, event types, settings. */
+/** The operator's pages: nodes and queue, connections, tokens, users, readers, workspaces, what leaves, the audit trail, event types, settings. */
 import { Link, Outlet } from '@tanstack/react-router'
 import { ForAdmins } from '../../parts/for-admins.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -9,6 +9,7 @@ const PARTS = [
   ['/system/tokens', 'Tokens'],
   ['/system/users', 'Users'],
   ['/system/readers', 'Readers'],
+  ['/system/workspaces', 'Workspaces'],
   ['/system/outgoing', 'Outgoing'],
   ['/system/audit', 'Audit trail'],
   ['/system/events', 'Event types'],
