@@ -6,6 +6,7 @@ import { ReaderId } from '@assay/model/readers'
 import { Type } from '@assay/model/schema'
 import type { Principal } from '@assay/model/token'
 import type { Services } from '../dependencies.ts'
+import { callerOf } from '../http/auth.ts'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
 import { preferred } from '../http/negotiate.ts'
 import { operation } from '../http/operation.ts'
@@ -159,12 +160,14 @@ export const jobStatus = operation({
   }),
   replies: { 200: { description: 'The job', schema: JobView } },
   errors: ['not_found', 'workspace_busy'],
-  async handle({ services, principal, query, signal }) {
+  async handle({ services, principal, query, signal, request }) {
     const { assignment_id, wait = 0 } = query
     let job = await requireJob(services, principal, assignment_id)
     if (wait > 0 && !isFinal(job.job_status)) {
       const look = async (): Promise<boolean | undefined> => {
-        job = await requireJob(services, principal, assignment_id)
+        // Its user may be another reader by now.
+        const caller = (await callerOf(services, request)) ?? principal
+        job = await requireJob(services, caller, assignment_id)
         return isFinal(job.job_status) || undefined
       }
       const close = services.open.open(principal)

@@ -183,8 +183,12 @@ test('what follows a job ends when its caller is its reader no more', async (t) 
   const parts = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
   while (!text.includes('draft')) text += (await parts.read()).value ?? ''
+  const status = ask('GET', `/v1alpha/jobs/status?assignment_id=${assignment_id}&wait=20`, { token })
+  // A request between them lets it begin to wait.
+  assert.equal((await ask('GET', '/v1alpha/jobs', { token })).status, 200)
   assert.equal((await ask('DELETE', '/v1alpha/readers/ada')).status, 204)
   await store.cancelJob(job)
+  assert.equal((await status).status, 404)
   for (let part = await parts.read(); !part.done; part = await parts.read()) text += part.value
   assert.ok(!text.includes('canceled'), text)
 })
