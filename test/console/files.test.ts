@@ -223,7 +223,12 @@ test('makes a report of a file in the editor, and asks what can be read in two w
   // What was chosen is kept with the file, and is not asked again until it is forgotten.
   await page.goto('/files')
   await link(page, 'Make a report from report.csv').click()
-  await page.getByText('The file is read with dates: dmy, as was chosen.').waitFor()
+  await page
+    .getByText('The file is read with dates: dmy, as was chosen.')
+    .waitFor()
+    .catch(async (error: Error) => {
+      throw new Error(await page.locator('main').innerText(), { cause: error })
+    })
   assert.equal(await page.getByText('left out until you choose').count(), 0)
   await assertAccessible(page, 'a draft of a file that was settled before')
   await link(page, 'Choose again').click()

@@ -168,6 +168,7 @@ test('tells why a due time made no job, and what to do about it', async () => {
   await assertAccessible(page, 'a schedule whose template is gone')
   await link(page, 'Edit').click()
   await page.getByText('fleeting (deleted)').waitFor({ state: 'attached' })
+  await settle(page)
   here.assertSilent([refusal(404)])
 })
 

@@ -264,7 +264,8 @@ function copyOf(source: string): string {
 
 /** A draft of a table in the editor; an answer to one of its questions drafts again. */
 function Drafted({ of }: { of: DraftOf }) {
-  const { keep = false } = useLocation().state
+  const said = useLocation().state.keep
+  const keep = 'file' in of && said === of.lines
   const query = useQuery({
     queryKey: ['draft', of, keep],
     queryFn: () => api().drafts.create(askedOf(of, keep)),

@@ -13,8 +13,11 @@ export type DraftOf = { file: string; lines: string } | { connection: string; ta
 
 declare module '@tanstack/react-router' {
   interface HistoryState {
-    /** The reader has just said how the file is read: it is kept with the upload. An address alone keeps nothing. */
-    keep?: boolean
+    /**
+     * The lines by which the reader has just said how the file is read: they are kept with the upload. An address alone keeps
+     * nothing, and so do lines that are not those of the address.
+     */
+    keep?: string
   }
 }
 
@@ -45,7 +48,7 @@ function Asked({ of, question, lines }: { of: DraftOf; question: Question; lines
               className="button small"
               to="/templates/new"
               search={{ file: of.file, lines: [...lines, write].join('\n') }}
-              state={{ keep: true }}
+              state={{ keep: [...lines, write].join('\n') }}
             >
               {as} ({write})
             </Link>
@@ -61,7 +64,7 @@ function ReadBy({ file, lines }: { file: string; lines: readonly string[] }) {
   return (
     <p className="small">
       The file is read with <code>{lines.join('; ')}</code>, as was chosen.{' '}
-      <Link to="/templates/new" search={{ file }} state={{ keep: true }}>
+      <Link to="/templates/new" search={{ file }} state={{ keep: '' }}>
         Choose again
       </Link>
     </p>

@@ -47,7 +47,7 @@ export function ReadingNotes({ file }: { file: NewFile }) {
                 className="button small"
                 to="/templates/new"
                 search={{ file: file.file, lines: write }}
-                state={{ keep: true }}
+                state={{ keep: write }}
                 aria-label={`Make a report with ${of} as ${as}`}
               >
                 {as}
