@@ -94,11 +94,11 @@ export function rateTable(asked: Rows, sizes: readonly number[], random: Random)
 const SIDE = { where: 'true', label: '', named: '', days: 1 }
 const SIDES: Sides = { before: SIDE, after: SIDE, per_day: false, doubts: [], history: [], unfinished: null }
 
-/** Of `tables` tables, those in which any cause is named, and those in which the first combination is. */
-export function namedIn(asked: Rows, sizes: readonly number[], tables: number, seed: number) {
+/** Of `tables` tables from `first` on, those in which any cause is named, and those in which the first combination is. */
+export function namedIn(asked: Rows, sizes: readonly number[], tables: number, seed: number, first = 0) {
   let [any, found] = [0, 0]
   const by = sizes.map((_, at) => `d${at}`)
-  for (let index = 0; index < tables; index++) {
+  for (let index = first; index < first + tables; index++) {
     const table = rateTable(asked, sizes, randomFrom(seed * 100_003 + index))
     const { causes } = causesOf(
       table,
@@ -117,11 +117,11 @@ const isPromised = ({ rows, shock, persistence = 0 }: Rows, sizes: readonly numb
   persistence === 0 && (rows !== 'one' || shock <= 0.1 || sizes.reduce((n, size) => n * size, 1) >= 6)
 
 /** A row for each kind, a column for each shape: the share of tables in which a cause is named; and the largest that is promised. */
-export function namedTable(tables: number, seed: number): { rows: string[]; most: number } {
+export function namedTable(tables: number, seed: number, first: number): { rows: string[]; most: number } {
   let most = 0
   const rows = (tables > 0 ? Object.entries(RATE_KINDS) : []).map(([name, kind]) => {
     const cells = RATE_SHAPES.map((sizes) => {
-      const share = namedIn(kind, sizes, tables, seed).any / tables
+      const share = namedIn(kind, sizes, tables, seed, first).any / tables
       if (isPromised(kind, sizes)) most = Math.max(most, share)
       return (100 * share).toFixed(1)
     })

@@ -165,6 +165,22 @@ test('a change that a value or a combination made is not told as one of all part
   assert.ok(of([6, 5, 4], { events: 200 }, 'value', 0.7).found >= 0.9)
 })
 
+test('of few leaves a value that fell is named, also where it holds half of them, and where all fell alike none is', () => {
+  const of = (sizes: number[], planted: Case['planted']) =>
+    powerOf({ sizes, events: null, noise: 0.05, planted, factor: planted === 'all' ? 0.8 : 0.4 }, 50, 3)
+  const cases: [number[], number][] = [
+    [[2, 3], 0.6],
+    [[4, 3], 0.85],
+    [[6, 6], 0.95],
+    [[3, 2, 2], 0.7],
+  ]
+  for (const [sizes, least] of cases) {
+    const { found: right, false: wrong } = of(sizes, 'value')
+    assert.ok(right >= least && wrong <= 0.04, `${sizes.join(' x ')}: ${right} and ${wrong}`)
+    assert.ok(of(sizes, 'all').false <= 0.04)
+  }
+})
+
 test('what one leaf that outweighs all others does is its own, and where none moved none is named', () => {
   const table = (seed: number, factor: number): Leaves => {
     const normal = normals(seed)

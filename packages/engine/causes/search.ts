@@ -13,8 +13,10 @@
 import { benjaminiHochberg } from '../methods/shared/multiplicity.ts'
 import { normalTwoSided, studentTwoSided } from '../numeric/distributions.ts'
 import { median } from '../numeric/median.ts'
+import { apartOf } from './apart.ts'
 import { explain, gainOf } from './explain.ts'
 import { attributeSets, type Cuboid, cuboidOf, type Leaves } from './leaves.ts'
+import { merged } from './merged.ts'
 import { type Noise, scoresOf, varianceOf } from './noise.ts'
 import { commonFactor, LEAST_ELEMENTS, type State, spreadOf, stateOf, sumsOf } from './state.ts'
 import { type Whereabouts, whereaboutsOf } from './whereabouts.ts'
@@ -67,21 +69,23 @@ export function searchCauses(leaves: Leaves, options: SearchOptions): Found {
   const claimed = new Uint8Array(n)
   let factor = options.factor ?? commonFactor(leaves, claimed) ?? 1
   const searched = cuboids.reduce((sum, cuboid) => sum + informative(cuboid, leaves), 0)
-  const causes: FoundCause[] = []
+  const causes: (FoundCause & { factor?: number })[] = []
   const fixed = options.factor !== null
   const history = (options.history ?? []).map((past) => scoresOf(past, commonFactor(past, null) ?? 1))
   let state = stateOf(leaves, factor, claimed, fixed, history)
   const most = searched > 0 ? MOST_CAUSES : 0
   while (causes.length < most) {
     const level = (options.q * (causes.length + 1)) / searched
-    const next = nextCause(leaves, cuboids, state, level, options.nameless ?? [])
+    const next: (FoundCause & { factor?: number }) | null =
+      nextCause(leaves, cuboids, state, level, options.nameless ?? []) ??
+      (history.length === 0 ? apart(leaves, cuboids, { claimed, level, ...options }) : null)
     if (!next) break
     for (const leaf of next.leaves) claimed[leaf] = 1
     causes.push(next)
-    if (!fixed) factor = commonFactor(leaves, claimed) ?? factor
+    if (!fixed) factor = commonFactor(leaves, claimed) ?? next.factor ?? factor
     state = stateOf(leaves, factor, claimed, fixed, history)
   }
-  const named = withQ(causes, searched).filter(({ q }) => q <= options.q)
+  const named = withQ(merged(leaves, causes, factor), searched).filter(({ q }) => q <= options.q)
   const found = fixed
     ? { causes: named, factor }
     : besideTheLeast(leaves, named, factor, options.q / searched)
@@ -136,7 +140,7 @@ function informative(cuboid: Cuboid, { before, after }: Leaves): number {
 }
 
 /** Benjamini and Hochberg over all that was searched: what was not named counts as p = 1. */
-function withQ(causes: FoundCause[], searched: number): FoundCause[] {
+function withQ(causes: readonly Omit<FoundCause, 'q'>[], searched: number): FoundCause[] {
   const adjusted = benjaminiHochberg(causes.map(({ p }) => p))
   return causes.map((cause, index) => ({
     ...cause,
@@ -262,11 +266,29 @@ function isNameless(
   return false
 }
 
+/** Of few leaves: an element that stands apart from all others (apart.ts). */
+function apart(
+  leaves: Leaves,
+  cuboids: readonly Cuboid[],
+  { claimed, level, factor, nameless = [] }: SearchOptions & { claimed: Uint8Array; level: number },
+): (FoundCause & { factor: number }) | null {
+  const found = apartOf(leaves, cuboids, {
+    claimed,
+    level,
+    fixed: factor,
+    isNameless: (cuboid, leaf) => isNameless(leaves, cuboid, leaf, nameless),
+  })
+  if (!found) return null
+  const { cuboid, leaves: members, p, error } = found
+  return { where: whereOf(leaves, cuboid, members), leaves: members, p, q: 1, error, factor: found.factor }
+}
+
+const whereOf = ({ codes }: Leaves, { attributes }: Cuboid, members: Int32Array): number[] =>
+  codes.map((own, attribute) => (attributes.includes(attribute) ? own[members[0]!]! : -1))
+
 function causeOf(leaves: Leaves, state: State, candidate: Candidate): FoundCause {
   const { cuboid, leaves: members, p, spread } = candidate
-  const where = leaves.codes.map((codes, attribute) =>
-    cuboid.attributes.includes(attribute) ? codes[members[0]!]! : -1,
-  )
+  const where = whereOf(leaves, cuboid, members)
   let [variance, whole] = [0, 0]
   for (const leaf of members) {
     const size = Math.max(Math.abs(leaves.before[leaf]! * state.factor), Math.abs(leaves.after[leaf]!))

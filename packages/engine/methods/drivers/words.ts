@@ -1,8 +1,8 @@
 /** What drivers says: the change, what it came with, and what is left. */
 import { type Measure, opening } from '../../verdicts/measure.ts'
 import { verbFor, withArticle } from '../../verdicts/nouns.ts'
-import { within } from '../../verdicts/times.ts'
-import { amount, changeOf, inPoints, partNamed, quoted, shareOf } from '../../verdicts/words.ts'
+import { alone, within } from '../../verdicts/times.ts'
+import { amount, apartAsTold, changeOf, inPoints, partNamed, quoted, shareOf } from '../../verdicts/words.ts'
 import { count, enumeration, figure, signed } from '../shared/sentence.ts'
 import type { Cause, Causes } from './causes.ts'
 import type { Sides } from './sides.ts'
@@ -124,10 +124,13 @@ export function headline(
       `${name} fell to ${value(0)} ${now} from ${value(before)} ${earlier}`,
       'nothing is left of any part',
     )
+  const base = apartAsTold([after, before], measure, change)
+    ? `${value(before)} ${earlier}`
+    : alone(sides.before.named)
   const blend = lone === '' ? mixInWords(mix, change, noun, labels) : ''
   const mixed = blend !== ''
   if (!causes.some((cause) => matters(cause, found))) {
-    const what = `${name} came to ${value(after)} ${now}, ${moved(before, after, measure)} from ${value(before)} ${earlier}`
+    const what = `${name} came to ${value(after)} ${now}, ${moved(before, after, measure)} from ${base}`
     if (lone !== '') return told(what, joined(lone, restInWords(found, measure)))
     if (mixed) return told(what, `${blend}, and no rate stands out of ordinary noise`)
     if (causes.length > 0) return told(what, smallInWords(causes, noun))
@@ -136,7 +139,7 @@ export function headline(
   const verb = change > 0 ? 'rose' : 'fell'
   const size = sizeOf(before, after, measure)
   return told(
-    `${name} ${verb} by ${size} to ${value(after)} ${now} from ${value(before)} ${earlier}`,
+    `${name} ${verb} by ${size} to ${value(after)} ${now} from ${base}`,
     joined(blend, lone, causesInWords(found, measure, noun, labels), restInWords(found, measure)),
   )
 }

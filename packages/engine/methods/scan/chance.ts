@@ -5,8 +5,8 @@ import type { Scanned } from './scanned.ts'
 import type { Segment } from './segments.ts'
 
 /**
- * How the counts of a ratio stray beside chance, which lets single events come: binomial where the numerator is a part of the denominator,
- * else Poisson. `likely` is the chance of a number at least as far from what is expected, on either side. `squares` sums the squared
+ * How counts stray beside chance, which lets single events come: by Poisson's law, and of a ratio whose numerator is a part of the
+ * denominator by the binomial. `likely` is the chance of a number at least as far from what is expected, on either side. `squares` sums the squared
  * distances of `values` values in standard deviations of chance, the far ones shortened.
  */
 export interface Chance {
@@ -23,18 +23,19 @@ const ERRORS = 2
 
 /** Null where values are no counts. `steps` and `expected`: of each value of the segment. */
 export function chanceOf(
-  { ends }: Segment,
-  { ratio }: Scanned,
+  { values: own, ends }: Segment,
+  { event }: Scanned,
   steps: readonly number[],
   expected: ArrayLike<number>,
 ): Chance | null {
-  if (!ends || !ratio || ratio.event === null) return null
-  const { top, bottom } = ends
-  const { event } = ratio
-  const share = top.every((events, step) => events <= bottom[step]!)
+  if (event === null) return null
+  // A sum is a rate of one place in which events come.
+  const { top, bottom } = ends ?? { top: own, bottom: new Float64Array(own.length).fill(event) }
+  const unit = ends ? 1 : event
+  const share = ends !== null && top.every((events, step) => events <= bottom[step]!)
   let [squares, values] = [0, 0]
   for (const [at, step] of steps.entries()) {
-    const [of, rate] = [bottom[step]! / event, expected[at]!]
+    const [of, rate] = [bottom[step]! / event, expected[at]! / unit]
     const variance = of * rate * (share ? 1 - rate : 1)
     if (!(variance > 0)) continue
     squares += Math.min(FAR ** 2, (top[step]! / event - of * rate) ** 2 / variance)
@@ -43,10 +44,11 @@ export function chanceOf(
   return {
     squares,
     values,
-    likely: (step, rate) =>
-      rate === null || !(rate > 0)
-        ? 1
-        : Math.min(1, 2 * beyondChance(top[step]! / event, bottom[step]! / event, rate, share && rate < 1)),
+    likely: (step, mean) => {
+      const rate = (mean ?? 0) / unit
+      if (!(rate > 0)) return 1
+      return Math.min(1, 2 * beyondChance(top[step]! / event, bottom[step]! / event, rate, share && rate < 1))
+    },
   }
 }
 

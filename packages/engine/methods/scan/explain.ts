@@ -64,7 +64,7 @@ export function explain(
     columns.length === 0
       ? null
       : ends && scanned.ratio
-        ? expectRatesAt({ ...inside.leaves, ends, ...scanned.ratio }, step, expected, window)
+        ? expectRatesAt({ ...inside.leaves, ends, event: scanned.event }, step, expected, window)
         : expectAt({ ...inside.leaves, total }, step, expected, window)
   if (!compared) {
     const says = headline(measure, { ...sides, parted: false }, alone(point), labels, null).headline
@@ -78,10 +78,12 @@ export function explain(
     : { value: value! }
   const options = { ...measures, by: columns.map(({ name }) => name), depth: by.length } as Drivers
   const found = causesOf(table, options, sides, compared.history)
+  // Where nothing came of a segment, nothing came of any of its parts.
+  const gone = point.value === 0 && Object.keys(segment.where).length > 0
   return {
     says: headline(measure, sides, found, labels, null).headline,
     causes:
-      found.causes.length === 0
+      found.causes.length === 0 || gone
         ? itself(segment, point, q)
         : found.causes.map((cause) => ({ ...cause, where: { ...segment.where, ...cause.where } })),
     explained: found.explained,

@@ -57,7 +57,8 @@ export async function loadScan(given: Relation, options: Measures, context: Meth
     n,
     left,
     lacking: left === 0 || ratio ? [] : await lackingOf(table, options, { names: rows.names, whole }),
-    ratio: ratio ? { event: unitOf([rows.sums.top, rows.sums.bottom]) } : null,
+    event: unitOf(ratio ? [rows.sums.top, rows.sums.bottom] : [rows.sums.top]),
+    ratio,
   }
 }
 

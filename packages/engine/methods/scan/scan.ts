@@ -114,23 +114,29 @@ export async function scan(table: Relation, given: ScanOptions, context: MethodC
 /**
  * What stands out anywhere at `alpha`, in order of time, the whole first. Two ways share alpha: by the tails of its own series, p
  * corrected over all series after Holm; and among the values of all series by the tails that they have together, where
- * its own series agrees. One sees what is rare for its series, the other what is rare anywhere. Of a ratio of counts there is a third: the
- * chance of so many events, corrected over all values (Bonferroni), where all leaves together and the series itself stray no farther than
- * single events do. No ratio of counts is surer than that chance.
+ * its own series agrees. One sees what is rare for its series, the other what is rare anywhere. Of counts and their ratios there is a
+ * third: the chance of so many events, corrected over all values (Bonferroni), where all leaves together and the series itself stray no
+ * farther than single events do. No ratio of counts is
+ * surer than that chance; sums may be steadier, as flights by timetable are.
  */
 function judged(segments: readonly Segment[], scanned: Scanned, options: Options): Finding[] {
   const found = segments.flatMap((segment, index) => judgedAlone(segment, index, scanned, options))
   const corrected = holm(found.map(({ least }) => least))
   const together = found.filter(({ residuals }) => residuals !== null)
-  const most = found.reduce((sum, { points }) => sum + points.length, 0)
+  const values = found.reduce((sum, { placeOf }) => sum + placeOf.size, 0)
+  // What one part did at a time shows in all that hold it, also where it stands out in none of their own.
+  const times = new Set(found.flatMap(({ points }) => points.map(({ time }) => time)))
+  const most = found.reduce((sum, { points, farthest }) => {
+    const beside = farthest.filter(({ time }) => times.has(time)).length
+    return sum + (scanned.ratio ? points.length : Math.max(points.length, beside))
+  }, 0)
   const among = judgeTogether(
     together.map(({ residuals }) => residuals!),
     most,
     options.alpha,
   )
-  const values = found.reduce((sum, { placeOf }) => sum + placeOf.size, 0)
-  const ways = scanned.ratio ? WAYS + 1 : WAYS
   const byChance = areByChance(leavesAmong(found).flatMap(({ chance }) => chance ?? []))
+  const ways = scanned.ratio || byChance ? WAYS + 1 : WAYS
   const findings = found.flatMap((one, index) => {
     const place = together.indexOf(one)
     const factor = one.least > 0 ? corrected[index]! / one.least : found.length
@@ -141,13 +147,32 @@ function judged(segments: readonly Segment[], scanned: Scanned, options: Options
       const step = stepAt.get(point.time)!
       const events = chance ? chance.likely(step, point.expected) : 0
       const byEvents = byChance && chance && areByChance([chance]) ? values * events : 1
-      const p = Math.max(values * events, ways * Math.min(alone * factor, beside, byEvents))
+      const least = scanned.ratio ? values * events : 0
+      const p = Math.max(least, ways * Math.min(alone * factor, beside, byEvents))
       return { ...point, where: segment.where, p_adjusted: Math.min(1, p), segment, step }
     })
   })
-  return findings
-    .filter(({ p_adjusted, segment, step }) => p_adjusted <= options.alpha && isWhole(scanned, segment, step))
-    .toSorted((a, b) => a.step - b.step || sizeOf(b.where) - sizeOf(a.where) || a.p_adjusted - b.p_adjusted)
+  const told = findings.filter(
+    ({ p_adjusted, segment, step }) => p_adjusted <= options.alpha && isWhole(scanned, segment, step),
+  )
+  return [...told, ...(scanned.ratio ? [] : goneWith(told, found))].toSorted(
+    (a, b) => a.step - b.step || sizeOf(b.where) - sizeOf(a.where) || a.p_adjusted - b.p_adjusted,
+  )
+}
+
+/** Of what a part that fell to nothing belongs to, that of which nothing came either: it fell as surely as its part. */
+function goneWith(told: readonly Finding[], found: readonly Judged[]): Finding[] {
+  const gone = told.filter(({ value }) => value === 0).toSorted((a, b) => a.p_adjusted - b.p_adjusted)
+  return found.flatMap(({ segment, farthest }) => {
+    const known = new Set(told.filter((one) => one.segment === segment).map(({ step }) => step))
+    return gone.flatMap(({ segment: part, step, time, p_adjusted }): Finding[] => {
+      const holds = segment.codes.every((code, at) => code === -1 || code === part.codes[at])
+      const point = farthest.find((one) => one.time === time)
+      if (!holds || !point || point.value !== 0 || known.has(step)) return []
+      known.add(step)
+      return [{ ...point, where: segment.where, p_adjusted, segment, step }]
+    })
+  })
 }
 
 /** The segments that fix most columns: each row is in one of them. */
@@ -155,6 +180,8 @@ function leavesAmong<T extends { segment: Segment }>(found: readonly T[]): T[] {
   const depth = Math.min(...found.map(({ segment }) => sizeOf(segment.where)))
   return found.filter(({ segment }) => sizeOf(segment.where) === depth)
 }
+
+type Judged = ReturnType<typeof judgedAlone>[number]
 
 /** The values of one segment that may stand out, by its own series; none where that is too short. */
 function judgedAlone(segment: Segment, index: number, scanned: Scanned, options: Options) {
@@ -172,6 +199,7 @@ function judgedAlone(segment: Segment, index: number, scanned: Scanned, options:
     {
       segment,
       points,
+      farthest,
       candidates: [...points, ...beside],
       residuals,
       chance,

@@ -16,6 +16,8 @@ export interface Scanned {
   left: number
   /** Combinations with rows without a finite value at a time, and what share of their rows these are; code -1 of a value that no other row has. */
   lacking: { step: number; codes: number[]; share: number }[]
-  /** Of a ratio: its denominators are noise, and so is one event of its counts. */
-  ratio: { event: number | null } | null
+  /** What one event is in the values, or in the parts of a ratio; null where they are no counts. */
+  event: number | null
+  /** Whether it is a ratio: then its denominators are noise. */
+  ratio: boolean
 }

@@ -1,7 +1,7 @@
 /** The segments of a scan: the whole, and what some values of the columns select, each as a series of its own. */
 import type { Cell } from '@assay/model/insight'
 import { attributeSets } from '../../causes/leaves.ts'
-import { diagnose } from '../../series/diagnosis.ts'
+import { type Diagnosis, diagnose } from '../../series/diagnosis.ts'
 import { gridOf } from '../../series/grid.ts'
 import type { Series } from '../../series/load.ts'
 import type { ReadSeries } from '../../series/read.ts'
@@ -99,7 +99,7 @@ export function wholeOf(scanned: Scanned, by: readonly string[]): Segment {
 }
 
 /** The series of a segment over the steps of the whole, with a diagnosis of its own. */
-export function seriesOf({ values, ends }: Segment, { whole, ratio }: Scanned): ReadSeries {
+export function seriesOf({ values, ends }: Segment, { whole, event }: Scanned): ReadSeries {
   const { grid, diagnosis: known } = whole
   const rows = whole.rows.filter((row) => !Number.isNaN(values[row]!))
   const own = rows.map((row) => values[row]!)
@@ -115,7 +115,25 @@ export function seriesOf({ values, ends }: Segment, { whole, ratio }: Scanned): 
   const made = gridOf(series)
   const seen = ends ? [...made.observed.keys()].filter((step) => made.observed[step]) : rows
   const found = diagnose(series, made, seen, known)
-  const read = { ...whole, ...found, series, grid: made, rows: seen, doubts: [] }
-  if (!ends || !ratio) return read
-  return { ...read, sizes: { denominators: rows.map((row) => ends.bottom[row]!), event: ratio.event } }
+  const level_shifts = withThoseOf(whole.diagnosis.level_shifts, found.diagnosis.level_shifts, series)
+  const diagnosis = { ...found.diagnosis, level_shifts }
+  const read = { ...whole, ...found, diagnosis, series, grid: made, rows: seen, doubts: [] }
+  if (!ends) return read
+  return { ...read, sizes: { denominators: rows.map((row) => ends.bottom[row]!), event } }
+}
+
+/** Changes of level this near are one. */
+const NEAR = 5
+
+/** A change of level that the whole shows is one of its segments, too, although each shows less clearly when it was. */
+function withThoseOf(
+  whole: Diagnosis['level_shifts'],
+  own: Diagnosis['level_shifts'],
+  { times }: Series,
+): Diagnosis['level_shifts'] {
+  const shared = whole
+    .map(({ time }) => ({ index: times.indexOf(time), time }))
+    .filter(({ index }) => index > 0)
+  const others = own.filter(({ index }) => shared.every((one) => Math.abs(one.index - index) > NEAR))
+  return [...shared, ...others].toSorted((a, b) => a.index - b.index)
 }

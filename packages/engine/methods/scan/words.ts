@@ -17,12 +17,15 @@ interface Told {
 const MOST_TIMES = 3
 
 /** "Revenue came to 80 on 3 May 2026, 20 % less than expected (100, usually 90 to 110): ...". */
-export function headline({ measure, grid }: ReadSeries, events: readonly Told[], scanned: number): string {
+export function headline(whole: ReadSeries, events: readonly Told[], scanned: number): string {
+  const { measure, grid, diagnosis } = whole
   const [first, ...others] = events
-  if (!first)
-    return scanned === 1
-      ? `No value of ${measure.label} stands out.`
-      : `No value of ${measure.label} stands out, neither of the whole nor of its ${count(scanned - 1, 'segment')}.`
+  if (!first) {
+    const parts = scanned === 1 ? '' : `, neither of the whole nor of its ${count(scanned - 1, 'segment')}`
+    const shift = diagnosis.level_shifts.at(-1)
+    const level = shift ? `; its level seems to have changed ${atTime(shift.time, grid)}` : ''
+    return `No value of ${measure.label} stands out${parts}${level}.`
+  }
   if (others.length === 0) return first.says
   const named = new Set(others.slice(0, MOST_TIMES).map(({ time }) => time))
   const times = grid.times.filter((time) => named.has(time)).map((time) => atTime(time, grid))

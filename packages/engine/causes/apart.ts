@@ -1,0 +1,194 @@
+/**
+ * Causes among few leaves. There a cause is a large part of what the noise would be fitted to: one value of six holds a sixth of the
+ * leaves, one of two holds half, and its shift passes for their noise. So each element of two leaves or more is also tested against the
+ * noise that is left where it has a shift of its own: a t test of its leaves against all others, with the spread between the other
+ * elements of its cuboid (Welch and Satterthwaite for the degrees of freedom). The noise of a score is what its rows tell and a part that all
+ * share, from the residuals. Each leaf of the element must have moved with it, so that one that lies far out makes no cause.
+ */
+import { studentTwoSided } from '../numeric/distributions.ts'
+import type { Cuboid, Leaves } from './leaves.ts'
+import { type Scores, scoresOf } from './noise.ts'
+import { commonFactor } from './state.ts'
+
+/** More leaves than these show their noise by themselves. */
+const FEW = 200
+/** What the rows tell of the noise counts as so many leaves. */
+const ROWS_COUNT_AS = 8
+/** A leaf moved with its element where it went at least this part of the way, or lies within so many standard deviations of it. */
+const PART = 0.5
+const NEAR = 2
+const HALVINGS = 40
+
+export interface Apart {
+  cuboid: Cuboid
+  leaves: Int32Array
+  p: number
+  /** The standard error of the sum of its leaves under ordinary noise. */
+  error: number
+  /** What everything else moved by. */
+  factor: number
+}
+
+interface Explaining extends Apart {
+  /** The logarithm of the likelihood of all free leaves. */
+  likelihood: number
+}
+
+interface Asked {
+  claimed: Uint8Array
+  /** The factor of everything where it is known; null: that of the other leaves. */
+  fixed: number | null
+  level: number
+  isNameless(cuboid: Cuboid, leaf: number): boolean
+}
+
+/** The element that, with a shift of its own, explains all free leaves best; null where none passes, or where leaves are many. */
+export function apartOf(leaves: Leaves, cuboids: readonly Cuboid[], asked: Asked): Apart | null {
+  const free = [...leaves.before.keys()].filter(
+    (leaf) => !asked.claimed[leaf] && (leaves.before[leaf] !== 0 || leaves.after[leaf] !== 0),
+  )
+  if (free.length < 4 || free.length >= FEW) return null
+  let best: Explaining | null = null
+  for (const cuboid of cuboids) {
+    const parts = Map.groupBy(free, (leaf) => cuboid.element[leaf]!)
+    for (const [element, members] of halfOf(parts, (others) => factorOf(leaves, others, asked.claimed))) {
+      const left = free.length - members.length
+      if (members.length < 2 || left < 2 || asked.isNameless(cuboid, members[0]!)) continue
+      const found = test(leaves, cuboids, { cuboid, element, members, free }, asked)
+      if (found && found.p <= asked.level && found.likelihood > (best?.likelihood ?? -Infinity)) best = found
+    }
+  }
+  return best
+}
+
+/** Two halves explain the leaves alike: of them the one is asked about beside which everything else moved least. */
+function halfOf(parts: Map<number, number[]>, factorOfRest: (others: readonly number[]) => number) {
+  if (parts.size !== 2) return [...parts]
+  const [one, other] = [...parts] as [[number, number[]], [number, number[]]]
+  const away = ([, others]: [number, number[]]): number => Math.abs(Math.log(factorOfRest(others)))
+  return [away(other) <= away(one) ? one : other]
+}
+
+interface Element {
+  cuboid: Cuboid
+  element: number
+  members: number[]
+  free: readonly number[]
+}
+
+function test(
+  leaves: Leaves,
+  cuboids: readonly Cuboid[],
+  { cuboid, element, members, free }: Element,
+  { fixed, level, claimed }: Asked,
+): Explaining | null {
+  const others = free.filter((leaf) => cuboid.element[leaf] !== element)
+  const factor = fixed ?? factorOf(leaves, others, claimed)
+  if (!(factor > 0)) return null
+  const scores = scoresOf(leaves, factor)
+  const noise = noiseOf(leaves, scores, members, others)
+  const { s } = scores
+  const { shift, weight } = meanOf(members, s, noise.variance)
+  const sign = Math.sign(shift)
+  const movedAlong = members.every(
+    (leaf) =>
+      sign * s[leaf]! >= PART * Math.abs(shift) ||
+      Math.abs(s[leaf]! - shift) <= NEAR * Math.sqrt(noise.variance(leaf)),
+  )
+  if (Math.abs(shift) < 1e-9 || !movedAlong) return null
+  const rest = meanOf(others, s, noise.variance)
+  const own = 1 / weight + (fixed === null ? 1 / rest.weight : 0)
+  const df = free.length - 2 + ROWS_COUNT_AS * noise.told
+  if (studentTwoSided(shift / Math.sqrt(own), df) > level) return null
+  const between = betweenOf(cuboids, { cuboid, others, s }, noise.variance)
+  const all = own + between.variance
+  const doubt = own ** 2 / df + between.variance ** 2 / between.df
+  const p = studentTwoSided(shift / Math.sqrt(all), all ** 2 / doubt)
+  let [squares, whole] = [0, 0]
+  for (const leaf of members) {
+    const size = Math.max(Math.abs(leaves.before[leaf]! * factor), Math.abs(leaves.after[leaf]!))
+    squares += noise.variance(leaf) * size ** 2
+    whole += size
+  }
+  const error = Math.sqrt(squares + between.variance * whole ** 2)
+  return { cuboid, leaves: Int32Array.from(members), p, error, factor, likelihood: noise.likelihood }
+}
+
+/** What the other leaves moved by; of fewer than three the ratio of their sums. */
+function factorOf(leaves: Leaves, others: readonly number[], claimed: Uint8Array): number {
+  const taken = new Uint8Array(claimed.length).fill(1)
+  for (const leaf of others) taken[leaf] = 0
+  const sum = (values: Float64Array): number => others.reduce((all, leaf) => all + values[leaf]!, 0)
+  return commonFactor(leaves, taken) ?? sum(leaves.after) / sum(leaves.before)
+}
+
+type Variance = (leaf: number) => number
+
+/**
+ * What the rows tell of each score, and the part that all share: as much as makes their residuals what is expected of them. `told`: how
+ * much of it the rows tell, of the leaf of which they tell least.
+ */
+function noiseOf(
+  { variances }: Leaves,
+  { s, x }: Scores,
+  members: number[],
+  others: readonly number[],
+): { variance: Variance; told: number; likelihood: number } {
+  const told = (leaf: number): number => (variances === null ? 0 : x[leaf]!)
+  const n = members.length + others.length
+  const at = (shared: number) => {
+    const variance = (leaf: number): number => Math.max(1e-18, told(leaf) + shared)
+    const { shift } = meanOf(members, s, variance)
+    const ofOthers = others.reduce((sum, leaf) => sum + s[leaf]! ** 2 / variance(leaf), 0)
+    const squares = members.reduce((sum, leaf) => sum + (s[leaf]! - shift) ** 2 / variance(leaf), ofOthers)
+    return { variance, squares }
+  }
+  let [low, high] = [0, 4]
+  for (let round = 0; round < HALVINGS && at(0).squares > n - 2; round++) {
+    const middle = (low + high) / 2
+    if (at(middle).squares > n - 2) low = middle
+    else high = middle
+  }
+  const { variance, squares } = at(low === 0 && at(0).squares <= n - 2 ? 0 : high)
+  const spread = members.concat(others).reduce((sum, leaf) => sum + Math.log(variance(leaf)), 0)
+  const all = members.concat(others).map((leaf) => told(leaf) / variance(leaf))
+  return { variance, told: Math.min(...all), likelihood: -(spread + squares) / 2 }
+}
+
+function meanOf(members: readonly number[], s: Float64Array, variance: Variance) {
+  let [pull, weight] = [0, 0]
+  for (const leaf of members) {
+    pull += s[leaf]! / variance(leaf)
+    weight += 1 / variance(leaf)
+  }
+  return { shift: pull / weight, weight }
+}
+
+interface Beside {
+  cuboid: Cuboid
+  others: readonly number[]
+  s: Float64Array
+}
+
+/**
+ * How far the other elements differ beyond their leaves' noise, as the variance of one beside their mean. A column of two values
+ * has one other: then it is what the other columns show.
+ */
+function betweenOf(cuboids: readonly Cuboid[], { cuboid, others, s }: Beside, variance: Variance) {
+  const order = cuboid.attributes.length
+  const spreadIn = ({ element }: Cuboid) => {
+    const means = [...Map.groupBy(others, (leaf) => element[leaf]!).values()].map((part) =>
+      meanOf(part, s, variance),
+    )
+    const m = means.length
+    if (m < 2) return null
+    const middle = means.reduce((sum, { shift }) => sum + shift, 0) / m
+    const squares = means.reduce((sum, { shift }) => sum + (shift - middle) ** 2, 0) / (m - 1)
+    const noise = means.reduce((sum, { weight }) => sum + 1 / weight, 0) / m
+    return { variance: Math.max(0, squares - noise) * (1 + 1 / m), df: m - 1 }
+  }
+  const own = spreadIn(cuboid)
+  const peers = cuboids.filter((other) => other !== cuboid && other.attributes.length === order)
+  const known = own ? [own] : peers.flatMap((other) => spreadIn(other) ?? [])
+  return known.reduce((most, one) => (one.variance > most.variance ? one : most), { variance: 0, df: 1 })
+}
