@@ -1,4 +1,5 @@
 /** Reads the definition of a metric: one YAML file. Every fault has its position and says what to write instead. */
+
 import { createHash } from 'node:crypto'
 import { isDay, isTimeZone } from '@assay/model/dates'
 import type { Dialect } from '@assay/model/dialect'
@@ -16,6 +17,7 @@ import type { RowRule } from '@assay/model/reader'
 import type { ColumnMeaning, Fault, Origin } from '@assay/model/template'
 import { makeFault, type Position, sortFaults } from '../language/fault.ts'
 import { normaliseNewlines } from '../language/fences.ts'
+import { SqlTextFault } from '../language/sql-tokens.ts'
 import { readRows } from '../personal/rows-key.ts'
 import { checkFormat } from '../printing/format.ts'
 import { dialectProperties, readDialect } from '../reading/dialect-schema.ts'
@@ -25,14 +27,7 @@ import { readYaml, type YamlReading } from '../reading/yaml-reading.ts'
 import { bucketPath, isAddress, vetAddressText, vetPath } from '../values/file-path.ts'
 import { ValueError } from '../values/value.ts'
 import { readable } from '../verdicts/measure.ts'
-import {
-  columnsIn,
-  ExpressionFault,
-  isAdditive,
-  type Node,
-  parseAggregate,
-  parseRowExpression,
-} from './expression.ts'
+import { columnsIn, isAdditive, type Node, parseAggregate, parseRowExpression } from './expression.ts'
 import { metricSchema } from './schema.ts'
 
 export interface MetricSource {
@@ -214,14 +209,14 @@ class Reader {
       const tree = parse(text)
       const variable = path[0] === 'where' ? /\$\w+/.exec(text) : null
       if (variable)
-        throw new ExpressionFault(
+        throw new SqlTextFault(
           `${variable[0]} cannot stand in a definition.`,
           variable.index,
           'Variables belong to templates.',
         )
       return tree
     } catch (error) {
-      if (!(error instanceof ExpressionFault)) throw error
+      if (!(error instanceof SqlTextFault)) throw error
       this.#refuse(
         path,
         `${path.at(-1)}: ${error.message}`,

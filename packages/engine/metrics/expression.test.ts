@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { ExpressionFault, isAdditive, parseAggregate, parseRowExpression } from './expression.ts'
+import { SqlTextFault } from '../language/sql-tokens.ts'
+import { isAdditive, parseAggregate, parseRowExpression } from './expression.ts'
 import { DUCKDB, dialectOf, printExpression } from './print.ts'
 
 const aggregate = (text: string, kind?: string): string =>
@@ -37,11 +38,11 @@ test('names and texts are quoted as each database quotes them', () => {
 })
 
 test('whatever is not in the grammar is a fault at its place with what to write instead', () => {
-  const fault = (read: (text: string) => unknown, text: string): ExpressionFault => {
+  const fault = (read: (text: string) => unknown, text: string): SqlTextFault => {
     try {
       read(text)
     } catch (error) {
-      assert.ok(error instanceof ExpressionFault)
+      assert.ok(error instanceof SqlTextFault)
       return error
     }
     throw new assert.AssertionError({ message: `${text} has no fault` })

@@ -4,6 +4,8 @@
  * printed for each engine by print.ts, so that no text of a definition is pasted into SQL.
  */
 
+import { refusalOf, SqlCursor, type SqlText, SqlTextFault, type Token } from '../language/sql-tokens.ts'
+
 export const AGGREGATES = ['sum', 'count', 'avg', 'min', 'max'] as const
 export type Aggregate = (typeof AGGREGATES)[number]
 
@@ -24,118 +26,52 @@ export type Node =
   /** `of` is null for count(*). */
   | { kind: 'aggregate'; name: Aggregate; distinct: boolean; of: Node | null; at: number }
 
-/** What is wrong, at an offset of the text. */
-export class ExpressionFault extends Error {
-  readonly at: number
-  readonly remedy: string
-
-  constructor(message: string, at: number, remedy: string) {
-    super(message)
-    this.at = at
-    this.remedy = remedy
-  }
-}
-
-interface Token {
-  kind: 'number' | 'text' | 'word' | 'column' | 'variable' | 'sign' | 'end'
-  /** Words in lower case; quoted columns and texts without their quotes. */
-  text: string
-  raw: string
-  at: number
-}
-
-const MAX_LENGTH = 4_000
 const MAX_DEPTH = 60
 const KEYWORDS = new Set('and or not in is null case when then else end true false distinct'.split(' '))
 const KNOWN =
   'Use columns, numbers, texts in single quotes, + - * /, comparisons, and, or, not, in, is null, case, and sum, count, avg, min, max.'
 const ELSEWHERE = 'Compute it in source.sql, or as a column of the file.'
 
-const PATTERN =
-  /\s+|(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+)|'((?:[^']|'')*)'|"((?:[^"]|"")+)"|\$([a-z_][a-z0-9_]*(?:\.(?:start|end))?)|([\p{L}_][\p{L}\p{N}_]*)|(<>|!=|<=|>=|[=<>+\-*/(),])/uy
-
-function tokensOf(text: string): Token[] {
-  if (text.length > MAX_LENGTH)
-    throw new ExpressionFault(
-      `The expression has ${text.length} characters.`,
-      0,
-      `At most ${MAX_LENGTH} are read.`,
-    )
-  const tokens: Token[] = []
-  let at = 0
-  while (at < text.length) {
-    PATTERN.lastIndex = at
-    const match = PATTERN.exec(text)
-    if (!match) {
-      const open = text[at] === "'" || text[at] === '"'
-      throw new ExpressionFault(
-        open
-          ? 'A quote is not closed.'
-          : `${JSON.stringify(text[at])} is not part of the expressions of metrics.`,
-        at,
-        open ? 'Close it.' : KNOWN,
-      )
-    }
-    const [raw, number, quoted, column, variable, word, sign] = match
-    if (number !== undefined) tokens.push({ kind: 'number', text: number, raw, at })
-    else if (quoted !== undefined) tokens.push({ kind: 'text', text: quoted.replaceAll("''", "'"), raw, at })
-    else if (column !== undefined)
-      tokens.push({ kind: 'column', text: column.replaceAll('""', '"'), raw, at })
-    else if (variable !== undefined) tokens.push({ kind: 'variable', text: variable, raw, at })
-    else if (word !== undefined) tokens.push({ kind: 'word', text: word.toLowerCase(), raw, at })
-    else if (sign !== undefined) tokens.push({ kind: 'sign', text: sign, raw, at })
-    at += raw.length
-  }
-  tokens.push({ kind: 'end', text: '', raw: 'the end', at: text.length })
-  return tokens
+const TEXT: SqlText = {
+  name: 'expression',
+  pattern:
+    /\s+|(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+)|'((?:[^']|'')*)'|"((?:[^"]|"")+)"|\$([a-z_][a-z0-9_]*(?:\.(?:start|end))?)|([\p{L}_][\p{L}\p{N}_]*)|(<>|!=|<=|>=|[=<>+\-*/(),])/uy,
+  unreadable: (text, at) =>
+    new SqlTextFault(`${JSON.stringify(text[at])} is not part of the expressions of metrics.`, at, KNOWN),
 }
 
 class Parser {
-  readonly #tokens: Token[]
-  #next = 0
+  readonly #cursor: SqlCursor
   #depth = 0
 
   constructor(text: string) {
-    this.#tokens = tokensOf(text)
+    this.#cursor = new SqlCursor(text, TEXT)
   }
 
   whole(): Node {
     const node = this.#or()
-    const rest = this.#peek()
+    const rest = this.#cursor.peek()
     if (rest.kind !== 'end') this.#refuse(rest)
     return node
   }
 
-  #peek(): Token {
-    return this.#tokens[this.#next]!
-  }
-
-  #is(kind: Token['kind'], ...texts: string[]): boolean {
-    const token = this.#peek()
-    return token.kind === kind && texts.includes(token.text)
-  }
-
   #take(kind: Token['kind'], ...texts: string[]): boolean {
-    if (!this.#is(kind, ...texts)) return false
-    this.#next += 1
-    return true
+    return this.#cursor.take(kind, ...texts)
   }
 
   #need(kind: Token['kind'], text: string): void {
-    if (!this.#take(kind, text)) this.#refuse(this.#peek(), `${text.toUpperCase()} is missing`)
+    if (!this.#take(kind, text)) this.#refuse(this.#cursor.peek(), `${text.toUpperCase()} is missing`)
   }
 
-  #refuse(token: Token, why?: string): never {
-    const seen = token.kind === 'end' ? 'the end' : JSON.stringify(token.raw)
-    const message = why === undefined ? `${seen} cannot stand here.` : `${why} before ${seen}.`
+  #refuse(token: Token, missing?: string): never {
     const like = token.text === 'like' || token.text === 'between' || token.text === 'over'
-    throw new ExpressionFault(message, token.at, like ? ELSEWHERE : KNOWN)
+    throw new SqlTextFault(refusalOf(token, missing), token.at, like ? ELSEWHERE : KNOWN)
   }
 
   #or(): Node {
     this.#depth += 1
     if (this.#depth > MAX_DEPTH)
-      throw new ExpressionFault('The expression is nested too deeply.', this.#peek().at, ELSEWHERE)
+      throw new SqlTextFault('The expression is nested too deeply.', this.#cursor.peek().at, ELSEWHERE)
     let left = this.#and()
     while (this.#take('word', 'or')) left = { kind: 'binary', operator: 'or', left, right: this.#and() }
     this.#depth -= 1
@@ -157,7 +93,7 @@ class Parser {
 
   #comparison(): Node {
     const left = this.#sum()
-    const token = this.#peek()
+    const token = this.#cursor.peek()
     if (this.#take('sign', '=', '<>', '!=', '<', '<=', '>', '>=')) {
       const operator = token.text === '!=' ? '<>' : token.text
       return { kind: 'binary', operator, left, right: this.#sum() }
@@ -169,7 +105,7 @@ class Parser {
     }
     const not = this.#take('word', 'not')
     if (this.#take('word', 'in')) return { kind: 'in', of: left, list: this.#list(), not }
-    if (not) this.#refuse(this.#peek(), 'IN is missing')
+    if (not) this.#refuse(this.#cursor.peek(), 'IN is missing')
     return left
   }
 
@@ -184,7 +120,7 @@ class Parser {
   #sum(): Node {
     let left = this.#product()
     for (;;) {
-      const { text } = this.#peek()
+      const { text } = this.#cursor.peek()
       if (!this.#take('sign', '+', '-')) return left
       left = { kind: 'binary', operator: text, left, right: this.#product() }
     }
@@ -193,7 +129,7 @@ class Parser {
   #product(): Node {
     let left = this.#unary()
     for (;;) {
-      const { text } = this.#peek()
+      const { text } = this.#cursor.peek()
       if (!this.#take('sign', '*', '/')) return left
       left = { kind: 'binary', operator: text, left, right: this.#unary() }
     }
@@ -207,20 +143,20 @@ class Parser {
   }
 
   #primary(): Node {
-    const token = this.#peek()
+    const token = this.#cursor.peek()
     if (this.#take('sign', '(')) {
       const inner = this.#or()
       this.#need('sign', ')')
       return inner
     }
     if (token.kind === 'end' || token.kind === 'sign') this.#refuse(token)
-    this.#next += 1
+    this.#cursor.pass()
     switch (token.kind) {
       case 'number':
         return { kind: 'number', text: token.text }
       case 'text':
         return { kind: 'text', value: token.text }
-      case 'variable':
+      case 'parameter':
         return { kind: 'variable', name: token.text, at: token.at }
       case 'column':
         return { kind: 'column', name: token.text, at: token.at }
@@ -234,9 +170,9 @@ class Parser {
     if (text === 'true' || text === 'false' || text === 'null') return { kind: 'constant', value: text }
     if (text === 'case') return this.#case()
     if (KEYWORDS.has(text)) this.#refuse(token)
-    if (!this.#is('sign', '(')) return { kind: 'column', name: token.raw, at: token.at }
+    if (!this.#cursor.is('sign', '(')) return { kind: 'column', name: token.raw, at: token.at }
     if (!AGGREGATES.includes(text as Aggregate))
-      throw new ExpressionFault(
+      throw new SqlTextFault(
         `There is no function ${token.raw}() in the expressions of metrics.`,
         token.at,
         `They have ${AGGREGATES.join(', ')}. ${ELSEWHERE}`,
@@ -253,7 +189,7 @@ class Parser {
     }
     const distinct = this.#take('word', 'distinct')
     if (distinct && name !== 'count')
-      throw new ExpressionFault(
+      throw new SqlTextFault(
         `${name}(distinct ...) is not part of the expressions of metrics.`,
         at,
         ELSEWHERE,
@@ -270,7 +206,7 @@ class Parser {
       this.#need('word', 'then')
       branches.push({ when, result: this.#or() })
     }
-    if (branches.length === 0) this.#refuse(this.#peek(), 'WHEN is missing')
+    if (branches.length === 0) this.#refuse(this.#cursor.peek(), 'WHEN is missing')
     const otherwise = this.#take('word', 'else') ? this.#or() : null
     this.#need('word', 'end')
     return { kind: 'case', branches, otherwise }
@@ -313,12 +249,12 @@ export function columnsIn(...trees: Node[]): string[] {
   return [...new Set(found)]
 }
 
-/** A condition or a value of each row. Throws ExpressionFault. */
+/** A condition or a value of each row. Throws SqlTextFault. */
 export function parseRowExpression(text: string): Node {
   const tree = new Parser(text).whole()
   for (const node of nodesOf(tree)) {
     if (node.kind !== 'aggregate') continue
-    throw new ExpressionFault(
+    throw new SqlTextFault(
       `${node.name}() cannot stand in "where": it is asked of each row.`,
       node.at,
       'Compare columns.',
@@ -327,32 +263,32 @@ export function parseRowExpression(text: string): Node {
   return tree
 }
 
-/** A value over many rows: each column stands in an aggregate. Throws ExpressionFault. */
+/** A value over many rows: each column stands in an aggregate. Throws SqlTextFault. */
 export function parseAggregate(text: string): Node {
   const tree = new Parser(text).whole()
   let aggregates = 0
   const visit = (node: Node, inside: boolean): void => {
     if (node.kind === 'variable')
-      throw new ExpressionFault(
+      throw new SqlTextFault(
         `$${node.name} cannot stand in a definition.`,
         node.at,
         'Variables belong to templates.',
       )
     if (node.kind === 'column' && !inside)
-      throw new ExpressionFault(
+      throw new SqlTextFault(
         `"${node.name}" has a value in each row.`,
         node.at,
         `Write sum(${node.name}), avg(${node.name}) or another aggregate.`,
       )
     if (node.kind === 'aggregate') {
-      if (inside) throw new ExpressionFault('An aggregate stands inside another one.', node.at, ELSEWHERE)
+      if (inside) throw new SqlTextFault('An aggregate stands inside another one.', node.at, ELSEWHERE)
       aggregates += 1
     }
     for (const child of childrenOf(node)) visit(child, inside || node.kind === 'aggregate')
   }
   visit(tree, false)
   if (aggregates === 0)
-    throw new ExpressionFault('The expression adds up nothing.', 0, 'Write sum(column) or count(*).')
+    throw new SqlTextFault('The expression adds up nothing.', 0, 'Write sum(column) or count(*).')
   return tree
 }
 

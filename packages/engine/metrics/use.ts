@@ -3,18 +3,20 @@
  * SQL block NAME over them. The definitions stand among the template's partials as `metrics/NAME.yaml`, so a job keeps
  * those that it was created with.
  */
+
 import { isDay } from '@assay/model/dates'
 import type { Grain, MetricInBlock, MetricInfo } from '@assay/model/metric'
 import type { RowRule } from '@assay/model/reader'
 import type { Fault, Source, SourceQuery, SqlBlock, Variable } from '@assay/model/template'
 import { makeFault, type Position } from '../language/fault.ts'
 import type { Fence } from '../language/fences.ts'
+import { SqlTextFault } from '../language/sql-tokens.ts'
 import { schemaFaults } from '../reading/schema-faults.ts'
 import { readYaml, type YamlReading } from '../reading/yaml-reading.ts'
 import { bucketPath } from '../values/file-path.ts'
 import { suggest } from '../values/near.ts'
 import { isCoarser, type Metric, namedColumns, readMetric } from './definition.ts'
-import { ExpressionFault, type Node, nodesOf, parseRowExpression } from './expression.ts'
+import { type Node, nodesOf, parseRowExpression } from './expression.ts'
 import {
   fileSql,
   fileTests,
@@ -203,7 +205,7 @@ class UseReader {
           this.#variable(node.name.split('.')[0]!, this.#yaml.positionInText(['where'])(node.at))
       return tree
     } catch (error) {
-      if (!(error instanceof ExpressionFault)) throw error
+      if (!(error instanceof SqlTextFault)) throw error
       this.#refuse(
         'bad_value',
         this.#yaml.positionInText(['where'])(error.at),

@@ -1,7 +1,7 @@
 /**
  * Prints a condition in the SQL of each database. Texts are compared byte by byte everywhere, whatever the collation of the
- * column is: no case, no accent and no blank at the end is passed over. Values are bound; in the engine itself they are
- * literals, because a view takes no parameters.
+ * column is: no case, no accent and no blank at the end is passed over. Numbers are compared in the column's own type: exactly,
+ * or as the binary number that the same digits stand for there. Values are bound; in the engine itself they are literals.
  */
 import { identifier, literal } from '../duckdb/duckdb.ts'
 import type { Parameter } from '../language/remote-query.ts'
@@ -27,51 +27,61 @@ const DUCKDB: RuleDialect = {
   among: (column, { type, values }, bind) =>
     oneOf(
       type === 'text' ? `cast(${column} as varchar)` : column,
-      values.map((value) => bind(value, type === 'text' ? 'string' : type)),
+      values.map((value) =>
+        bind(value, type === 'text' ? 'string' : type === 'boolean' ? 'boolean' : 'number'),
+      ),
     ),
 }
 
-const POSTGRESQL: RuleDialect = {
-  column: dialectOf('postgresql').identifier,
-  among(column, { type, values }, bind) {
+/** How a database compares a column with bound texts: byte by byte, and as numbers of each kind. */
+interface Casts {
+  column(column: string): string
+  text(bound: string): string
+  /** The types of its casts. */
+  number: string
+  double: string
+  single: string
+}
+
+const castTo =
+  ({ column: columnText, text, ...types }: Casts): RuleDialect['among'] =>
+  (column, { type, values }, bind) => {
     if (type === 'boolean')
       return oneOf(
         column,
         values.map((value) => bind(value, 'boolean')),
       )
     const bound = values.map((value) => bind(value, 'string'))
-    return type === 'text'
-      ? oneOf(
-          `(cast(${column} as text) collate "C")`,
-          bound.map((one) => `cast(${one} as text)`),
-        )
-      : oneOf(
-          column,
-          bound.map((one) => `cast(${one} as numeric)`),
-        )
-  },
+    if (type === 'text') return oneOf(columnText(column), bound.map(text))
+    return oneOf(
+      column,
+      bound.map((value) => `cast(${value} as ${types[type]})`),
+    )
+  }
+
+const POSTGRESQL: RuleDialect = {
+  column: dialectOf('postgresql').identifier,
+  among: castTo({
+    column: (column) => `(cast(${column} as text) collate "C")`,
+    text: (bound) => `cast(${bound} as text)`,
+    number: 'numeric',
+    double: 'double precision',
+    single: 'real',
+  }),
 }
+
+/** Collations of MySQL pass over blanks at the end, binary strings do not. */
+const binary = (text: string): string => `cast(convert(${text} using utf8mb4) as binary)`
 
 const MYSQL: RuleDialect = {
   column: dialectOf('mysql').identifier,
-  // Collations of MySQL pass over blanks at the end, binary strings do not.
-  among(column, { type, values }, bind) {
-    if (type === 'boolean')
-      return oneOf(
-        column,
-        values.map((value) => bind(value, 'boolean')),
-      )
-    const bound = values.map((value) => bind(value, 'string'))
-    return type === 'text'
-      ? oneOf(
-          `cast(convert(${column} using utf8mb4) as binary)`,
-          bound.map((one) => `cast(convert(${one} using utf8mb4) as binary)`),
-        )
-      : oneOf(
-          column,
-          bound.map((one) => `cast(${one} as decimal(45, 15))`),
-        )
-  },
+  among: castTo({
+    column: binary,
+    text: binary,
+    number: 'decimal(45, 15)',
+    double: 'double',
+    single: 'float',
+  }),
 }
 
 /** A value of another type than the column's declaration says is unknown: it lets no row through. */
@@ -102,8 +112,9 @@ const CLICKHOUSE: RuleDialect = {
     const equals = values.map((value) => {
       if (typeof value === 'boolean') return `${column} = ${bind(value, 'boolean')}`
       if (type === 'text') return `toString(${column}) = ${bind(value, 'string')}`
-      const left = value.includes('.') ? `toFloat64(${column})` : column
-      return `${left} = ${numberOf(value, bind)}`
+      if (type === 'number') return `${column} = toDecimal256(${bind(value, 'string')}, 15)`
+      const double = bind(Number(value), 'number')
+      return `${column} = ${type === 'single' ? `toFloat32(${double})` : double}`
     })
     return `(${equals.join(' or ')})`
   },

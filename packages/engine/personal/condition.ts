@@ -2,17 +2,23 @@
  * A rule for one reader: its attributes in place, each value of the type of its column. Nothing is converted by a database,
  * because databases disagree: MySQL takes 'abc' for 0. A comparison with null is unknown and lets no row through, as in SQL.
  */
+
 import type { Column } from '@assay/model/insight'
 import type { Reader, RowRule, RuleNode, RuleValue } from '@assay/model/reader'
+import { SqlTextFault } from '../language/sql-tokens.ts'
 import { suggestAmong } from '../values/near.ts'
-import { comparisonsIn, RuleFault } from './rule.ts'
+import { comparisonsIn } from './rule.ts'
 
-/** `any`: the database does not tell the type before the values, so each value is compared by its own. */
-export type ColumnClass = 'text' | 'number' | 'boolean' | 'any' | 'other'
+/**
+ * `number`: exact, an integer or a decimal. `double`, `single`: binary, of 64 and of 32 bits, in which a value such as 0.1 is
+ * another one. `any`: the database does not tell the type before the values, so each value is compared by its own.
+ */
+export type ColumnClass = 'text' | NumberClass | 'boolean' | 'any' | 'other'
+type NumberClass = 'number' | 'double' | 'single'
 
-/** Values of one type. Numbers are digits, perhaps with a point. */
+/** Values of one type, to be compared in it. Numbers are digits, perhaps with a point. */
 export type Values =
-  | { type: 'text' | 'number'; values: readonly string[] }
+  | { type: 'text' | NumberClass; values: readonly string[] }
   | { type: 'boolean'; values: readonly boolean[] }
 
 export type Condition =
@@ -33,15 +39,21 @@ function typed(value: string | number | boolean): Typed {
   return typeof value === 'string' ? { type: 'text', value } : { type: 'number', value: String(value) }
 }
 
+const isNumber = (wanted: ColumnClass): wanted is NumberClass =>
+  wanted === 'number' || wanted === 'double' || wanted === 'single'
+
 /** The value in the type of the column where it is the same value there; null if it is none of that type. */
 function fitted(given: Typed, wanted: ColumnClass): Typed | null {
   if (given.type === 'number' && !NUMBER.test(given.value)) return null
   if (given.type === wanted || wanted === 'any') return given
+  if (given.type === 'number' && isNumber(wanted)) return given
   const text = String(given.value)
   switch (wanted) {
     case 'text':
       return given.type === 'number' && /^-?\d+$/.test(text) ? { type: 'text', value: text } : null
     case 'number':
+    case 'double':
+    case 'single':
       return given.type === 'text' && NUMBER.test(text) ? { type: 'number', value: text } : null
     case 'boolean':
       return text === 'true' || text === 'false' ? { type: 'boolean', value: text === 'true' } : null
@@ -54,12 +66,14 @@ function fitted(given: Typed, wanted: ColumnClass): Typed | null {
 const WORDS: Record<ColumnClass, string> = {
   text: 'a text',
   number: 'a number',
+  double: 'a number',
+  single: 'a number',
   boolean: 'true or false',
   any: 'of any type',
   other: 'neither a text, a number nor true or false',
 }
 
-/** Whether the values that the rule itself writes fit the columns. Throws RuleFault. `classOf`: null for no column. */
+/** Whether the values that the rule itself writes fit the columns. Throws SqlTextFault. `classOf`: null for no column. */
 export function vetRule(
   rule: RowRule,
   columns: readonly string[],
@@ -68,7 +82,7 @@ export function vetRule(
   for (const node of comparisonsIn(rule.tree)) {
     const found = classOf(node.column)
     if (found === null)
-      throw new RuleFault(
+      throw new SqlTextFault(
         `There is no column ${JSON.stringify(node.column)}.`,
         node.at,
         suggestAmong(node.column, [...columns]),
@@ -76,11 +90,11 @@ export function vetRule(
     if (node.kind === 'is_null') continue
     const cast = 'Declare its type under "columns", or cast it in the query.'
     if (found === 'other')
-      throw new RuleFault(`The column ${JSON.stringify(node.column)} is ${WORDS.other}.`, node.at, cast)
+      throw new SqlTextFault(`The column ${JSON.stringify(node.column)} is ${WORDS.other}.`, node.at, cast)
     for (const value of node.values) {
       if (value.kind === 'reader' || fitted(asTyped(value), found) !== null) continue
       const message = `The column ${JSON.stringify(node.column)} is ${WORDS[found]}, and ${JSON.stringify(value.value)} is not.`
-      throw new RuleFault(message, node.at, cast)
+      throw new SqlTextFault(message, node.at, cast)
     }
   }
 }
@@ -134,7 +148,8 @@ function among(node: Extract<RuleNode, { kind: 'among' }>, reader: Reader, wante
   })
   const parts = (['text', 'number', 'boolean'] as const).flatMap((type) => {
     const own = values.filter((value) => value.type === type).map(({ value }) => value)
-    return own.length > 0 ? [{ kind: 'among', column, type, values: own } as Condition] : []
+    const compared = type === 'number' && isNumber(wanted) ? wanted : type
+    return own.length > 0 ? [{ kind: 'among', column, type: compared, values: own } as Condition] : []
   })
   if (parts.length === 1) return parts[0]!
   return parts.length > 0 ? { kind: 'or', parts } : { kind: 'among', column, type: 'text', values: [] }

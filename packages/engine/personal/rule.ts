@@ -5,112 +5,61 @@
  * pasted into SQL.
  */
 import type { RowRule, RuleNode, RuleValue } from '@assay/model/reader'
+import { refusalOf, SqlCursor, type SqlText, SqlTextFault, type Token } from '../language/sql-tokens.ts'
 
-/** What is wrong, at an offset of the text. */
-export class RuleFault extends Error {
-  readonly at: number
-  readonly remedy: string
-
-  constructor(message: string, at: number, remedy: string) {
-    super(message)
-    this.at = at
-    this.remedy = remedy
-  }
-}
-
-interface Token {
-  kind: 'number' | 'text' | 'word' | 'column' | 'reader' | 'sign' | 'end'
-  /** Words in lower case; columns and texts without their quotes. */
-  text: string
-  raw: string
-  at: number
-}
-
-const MAX_LENGTH = 4_000
 const MAX_DEPTH = 60
 const KEYWORDS = new Set('and or not in is null true false like between'.split(' '))
 const KNOWN =
   "A rule compares columns: region = $reader.region, region != 'North', team in ($reader.teams, 'all'), region is not null; with and, or, not and brackets."
-const PATTERN =
-  /\s+|(-?\d+(?:\.\d+)?(?![\p{L}\p{N}_.]))|'((?:[^']|'')*)'|"((?:[^"]|"")+)"|\$reader\.([a-z_][a-z0-9_]{0,62})(?![\p{L}\p{N}_.])|([\p{L}_][\p{L}\p{N}_]*)|(<>|!=|[=(),])/uy
 
-function tokensOf(text: string): Token[] {
-  if (text.length > MAX_LENGTH)
-    throw new RuleFault(`The rule has ${text.length} characters.`, 0, `At most ${MAX_LENGTH} are read.`)
-  const tokens: Token[] = []
-  for (let at = 0; at < text.length; ) {
-    PATTERN.lastIndex = at
-    const match = PATTERN.exec(text)
-    if (!match) throw unreadable(text, at)
-    const [raw, number, quoted, column, reader, word, sign] = match
-    if (number !== undefined) tokens.push({ kind: 'number', text: number, raw, at })
-    else if (quoted !== undefined) tokens.push({ kind: 'text', text: quoted.replaceAll("''", "'"), raw, at })
-    else if (column !== undefined)
-      tokens.push({ kind: 'column', text: column.replaceAll('""', '"'), raw, at })
-    else if (reader !== undefined) tokens.push({ kind: 'reader', text: reader, raw, at })
-    else if (word !== undefined) tokens.push({ kind: 'word', text: word.toLowerCase(), raw, at })
-    else if (sign !== undefined) tokens.push({ kind: 'sign', text: sign, raw, at })
-    at += raw.length
-  }
-  tokens.push({ kind: 'end', text: '', raw: 'the end', at: text.length })
-  return tokens
-}
-
-function unreadable(text: string, at: number): RuleFault {
+function unreadable(text: string, at: number): SqlTextFault {
   const sign = text[at]!
-  if (sign === "'" || sign === '"') return new RuleFault('A quote is not closed.', at, 'Close it.')
   if (sign === '$') {
     const [name] = /^\$[\w.]*/.exec(text.slice(at, at + 80))!
     const remedy = 'Write $reader.NAME with an attribute of the reader, in lower case.'
-    return new RuleFault(`The reader has no attribute ${name}.`, at, remedy)
+    return new SqlTextFault(`The reader has no attribute ${name}.`, at, remedy)
   }
-  return new RuleFault(`${JSON.stringify(sign)} is not part of rules.`, at, KNOWN)
+  return new SqlTextFault(`${JSON.stringify(sign)} is not part of rules.`, at, KNOWN)
+}
+
+const TEXT: SqlText = {
+  name: 'rule',
+  pattern:
+    /\s+|(-?\d+(?:\.\d+)?(?![\p{L}\p{N}_.]))|'((?:[^']|'')*)'|"((?:[^"]|"")+)"|\$reader\.([a-z_][a-z0-9_]{0,62})(?![\p{L}\p{N}_.])|([\p{L}_][\p{L}\p{N}_]*)|(<>|!=|[=(),])/uy,
+  unreadable,
 }
 
 class Parser {
-  readonly #tokens: Token[]
-  #next = 0
+  readonly #cursor: SqlCursor
   #depth = 0
 
   constructor(text: string) {
-    this.#tokens = tokensOf(text)
+    this.#cursor = new SqlCursor(text, TEXT)
   }
 
   whole(): RuleNode {
     const node = this.#or()
-    const rest = this.#peek()
+    const rest = this.#cursor.peek()
     if (rest.kind !== 'end') this.#refuse(rest)
     return node
   }
 
-  #peek(): Token {
-    return this.#tokens[this.#next]!
-  }
-
   #take(kind: Token['kind'], ...texts: string[]): boolean {
-    const token = this.#peek()
-    if (token.kind !== kind || !texts.includes(token.text)) return false
-    this.#next += 1
-    return true
+    return this.#cursor.take(kind, ...texts)
   }
 
   #need(kind: Token['kind'], text: string): void {
-    if (!this.#take(kind, text)) this.#refuse(this.#peek(), `${JSON.stringify(text)} is missing`)
+    if (!this.#take(kind, text)) this.#refuse(this.#cursor.peek(), `${JSON.stringify(text)} is missing`)
   }
 
-  #refuse(token: Token, why?: string): never {
-    const seen = token.kind === 'end' ? 'the end' : JSON.stringify(token.raw)
-    throw new RuleFault(
-      why === undefined ? `${seen} cannot stand here.` : `${why} before ${seen}.`,
-      token.at,
-      KNOWN,
-    )
+  #refuse(token: Token, missing?: string): never {
+    throw new SqlTextFault(refusalOf(token, missing), token.at, KNOWN)
   }
 
   #or(): RuleNode {
     this.#depth += 1
     if (this.#depth > MAX_DEPTH)
-      throw new RuleFault('The rule is nested too deeply.', this.#peek().at, 'Use fewer brackets.')
+      throw new SqlTextFault('The rule is nested too deeply.', this.#cursor.peek().at, 'Use fewer brackets.')
     const parts = [this.#and()]
     while (this.#take('word', 'or')) parts.push(this.#and())
     this.#depth -= 1
@@ -150,22 +99,22 @@ class Parser {
       const of: RuleNode = { kind: 'among', column, at, not: false, values: this.#list() }
       return not ? { kind: 'not', of } : of
     }
-    this.#refuse(this.#peek(), '=, !=, in or is null is missing')
+    this.#refuse(this.#cursor.peek(), '=, !=, in or is null is missing')
   }
 
   #column(): { name: string; at: number } {
-    const token = this.#peek()
+    const token = this.#cursor.peek()
     const isName = token.kind === 'column' || (token.kind === 'word' && !KEYWORDS.has(token.text))
     if (!isName) {
-      if (token.kind === 'reader' || token.kind === 'text' || token.kind === 'number')
-        throw new RuleFault(
+      if (token.kind === 'parameter' || token.kind === 'text' || token.kind === 'number')
+        throw new SqlTextFault(
           `${token.raw} cannot stand first.`,
           token.at,
           'Write the column first: region = $reader.region.',
         )
       this.#refuse(token)
     }
-    this.#next += 1
+    this.#cursor.pass()
     return { name: token.kind === 'column' ? token.text : token.raw, at: token.at }
   }
 
@@ -178,17 +127,17 @@ class Parser {
   }
 
   #value(): RuleValue {
-    const token = this.#peek()
+    const token = this.#cursor.peek()
     const { kind, text, at } = token
-    this.#next += 1
+    this.#cursor.pass()
     if (kind === 'number' || kind === 'text') return { kind, value: text }
-    if (kind === 'reader') return { kind, name: text, at }
+    if (kind === 'parameter') return { kind: 'reader', name: text, at }
     if (kind === 'word' && (text === 'true' || text === 'false'))
       return { kind: 'boolean', value: text === 'true' }
     if (kind === 'word' && text === 'null')
-      throw new RuleFault('Nothing equals null.', at, 'Write "is null" or "is not null".')
+      throw new SqlTextFault('Nothing equals null.', at, 'Write "is null" or "is not null".')
     if (kind === 'column' || kind === 'word')
-      throw new RuleFault(
+      throw new SqlTextFault(
         `${token.raw} is a column, and a rule compares a column with values.`,
         at,
         "Write texts in single quotes: 'North'. An attribute of the reader is $reader.NAME.",
@@ -208,7 +157,7 @@ export function comparisonsIn(tree: RuleNode): Extract<RuleNode, { column: strin
   return [...nodesOf(tree)].flatMap((node) => ('column' in node ? [node] : []))
 }
 
-/** `placeOf`: the position of an offset into the text. Throws RuleFault. */
+/** `placeOf`: the position of an offset into the text. Throws SqlTextFault. */
 export function readRule(text: string, placeOf: RowRule['placeOf']): RowRule {
   const tree = new Parser(text).whole()
   const compared = comparisonsIn(tree)

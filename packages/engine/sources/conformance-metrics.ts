@@ -171,3 +171,125 @@ export async function metricsKeepTheirRows(server: Adding, bench: TestPool): Pro
     assert.equal(lineage.metrics![0]!.tests[0]!.ok, true, rule)
   }
 }
+
+/** How numbers of a type are compared: exactly, or as binary numbers of 64 or 32 bits. */
+type Precision = 'integer' | 'exact' | 'double' | 'single'
+
+const NUMBERS: Record<string, readonly (readonly [type: string, precision: Precision])[]> = {
+  postgresql: [
+    ['integer', 'integer'],
+    ['bigint', 'integer'],
+    ['numeric(20,3)', 'exact'],
+    ['numeric', 'exact'],
+    ['double precision', 'double'],
+    ['real', 'single'],
+  ],
+  mysql: [
+    ['int', 'integer'],
+    ['bigint unsigned', 'integer'],
+    ['decimal(20,3)', 'exact'],
+    ['double', 'double'],
+    ['float', 'single'],
+  ],
+  sqlite: [
+    ['integer', 'integer'],
+    ['real', 'double'],
+  ],
+  clickhouse: [
+    ['Int32', 'integer'],
+    ['UInt64', 'integer'],
+    ['Int128', 'integer'],
+    ['Decimal(20, 3)', 'exact'],
+    ['Float64', 'double'],
+    ['Float32', 'single'],
+  ],
+}
+const TEXTS: Record<string, readonly string[]> = {
+  postgresql: ['text', 'varchar(20)'],
+  mysql: ['varchar(20)', 'text'],
+  sqlite: ['text', 'text collate nocase'],
+  clickhouse: ['Nullable(String)', 'LowCardinality(Nullable(String))'],
+}
+/** Some are one number in 32 bits, some of them in 64. */
+const DIGITS = [
+  '0',
+  '1',
+  '7',
+  '0.1',
+  '0.5',
+  '0.125',
+  '16777216',
+  '16777217',
+  '123456789012345.123',
+  '123456789012345.125',
+]
+const LETTERS = ['a', 'A', 'a ', '\u00e1', '1', '01', '1.0']
+
+function isSame(stored: string, wanted: string, precision: Precision): boolean {
+  if (precision === 'single') return Math.fround(Number(stored)) === Math.fround(Number(wanted))
+  return precision === 'double' ? Number(stored) === Number(wanted) : stored === wanted
+}
+
+const fits = (digits: string, precision: Precision): boolean =>
+  precision !== 'integer' || (!digits.includes('.') && Number(digits) < 2 ** 31)
+
+/** A rule finds in a column of each type the rows with the value, and no others. */
+export async function rulesKnowEachType(server: Adding, bench: TestPool): Promise<void> {
+  const { kind } = server
+  const numbers = NUMBERS[kind]!.map(([type, precision], at) => ({ name: `n${at}`, type, precision }))
+  const texts = TEXTS[kind]!.map((type, at) => ({ name: `t${at}`, type }))
+  const cells = [
+    ...numbers.flatMap(({ name, precision }) =>
+      DIGITS.filter((digits) => fits(digits, precision)).map((digits) => ({
+        name,
+        stored: digits,
+        sql: digits,
+      })),
+    ),
+    ...texts.flatMap(({ name }) => LETTERS.map((stored) => ({ name, stored, sql: escaped(stored, kind) }))),
+  ]
+  const columns = [...numbers, ...texts].map(({ name, type }) =>
+    kind === 'clickhouse' && name.startsWith('n') ? `${name} Nullable(${type})` : `${name} ${type}`,
+  )
+  const names = columns.map((column) => column.split(' ')[0]!)
+  await server.execute('drop table if exists typed')
+  await server.execute(`create table typed (id integer, day date, ${columns.join(', ')})`)
+  const rows = cells.map(
+    ({ name, sql }, id) =>
+      `(${id}, '2024-01-31', ${names.map((other) => (other === name ? sql : 'null')).join(', ')})`,
+  )
+  await server.execute(`insert into typed values ${rows.join(', ')}`)
+  const idsOf = async (rule: string, v: string | number): Promise<number[]> => {
+    const metric = `metric: tried\nsource: { connection: remote, table: typed }\nrows: ${JSON.stringify(rule)}\ntime: { column: day }\nvalue: count(*)\n`
+    const template = templateOf('```metric rev\nmetric: tried\nby: id\n```\n\n# A\n\n{{ rev.size }}\n', {
+      'metrics/tried.yaml': metric,
+    })
+    const reader = { id: 'anna', v }
+    const run = await bench.run(template, {}, { connections: server.connections(), reader })
+    return findingsOf(run).tables.rev!.rows.map(([, id]) => Number(id))
+  }
+  const sorted = (ids: number[]): number[] => ids.toSorted((one, other) => one - other)
+  const any = (of: readonly { name: string }[], value: string): string =>
+    of.map(({ name }) => `${name} = ${value}`).join(' or ')
+  const precisionOf = new Map(numbers.map(({ name, precision }) => [name, precision]))
+  for (const wanted of DIGITS) {
+    const expected = cells.flatMap(({ name, stored }, id) => {
+      const precision = precisionOf.get(name)
+      return precision && isSame(stored, wanted, precision) ? [id] : []
+    })
+    assert.deepEqual(sorted(await idsOf(any(numbers, wanted), 'x')), expected, `${kind}: ${wanted}`)
+    // SQLite tells no types, so a text is a text there.
+    const given = kind === 'sqlite' ? Number(wanted) : wanted
+    assert.deepEqual(
+      sorted(await idsOf(any(numbers, '$reader.v'), given)),
+      expected,
+      `${kind}: ${wanted} of the reader`,
+    )
+  }
+  for (const wanted of LETTERS) {
+    const expected = cells.flatMap(({ name, stored }, id) =>
+      name.startsWith('t') && stored === wanted ? [id] : [],
+    )
+    assert.deepEqual(sorted(await idsOf(any(texts, '$reader.v'), wanted)), expected, `${kind}: ${wanted}`)
+  }
+}

@@ -10,7 +10,12 @@ import type { OpenConnection } from '@assay/model/connection'
 import type { Cell } from '@assay/model/insight'
 import type { ConnectionAccess } from '../run/connection-requests.ts'
 import { findingsOf, openTestPool, type TestPool, templateOf } from '../run/test-pool.ts'
-import { type Adding, metricsAreAddedUpAlike, metricsKeepTheirRows } from './conformance-metrics.ts'
+import {
+  type Adding,
+  metricsAreAddedUpAlike,
+  metricsKeepTheirRows,
+  rulesKnowEachType,
+} from './conformance-metrics.ts'
 
 /** A type of the database: how a value of it is written, as what it comes, and its cell. */
 export interface TypeCase {
@@ -207,6 +212,9 @@ export function kindConformance(promises: Promises): void {
 
   test('a rule of a metric lets the rows of its reader count, byte by byte', () =>
     metricsKeepTheirRows(addingOf(server), bench))
+
+  test('a rule of a metric finds a value in a column of each type, and no other value', () =>
+    rulesKnowEachType(addingOf(server), bench))
 
   test('limits of rows, bytes and time end the query with a sentence', async () => {
     const { limits } = server.connection

@@ -2,13 +2,14 @@
  * The rule of a metric over a connection. Its database adds the rows up, so the rule becomes a condition of the statement. The
  * types of the columns are asked for first: a database must not convert a value, since each does it in its own way.
  */
+
 import type { Reader as Person, RowRule } from '@assay/model/reader'
 import type { Source, Variable } from '@assay/model/template'
 import { TemplateFault } from '../language/fault.ts'
+import { SqlTextFault } from '../language/sql-tokens.ts'
 import { type ColumnClass, conditionFor, vetRule } from '../personal/condition.ts'
 import { remoteCondition } from '../personal/condition-sql.ts'
 import { ruleFault } from '../personal/rows-key.ts'
-import { RuleFault } from '../personal/rule.ts'
 import type { Kind, OpenOptions, RemoteColumn } from './kind.ts'
 import { SourceError } from './source.ts'
 
@@ -70,7 +71,7 @@ function classesOf(
   try {
     vetRule(rule, rule.columns, found)
   } catch (error) {
-    if (!(error instanceof RuleFault)) throw error
+    if (!(error instanceof SqlTextFault)) throw error
     const fault = ruleFault(error, rule.placeOf)
     throw new TemplateFault({ ...fault, message: `${source}: ${fault.message}` })
   }
@@ -82,6 +83,8 @@ const NUMBERS = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\)
 function classOf({ type, declared, numeric, settle }: RemoteColumn, kind: string): ColumnClass {
   const written = type.toString()
   if (declared !== undefined) return 'other'
+  if (!numeric && written === 'FLOAT') return 'single'
+  if (!numeric && written === 'DOUBLE') return 'double'
   if (numeric || NUMBERS.test(written)) return 'number'
   if (written === 'BOOLEAN') return 'boolean'
   // A number without a precision comes as text, and SQLite knows the type of a value alone.

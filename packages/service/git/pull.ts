@@ -6,7 +6,7 @@ import { KeyedSemaphore } from '@assay/net/semaphore'
 import type { Proposed, ProposeInput } from './propose-change.ts'
 import type { Pull, PullInput } from './pull-commit.ts'
 
-const THREAD = new URL('./pull-thread.ts', import.meta.url)
+const THREAD = path.join(import.meta.dirname, `pull-thread${path.extname(import.meta.filename)}`)
 const PULL_MS = 120_000
 const MEMORY_MB = 512
 

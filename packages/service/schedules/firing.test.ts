@@ -188,3 +188,65 @@ test('a schedule is for all readers, for some by id, or for those with attribute
     assert.ok(once(counts))
   }
 })
+
+const FAULT = { error: { code: 'invalid', detail: 'It cannot be read.', errors: [] } }
+
+/** The due schedule, whose template is broken. */
+async function breakOff({ store, schedule_id }: World) {
+  const [claimed] = await store.claimSchedules({ limit: 1 })
+  const { revision } = claimed!.schedule
+  await store.settleSchedule({ schedule_id, revision, plan: claimed!.plan, outcome: FAULT })
+  return (await store.getSchedule({ workspace_id: WORKSPACE, schedule_id }))!
+}
+
+async function cancelQueued({ store }: World): Promise<void> {
+  const { items } = await store.listJobs({ workspace_id: WORKSPACE, limit: 200, job_status: 'queued' })
+  for (const job of items) await store.cancelJob(job)
+}
+
+test('readers who wait when the template breaks are served once it is mended', async (t) => {
+  const world = await open(t, 'all', 100)
+  await work(world)
+  for (let round = 0; round < 2; round += 1) {
+    world.clock.advance(round === 0 ? 6_000 : 60_000)
+    const broken = await breakOff(world)
+    assert.deepEqual([broken.firing?.made, broken.counts.failed], [100, 0])
+    assert.match(
+      broken.last_error!.detail,
+      /^It cannot be read\. For this due time 100 jobs are made\. .* until 2026-03-02/,
+    )
+    assert.equal(await work(world), null, 'it waits a minute')
+  }
+  const told = await world.store.listEvents({
+    workspace_id: WORKSPACE,
+    type: 'schedule.failed',
+    limit: 9,
+    order: 'newest',
+  })
+  assert.equal(told.items.length, 1)
+  await cancelQueued(world)
+  world.clock.advance(60_000)
+  assert.deepEqual(await work(world), { made: 30, full: false })
+  const counts = await jobsOf(world)
+  assert.equal(counts.size, 130)
+  assert.ok(once(counts))
+})
+
+test('readers of a template that stays broken wait until the next due time, which is for all', async (t) => {
+  const world = await open(t, 'all', 100)
+  await work(world)
+  world.clock.advance(24 * 3_600_000)
+  const failed = await breakOff(world)
+  assert.deepEqual(
+    [failed.firing, failed.counts.failed, failed.next_due_at],
+    [null, 1, '2026-03-02T06:00:00.000Z'],
+  )
+  await cancelQueued(world)
+  await work(world)
+  await cancelQueued(world)
+  world.clock.advance(6_000)
+  await work(world)
+  const counts = await jobsOf(world)
+  assert.equal(counts.size, 130)
+  assert.deepEqual(new Set(counts.values()), new Set([1, 2]))
+})

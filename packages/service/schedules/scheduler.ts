@@ -9,6 +9,7 @@ import type { FoundTemplate } from '@assay/engine/reading/lookup'
 import type { Clock } from '@assay/model/clock'
 import { AppError, notFound } from '@assay/model/errors'
 import type { Schedule } from '@assay/model/schedule'
+import { READER } from '@assay/model/subscription'
 import type { ClaimedSchedule, ScheduleFault, ScheduleSettlement } from '@assay/store/contract/schedules'
 import type { Store } from '@assay/store/store'
 import type { Logger } from '../runtime/log.ts'
@@ -68,10 +69,10 @@ async function materialOf(
 
 /** Without readers a personal template is run for the reader who is the user of the schedule. */
 async function readerOfRuns(
-  { store }: SchedulerOptions,
-  { workspace_id, user_id, readers }: Schedule,
+  { store, mailOf }: SchedulerOptions,
+  { workspace_id, user_id, readers, notify }: Schedule,
   template: FoundTemplate,
-): Promise<{ reader_id: string | null } | { error: ScheduleFault }> {
+): Promise<{ reader_id: string | null; mail?: string | null } | { error: ScheduleFault }> {
   if (readers !== null)
     return takesReader(template)
       ? { reader_id: null }
@@ -79,7 +80,7 @@ async function readerOfRuns(
   if (!isPersonal(template)) return { reader_id: null }
   const own = await store.findReaderOf({ workspace_id, user_id })
   return own
-    ? { reader_id: own.reader_id }
+    ? { reader_id: own.reader_id, mail: notify?.includes(READER) ? await mailOf(own) : null }
     : fault(
         'reader_missing',
         'The template shows each reader rows of her own, and the user of the schedule is no reader: give the schedule readers.',
