@@ -11,7 +11,7 @@ export const LENGTHS = [36, 60, 200, 730]
 export const LENGTHS_COVERED = [12, ...LENGTHS]
 /** At which power is counted. */
 export const LENGTHS_FOUND = LENGTHS.slice(0, 3)
-const SIZES = [1, 2, 3]
+export const SIZES = [1, 2, 3]
 
 type Count = (n: number, series: number, seed: number) => ReturnType<Job['run']>
 

@@ -3,11 +3,22 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Cell } from './cells.ts'
 import { COVERED } from './coverage.ts'
-import { LENGTHS, LENGTHS_COVERED, LENGTHS_FOUND } from './jobs.ts'
+import { LENGTHS, LENGTHS_COVERED, LENGTHS_FOUND, SIZES } from './jobs.ts'
 import { JUDGED, type Judged } from './outcomes.ts'
 import { OVER_TIME, type OverTime, showsSeason } from './over-time.ts'
 import { PROCESSES } from './processes.ts'
-import { foundByEsd, SPIKES } from './spikes.ts'
+import {
+  BESIDE,
+  cusum,
+  farthest,
+  foundBeside,
+  oneChange,
+  oneChangeInNoise,
+  slope,
+  slopeBesideLags,
+  WHITE_NOISE,
+} from './references.ts'
+import { SPIKES } from './spikes.ts'
 
 const PAGE = path.join(import.meta.dirname, '..', '..', 'docs', 'calibration.md')
 
@@ -15,12 +26,13 @@ export const percent = (share: number): string => `${(100 * share).toFixed(1)} %
 
 export const shareOf = ({ counts, series }: Cell, what: string): number => (counts[what] ?? 0) / series
 
+const countedProcesses = (method: OverTime) =>
+  PROCESSES.filter(({ uncounted }) => !uncounted?.includes(method))
+
 /** Cells of a process whose claims count for a method. */
 export function countedCells(cells: readonly Cell[], method: OverTime): Cell[] {
-  const left = new Set(
-    PROCESSES.filter(({ uncounted }) => uncounted?.includes(method)).map(({ name }) => name),
-  )
-  return cells.filter(({ part, process }) => part === 'over time' && !left.has(process))
+  const counted = new Set(countedProcesses(method).map(({ name }) => name))
+  return cells.filter(({ part, process }) => part === 'over time' && counted.has(process))
 }
 
 /** The mean share over cells, and that of the worst. */
@@ -124,9 +136,54 @@ function overTimePage(cells: readonly Cell[]): string[] {
     '## Power',
     '',
     'How often what is there is found in normal noise: a slope that rises by 1, 2 and 3 standard deviations over the whole series, and a level shift',
-    `of as many after 60 % of it. Of ${seriesOf(power)}.`,
+    `of as many after 60 % of it. Of ${seriesOf(power)}. Beside it other tests, of ${BESIDE} series. The first have thresholds that are raised until they make`,
+    'no more false claims than `trend` or `changepoints`, over all processes and in the worst: a t test of the slope with errors after Newey and West; the CUSUM test with a',
+    'long-run variance; one change of level (the first that PELT takes) in variances of the noise between neighbours. The last is',
+    'told that the noise is white, and makes as many false claims in white noise: the t test, and one change with known variance. No test of real data knows that.',
     '',
-    ...sharesTable(power, 'found', LENGTHS_FOUND, 'effect'),
+    ...beside(cells, 'trend', 'slope', {
+      'Newey and West': slopeBesideLags,
+      'told that the noise is white': slope,
+    }),
+    ...beside(cells, 'changepoints', 'shift', {
+      CUSUM: cusum,
+      'one change': oneChange,
+      'told that the noise is white': oneChangeInNoise,
+    }),
+  ]
+}
+
+/** The power of a method by effect and length, and that of other tests at its share of false claims. */
+function beside(
+  cells: readonly Cell[],
+  method: 'trend' | 'changepoints',
+  effect: 'slope' | 'shift',
+  tests: Record<string, typeof slope>,
+): string[] {
+  const names = Object.entries(tests)
+  const rows = LENGTHS_FOUND.flatMap((n) => {
+    const own = countedCells(cells, method).filter((cell) => cell.n === n)
+    const noise = own.filter(({ process }) => process === 'white noise')
+    const found = names.map(([name, statistic]) => {
+      const told = name.startsWith('told')
+      const held = overAll(told ? noise : own, method)
+      const processes = told ? WHITE_NOISE : countedProcesses(method)
+      return foundBeside(statistic, effect, SIZES, { ...held, processes, n, seed: n })
+    })
+    return SIZES.map((size) => {
+      const cell = cells.find(
+        (one) => one.part === 'power' && one.process === `${effect} of ${size}` && one.n === n,
+      )
+      const shares = [cell ? percent(shareOf(cell, 'found')) : 'not counted']
+      const others = found.map((one) => percent(one.get(size)!))
+      return `| ${effect} of ${size} | ${n} | ${[...shares, ...others].join(' | ')} |`
+    })
+  })
+  return [
+    `| effect | n | \`${method}\` | ${names.map(([name]) => name).join(' | ')} |`,
+    `|---|--:|--:|${names.map(() => '--:|').join('')}`,
+    ...rows,
+    '',
   ]
 }
 
@@ -136,11 +193,11 @@ function anomaliesPage(cells: readonly Cell[]): string[] {
   if (own.length === 0 || spikes.length === 0) return []
   const esd = new Map(
     LENGTHS_FOUND.map((n) => {
-      const { all } = overAll(
+      const held = overAll(
         own.filter((cell) => cell.n === n),
         'alarms',
       )
-      return [n, foundByEsd(n, all, n)]
+      return [n, foundBeside(farthest, 'spike', SPIKES, { ...held, processes: PROCESSES, n, seed: n })]
     }),
   )
   return [
@@ -152,7 +209,7 @@ function anomaliesPage(cells: readonly Cell[]): string[] {
     '',
     ...sharesTable(own, 'alarms', LENGTHS),
     `How often a spike of so many standard deviations in normal noise is found, of ${seriesOf(spikes)}, and in brackets by generalised ESD whose threshold`,
-    'is raised until it raises as many false alarms over these processes (200 series).',
+    `is raised until it raises no more false alarms, over all these processes and in the worst (${BESIDE} series).`,
     '',
     ...table(
       SPIKES.map((size) => `spike of ${size}`),

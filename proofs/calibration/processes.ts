@@ -144,6 +144,18 @@ export const PROCESSES: readonly Process[] = [
   },
 ]
 
+/** Series of a process, without a tenth of the rows where it has gaps. */
+export function* seriesOf(process: Process, n: number, series: number, seed: number) {
+  const random = randomFrom(seed)
+  for (let count = 0; count < series; count++) {
+    const whole = process.make(random, n)
+    const rows = whole
+      .map((_, row) => row)
+      .filter((row) => !process.gaps || row === 0 || row === n - 1 || random() > 0.1)
+    yield { values: rows.map((row) => whole[row]!), rows }
+  }
+}
+
 /** Effects that a method should find, by their size in standard deviations of the noise. */
 export const EFFECTS: Record<
   'shift' | 'spike' | 'slope',

@@ -1,11 +1,10 @@
-/** False alarms of `anomalies` on simulated series, and spikes found, beside generalised ESD at the same share of false alarms. */
-import { generalisedEsd } from '../../packages/engine/numeric/outliers.ts'
+/** False alarms of `anomalies` on simulated series, and spikes found. */
 import { calendarSeasons } from '../../packages/engine/series/calendar-seasons.ts'
 import { levelChanges } from '../../packages/engine/series/level-changes.ts'
 import { findSeasons, seasonColumns } from '../../packages/engine/series/seasons.ts'
 import { findBesideYearly } from '../../packages/engine/series/spikes/beside-yearly.ts'
 import { findSpikes } from '../../packages/engine/series/spikes/spikes.ts'
-import { EFFECTS, PROCESSES, type Process, randomFrom, STEPS } from './processes.ts'
+import { EFFECTS, PROCESSES, type Process, randomFrom, STEPS, seriesOf } from './processes.ts'
 
 const ALPHA = 0.05
 const VALUES_A_LEVEL = 20
@@ -31,18 +30,6 @@ function alarmOf(values: readonly number[], rows: readonly number[], process: Pr
   return found.spikes.length > 0
 }
 
-/** Series of a process, without a tenth of the rows where it has gaps. */
-function* seriesOf(process: Process, n: number, series: number, seed: number) {
-  const random = randomFrom(seed)
-  for (let count = 0; count < series; count++) {
-    const whole = process.make(random, n)
-    const rows = whole
-      .map((_, row) => row)
-      .filter((row) => !process.gaps || row === 0 || row === n - 1 || random() > 0.1)
-    yield { values: rows.map((row) => whole[row]!), rows }
-  }
-}
-
 export function falseAlarms(process: Process, n: number, series: number, seed: number): number {
   let alarms = 0
   for (const { values, rows } of seriesOf(process, n, series, seed))
@@ -63,24 +50,4 @@ export function spikesFound(size: number, n: number, series: number, seed: numbe
   for (const values of spikesOf(size, n, series, seed))
     if (alarmOf(values, [...values.keys()], NOISE)) found += 1
   return found
-}
-
-const farthest = (values: readonly number[]): number =>
-  generalisedEsd(values, 1, ALPHA).steps[0]?.statistic ?? 0
-
-/** Series of each process by which the threshold of ESD is set, and of spikes that it is tried on. */
-const BESIDE = 200
-
-/** Shares of spikes that ESD finds, by size, with the threshold that gives so large a share of false alarms over the processes. */
-export function foundByEsd(n: number, share: number, seed: number): Map<number, number> {
-  const all = PROCESSES.flatMap((process, place) =>
-    [...seriesOf(process, n, BESIDE, seed + place)].map(({ values }) => farthest(values)),
-  ).toSorted((a, b) => b - a)
-  const threshold = all[Math.round(share * all.length)] ?? Number.POSITIVE_INFINITY
-  return new Map(
-    SPIKES.map((size) => {
-      const found = [...spikesOf(size, n, BESIDE, seed)].filter((values) => farthest(values) > threshold)
-      return [size, found.length / BESIDE]
-    }),
-  )
 }

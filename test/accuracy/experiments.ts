@@ -1,5 +1,12 @@
 /** Published answers of experiments beside ours: always-valid intervals, sample sizes (also by the method `plan`) and splits. */
-import { type Effect, type Level, liftOf } from '../../packages/engine/methods/experiment/effects.ts'
+import {
+  type Effect,
+  type Level,
+  levelOf,
+  liftOf,
+  thetaOf,
+  type UnitMoments,
+} from '../../packages/engine/methods/experiment/effects.ts'
 import { unitsNeeded, unitsNeededOfRates } from '../../packages/engine/methods/experiment/planner.ts'
 import { anytimeReach } from '../../packages/engine/methods/experiment/sequential.ts'
 import { plan } from '../../packages/engine/methods/planning/plan.ts'
@@ -28,6 +35,78 @@ function sample(sum: number, squares: number, n: number): Sample {
 function share(successes: number, n: number): Sample {
   const mean = successes / n
   return { n, mean, variance: mean * (1 - mean) }
+}
+
+interface Sums {
+  sum: number
+  squares: number
+}
+
+/** An arm of units with a measure and a covariate, of which the source prints sums, squares and the sum of products. */
+function unitsOfSums(n: number, value: Sums, covariate: Sums, products: number): UnitMoments {
+  const means = [value.sum / n, covariate.sum / n] as const
+  const cov = (sum: number, one: number, other: number): number => (sum - n * one * other) / (n - 1)
+  const shared = cov(products, ...means)
+  return {
+    n,
+    means,
+    covariances: [
+      [cov(value.squares, means[0], means[0]), shared],
+      [shared, cov(covariate.squares, means[1], means[1])],
+    ],
+  }
+}
+
+/** Always-valid intervals of the lift under a covariate: at a given coefficient, and at our own. */
+function cupedFigures(): Figure[] {
+  const armsOf = (products: readonly [number, number]): [UnitMoments, UnitMoments] => [
+    unitsOfSums(3000, { sum: 1396.87, squares: 52377.9767 }, { sum: 16.87, squares: 527.9767 }, products[0]),
+    unitsOfSums(3461, { sum: 2422.7, squares: 134698.29 }, { sum: 22.7, squares: 1348.29 }, products[1]),
+  ]
+  const interval = ([a, b]: [UnitMoments, UnitMoments], theta: number) => {
+    const form = { ratio: false, covariate: true }
+    const [control, arm] = [levelOf(a, form, theta), levelOf(b, form, theta)]
+    // The source takes the variances that the covariate leaves, and the means before it.
+    const left = ({ n, value, variance }: Level): Sample => ({ n, mean: value, variance })
+    const { error } = lift(left(control), left(arm))
+    const middle = (arm.adjusted - control.adjusted) / control.value
+    const reach = anytimeReach(a.n + b.n, 0.05, 5000) * error
+    return { lift: middle, error, low: middle - reach, high: middle + reach }
+  }
+  const source = 'GrowthBook gbstats, tests/frequentist/test_tests.py, test_sequential_test_runs_ra'
+  const given = interval(armsOf([12_525, 3333]), 0.5)
+  const own = armsOf([1, 1])
+  const found = interval(own, thetaOf(own, { ratio: false, covariate: true }))
+  return [
+    ...figures(
+      {
+        of: 'experiment',
+        case: 'covariate (CUPED), coefficient 0.5, always-valid interval',
+        source,
+        least: 4.5,
+      },
+      {
+        lift: [0.50236, given.lift],
+        error: [0.3093, given.error],
+        low: [-0.43745, given.low],
+        high: [1.44217, given.high],
+      },
+    ),
+    ...figures(
+      {
+        of: 'experiment',
+        case: 'covariate (CUPED), coefficient from the units, always-valid interval',
+        source: `${source}; its coefficient is that of all units, ours that inside arms`,
+        least: 4.5,
+      },
+      {
+        lift: [0.50338, found.lift],
+        error: [0.33341, found.error],
+        low: [-0.50969, found.low],
+        high: [1.51646, found.high],
+      },
+    ),
+  ]
 }
 
 /** A ratio of 14 (error 3) to 7 (error 2) that are independent: the lift is the ratio less 1. */
@@ -163,6 +242,7 @@ export async function experimentFigures(): Promise<Figure[]> {
       [-0.55844, 1.56516],
     ),
     ...always('rates', [share(1396, 3000), share(2422, 3461)], 5000, [0.40098, 0.60675]),
+    ...cupedFigures(),
     ...figures(
       {
         of: 'experiment',

@@ -268,6 +268,36 @@ const columns: Situation[] = [
     sql: rows(`100 + 10 * ${NOISE} as orders`, 100),
   },
   {
+    is: 'a value far out that chance may make',
+    method: 'outliers',
+    options: { value: 'orders' },
+    sql: 'select unnest([150, 154, 158, 160, 161, 162, 163, 170, 184]) as orders',
+  },
+  {
+    is: 'a long tail',
+    method: 'outliers',
+    options: { value: 'orders' },
+    sql: rows('exp(i / 50.0) as orders', 200),
+  },
+  {
+    is: 'rare orders in zeros',
+    method: 'outliers',
+    options: { value: 'orders' },
+    sql: rows('case when i % 4 = 0 then 1 + i % 3 else 0 end as orders', 200),
+  },
+  {
+    is: 'two values',
+    method: 'describe',
+    options: { value: 'orders' },
+    sql: 'select unnest([7, 9]) as orders',
+  },
+  {
+    is: 'three values',
+    method: 'describe',
+    options: { value: 'orders' },
+    sql: 'select unnest([7, 9, 8]) as orders',
+  },
+  {
     is: 'values near the normal curve',
     method: 'normality',
     options: { value: 'orders' },

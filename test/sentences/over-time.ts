@@ -268,6 +268,12 @@ const changepoints: Situation[] = [
     options: orders,
     sql: series('orders', `case when i = 59 then 500000 else ${NOISE} end`),
   },
+  {
+    is: 'one spike at the end of zeros',
+    method: 'changepoints',
+    options: orders,
+    sql: series('orders', 'case when i = 98 then 500000 else 0 end', { step: 'day', n: 99 }),
+  },
   { is: 'five values', method: 'changepoints', options: orders, sql: series('orders', 'i', { n: 5 }) },
   { is: 'one value throughout', method: 'changepoints', options: orders, sql: series('orders', '7') },
 ]

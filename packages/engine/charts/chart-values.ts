@@ -23,6 +23,8 @@ export interface Point {
   low_80?: number | null
   high_80?: number | null
   part?: Part
+  /** Of an earlier run that is drawn over another: its own time, where it was moved. */
+  was?: string
 }
 
 export type XKind = 'time' | 'number' | 'text'

@@ -8,6 +8,8 @@ import { chartEvents, chartPoints } from './chart-values.ts'
 import { fillCharts } from './charts.ts'
 import { drawChart } from './drawing/draw.ts'
 import { chartTips } from './forms/tips.ts'
+import { ACCENT, CONTEXT } from './marks/look.ts'
+import { overlayChart } from './overlay.ts'
 import { type ChartOptions } from './points.ts'
 import { makeChart } from './spec.ts'
 
@@ -22,6 +24,50 @@ function chart(rows: Row[], given: Partial<ChartOptions>): Chart {
 }
 
 const inText = (one: Chart): string => fillCharts('\u2063chart:chart-1\u2063', [one], 'text')
+
+test('panels share a scale unless one of them would be flat', () => {
+  const panels = (share: number) =>
+    chart(
+      [1, 2, 3].flatMap((x) => [
+        { x, y: 1000 * x, metric: 'flights' },
+        { x, y: share * x, metric: 'late' },
+      ]),
+      { by: 'metric' },
+    ).spec.resolve
+  assert.deepEqual(panels(0.2), { scale: { y: 'independent' } })
+  assert.equal(panels(200), undefined)
+})
+
+test('two runs are drawn into one chart: their times begin together, and each keeps its own', async () => {
+  const week = (first: number, y: number): Row[] =>
+    [0, 1, 2].map((nth) => ({ x: `2001-06-${first + nth}`, y: y + nth }))
+  const [now, before] = [chart(week(18, 5), {}), chart(week(11, 3), {})]
+  const { chart: both, appeared, gone } = overlayChart(now, before)!
+  assert.deepEqual([appeared, gone], [[], []])
+  assert.deepEqual(
+    chartPoints(both).map(({ x, y, series, was }) => [x, y, series, was]),
+    [
+      ['2001-06-18', 5, 'This run', undefined],
+      ['2001-06-19', 6, 'This run', undefined],
+      ['2001-06-20', 7, 'This run', undefined],
+      ['2001-06-18', 3, 'Before', '2001-06-11'],
+      ['2001-06-19', 4, 'Before', '2001-06-12'],
+      ['2001-06-20', 5, 'Before', '2001-06-13'],
+    ],
+  )
+  assert.deepEqual(chartTips(both).tips[4]!.slice(1), ['Before, 2001-06-12', '4'])
+  const svg = await drawChart(both.spec)
+  assert.ok(svg.includes(CONTEXT) && svg.includes(ACCENT), 'the earlier one is grey')
+  const bars = (names: string[]): Chart =>
+    chart(
+      names.map((x) => ({ x, y: 1 })),
+      { type: 'bar' },
+    )
+  const named = overlayChart(bars(['a', 'b']), bars(['b', 'c']))!
+  assert.deepEqual([named.appeared, named.gone], [['a'], ['c']])
+  assert.equal(overlayChart(now, bars(['a'])), null)
+  assert.equal(overlayChart(waterfall, waterfall), null)
+})
 
 const CAUSES: Row[] = [
   { where: { country: 'Germany', channel: 'paid search' }, amount: -830 },

@@ -6,11 +6,11 @@ import type { TSchema } from 'typebox'
 import { makeFault, type Position, positionsIn } from '../language/fault.ts'
 import { queryFaults } from '../language/remote-query.ts'
 import { offsetsOfNames, sqlNames } from '../language/sql-clauses.ts'
+import { SqlTextFault } from '../language/sql-tokens.ts'
 import type { Fields } from '../methods/shared/fields.ts'
 import type { Either } from '../methods/shared/method.ts'
 import { classesOf, vetRule } from '../personal/condition.ts'
 import { ruleFault } from '../personal/rows-key.ts'
-import { RuleFault } from '../personal/rule.ts'
 import { attributesInSql, READER, WITHOUT_ATTRIBUTE } from '../personal/sql-attributes.ts'
 import { bindOptions, optionReferences, withDefaults } from '../reading/options.ts'
 import { schemaFaults } from '../reading/schema-faults.ts'
@@ -74,7 +74,7 @@ export function rowFaults({ name, rows }: Source, columns: readonly Column[]): F
     vetRule(rows, known, classesOf(columns))
     return []
   } catch (error) {
-    if (!(error instanceof RuleFault)) throw error
+    if (!(error instanceof SqlTextFault)) throw error
     const fault = ruleFault(error, rows.placeOf)
     return [{ ...fault, message: `${name}: ${fault.message}` }]
   }

@@ -24,6 +24,8 @@ export interface Undated extends Parts {
   measures: readonly string[]
   /** A column of years. */
   years: string | null
+  /** Whether the first measure holds whole numbers only, or there is none. */
+  whole: boolean
 }
 
 const heading = (name: string): string => opening(plain(readable(name)))
@@ -144,7 +146,7 @@ export function overSource(given: Series): string {
 }
 
 export function withoutDates(parts: Undated): string {
-  const { source, name, dimensions, measures, years } = parts
+  const { source, name, dimensions, measures, years, whole } = parts
   const [measure] = measures
   const [dimension] = dimensions
   const value =
@@ -168,16 +170,20 @@ export function withoutDates(parts: Undated): string {
   }
   if (dimension !== undefined) {
     const column = quoted(dimension)
+    // A sum over years would count again what is there each year, such as people.
+    const year = years === null ? '' : `, max(${quoted(years)}) as year`
+    const newest = years === null ? '' : ` where ${quoted(years)} = (select max(${quoted(years)}) from data)`
     blocks.push(
       fence(
         'sql',
         'by_group',
-        `select ${column} as part, count(*) as n, ${value} as value from data group by ${column} order by value desc, part`,
+        `select ${column} as part${year}, count(*) as n, ${value} as value from data${newest} group by ${column} order by value desc, part`,
       ),
     )
+    const title = years === null ? 'By group' : 'By group, in the newest year'
     prose.push(
-      '{% chart by_group, type: "bar", x: "part", y: "value", title: "By group" %}',
-      '{% table by_group, limit: 20 %}',
+      `{% chart by_group, type: "bar", x: "part", y: "value", title: "${title}" %}`,
+      `{% table by_group, limit: 20, fmt: { n: "num0", value: "${whole && !value.startsWith('avg') ? 'num0' : 'num2'}" } %}`,
     )
   }
   if (measure !== undefined) {

@@ -77,7 +77,9 @@ export function writeDraft(table: DraftTable): Draft {
   const notes = notesOf(assumed, questions)
   const parts = { source: table.rowSource, name, dimensions, notes }
   if (dated === undefined) {
-    const template = withoutDates({ ...parts, measures, years: of('time')[0] ?? null })
+    const [measure] = measures
+    const whole = measure === undefined || typeOf(table, measure) === 'integer'
+    const template = withoutDates({ ...parts, measures, whole, years: of('time')[0] ?? null })
     return { metrics: {}, name, template, assumptions: assumed, questions }
   }
   const measured = measuredOf(name, measures)

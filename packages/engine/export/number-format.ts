@@ -1,21 +1,6 @@
 /** The `fmt` codes of printing/format.ts as number formats of a spreadsheet (ECMA-376 part 1, 18.8.30). */
+import { CURRENCIES } from '../printing/currencies.ts'
 
-const SIGNS: Record<string, string> = {
-  usd: '$',
-  aud: 'A$',
-  brl: 'R$',
-  cad: 'C$',
-  chf: 'CHF ',
-  cny: '¥',
-  eur: '€',
-  gbp: '£',
-  inr: '₹',
-  jpy: '¥',
-  krw: '₩',
-  ngn: '₦',
-  rub: '₽',
-  sek: 'kr ',
-}
 /** A comma at the end divides by a thousand. */
 const UNITS: Record<string, string> = { '': '', k: ',"k"', m: ',,"M"', b: ',,,"B"' }
 const CODE = /^(num|pct|mult|[a-z]{3})([0-4])?([kmb])?$/
@@ -31,7 +16,7 @@ export function numberFormat(code: string): string | null {
   const given = digits === undefined ? null : Number(digits)
   if (kind === 'pct') return `#,##0${places(given ?? 1)}%`
   if (kind === 'mult') return `#,##0${places(given ?? 1)}"x"`
-  const sign = kind === 'num' ? '' : SIGNS[kind]
+  const sign = kind === 'num' ? '' : CURRENCIES[kind]
   if (sign === undefined) return null
   const number = `${sign === '' ? '' : `"${sign}"`}#,##0${places(given ?? 2)}${UNITS[unit]!}`
   return sign === '' ? number : `${number};-${number}`

@@ -18,7 +18,7 @@ import { doubt, verdict } from '../verdicts/verdict.ts'
 import { amount, quoted } from '../verdicts/words.ts'
 import { gradeAt } from './ab-test/influence.ts'
 import { type Observations, type ObservedArm, observe } from './ab-test/observations.ts'
-import { caveats, evidence, headline, measured, type Told } from './ab-test/words.ts'
+import { caveats, evidence, headline, measured, oneDecides, raisedBy, type Told } from './ab-test/words.ts'
 import { type Comparison, compareMeans, compareRates } from './shared/arms.ts'
 import { integer, number, pAdjusted, rowsWith, text, whereGiven } from './shared/fields.ts'
 import { type Method, MethodError } from './shared/method.ts'
@@ -103,15 +103,20 @@ export const abTest: Method = {
     const comparisons = control ? compareAll(seen, control, given) : []
     const measure = measured(context.meanings, given.success ?? given.value!, rates)
     const told: Told | null = control
-      ? { ...given, measure, rates, randomised, control, arms, comparisons, nouns }
+      ? { ...given, measure, rates, randomised, control, arms, comparisons, factor: 1, nouns }
       : null
     const stops = [...(randomised ? splitDoubt(split, nouns) : []), ...stopsOf(given, seen, nouns, told)]
     const usable = told !== null && comparisons.length > 0
     const outcome = verdict({
-      headline: usable ? (grade) => headline(told, grade) : '',
+      headline: usable ? (grade, factor) => headline(raisedBy(told, factor), grade) : '',
       grade: lowest(comparisons, given.confidence),
       evidence: usable ? evidence(told) : `${count(total(arms), 'row')}.`,
-      doubts: [...stops, ...rowsOf(seen, nouns), ...(usable ? caveats(told, seen.kurtosis) : [])],
+      doubts: [
+        ...stops,
+        ...rowsOf(seen, nouns),
+        ...(usable ? [(factor: number) => oneDecides(raisedBy(told, factor))] : []),
+        ...(usable ? caveats(told, seen.kurtosis) : []),
+      ],
       mild: mildOf(seen, comparisons),
     })
     const methods = [...new Set(comparisons.map((comparison) => comparison.test))].join('; ')

@@ -13,7 +13,16 @@ import { exactSum } from '../numeric/sum.ts'
 import { classicAnova, gamesHowell, tukey, welchAnova, welchHolds } from '../numeric/tests/means.ts'
 import { FEW, fewRows, leftOut } from '../verdicts/common-doubts.ts'
 import { type Meanings, measureOf, opening } from '../verdicts/measure.ts'
-import { doubt, gradeOf, lesser, stopped, verdict } from '../verdicts/verdict.ts'
+import { verbFor } from '../verdicts/nouns.ts'
+import {
+  type Doubting,
+  type DoubtsBy,
+  doubt,
+  gradeOf,
+  lesser,
+  stopped,
+  verdict,
+} from '../verdicts/verdict.ts'
 import { amount, CERTAINTY, quoted } from '../verdicts/words.ts'
 import { besideNeighbours, groupsInOrder } from './groups/in-order.ts'
 import { oneRowMoves } from './groups/influence.ts'
@@ -132,7 +141,9 @@ function stopOf({ groups }: Grouped, n: number, label: string): Doubt | null {
     return doubt('too_few', says)
   }
   const flat = groups.every((group) => group.squares === 0 && group.offset === 0)
-  return flat ? doubt('constant', `${opening(label)} is the same in every row, whatever the group.`) : null
+  return flat
+    ? doubt('constant', `${opening(label)} ${verbFor(label)} the same in every row, whatever the group.`)
+    : null
 }
 
 interface Judged {
@@ -219,28 +230,38 @@ function noSpread(label: string, grade: Grade): Doubt {
 async function lookedThrough(
   table: Relation,
   { groups, unit }: Grouped,
-  { test, grade }: Judged,
+  { test, grade, p }: Judged,
   { value, by }: Options,
   meanings: Meanings,
-): Promise<Doubt[]> {
+): Promise<Doubting[]> {
   const two = groups.length === 2
   const name = test === 'welch' ? (two ? 'welch' : 'welch_anova') : two ? 'student' : 'anova'
   const tested = compareMeansOf({ groups, unit }, name, 0.95)
   const asked = { measure: measureOf(meanings, value), confidence: 0.95 }
-  const found = [...alone(groups, test, grade), ...oneRowMoves({ groups, unit }, tested, asked)].slice(0, 1)
-  if (!two || grade === 'unclear') return found
+  const moves = oneRowMoves({ groups, unit }, tested, asked)
+  // What one row decides of independent rows says nothing where neighbours decide.
+  const independent = grade === gradeOf(p)
+  const decided: DoubtsBy = (factor) =>
+    independent ? [...alone(groups, test, p, factor), ...moves(factor)].slice(0, 1) : []
+  if (!two || grade === 'unclear') return [decided]
   const strength = Math.sign(tested.pairs[0]!.estimate ?? 0) * Math.sqrt(tested.effect_size ?? 0)
   const first = groups[0]!.group
-  return [...found, ...(await hiddenBetween(table, { value, by, first, strength }, meanings))]
+  return [decided, ...(await hiddenBetween(table, { value, by, first, strength }, meanings))]
 }
 
 /** A group of one row is a claim about that row: whether the others differ without it. */
-function alone(groups: readonly GroupMoments[], test: Judged['test'], grade: Grade): Doubt[] {
+function alone(
+  groups: readonly GroupMoments[],
+  test: Judged['test'],
+  p: number | null,
+  factor: number,
+): Doubt[] {
+  const grade = gradeOf(p === null ? null : p * factor)
   if (grade === 'unclear') return []
   for (const one of groups.filter(({ n }) => n === 1)) {
     const rest = groups.filter((other) => other !== one).map(sampleOf)
-    const p = rest.length < 2 ? null : (test === 'welch' ? welchAnova(rest) : classicAnova(rest)).p
-    if (gradeOf(p) === grade) continue
+    const less = rest.length < 2 ? null : (test === 'welch' ? welchAnova(rest) : classicAnova(rest)).p
+    if (gradeOf(less === null ? null : less * factor) === grade) continue
     const without = `Without one single row, the only one of ${quoted(one.group)},`
     const says = rest.length < 2 ? 'there would be nothing to compare' : 'there would be another answer'
     return [doubt('one_row_decides', `${without} ${says}.`)]

@@ -8,7 +8,7 @@
  */
 import type { Grade, Outcome } from '@assay/model/insight'
 import { type Meanings, measureOf, opening } from '../verdicts/measure.ts'
-import { gradeOf, verdict } from '../verdicts/verdict.ts'
+import { findingOf, gradeOf, headlineOf, verdict } from '../verdicts/verdict.ts'
 import { CERTAINTY } from '../verdicts/words.ts'
 import { compareGroups } from './compare-groups.ts'
 import { type Answer, CATEGORIES, labels, NOTHING, Options } from './relations/answer.ts'
@@ -57,15 +57,18 @@ export const association: Method = {
           : await ofBoth(table, kind === 'x by y' ? [given.x, given.y] : [given.y, given.x], context)
     const [x, y] = labels(given, context.meanings)
     const told = verdict({
-      headline: (sure: Grade) =>
+      headline: (sure: Grade, factor) =>
         sure === 'unclear'
           ? `No clear link between ${x} and ${y}${heldEqual(given, context.meanings)}.`
-          : answer.claim(CERTAINTY[sure]),
+          : answer.finding
+            ? headlineOf(answer.finding, sure, factor)
+            : answer.claim(CERTAINTY[sure]),
       grade: gradeOf(answer.p),
       evidence: evidence(given, answer),
       doubts: answer.doubts,
+      mild: answer.finding?.mild ?? [],
     })
-    const { name, claim: _, doubts: __, ...fields } = answer
+    const { name, claim: _, doubts: __, finding: ___, ...fields } = answer
     return { ...told, method: name, ...fields }
   },
 }
@@ -133,6 +136,7 @@ async function ofBoth(
 ): Promise<Answer> {
   const options = { value, group, what: 'level', test: 'auto', confidence: 0.95 }
   const found: Outcome = await compareGroups.run(table, options, context)
+  const finding = findingOf(found)!
   const of = (name: string) => (found[name] ?? null) as number | null
   return {
     ...NOTHING,
@@ -146,8 +150,8 @@ async function ofBoth(
     effect: (found.effect as string | null) ?? null,
     effect_size: of('effect_size'),
     n: found.n,
-    doubts: [...found.blockers, ...found.caveats],
-    claim: () => found.headline,
+    doubts: [...(finding.doubts ?? [])],
+    finding,
   }
 }
 

@@ -12,7 +12,7 @@ import { welchHolds } from '../numeric/tests/means.ts'
 import { FEW, fewRows, leftOut } from '../verdicts/common-doubts.ts'
 import { type Meanings, type Measure, measureOf, opening } from '../verdicts/measure.ts'
 import { nounsOf, verbFor } from '../verdicts/nouns.ts'
-import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
+import { type Doubting, type DoubtsBy, doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
 import { quoted } from '../verdicts/words.ts'
 import { type Choice, chooseByShape } from './groups/choose.ts'
 import { compareDistributions } from './groups/distribution.ts'
@@ -70,7 +70,7 @@ const NOTHING: Tested = {
 interface Answer {
   tested: Tested
   choice: Choice | null
-  doubts: Doubt[]
+  doubts: Doubting[]
   n: number
 }
 
@@ -119,7 +119,13 @@ export const compareGroups: Method = {
         headline(grade, rows, { what, tested, measure, by: measureOf(meanings, given.group).label }),
       grade: gradeOf(tested.p),
       evidence: `${evidence(measure, measureOf(meanings, given.group), answer)}${besideNeighbours(ordered?.p ?? null)}${reason === null ? '' : ` ${reason}`}`,
-      doubts: [...mixed, ...(ordered?.doubts ?? []), ...answer.doubts, ...leftOutOf(rows)],
+      doubts: [
+        ...mixed,
+        ...(ordered?.doubts ?? []),
+        // What one row decides of independent rows says nothing where neighbours decide.
+        ...answer.doubts.filter((one) => typeof one !== 'function' || gradeOf(tested.p) === gradeOf(apart.p)),
+        ...leftOutOf(rows),
+      ],
       mild: tested.p === null ? [] : ['too_few'],
     })
     const { name, ...fields } = tested
@@ -221,17 +227,17 @@ async function answerOf(
   const choice = test === 'auto' ? await chooseByShape(rows) : null
   const ranks = ['mann_whitney', 'kruskal_wallis'].includes(test) || (choice && !choice.means)
   const doubts = [...small, ...(await spreadDoubt(rows)), ...manyPairs(rows)]
-  const decided = (tested: Tested): Promise<Doubt[]> => oneRowDecides(rows, tested, { measure, confidence })
+  const decided = (tested: Tested): Promise<DoubtsBy> => oneRowDecides(rows, tested, { measure, confidence })
   // Where a group never varies its mean has no error: only ranks can judge.
   if (ranks || flat) {
     const tested = await compareRanks(rows)
-    return { tested, choice, doubts: [...(await decided(tested)), ...doubts], n: rows.n }
+    return { tested, choice, doubts: [await decided(tested), ...doubts], n: rows.n }
   }
   const two = rows.groups.length === 2
   const holds = welchHolds(rows.groups.map(sampleOf))
   const means = test === 'auto' ? (two ? 'welch' : holds ? 'welch_anova' : 'anova') : two ? twoOf(test) : test
   const tested = compareMeansOf(rows, means, confidence)
-  return { tested, choice, doubts: [...(await decided(tested)), ...doubts], n: rows.n }
+  return { tested, choice, doubts: [await decided(tested), ...doubts], n: rows.n }
 }
 
 const twoOf = (test: string): string => (['student', 'anova'].includes(test) ? 'student' : 'welch')
@@ -262,8 +268,8 @@ async function pairedAnswer(
   if (blocks.names.length > 2)
     return { tested: await compareBlocks(blocks), choice: null, doubts: left, n: blocks.n }
   const { tested, choice, ends } = await comparePairs(blocks, test, confidence)
-  const decided = pairDecides(ends, { nouns, measure, confidence })
-  return { tested, choice, doubts: [...decided, ...left], n: blocks.n }
+  const decided: DoubtsBy = (factor) => pairDecides(ends, { nouns, measure, confidence }, factor)
+  return { tested, choice, doubts: [decided, ...left], n: blocks.n }
 }
 
 async function spreadDoubt(rows: GroupRows): Promise<Doubt[]> {

@@ -107,11 +107,11 @@ export const correlation: Method = {
     const adjusted = benjaminiHochberg(tested.map((pair) => decides(pair)!))
     for (const [index, pair] of tested.entries()) pair.p_adjusted = adjusted[index]!
     const told = verdict({
-      headline: (grade) => headline(grade, tested, given, meanings),
+      headline: (grade, factor) => headline(grade, raisedBy(tested, factor), given, meanings),
       grade: gradeOf(tested.length === 0 ? null : Math.min(...adjusted)),
       evidence: evidence(tested, pairs.length, given),
       doubts: [
-        ...oneRow(found, tested, given, meanings),
+        (factor) => oneRow(found, raisedBy(tested, factor), given, meanings),
         ...(await hidden(table, tested, given, meanings)),
         ...doubtsOf(pairs, given, meanings),
         ...alikeNeighbours(found),
@@ -144,6 +144,10 @@ async function toldOf(table: Relation, { test, controls }: Options, pair: Pair, 
     partial_p: finite(partial?.p ?? Number.NaN),
   }
 }
+
+/** The pairs after a correction for further tests. */
+const raisedBy = (pairs: readonly Told[], factor: number): Told[] =>
+  pairs.map((pair) => ({ ...pair, p_adjusted: Math.min(1, pair.p_adjusted! * factor) }))
 
 const sizeOf = (pair: Told, { test, controls }: Options): number =>
   (controls === undefined ? (test === 'kendall' ? pair.kendall : pair[test]) : pair.partial) ?? 0

@@ -231,6 +231,9 @@ function excess(n: number, ratio: number): number | null {
   return finite(((n - 1) / ((n - 2) * (n - 3))) * ((n + 1) * (ratio - 3) + 6))
 }
 
+/** Of fewer values no half lies between the quartiles. */
+const LEAST_QUARTILES = 5
+
 /** "The average of delay is 8.9 minutes; half of the values lie between minus 3 and 14." */
 function sentence(measure: Measure, described: Description): string {
   const { n, mean, q1, q3, median } = described
@@ -238,6 +241,12 @@ function sentence(measure: Measure, described: Description): string {
   if (n === 0) return `There are no values of ${label}.`
   if (n === 1) return `The only value of ${label} is ${amount(mean, measure)}.`
   if (described.min === described.max) return `Every value of ${label} is ${amount(mean, measure)}.`
+  if (n < LEAST_QUARTILES) {
+    const ends = both([described.min, described.max], measure, { joined: 'and' })
+    return n === 2
+      ? `The two values of ${label} are ${ends}.`
+      : `The ${n} values of ${label} lie between ${ends}; their average is ${amount(mean, measure)}.`
+  }
   const [from, to] = [amount(q1, measure), amount(q3, measure)]
   const place = from === to ? `at about ${from}` : `between ${both([q1, q3], measure, { joined: 'and' })}`
   const middle = `half of the values lie ${place}`

@@ -12,7 +12,7 @@ import { Type } from '@assay/model/schema'
 import { leftOut } from '../verdicts/common-doubts.ts'
 import type { Meanings } from '../verdicts/measure.ts'
 import { nounsOf, withArticle } from '../verdicts/nouns.ts'
-import { doubt, verdict } from '../verdicts/verdict.ts'
+import { type Doubting, doubt, verdict } from '../verdicts/verdict.ts'
 import { quoted } from '../verdicts/words.ts'
 import { decisive } from './ab-test/influence.ts'
 import type { ObservedArm } from './ab-test/observations.ts'
@@ -36,10 +36,12 @@ import {
   meaningOf,
   measureOfMetric,
   type Power,
+  raisedBy,
   type Told,
 } from './experiment/words.ts'
 import { integer, number, object, pAdjusted, rowsWith, text } from './shared/fields.ts'
 import { type Method, MethodError, type Relation } from './shared/method.ts'
+import { factorOf } from './shared/multiplicity.ts'
 import { count, enumeration, finite } from './shared/sentence.ts'
 import { splitDoubt, splitOf } from './shared/split.ts'
 
@@ -109,7 +111,7 @@ export const experiment: Method = {
     const tested = judged.some(({ effect, primary }) => effect !== null && primary)
     const n = Object.values(units.seen).reduce((sum, size) => sum + size, 0)
     const outcome = verdict({
-      headline: tested ? (grade) => headline(told, grade) : '',
+      headline: tested ? (grade, factor) => headline(raisedBy(told, factor), grade) : '',
       grade: gradeOfAll(judged),
       evidence: judged.length > 0 ? evidence(told) : `${count(n, 'unit')}.`,
       doubts: [
@@ -256,10 +258,11 @@ function powerOfAll(judged: readonly Judged[], units: Units, given: Options): Po
 }
 
 /** For each primary metric: whether one unit decides, and whether a few weigh most. */
-async function influence(table: Relation, units: Units, told: Told): Promise<Doubt[]> {
-  const found: Doubt[] = []
+async function influence(table: Relation, units: Units, told: Told): Promise<Doubting[]> {
+  const found: Doubting[] = []
   const nouns = nounsOf(told.unit)
   const seen = new Set<string>()
+  const tests = told.sequential ? 1 : told.judged.filter(({ primary, effect }) => primary && effect).length
   for (const one of told.judged) {
     const { metric, arm } = one.result
     if (!one.primary || !one.effect || seen.has(metric)) continue
@@ -274,24 +277,18 @@ async function influence(table: Relation, units: Units, told: Told): Promise<Dou
     }
     const measure = measureOfMetric(told.meanings, one)
     const nothing = { low: null, high: null, statistic: null, df: null, detectable: null, test: '' }
-    const compared = {
-      ...nothing,
-      arm,
-      estimate: estimate - boundary,
-      p: once,
-      p_adjusted: told.sequential ? once : one.result.q,
-    }
-    const unit = decisive(
-      observed(told.control, one.control),
-      observed(arm, one.arm),
-      compared,
-      'welch',
-      told.confidence,
-    )
-    const shifted = unit?.arm === arm ? { ...unit, value: unit.value + boundary } : unit
+    const adjusted = told.sequential ? once : one.result.q
     const flags = one.units.reach === 'share' && !one.units.ratio
-    const says = shifted && (boundary === 0 ? decides : decidesLoss)({ measure, nouns, flags }, shifted)
-    if (says) found.push(doubt('one_row_decides', says))
+    const sides = [observed(told.control, one.control), observed(arm, one.arm)] as const
+    found.push((factor) => {
+      const p_adjusted = adjusted === null ? null : Math.min(1, adjusted * factor)
+      const compared = { ...nothing, arm, estimate: estimate - boundary, p: once, p_adjusted }
+      const raised = p_adjusted === null ? 1 : factorOf(once, p_adjusted, tests * factor)
+      const unit = decisive(...sides, compared, 'welch', told.confidence, raised)
+      const shifted = unit?.arm === arm ? { ...unit, value: unit.value + boundary } : unit
+      const says = shifted && (boundary === 0 ? decides : decidesLoss)({ measure, nouns, flags }, shifted)
+      return says ? [doubt('one_row_decides', says)] : []
+    })
     if (!flags && kurtosis !== null && kurtosis > 3)
       found.push(
         doubt(

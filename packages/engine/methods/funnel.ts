@@ -229,7 +229,7 @@ function headline(given: Options, steps: readonly Step[], label: string | null):
   const loss =
     worst === null
       ? ''
-      : `; the hardest step is ${CERTAINTY[worst.grade]} from ${quoted(worst.before.step)} to ${quoted(worst.step.step)}, which ${shareOf(worst.step.step_rate)} pass`
+      : `; the hardest step is ${CERTAINTY[worst.grade]} from ${quoted(worst.before.step)} to ${quoted(worst.step.step)}, which ${worst.step.n === 0 ? 'none' : shareOf(worst.step.step_rate)} pass`
   if (first.n === 1)
     return `The only one that entered at ${quoted(first.step)} ${last.n === 0 ? 'did not reach' : 'reached'} ${quoted(last.step)}${within}.`
   const share = last.n === 0 ? 'none' : last.n === first.n ? 'all' : shareOf(last.rate)

@@ -97,3 +97,21 @@ test('the three rules of outliers have their own fences', async () => {
   const same = await columnsOf({ v: [...Array.from({ length: 30 }, () => 5), 6, 50] })
   assert.equal((await outcomeOf(outliers, same, { value: 'v' })).rule, 'z')
 })
+
+test('what chance makes of normal noise and what a long tail holds are no strays', async () => {
+  const told = async (values: number[]) =>
+    (await outcomeOf(outliers, await columnsOf({ v: values }), { value: 'v' })).summary
+  const even = Array.from({ length: 400 }, (_, row) => 300 + ((row * 37) % 41) - 20)
+  assert.equal(await told([...even, 370]), 'One value of v stands far apart from the others: 370.')
+  assert.match(
+    await told([150, 154, 158, 160, 161, 162, 163, 170, 184]),
+    /^No value of v stands far apart for certain; the farthest, 184, may be chance\.$/,
+  )
+  const tail = Array.from({ length: 200 }, (_, row) => Math.exp(row / 50))
+  assert.match(
+    await told(tail),
+    /^\d+ of 200 values of v lie far out, a long tail rather than single strays; the farthest is 53.5\.$/,
+  )
+  const rare = Array.from({ length: 200 }, (_, row) => (row % 4 === 0 ? 1 : 0))
+  assert.doesNotMatch(await told(rare), /stand far apart/)
+})

@@ -2,13 +2,16 @@
  * outliers: which values of a column stand far apart, whatever their order. By the modified z score 0.6745 (x - median) / MAD
  * beyond 3.5 (Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993), by Tukey's fences 1.5 interquartile ranges beyond
  * the quartiles (Exploratory Data Analysis, 1977), or by z scores beyond 3. Order statistics are taken inside DuckDB; the
- * farthest `max` rows are fetched. For values in time, `anomalies` allows for trend and season.
+ * farthest `max` rows are fetched. A few values are told as strays only where the farthest lies beyond what chance makes of normal
+ * noise (a t test against the other values, times their number); more are told as a tail. For values in time, `anomalies`
+ * allows for trend and season.
  */
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
+import { studentTwoSided } from '../numeric/distributions.ts'
 import { allAlike, leftOut, tooFew } from '../verdicts/common-doubts.ts'
 import { measureOf, opening } from '../verdicts/measure.ts'
-import { stopped, verdict } from '../verdicts/verdict.ts'
+import { LIKELY, stopped, verdict } from '../verdicts/verdict.ts'
 import { amount, quoted } from '../verdicts/words.ts'
 import { cellSql, columnOf, numberSql } from './shared/columns.ts'
 import { cell, integer, number, rowsWith, text } from './shared/fields.ts'
@@ -39,6 +42,9 @@ type Options = Static<typeof Options>
 type Rule = 'modified_z' | 'iqr' | 'z'
 
 const LEAST = 5
+/** From these shares of the values on they are a tail, and more than strays. */
+const TAIL = 0.02
+const STRAYS = 0.1
 const THRESHOLD: Record<Rule, number> = { modified_z: 3.5, iqr: 1.5, z: 3 }
 const NAMES: Record<Rule, string> = {
   modified_z: 'modified z score',
@@ -93,12 +99,14 @@ export const outliers: Method = {
       return { ...told, n: shape.n, method: 'outliers', ...nothing }
     }
     const fences = await fencesOf(table, given, shape)
-    const { found, points } = await beyond(table, given, shape, fences)
+    const { found, points, chance } = await beyond(table, given, shape, fences)
     const [low, high] = [finite(fences.low * shape.unit), finite(fences.high * shape.unit)]
     const reason = fences.reason
+    const tail = found > 3 && found > TAIL * shape.n
+    const perhaps = found > 0 && !tail && chance > LIKELY
     const told = verdict({
       headline: headline(),
-      grade: 'firm',
+      grade: perhaps ? 'unclear' : 'firm',
       evidence: `${opening(NAMES[fences.rule])} beyond ${given.threshold ?? THRESHOLD[fences.rule]}, that is below ${figure(low)} or above ${figure(high)}: ${figure(found)} of ${count(shape.n, 'value')}.${reason === null ? '' : ` ${reason}`}`,
       doubts: left,
     })
@@ -119,6 +127,14 @@ export const outliers: Method = {
       if (!first) return `No value of ${measure.label} stands far apart from the others.`
       const which = first.label === null ? '' : ` (${quoted(first.label)})`
       const far = `${amount(first.value, measure)}${which}`
+      if (perhaps)
+        return `No value of ${measure.label} stands far apart for certain; the farthest, ${far}, may be chance.`
+      if (tail) {
+        const many = `${found.toLocaleString('en-US')} of ${count(shape.n, 'value')} of ${measure.label} lie far out`
+        const what =
+          found > STRAYS * shape.n ? 'too many to be strays' : 'a long tail rather than single strays'
+        return `${many}, ${what}; the farthest is ${far}.`
+      }
       return found === 1
         ? `One value of ${measure.label} stands far apart from the others: ${far}.`
         : `${count(found, 'value')} of ${measure.label} stand far apart from the others; the farthest is ${far}.`
@@ -190,5 +206,22 @@ async function beyond(table: Relation, given: Options, shape: Shape, fences: Fen
       score: finite(away / fences.scale),
     }
   })
-  return { found: counted!.found as number, points }
+  const found = counted!.found as number
+  return {
+    found,
+    points,
+    chance: points.length === 0 ? 1 : await chanceOf(table, rows, out, points[0]!.value / shape.unit),
+  }
+}
+
+/** The chance that the farthest of so many normal values lies as far from the others as `far`, at most 1. */
+async function chanceOf(table: Relation, rows: string, out: string, far: number): Promise<number> {
+  const [rest] = await table.query(
+    `select count(*) as n, avg(v) as mean, stddev_samp(v) as sd from ${rows} where isfinite(x) and not (${out})`,
+  )
+  const { n, mean, sd } = rest as { n: number; mean: number; sd: number | null }
+  if (n < 3 || sd === null) return 1
+  if (sd === 0) return 0
+  const away = Math.abs(far - mean) / (sd * Math.sqrt(1 + 1 / n))
+  return Math.min(1, (n + 1) * studentTwoSided(away, n - 1))
 }

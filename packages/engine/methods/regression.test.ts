@@ -135,6 +135,13 @@ test('an analysis of variance of unequal spreads goes by Welch and says so', asy
   assert.equal(plain.f, found.f)
 })
 
+test('describe tells the ends of a few values, which have no middle half', async () => {
+  const told = async (v: number[]) =>
+    (await outcomeOf(describe, await columnsOf({ v }), { value: 'v' })).headline
+  assert.equal(await told([7, 9]), 'The two values of v are 7 and 9.')
+  assert.equal(await told([7, 9, 8]), 'The 3 values of v lie between 7 and 9; their average is 8.')
+})
+
 test('describe gives G1, G2, the mode and the range', async () => {
   const found = await outcomeOf(describe, await columnsOf({ v: [2, 8, 0, 4, 1, 9, 9, 0, 3, 11] }), {
     value: 'v',

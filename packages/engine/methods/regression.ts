@@ -14,7 +14,7 @@ import type { Static } from 'typebox'
 import { leftOut } from '../verdicts/common-doubts.ts'
 import { type Meanings, type Measure, measureOf, opening } from '../verdicts/measure.ts'
 import { verbFor } from '../verdicts/nouns.ts'
-import { doubt, gradeOf, verdict } from '../verdicts/verdict.ts'
+import { doubt, gradeOf, LIKELY, verdict } from '../verdicts/verdict.ts'
 import { brief, CERTAINTY, changeOf, shareOf } from '../verdicts/words.ts'
 import { checkDoubts, NO_CHECKS } from './regress/checks.ts'
 import { type NamedTerm, readDesign, stepIn } from './regress/design.ts'
@@ -111,25 +111,19 @@ export const regression: Method = {
     const fitted = stop ? null : (family === 'gaussian' ? fitGaussian : fitGeneral)(design, terms, given)
     const model = fitted === null || typeof fitted === 'string' ? null : fitted
     const apart = fitted === 'separated' ? separated(design, terms, y, meanings) : null
+    const curved = terms.some(({ power }) => power > 1)
     const doubts = stop
       ? [stop]
       : model
-        ? [
-            ...checkDoubts(
-              model.checks,
-              model.alike,
-              opening(measure.label),
-              terms.some(({ power }) => power > 1),
-            ),
-            ...model.doubts,
-            ...(model.lead ? (model.oneRow?.([measureOf(meanings, model.lead.column), measure]) ?? []) : []),
-          ]
+        ? [...checkDoubts(model.checks, model.alike, opening(measure.label), curved), ...model.doubts]
         : apart
           ? [apart.doubt]
           : [neverChanges(design.columns, terms, meanings) ?? doubt('collinear', dependent(measure.label))]
+    const bent = family === 'gaussian' && doubts.some(({ code }) => code === 'form_wrong')
+    const asked = { given, meanings, bent }
     const told = verdict({
       headline: model
-        ? (grade) => headline(grade, model, given, meanings, stepIn(design, terms, model.lead), doubts)
+        ? (grade, factor) => headline(grade, factor, model, stepIn(design, terms, model.lead), asked)
         : stop
           ? ''
           : (apart?.headline ?? dependent(measure.label)),
@@ -137,7 +131,12 @@ export const regression: Method = {
       evidence: model
         ? evidence(model, given, n)
         : (apart?.evidence ?? `${count(n, 'complete row')} for ${count(width, 'coefficient')}.`),
-      doubts: [...doubts, ...few(n, width, model), ...left],
+      doubts: [
+        ...doubts,
+        (factor) => oneRowOf(model, measure, meanings, factor),
+        ...few(n, width, model),
+        ...left,
+      ],
     })
     const fields = model ? model.fields : NOTHING
     const checks = model ? model.checks : NO_CHECKS
@@ -204,6 +203,11 @@ function dependent(label: string): string {
   return `These columns cannot explain ${label}: one never changes, repeats the others, or lies beyond the range of numbers.`
 }
 
+function oneRowOf(model: Modelled | null, measure: Measure, meanings: Meanings, factor: number): Doubt[] {
+  if (!model?.lead || !model.oneRow) return []
+  return model.oneRow([measureOf(meanings, model.lead.column), measure], factor)
+}
+
 function few(n: number, width: number, model: Modelled | null): Doubt[] {
   if (!model || n >= 10 * width) return []
   return [
@@ -217,11 +221,10 @@ function few(n: number, width: number, model: Modelled | null): Doubt[] {
 /** "Higher speed clearly goes with higher distance: each step of 1 mile in speed comes with about 3.9 feet more." */
 function headline(
   grade: Grade,
+  factor: number,
   model: Modelled,
-  given: Options,
-  meanings: Meanings,
   step: number,
-  doubts: readonly Doubt[],
+  { given, meanings, bent }: { given: Options; meanings: Meanings; bent: boolean },
 ): string {
   const measure = measureOf(meanings, given.y)
   const lead = model.lead
@@ -230,7 +233,7 @@ function headline(
       (column) => measureOf(meanings, column).label,
     )
     const what = xs.length > 3 ? `the ${xs.length} columns` : xs.join(' and ')
-    const held = model.fields.p !== null && model.fields.p <= 0.05 && xs.length > 1
+    const held = model.fields.p !== null && model.fields.p * factor <= LIKELY && xs.length > 1
     return held
       ? `Together ${what} go with ${measure.label}, but none of them clearly does alone.`
       : `No clear link between ${measure.label} and ${what}.`
@@ -239,14 +242,12 @@ function headline(
   const others =
     new Set(given.x.map((term) => namedTerm(term).column)).size > 1 ? ', the others held equal' : ''
   const up = (lead.estimate ?? 0) > 0
-  // Along a curve no single step has this effect.
-  const bent = given.family === 'gaussian' && doubts.some(({ code }) => code === 'form_wrong')
   if (
     lead.power > 1 ||
     given.x.some((term) => namedTerm(term).column === lead.column && namedTerm(term).power > 1)
   )
     return `There is ${CERTAINTY[grade]} a link between ${x.label} and ${measure.label}, along a curve${others}.`
-  return `Higher ${x.label} ${CERTAINTY[grade]} ${verbFor(x.label, 'goes', 'go')} with ${response(given, measure, up)}${others}: ${rate(lead, step, given, measure, x)}${bent ? ' on average' : ''}.`
+  return `Higher ${x.label} ${CERTAINTY[grade]} ${verbFor(x.label, 'goes', 'go')} with ${response(given, measure, up)}${others}: ${rate(lead, step, given, measure, x)}${bent ? ' on average' : ''}.` // Along a curve no single step has this effect.
 }
 
 /** "higher revenue"; of true or false "a higher rate of paid". */

@@ -96,6 +96,39 @@ test('where a day is all of one topic, the topic is named and no channel', async
   assert.match(headline, /came with topic "bug", up .* times; nothing came of anything else\.$/u)
 })
 
+/** Tickets by day, channel and topic, as counts come by chance; `when` is SQL of the rows that there are. */
+const tickets = (when: string, days: number) =>
+  relation(`select * from (${orders('1', 5, days)}) where ${when}`)
+
+test('a value that vanishes on a day, one that ends and one that is new are told on that day as what they are', async () => {
+  const last = "date '2026-04-20'"
+  const cases: [string, string, RegExp][] = [
+    [`not (day = ${last} and country = 'US')`, 'US', /nothing came of any part|down to nothing/],
+    [`not (day >= ${last} and country = 'FR')`, 'FR', /nothing came of any part|down to nothing/],
+    [`not (day < ${last} and country = 'DE')`, 'DE', /, up \d/],
+  ]
+  for (const [when, country, says] of cases) {
+    const { events } = await outcomeOf(METHODS.anomalies!, await tickets(when, 110), BY, NOW)
+    const [event, ...others] = events as Event[]
+    assert.deepEqual(
+      [event?.time, event?.causes.map(({ where }) => where), others.length],
+      ['2026-04-20', [{ country }], 0],
+      when,
+    )
+    assert.match(event!.says, says)
+  }
+})
+
+test('a level that changed near the end makes no anomaly of the days before, and the headline says when it changed', async () => {
+  const gone = "not (day >= date '2026-06-10' and country = 'US')"
+  const { events, headline } = await outcomeOf(METHODS.anomalies!, await tickets(gone, 166), BY, NOW)
+  assert.deepEqual(
+    (events as Event[]).filter(({ time }) => time < '2026-06-10'),
+    [],
+  )
+  assert.match(headline, /2026/)
+})
+
 test('in counts without an anomaly no segment stands out', async () => {
   for (const seed of [11, 12, 13]) {
     const { events, findings, headline } = await scanned('1', seed, {}, 90)

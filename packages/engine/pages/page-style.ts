@@ -82,7 +82,8 @@ footer { color: var(--soft); font-size: 0.84rem; border-top: 1px solid var(--lin
   h1, h2, h3 { break-after: avoid; }
   figure, tr { break-inside: avoid; }
   pre { white-space: pre-wrap; }
-  .tile, .blockers { break-inside: avoid; }
+  .tile, .blockers, .drawing { break-inside: avoid; }
+  @page { size: A4; margin: 18mm 16mm; }
   .table-tools { display: none; }
   details.proof:not([open]) .proof-word { display: none; }
   thead { display: table-header-group; }

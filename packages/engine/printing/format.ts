@@ -6,24 +6,9 @@ import type { Cell } from '@assay/model/insight'
 import { type Decimal, roundTo, shift, toDecimal, toText } from '../values/decimal.ts'
 import { suggest } from '../values/near.ts'
 import { ValueError } from '../values/value.ts'
+import { CURRENCIES } from './currencies.ts'
 import { DATE_CODES, datePattern, formatMoment, readMoment } from './date-format.ts'
 
-const CURRENCIES: Record<string, string> = {
-  usd: '$',
-  aud: 'A$',
-  brl: 'R$',
-  cad: 'C$',
-  chf: 'CHF ',
-  cny: '¥',
-  eur: '€',
-  gbp: '£',
-  inr: '₹',
-  jpy: '¥',
-  krw: '₩',
-  ngn: '₦',
-  rub: '₽',
-  sek: 'kr ',
-}
 const UNITS: Record<string, [powers: number, sign: string]> = {
   '': [0, ''],
   k: [3, 'k'],

@@ -10,11 +10,16 @@ export interface Carded {
   markdown: string
   facts: readonly Fact[]
   analyses: Readonly<Record<string, Outcome>>
+  /** The ids of the metrics that were read. */
+  metrics: readonly string[]
   /** Resolved: periods as resolvePeriod gives them. */
   vars: Readonly<Record<string, unknown>>
 }
 
-export function cardOf(template: Template, { title, markdown, facts, analyses, vars }: Carded): CardFound {
+export function cardOf(
+  template: Template,
+  { title, markdown, facts, analyses, metrics, vars }: Carded,
+): CardFound {
   const [first] = template.blocks.flatMap(({ name }) => analyses[name] ?? [])
   const headline = leadOf(markdown) ?? first?.headline ?? null
   const figure = figureOf(template, facts)
@@ -28,6 +33,7 @@ export function cardOf(template: Template, { title, markdown, facts, analyses, v
     figure,
     period: period ? { start: period.start, label: period.label } : null,
     tags: template.tags,
+    metrics: [...new Set(metrics)],
     series: seriesOf(template.template_id, figure, others),
     search: searchable(words.join(' ')).slice(0, SEARCHED_MOST).toWellFormed(),
   }

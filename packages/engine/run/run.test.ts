@@ -370,6 +370,7 @@ test('the card of a run holds its first sentence, its grade, its first fact and 
     figure: { label: 'amount sold', value: 0.5, unit: 'EUR', text: '0.5' },
     period: { start: '2024-01-01', label: 'January 2024' },
     tags: ['shop'],
+    metrics: [],
   })
   for (const word of ['sales of x_1, january 2024', 'r&d < all', 'were sold'])
     assert.ok(search.includes(word), search)

@@ -247,7 +247,14 @@ async function rendered(
     chart_form: template.charts,
     reading,
     skipped: delivers ? null : 'condition',
-    card: cardOf(template, { title, markdown: whole.markdown, facts, analyses: results.analyses, vars }),
+    card: cardOf(template, {
+      title,
+      markdown: whole.markdown,
+      facts,
+      analyses: results.analyses,
+      metrics: results.metrics.map(({ metric }) => metric),
+      vars,
+    }),
   }
   // Where the numbers come from is bounded by itself, and is no output of the template.
   const bytes = Buffer.byteLength(JSON.stringify({ ...found, provenance: undefined }))

@@ -4,7 +4,8 @@
  * is corrected for the search: near white noise the places are close to each other's copies (4 ln n + 4 of them count), in a
  * random walk each is a test of its own (both by simulation, docs/calibration.md). The test is made on the values and on
  * their normal scores, and the larger p holds: tails alone make no level. What is found so must hold with the values weighed
- * by their spread as well (even-weights.ts): where the spread grows, chance alone makes levels.
+ * by their spread as well (even-weights.ts): where the spread grows, chance alone makes levels. And it must hold without the
+ * farthest value of its shorter side: one spike near an end is no level.
  */
 import { fUpper } from '../numeric/distributions.ts'
 import { evenWeights } from './even-weights.ts'
@@ -17,6 +18,7 @@ import {
   persistences,
   WALK_WITHIN,
 } from './persistence/persistent-regression.ts'
+import { medianOf } from './spikes/tails.ts'
 
 export interface LevelShift {
   /** Rows before the change. */
@@ -29,6 +31,8 @@ export interface LevelShift {
 /** The least share of the rows on either side. */
 const EDGE = 0.05
 const LEAST = 4
+/** Fewer rows beyond a change than these are no level. */
+const LEAST_OUTSIDE = 2
 /** From this p value on a change is not told. */
 const TOLD = 0.05
 /** Places that are looked at first in a long series. */
@@ -60,7 +64,22 @@ export function strongestShift(
   const shift = { index, size: meanStep(values, index), p: best.p }
   if (best.p > TOLD) return shift
   const even = search(values, base, edge, evenWeights(values, base, index))
-  return { ...shift, p: Math.max(best.p, even?.p ?? 1) }
+  const p = Math.max(best.p, even?.p ?? 1)
+  if (p > TOLD) return { ...shift, p }
+  const less = search(normalScores(withoutFarthest(values, index, shift.size)), base, edge)
+  return { ...shift, p: Math.max(p, less?.p ?? 1) }
+}
+
+/** The values with the one that makes most of the step on its shorter side put back to the median of the other side. */
+function withoutFarthest(values: readonly number[], index: number, size: number): number[] {
+  const after = values.length - index <= index
+  const [side, other] = after
+    ? [values.slice(index), values.slice(0, index)]
+    : [values.slice(0, index), values.slice(index)]
+  const up = after === size > 0
+  const farthest = up ? Math.max(...side) : Math.min(...side)
+  const place = (after ? index : 0) + side.indexOf(farthest)
+  return values.with(place, medianOf(other))
 }
 
 interface Best {
@@ -95,7 +114,19 @@ function search(
     for (const scan of scans) scan?.look(inside)
   }
   const best = scans.map((scan) => scan?.end() ?? { f: 0, index: 0, likelihood: Number.NEGATIVE_INFINITY })
-  return combined(grid, best, n, n - 2 * edge + 1)
+  const found = combined(grid, best, n, n - 2 * edge + 1)
+  if (!found || (found.index > edge && found.index < n - edge)) return found
+  // A change nearer to an end than is tried shows at the nearest place that is: what fits best beyond is where it is.
+  const scan = scans[best.findIndex(({ likelihood }) => likelihood === found.likelihood)]!
+  scan.look(outside(found.index, edge, n))
+  return { ...found, index: scan.best() }
+}
+
+/** The places between the one found at an edge and that end of the series. */
+function outside(index: number, edge: number, n: number): number[] {
+  const from = index <= edge ? LEAST_OUTSIDE : index + 1
+  const to = index <= edge ? index - 1 : n - LEAST_OUTSIDE
+  return Array.from({ length: Math.max(0, to - from + 1) }, (_, at) => from + at)
 }
 
 /** Every place, or in a long series every `stride`th and those of the largest jumps: a step between two looks is seen from both. */
@@ -214,7 +245,7 @@ function combined(
   best: readonly Best[],
   n: number,
   places: number,
-): { index: number; p: number } | null {
+): { index: number; p: number; likelihood: number } | null {
   const top = Math.max(...best.map(({ likelihood }) => likelihood))
   if (!Number.isFinite(top)) return null
   const few = Math.min(places, 4 * Math.log(n) + 4)
@@ -231,7 +262,7 @@ function combined(
   }
   const walk = top - best.at(-1)!.likelihood <= WALK_WITHIN
   const index = best.find(({ likelihood }) => likelihood === top)!.index
-  return { index, p: walk ? Math.max(sum / whole, last) : sum / whole }
+  return { index, p: walk ? Math.max(sum / whole, last) : sum / whole, likelihood: top }
 }
 
 function meanStep(values: readonly number[], index: number): number {

@@ -84,6 +84,9 @@ test('a change of level is found where it is, and neither a spike nor a slow wan
   assert.ok(shift.p < 0.001 && Math.abs(shift.index - 60) <= 1 && Math.abs(shift.size - 3) < 1)
   const spiked = noise(100).map((value, row) => (row === 99 ? 500_000 : value))
   assert.ok(strongestShift(spiked, [])!.p > 0.05)
+  // Beside a spike equal values have no noise of their own.
+  for (const row of [0, 1, 98, 99])
+    assert.deepEqual(levelChanges(Array<number>(100).fill(0).with(row, 500_000), rowsOf(100), []), [])
   let found = 0
   for (let seed = 1; seed <= 30; seed++) {
     let level = 0
@@ -106,6 +109,15 @@ test('levels that hide each other in the whole are found in its parts', () => {
   assert.equal(found.length, 2)
   for (const [nth, at] of [30, 60].entries()) assert.ok(Math.abs(found[nth]!.index - at) <= 2)
   assert.deepEqual(levelChanges(rows.map(even), rows, []), [])
+})
+
+test('a change of level nearer to the end than is tried is placed where it is', () => {
+  const values = Array.from(
+    { length: 200 },
+    (_, row) => (row < 193 ? 100 : 60) + (row % 7 === 0 ? 5 : (row * 37) % 11),
+  )
+  assert.equal(strongestShift(values, [])!.index, 193)
+  assert.equal(strongestShift(values.toReversed(), [])!.index, 7)
 })
 
 test('a spread that grows or jumps makes no level, and a level in it is found all the same', () => {

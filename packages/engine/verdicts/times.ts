@@ -30,6 +30,12 @@ export function periodInWords(start: number, unit: DateUnit): string {
   return `the ${quarter} quarter of ${year}`
 }
 
+/** A period whose value is not told: "the week of 18 June 2001", "the year 2000", "that at 17". */
+export function alone(named: string): string {
+  if (/^[1-2]\d{3}$/u.test(named)) return `the year ${named}`
+  return /\p{L}/u.test(named) ? named : `that at ${named}`
+}
+
 /** Of a period in words: "in May 2026", "on 3 May 2026", "in 2010 to 2019", "at 17". */
 export function within(named: string): string {
   if (/^\d{1,2} \p{Lu}\p{L}+ \d+(?:, \d+:\d+)?$/u.test(named)) return `on ${named}`

@@ -26,17 +26,23 @@ export function doubt(code: Code, says: string): Doubt {
   return { code, says }
 }
 
+/** The doubts that hold once a correction has raised every p of the outcome by `factor`. */
+export type DoubtsBy = (factor: number) => readonly Doubt[]
+export type Doubting = Doubt | DoubtsBy
+
 export interface Finding {
-  /** The sentence for a director, as it would read without blockers; by its grade, where its words depend on that. */
-  headline: string | ((grade: Grade) => string)
+  /** The sentence for a director, as it would read without blockers; by its grade and the `factor` of corrections, where its words depend on them. */
+  headline: string | ((grade: Grade, factor: number) => string)
   grade: Grade
   /** Estimate, interval, test, p and n in one sentence. */
   evidence: string
-  doubts?: readonly Doubt[]
+  doubts?: readonly Doubting[]
   /** Codes that only count as caveats here, such as `constant` in a description. */
   mild?: readonly Code[]
   /** What the outcome holds where a correction leaves the claim `unclear`, such as `{ direction: 'none' }`. */
   unfound?: Record<string, unknown>
+  /** By how much corrections for several tests have raised p. */
+  factor?: number
 }
 
 /** How a verdict was found, kept beside it until the run is over. JSON does not hold it. */
@@ -48,13 +54,14 @@ type Told = Verdict & { [FINDING]?: Finding }
  * headline. `summary` is the headline and what blockers and caveats say; `notes` lists the latter.
  */
 export function verdict(finding: Finding): Verdict {
-  const { headline, grade, evidence, doubts = [], mild = [] } = finding
+  const { grade, evidence, mild = [], factor = 1 } = finding
+  const doubts = (finding.doubts ?? []).flatMap((one) => (typeof one === 'function' ? one(factor) : one))
   const blocks = ({ code }: Doubt): boolean =>
     CODES[code as Code].kind === 'blocker' && !mild.includes(code as Code)
   const blockers = doubts.filter(blocks)
   const caveats = doubts.filter((one) => !blocks(one))
   const first = blockers[0]
-  const shown = first ? first.says : typeof headline === 'string' ? headline : headline(grade)
+  const shown = first ? first.says : headlineOf(finding, grade, factor)
   const notes = [...new Set([...blockers, ...caveats].map(({ says }) => says))]
   // What the headline says already is not said again.
   const rest = notes.filter((says) => !shown.includes(says))
@@ -91,9 +98,18 @@ export function judgedAgain(outcome: Outcome, again: Again): Outcome {
   return Object.assign(outcome, { [AGAIN]: again })
 }
 
+/** The sentence at a grade, once p has been raised by `factor`. */
+export const headlineOf = ({ headline }: Finding, grade: Grade, factor: number): string =>
+  typeof headline === 'string' ? headline : headline(grade, factor)
+
+/** How an outcome was found, for a method that tells it as its own. */
+export function findingOf(outcome: Outcome): Finding | undefined {
+  return (outcome as Partial<Told>)[FINDING]
+}
+
 /** The outcome with more doubts. An outcome without a verdict is returned as it is. */
 export function doubted(outcome: Outcome, more: readonly Doubt[]): Outcome {
-  const finding = (outcome as Partial<Told>)[FINDING]
+  const finding = findingOf(outcome)
   if (!finding || more.length === 0) return outcome
   return { ...outcome, ...verdict({ ...finding, doubts: [...more, ...(finding.doubts ?? [])] }) }
 }
@@ -107,6 +123,8 @@ export function regraded(outcome: Outcome, correction: Correction, more: Doubt |
   if (again && more) return again(correction, more)
   if (!finding) return outcome
   const grade = lesser(finding.grade, gradeOf(correction.p))
-  const told = verdict({ ...finding, grade, doubts: [...(finding.doubts ?? []), ...(more ? [more] : [])] })
+  const factor = (finding.factor ?? 1) * correction.factor
+  const doubts = [...(finding.doubts ?? []), ...(more ? [more] : [])]
+  const told = verdict({ ...finding, grade, factor, doubts })
   return { ...outcome, ...told, ...(grade === 'unclear' ? finding.unfound : {}) }
 }

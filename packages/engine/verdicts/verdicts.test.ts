@@ -6,7 +6,17 @@ import { measureOf, NO_MEANINGS, readable } from './measure.ts'
 import { withArticle } from './nouns.ts'
 import { timeInWords } from './times.ts'
 import { doubt, gradeOf, verdict } from './verdict.ts'
-import { amount, boundsOf, brief, changeOf, partNamed, quoted, shareOf, withoutRow } from './words.ts'
+import {
+  amount,
+  apartAsTold,
+  boundsOf,
+  brief,
+  changeOf,
+  partNamed,
+  quoted,
+  shareOf,
+  withoutRow,
+} from './words.ts'
 
 const plain = measureOf(NO_MEANINGS, 'v')
 
@@ -103,6 +113,9 @@ test('numbers, shares and changes read as an editor writes them', () => {
     [brief(5.6e-17, 1e-15), '6 × 10⁻¹⁷'],
     [amount(-5.6e-17, plain, 2.2), '0'],
     [amount(-0.0004, plain, 0.01), 'minus 0.0004'],
+    [amount(129_726, { ...plain, unit: 'thousand' }), '130 million'],
+    [changeOf(-0.42, { ...plain, unit: 'million EUR' }), '€420,000'],
+    [amount(2.5, { ...plain, unit: 'million tons' }), '2.5 million tons'],
     [shareOf(0.834), '83 %'],
     [shareOf(0.999), 'over 99 %'],
     [shareOf(12.3), '12.3 times'],
@@ -115,13 +128,23 @@ test('numbers, shares and changes read as an editor writes them', () => {
     [partNamed('items', null), 'the part without items'],
     [withArticle('hour'), 'an hour'],
     [withArticle('unit'), 'a unit'],
-    // What a correction for several tests may lower is not named.
+    // The grade of before is not named: a correction for several tests may lower it.
     [withoutRow(['likely', 'unclear'], 'link'), 'there would be no clear link'],
     [withoutRow(['unclear', 'likely'], 'link'), 'there would be a probable link'],
     [withoutRow(['likely', 'firm'], 'link'), 'there would be a clear link'],
     [withoutRow(['firm', 'likely'], 'link'), 'the link would be less certain'],
   ]
   for (const [is, should] of told) assert.equal(is, should)
+})
+
+test('two rounded values that would contradict the change that is told beside them are known', () => {
+  const share = { ...plain, fmt: 'pct1' }
+  assert.ok(!apartAsTold([117_512, 116_418], plain))
+  assert.ok(!apartAsTold([116_418, 117_512], plain))
+  assert.ok(apartAsTold([129_726, 138_419], plain))
+  assert.ok(apartAsTold([0, 12], plain))
+  assert.ok(apartAsTold([0.4551, 0.4475], share))
+  assert.ok(!apartAsTold([0.99912, 0.99934], share))
 })
 
 test('counts end at zero and shares at a hundred, unless a word of the name speaks of what may lie below', () => {

@@ -127,7 +127,16 @@ export function changeOf(value: number, measure: Measure, step?: number | null):
   return withUnit(size, measure, step)
 }
 
+/** Units that are numbers: 129,726 thousand is told as "130 million". */
+const MULTIPLE = /^(thousand|million|billion)s?(?: (?:of )?(\p{L}.*))?$/iu
+const MULTIPLES: Record<string, number> = { thousand: 1e3, million: 1e6, billion: 1e9 }
+
 function withUnit(size: number, measure: Measure, step?: number | null): string {
+  const [, multiple, of] = MULTIPLE.exec(measure.unit ?? '') ?? []
+  if (multiple) {
+    const by = MULTIPLES[multiple.toLowerCase()]!
+    return withUnit(size * by, { ...measure, unit: of ?? null }, step ? step * by : step)
+  }
   if (isShare(measure)) return `${brief(size * 100, step ? step * 100 : step)} %`
   const text = brief(size, step)
   const currency = CURRENCIES[(measure.unit ?? measure.fmt ?? '').toLowerCase().replace(/\d?[kmb]?$/u, '')]
@@ -163,6 +172,25 @@ export function against(
     ? `${left} against ${right}`
     : both([value, base], measure, { joined: 'against' })
   return { same: false, text }
+}
+
+/** A difference as it is told may be off by this part of it. */
+const OFF = 0.15
+
+/**
+ * Whether two values, as a sentence rounds them, are about as far apart as they are. 117,500 and 116,400 are not: "118,000, up 0.94 %
+ * from 116,000" would contradict itself.
+ */
+export function apartAsTold(
+  [value, base]: readonly [number, number],
+  measure: Measure,
+  step?: number | null,
+): boolean {
+  const scale = isShare(measure) ? 100 : 1
+  const told = (one: number): number =>
+    one === 0 ? 0 : Math.sign(one) * roundedBy(Math.abs(one) * scale, step ? step * scale : step)
+  const apart = (value - base) * scale
+  return Math.abs(told(value) - told(base) - apart) <= OFF * Math.abs(apart)
 }
 
 /** A share of a whole or of a change, as a percentage without sign: 0.834 is "83 %". Above ten times, "12 times". */

@@ -28,7 +28,8 @@ function modeOf(chart: Chart): Mode {
 function tipOf(chart: Chart, point: Point, values: Point[]): Tip {
   const { y } = chartLabels(chart)
   const heading = xText(chart, point)
-  const name = point.series ?? NAMES[point.part ?? ''] ?? y?.title ?? ''
+  const series = point.series ?? NAMES[point.part ?? ''] ?? y?.title ?? ''
+  const name = point.was === undefined ? series : `${series}, ${xText(chart, { ...point, x: point.was })}`
   if (chart.type === 'waterfall') return [heading, name, stepText(y, point)]
   if (chart.type === 'funnel') return [heading, name, funnelText(y, point.y, values[0]?.y ?? 0)]
   const banded = chart.type === 'interval' || (chart.type === 'forecast' && point.part === 'ahead')

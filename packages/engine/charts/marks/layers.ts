@@ -35,7 +35,18 @@ export function layersOf(plot: Plot): Spec {
   ]
   if (!plot.by) return { ...size, layer }
   const field = { field: 'by', type: 'nominal', sort: null, header: { title: null } }
-  return { facet: field, columns: 3, spacing: 24, spec: { width: 200, height: 150, layer } }
+  const resolve = differInSize(plot) ? { resolve: { scale: { y: 'independent' } } } : {}
+  return { facet: field, columns: 3, spacing: 24, ...resolve, spec: { width: 200, height: 150, layer } }
+}
+
+/** Panels share a scale, so that they can be compared, unless one of them would be a line along its bottom. */
+function differInSize({ points, kept }: Plot): boolean {
+  if (kept.x === 'text') return false
+  const largest = new Map<string, number>()
+  for (const { by = '', y } of points)
+    if (y !== null) largest.set(by, Math.max(largest.get(by) ?? 0, Math.abs(y)))
+  const sizes = [...largest.values()].filter((size) => size > 0)
+  return Math.max(...sizes, 0) > 20 * Math.min(...sizes)
 }
 
 function marksOf(plot: Plot): Spec[] {

@@ -58,6 +58,7 @@ export const LOOK = {
     labelPadding: 5,
     titlePadding: 8,
     labelOverlap: 'parity',
+    labelSeparation: 8,
   },
   axisX: { grid: false, tickSize: 4 },
   axisY: { domain: false, ticks: false },

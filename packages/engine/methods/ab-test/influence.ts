@@ -27,17 +27,17 @@ export interface Decisive {
   what: 'direction' | 'size' | 'grade'
 }
 
-/** The observation without which the answer is another one; null where there is none. */
+/** The observation without which the answer is another one; null where there is none. `factor`: what corrections raised p by. */
 export function decisive(
   control: ObservedArm,
   arm: ObservedArm,
   found: Comparison,
   test: string,
   confidence: number,
+  factor: number,
 ): Decisive | null {
   const { estimate, p, p_adjusted } = found
   if (estimate === null || p === null || p_adjusted === null) return null
-  const factor = p > 0 ? p_adjusted / p : 1
   const before = gradeAt(p_adjusted, confidence)
   let most: Decisive | null = null
   for (const [side, other] of [

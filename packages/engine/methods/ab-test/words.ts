@@ -13,6 +13,7 @@ import { verbFor } from '../../verdicts/nouns.ts'
 import { doubt, lesser } from '../../verdicts/verdict.ts'
 import { against, amount, CERTAINTY, changeOf, quoted, withoutRow } from '../../verdicts/words.ts'
 import type { Comparison } from '../shared/arms.ts'
+import { factorOf } from '../shared/multiplicity.ts'
 import { count, enumeration, figure, probability, signed } from '../shared/sentence.ts'
 import { type Decisive, decisive, gradeAt } from './influence.ts'
 import type { ObservedArm } from './observations.ts'
@@ -28,6 +29,8 @@ export interface Told {
   control: ObservedArm
   arms: readonly ObservedArm[]
   comparisons: readonly Comparison[]
+  /** What corrections beyond those over the arms raised p by. */
+  factor: number
   /** What an observation is called: "row" and "rows", or after the unit. */
   nouns: { one: string; many: string }
 }
@@ -138,15 +141,31 @@ function difference({ rates, arms, comparisons, confidence }: Told, found: Compa
   return `${quoted(found.arm)} ${shown(estimate)}${unit} (${parts.filter((part) => part !== '').join('; ')})`
 }
 
-/** What a reader must know of the comparisons. */
-export function caveats(told: Told, kurtosis: number | null): Doubt[] {
-  const { arms, control, comparisons, test, rates } = told
-  const found: Doubt[] = []
+/** The comparisons after a correction for further tests. */
+export function raisedBy(told: Told, factor: number): Told {
+  const raised = (p: number | null): number | null => (p === null ? null : Math.min(1, p * factor))
+  const comparisons = told.comparisons.map((one) => ({ ...one, p_adjusted: raised(one.p_adjusted) }))
+  return { ...told, comparisons, factor }
+}
+
+/** The first comparison that one observation decides. */
+export function oneDecides(told: Told): Doubt[] {
+  const { arms, control, comparisons, test, confidence } = told
+  const known = comparisons.filter(({ p }) => p !== null).length
   for (const comparison of comparisons) {
     const arm = arms.find(({ name }) => name === comparison.arm)!
-    const one = decisive(control, arm, comparison, test, told.confidence)
-    if (one && found.length === 0) found.push(doubt('one_row_decides', decides(told, comparison, one)))
+    const { p, p_adjusted } = comparison
+    const factor = p === null || p_adjusted === null ? 1 : factorOf(p, p_adjusted, known * told.factor)
+    const one = decisive(control, arm, comparison, test, confidence, factor)
+    if (one) return [doubt('one_row_decides', decides(told, comparison, one))]
   }
+  return []
+}
+
+/** What a reader must know of the comparisons. */
+export function caveats(told: Told, kurtosis: number | null): Doubt[] {
+  const { arms, control, comparisons, rates } = told
+  const found: Doubt[] = []
   if (kurtosis !== null && kurtosis > 3)
     found.push(
       doubt('tails_heavy', `A few ${told.nouns.many} lie far from the rest, and the averages lean on them.`),

@@ -5,7 +5,7 @@ import { type Meanings, type Measure, measureOf, opening, readable, withThe } fr
 import { nounsOf, verbFor } from '../../verdicts/nouns.ts'
 import { doubt, lesser } from '../../verdicts/verdict.ts'
 import { against, amount, brief, CERTAINTY, changeOf, quoted, shareOf } from '../../verdicts/words.ts'
-import type { Decisive } from '../ab-test/influence.ts'
+import { type Decisive, gradeAt } from '../ab-test/influence.ts'
 import { better } from '../ab-test/words.ts'
 import { figure, probability, signed } from '../shared/sentence.ts'
 import type { Metric } from './options.ts'
@@ -39,6 +39,18 @@ export function meaningOf(meanings: Meanings, metric: Metric): Measure {
   const named = [metric.name, metric.value ?? ''].find((name) => meanings.has(name.toLowerCase()))
   const measure = measureOf(meanings, named ?? metric.name)
   return { ...measure, label: withThe(measure.label), good: metric.good ?? measure.good }
+}
+
+/** The results after a correction for further tests. */
+export function raisedBy(told: Told, factor: number): Told {
+  const judged = told.judged.map((one) => {
+    const q = one.result.q === null ? null : Math.min(1, one.result.q * factor)
+    return {
+      ...one,
+      result: { ...one.result, q, grade: lesser(one.result.grade, gradeAt(q, told.confidence)) },
+    }
+  })
+  return { ...told, judged }
 }
 
 /** No surer than `most`, which a correction over the whole report may set. */

@@ -3,11 +3,11 @@
  * the same test is made again: of means from the moments at hand, of two groups' ranks by counting again (up to 20,000 values).
  * Of more than two groups' ranks a single row moves too little to be looked for.
  */
-import type { Doubt } from '@assay/model/insight'
+import type { Doubt, Grade } from '@assay/model/insight'
 import type { Sample } from '../../numeric/tests/means.ts'
 import { pairedT } from '../../numeric/tests/paired.ts'
 import type { Measure } from '../../verdicts/measure.ts'
-import { doubt, gradeOf } from '../../verdicts/verdict.ts'
+import { type DoubtsBy, doubt, gradeOf } from '../../verdicts/verdict.ts'
 import { amount, changeOf, quoted, withoutRow } from '../../verdicts/words.ts'
 import type { GroupMoments } from '../shared/moments.ts'
 import { double } from '../shared/sums.ts'
@@ -25,23 +25,32 @@ interface Decisive {
   before: Tested
   after: Tested
   what: 'direction' | 'size' | 'grade'
+  grades: readonly [Grade, Grade]
   moved: number
+}
+
+/** A test with one value less. */
+interface Less {
+  group: GroupMoments
+  value: number
+  before: Tested
+  after: Tested
 }
 
 export async function oneRowDecides(
   rows: GroupRows,
   tested: Tested,
   { measure, confidence }: { measure: Measure; confidence: number },
-): Promise<Doubt[]> {
+): Promise<DoubtsBy> {
   if (MEANS.includes(tested.test)) return oneRowMoves(rows, tested, { measure, confidence })
-  if (tested.p === null || tested.test !== 'mann_whitney' || rows.n > COUNTED) return []
-  const found: Decisive[] = []
+  if (tested.p === null || tested.test !== 'mann_whitney' || rows.n > COUNTED) return () => []
+  const found: Less[] = []
   for (const { group, value } of ends(rows)) {
     const from = lessOne(rows.from, group.group, value)
     const after = await compareRanks({ ...rows, groups: lessGroup(rows.groups, group, value), from })
-    found.push(...judged(rows, { group, value, before: tested, after }))
+    found.push({ group, value, before: tested, after })
   }
-  return doubtOf(found, rows.unit, measure)
+  return doubting(rows, found, measure)
 }
 
 const MEANS = ['welch', 'student', 'welch_anova', 'anova']
@@ -51,17 +60,17 @@ export function oneRowMoves(
   rows: MeanRows,
   tested: Tested,
   { measure, confidence }: { measure: Measure; confidence: number },
-): Doubt[] {
-  if (tested.p === null) return []
+): DoubtsBy {
+  if (tested.p === null) return () => []
   const pooled = ['student', 'anova'].includes(tested.test)
   const found = ends(rows).flatMap(({ group, value }) => {
     const groups = lessGroup(rows.groups, group, value)
     const varies = ({ squares }: GroupMoments): boolean => squares > 0
     if (!(pooled ? groups.some(varies) : groups.every(varies))) return []
     const after = compareMeansOf({ ...rows, groups }, tested.test, confidence, false)
-    return judged(rows, { group, value, before: tested, after })
+    return [{ group, value, before: tested, after }]
   })
-  return doubtOf(found, rows.unit, measure)
+  return doubting(rows, found, measure)
 }
 
 /** The least and the largest value of each group that is left with two values without it. */
@@ -74,22 +83,29 @@ function ends<G extends GroupMoments>({ groups }: { groups: readonly G[] }): { g
 const lessGroup = <G extends GroupMoments>(groups: readonly G[], group: G, value: number): G[] =>
   groups.map((one) => (one === group ? without(one, value) : one))
 
-function doubtOf(found: readonly Decisive[], unit: number, measure: Measure): Doubt[] {
-  const [most] = found.toSorted((a, b) => b.moved - a.moved)
-  return most ? [doubt('one_row_decides', says(most, unit, measure))] : []
-}
+const doubting =
+  (rows: MeanRows, found: readonly Less[], measure: Measure): DoubtsBy =>
+  (factor) => {
+    const decisive = found.flatMap((one) => judged(rows, one, factor))
+    const [most] = decisive.toSorted((a, b) => b.moved - a.moved)
+    return most ? [doubt('one_row_decides', says(most, rows.unit, measure))] : []
+  }
+
+/** The grade once p has been raised by `factor`. */
+const gradeBy = (p: number | null, factor: number): Grade => gradeOf(p === null ? null : p * factor)
 
 /** The same of the differences within units, for the paired t test. */
 export function pairDecides(
   ends: Ends | null,
   { nouns, measure, confidence }: { nouns: { one: string }; measure: Measure; confidence: number },
+  factor = 1,
 ): Doubt[] {
   if (ends === null || ends.sample.n < 3) return []
   const { sample } = ends
-  const before = gradeOf(pairedT(sample, confidence)?.p ?? null)
+  const before = gradeBy(pairedT(sample, confidence)?.p ?? null, factor)
   const found = [...new Set([ends.low, ends.high])].flatMap((value) => {
     const less = lessened(sample, value)
-    const after = gradeOf(pairedT(less, confidence)?.p ?? null)
+    const after = gradeBy(pairedT(less, confidence)?.p ?? null, factor)
     const moved = Math.abs(less.mean - sample.mean)
     const far = moved >= LEAST * Math.sqrt(sample.squares / (sample.n - 1) / sample.n)
     const turned = far && less.mean * sample.mean < 0
@@ -128,16 +144,13 @@ const lessOne = (from: string, group: string, value: number): string =>
   `(select g, v from (select g, v, row_number() over (partition by g, v) as place from ${from})
      where not (g = '${group.replaceAll("'", "''")}' and v = ${double(value)} and place = 1))`
 
-function judged(
-  rows: MeanRows,
-  one: Omit<Decisive, 'what' | 'moved' | 'group'> & { group: GroupMoments },
-): Decisive[] {
+function judged(rows: MeanRows, one: Less, factor: number): Decisive[] {
   const { group, before, after } = one
-  const grades = [gradeOf(before.p), gradeOf(after.p)]
+  const grades = [gradeBy(before.p, factor), gradeBy(after.p, factor)] as const
   const changed = grades[0] !== grades[1]
   const error = Math.sqrt(group.squares / (group.n - 1) / group.n)
   const moved = Math.abs(one.value - group.mean) / (group.n - 1)
-  const decisive = { ...one, group: group.group, moved }
+  const decisive = { ...one, group: group.group, grades, moved }
   const [was, is] = [before.pairs[0]?.estimate ?? null, after.pairs[0]?.estimate ?? null]
   if (rows.groups.length === 2 && before.test !== 'mann_whitney' && was !== null && is !== null) {
     const far = moved >= LEAST * error
@@ -147,12 +160,16 @@ function judged(
   return changed ? [{ ...decisive, what: 'grade' }] : []
 }
 
-function says({ group, value, before, after, what }: Decisive, unit: number, measure: Measure): string {
+function says(
+  { group, value, before, after, what, grades }: Decisive,
+  unit: number,
+  measure: Measure,
+): string {
   const size = ({ pairs }: Tested): string => changeOf(pairs[0]?.estimate ?? 0, measure)
   const change = {
     direction: 'the difference would point the other way',
     size: `the difference would be ${size(after)} in place of ${size(before)}`,
-    grade: withoutRow([gradeOf(before.p), gradeOf(after.p)], 'difference'),
+    grade: withoutRow(grades, 'difference'),
   }[what]
   return `Without one single row of ${quoted(group)}, at ${amount(value * unit, measure)}, ${change}.`
 }

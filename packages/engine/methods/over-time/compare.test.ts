@@ -164,3 +164,14 @@ test('a last day of two hours on the clocks of the zone is no fall', async () =>
   assert.equal(utc.current_period, '2024-04-29')
   assert.doesNotMatch(utc.summary, /left out/)
 })
+
+test('a week of daily percentages is their mean and not their sum, unless the sum is asked for', async () => {
+  const table = await daily('0.9 + 0.05 * (k // 7 % 2)')
+  const meanings = new Map([
+    ['v', { label: 'the share on time', unit: null, fmt: 'pct1', good: 'none', target: null } as const],
+  ])
+  const ask = (more: object) =>
+    outcomeOf(compare, table, { ...asked, period: 'week', ...more }, undefined, { meanings })
+  assert.ok(Math.abs(((await ask({})).current as number) - 0.95) < 1e-12)
+  assert.ok(((await ask({ aggregate: 'sum' })).current as number) > 6)
+})

@@ -21,9 +21,9 @@ import { SERIES_OPTIONS } from '../../series/read.ts'
 import { leftOut } from '../../verdicts/common-doubts.ts'
 import { averageOf, type Measure, measureOf, opening } from '../../verdicts/measure.ts'
 import { withArticle } from '../../verdicts/nouns.ts'
-import { periodInWords, within } from '../../verdicts/times.ts'
+import { alone, periodInWords, within } from '../../verdicts/times.ts'
 import { doubt, gradeOf, stopped, verdict } from '../../verdicts/verdict.ts'
-import { amount, changeOf, inPoints, shareOf } from '../../verdicts/words.ts'
+import { amount, apartAsTold, changeOf, inPoints, shareOf } from '../../verdicts/words.ts'
 import { numberSql, seriesColumns } from '../shared/columns.ts'
 import { diagnosis as diagnosisField, number, pAdjusted, rowsWith, text } from '../shared/fields.ts'
 import type { Method, MethodContext, Relation } from '../shared/method.ts'
@@ -38,7 +38,7 @@ const Options = Type.Object(
     aggregate: Type.Enum(['auto', 'sum', 'mean'], {
       default: 'auto',
       description:
-        'What a period is: the sum of its values, or their mean. auto: as the metric adds up, and the sum without one.',
+        'What a period is: the sum of its values, or their mean. auto: as the metric adds up; without one the sum, of percentages the mean.',
     }),
   },
   { additionalProperties: false },
@@ -139,10 +139,11 @@ const NOTHING = {
   course: [],
 }
 
-/** Values of a metric are put together as the metric says: of a ratio by its parts, of what cannot be added by their mean. */
-function withAggregate(asked: Asked, table: Relation, { metrics }: MethodContext): Options {
+/** Values of a metric are put together as the metric says: of a ratio by its parts, of what cannot be added by their mean, as percentages are without a metric. */
+function withAggregate(asked: Asked, table: Relation, { metrics, meanings }: MethodContext): Options {
   if (asked.aggregate !== 'auto') return { ...asked, aggregate: asked.aggregate }
-  const adding = metrics.length === 1 && asked.value === 'value' ? metrics[0]!.info.adding : 'sum'
+  const plain = inPoints(measureOf(meanings, asked.value)) ? 'mean' : 'sum'
+  const adding = metrics.length === 1 && asked.value === 'value' ? metrics[0]!.info.adding : plain
   const has = (name: string): boolean => table.columns.some((column) => column.name === name)
   const ratio = adding === 'ratio' && has('denominator')
   return { ...asked, aggregate: adding === 'sum' ? 'sum' : ratio ? 'ratio' : 'mean' }
@@ -415,13 +416,17 @@ function headline(given: Options, measure: Measure, pair: Pair, judged: Judged, 
         ? changeOf(change, measure, change)
         : shareOf(judged.relative)
   const way = change > 0 ? 'up' : 'down'
+  const apart = apartAsTold([pair.now, pair.before], measure, change)
+  const base = apart ? `${before} ${earlier}` : alone(named(given, pair.previous))
   if (grade === 'unclear') {
     const usual = judged.p === null ? '' : ' A swing this large is not unusual here.'
-    return `${subject} came to ${value} ${now}, ${way} ${size} from ${before} ${earlier}.${usual}`
+    return `${subject} came to ${value} ${now}, ${way} ${size} from ${base}.${usual}`
   }
   const verb = change > 0 ? 'rose' : 'fell'
   const sure = grade === 'firm' ? 'more than usual' : 'probably more than usual'
-  return `${subject} ${verb} to ${value} ${now} from ${before} ${earlier}, ${way} ${size}: ${sure}.`
+  return apart
+    ? `${subject} ${verb} to ${value} ${now} from ${base}, ${way} ${size}: ${sure}.`
+    : `${subject} ${verb} to ${value} ${now}, ${way} ${size} from ${base}: ${sure}.`
 }
 
 function evidence(measure: Measure, pair: Pair, { z, p, history }: Judged): string {

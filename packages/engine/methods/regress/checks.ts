@@ -73,7 +73,7 @@ export function checkDoubts(
     found.push(
       doubt(
         'form_wrong',
-        `${label} scatters more in some places than in others; errors: hc3 allows for that.`,
+        `${label} ${verbFor(label, 'scatters', 'scatter')} more in some places than in others; errors: hc3 allows for that.`,
       ),
     )
   // Powers of one column belong together: that they go together says nothing.

@@ -10,7 +10,7 @@ import { finite } from '../shared/sentence.ts'
 import { checksOf, isAlike } from './checks.ts'
 import type { Design, NamedTerm } from './design.ts'
 import { slopeDecides } from './influence.ts'
-import { leadOf, type Modelled, type Row } from './modelled.ts'
+import { leadOf, type Modelled, type Row, raisedBy } from './modelled.ts'
 import { chancesOf } from './series-chances.ts'
 
 interface Asked {
@@ -71,12 +71,16 @@ export function fitGaussian(
     lead,
     doubts: [],
     alike: isSeries || grades[0] !== grades[1] ? series : null,
-    oneRow: (measures) => {
+    oneRow: (measures, factor) => {
       if (!lead || !basis || sums.perfect) return []
       const index = terms.findIndex(({ name }) => name === lead.term)
       const place = index + (intercept ? 1 : 0)
       const own = { place, unit: sizeOf(design[place]!.high), x: columns[index]! }
-      return slopeDecides(lead, { basis, residuals, df: sums.df_residual, y, ...own }, measures)
+      return slopeDecides(
+        raisedBy(lead, factor),
+        { basis, residuals, df: sums.df_residual, y, ...own },
+        measures,
+      )
     },
   }
 }

@@ -9,7 +9,7 @@ import { finite } from '../shared/sentence.ts'
 import { NO_CHECKS } from './checks.ts'
 import type { Design, NamedTerm } from './design.ts'
 import { slopeOfFewDecides } from './influence-general.ts'
-import { leadOf, type Modelled, type Row } from './modelled.ts'
+import { leadOf, type Modelled, type Row, raisedBy } from './modelled.ts'
 
 interface Asked {
   intercept: boolean
@@ -75,11 +75,11 @@ export function fitGeneral(
     lead,
     doubts,
     alike: null,
-    oneRow: (measures) => {
+    oneRow: (measures, factor) => {
       if (!lead) return []
       const place = terms.findIndex(({ name }) => name === lead.term) + (intercept ? 1 : 0)
       const fitted = { family: family as Family, design, y, fit, place, size: scale[place]! }
-      return slopeOfFewDecides(lead, fitted, measures)
+      return slopeOfFewDecides(raisedBy(lead, factor), fitted, measures)
     },
   }
 }

@@ -24,7 +24,7 @@ interface Fitted {
 }
 
 export function slopeOfFewDecides(
-  { estimate, std_error: error, p, p_holm }: Coefficient,
+  { estimate, std_error: error, p, p_holm, factor }: Coefficient,
   { family, design, y, fit, place, size }: Fitted,
   measures: readonly [Measure, Measure],
 ): Doubt[] {
@@ -34,7 +34,6 @@ export function slopeOfFewDecides(
   const pull = (row: number): number => (column[row]! - mean) * (y[row]! - fit.fitted[row]!)
   const order = [...y.keys()].toSorted((a, b) => pull(a) - pull(b))
   const wider = error / (fit.errors[place]! / size)
-  const factor = p > 0 ? p_holm / p : 1
   const tried = [...new Set([...order.slice(0, TRIED), ...order.slice(-TRIED)])]
   const rows = tried.flatMap((row): Without[] => {
     const less = (values: readonly number[]): number[] => values.toSpliced(row, 1)

@@ -1,6 +1,6 @@
 /** Slopes without each row in turn (Belsley, Kuh and Welsch, Regression Diagnostics, 1980), and whether one row decides. */
 import type { Doubt } from '@assay/model/insight'
-import { studentTwoSided } from '../../numeric/distributions.ts'
+import { studentTwoSided, studentUpperQuantile } from '../../numeric/distributions.ts'
 import { type Basis, leverages } from '../../numeric/models/orthonormal.ts'
 import type { Measure } from '../../verdicts/measure.ts'
 import { oneRowDecides, type Without } from '../relations/one-row.ts'
@@ -25,10 +25,10 @@ export function slopeDecides(
   fitted: Fitted,
   measures: readonly [Measure, Measure],
 ): Doubt[] {
-  const { estimate, std_error: error, p, p_holm } = lead
-  if (estimate === null || error === null || p === null || p_holm === null || fitted.df < 2 || !(error > 0))
-    return []
-  const factor = p > 0 ? p_holm / p : 1
+  const { estimate, std_error, chance, p_holm, factor } = lead
+  if (estimate === null || std_error === null || p_holm === null || fitted.df < 2) return []
+  if (!(std_error > 0) || chance >= 1) return []
+  const error = std_error * widened(lead, fitted.df)
   const rows = slopesWithout(estimate, error, fitted)
   if (rows.length === 0) return []
   const least = rows.reduce((a, b) => (b.estimate < a.estimate ? b : a))
@@ -36,6 +36,12 @@ export function slopeDecides(
   const unsure = rows.reduce((a, b) => (b.p > a.p ? b : a))
   const candidates = [least, most, unsure].map((row) => ({ ...row, p: Math.min(1, row.p * factor) }))
   return oneRowDecides({ estimate, p: p_holm, error }, candidates, measures)
+}
+
+/** By how much a series widens the error, so that the slope has the p that decides. */
+function widened({ p, chance, estimate, std_error }: Coefficient, df: number): number {
+  if (p === null || chance <= p) return 1
+  return Math.abs(estimate! / std_error!) / studentUpperQuantile(chance / 2, df)
 }
 
 /** Errors are those of least squares, widened as `error` is beside them. */

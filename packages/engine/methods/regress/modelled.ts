@@ -1,7 +1,7 @@
 /** What a fitted model gives, whatever its family. */
 import type { Doubt } from '@assay/model/insight'
 import type { Measure } from '../../verdicts/measure.ts'
-import { holm } from '../shared/multiplicity.ts'
+import { factorOf, holm } from '../shared/multiplicity.ts'
 import type { Checks } from './checks.ts'
 import type { Design, NamedTerm } from './design.ts'
 
@@ -22,7 +22,11 @@ export interface Row {
 export interface Coefficient extends Row {
   column: string
   power: number
+  /** The p that decides, before Holm: of a series not that of independent rows. */
+  chance: number
   p_holm: number | null
+  /** What corrections for several tests raise p by. */
+  factor: number
 }
 
 export interface Modelled {
@@ -45,8 +49,8 @@ export interface Modelled {
   doubts: Doubt[]
   /** The series whose alike neighbours the certainty allows for; null where rows count as they are. */
   alike: Design['series']
-  /** Whether one row decides the slope that leads, by the measures of its column and of y. */
-  oneRow?: (measures: readonly [Measure, Measure]) => Doubt[]
+  /** Whether one row decides the slope that leads, by the measures of its column and of y, after a correction that raises p by `factor`. */
+  oneRow?: (measures: readonly [Measure, Measure], factor: number) => Doubt[]
 }
 
 /** The slope of the least p. `chances`, one for each term, are the p that decide; null where none is known. */
@@ -59,8 +63,16 @@ export function leadOf(
   if (known.length === 0) return null
   const adjusted = holm(known.map(({ p }) => p))
   const least = adjusted.indexOf(Math.min(...adjusted))
-  const { index } = known[least]!
+  const { index, p: chance } = known[least]!
   const slopes = rows.filter((row) => row.term !== '(intercept)')
   const { column, power } = terms[index]!
-  return { ...slopes[index]!, column, power, p_holm: adjusted[least]! }
+  const p_holm = adjusted[least]!
+  return { ...slopes[index]!, column, power, chance, p_holm, factor: factorOf(chance, p_holm, known.length) }
 }
+
+/** The slope after a correction for further tests. */
+export const raisedBy = (lead: Coefficient, factor: number): Coefficient => ({
+  ...lead,
+  p_holm: lead.p_holm === null ? null : Math.min(1, lead.p_holm * factor),
+  factor: lead.factor * factor,
+})

@@ -1,5 +1,5 @@
 /**
- * p of slopes where the rows are a series. By dates: under errors as persistent as the residuals, and from 100 rows on under a
+ * p of slopes where the rows are a series. By dates: under errors as persistent as the residuals, and under a
  * spread that changes (HC3), whichever is larger. In the order of the data, and of more rows than that takes: by the number of
  * rows that hold as much information, n (1 - a b) / (1 + a b) of the lag-1 correlations of the column and of the
  * residuals (relations/series-order.ts).
@@ -9,7 +9,7 @@ import { exactMean } from '../../numeric/exact.ts'
 import { hc3Errors, lagOne } from '../../numeric/models/model-checks.ts'
 import type { Basis } from '../../numeric/models/orthonormal.ts'
 import { persistentRegression } from '../../series/persistence/persistent-regression.ts'
-import { PERSISTENT_ROWS, SPREAD_ROWS, worthOfRows } from '../relations/series-order.ts'
+import { PERSISTENT_ROWS, worthOfRows } from '../relations/series-order.ts'
 import type { Design } from './design.ts'
 
 /** Slopes up to which persistent errors are estimated. */
@@ -40,7 +40,7 @@ export function chancesOf(
     const one = basis.q.length > slopes.length ? [y.map(() => 1)] : []
     return persistentRegression(even(y), [...one, ...others], [column])?.p ?? 1
   })
-  const loose = series === 'dated' && y.length >= SPREAD_ROWS ? looseSpread(fit) : null
+  const loose = series === 'dated' ? looseSpread(fit) : null
   return own.map((p, index) => (p === null ? null : Math.max(p, steady[index]!, loose?.[index] ?? 0)))
 }
 

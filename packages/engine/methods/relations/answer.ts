@@ -1,8 +1,8 @@
 /** What association asks and answers, for two categories as for two numbers. */
-import type { Doubt } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
 import { type Meanings, measureOf } from '../../verdicts/measure.ts'
+import type { Doubting, Finding } from '../../verdicts/verdict.ts'
 
 export const NUMBERS = ['pearson', 'spearman', 'kendall', 'partial', 'partial_spearman'] as const
 export const CATEGORIES = ['chi_square', 'fisher', 'cochran_mantel_haenszel'] as const
@@ -43,9 +43,11 @@ export interface Answer {
   high: number | null
   n: number
   counts: { x: string; y: string; n: number; expected: number | null }[]
-  doubts: Doubt[]
+  doubts: Doubting[]
   /** How the claim reads after "clearly" or "probably". */
   claim: (sure: string) => string
+  /** Where another method answered: how it did. */
+  finding?: Finding
 }
 
 export const NOTHING = {
@@ -60,7 +62,7 @@ export const NOTHING = {
   low: null,
   high: null,
   counts: [],
-  doubts: [] as Doubt[],
+  doubts: [] as Doubting[],
   claim: () => '',
 }
 

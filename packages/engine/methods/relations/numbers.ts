@@ -4,7 +4,7 @@ import { SHAPIRO_MOST } from '../../numeric/tests/shapiro-wilk.ts'
 import { leftOut } from '../../verdicts/common-doubts.ts'
 import { type Meanings, measureOf, opening } from '../../verdicts/measure.ts'
 import { verbFor } from '../../verdicts/nouns.ts'
-import { doubt, gradeOf } from '../../verdicts/verdict.ts'
+import { type DoubtsBy, doubt, gradeOf } from '../../verdicts/verdict.ts'
 import { shapeCheck } from '../groups/choose.ts'
 import { columnOf, groupSql, numberSql } from '../shared/columns.ts'
 import type { Relation } from '../shared/method.ts'
@@ -41,10 +41,10 @@ export async function ofNumbers(table: Relation, given: Options, meanings: Meani
   const partial = given.controls !== undefined
   const doubts = [...alikeNeighbours([pair]), ...ambiguous, ...left]
   const both = [measureOf(meanings, given.x), measureOf(meanings, given.y)] as const
-  const decided = partial
-    ? []
+  const decided: DoubtsBy = partial
+    ? () => []
     : choice.test === 'pearson'
-      ? pairDecides(pair, both)
+      ? (factor) => pairDecides(pair, both, factor)
       : await rankDecides(table, pair, choice.test, both)
   const found = partial
     ? await partialAnswer(table, given, choice.test, order)
@@ -73,7 +73,7 @@ export async function ofNumbers(table: Relation, given: Options, meanings: Meani
     ...common,
     ...found,
     reason: choice.reason,
-    doubts: [...stop, ...decided, ...hidden, ...doubts],
+    doubts: [...stop, decided, ...hidden, ...doubts],
     claim,
   }
 }

@@ -2,10 +2,10 @@
  * Whether one row makes, hides or turns a rank correlation (Spearman's or Kendall's). The rows whose ranks lie farthest along
  * and against the link are left out, one at a time, and the coefficient is computed again.
  */
-import type { Doubt } from '@assay/model/insight'
 import { ranks } from '../../numeric/mann-kendall.ts'
 import { kendall } from '../../numeric/tests/kendall.ts'
 import type { Measure } from '../../verdicts/measure.ts'
+import type { DoubtsBy } from '../../verdicts/verdict.ts'
 import type { Relation } from '../shared/method.ts'
 import { type Link, oneRowDecides } from './one-row.ts'
 import { byStudent, type Pair, valuesOf } from './pair.ts'
@@ -20,12 +20,12 @@ export async function rankDecides(
   pair: Pair,
   test: string,
   measures: readonly [Measure, Measure],
-): Promise<Doubt[]> {
-  if (pair.n > MOST || pair.series || (test !== 'spearman' && test !== 'kendall')) return []
+): Promise<DoubtsBy> {
+  if (pair.n > MOST || pair.series || (test !== 'spearman' && test !== 'kendall')) return () => []
   const { x, y } = await valuesOf(table, pair)
   const link = test === 'spearman' ? spearmanLink : kendallLink
   const all = link(x, y)
-  if (!all) return []
+  if (!all) return () => []
   const n = x.length
   const rows = farthest(x, y).flatMap((row) => {
     const less = (values: readonly number[]): number[] => values.toSpliced(row, 1)
@@ -37,7 +37,13 @@ export async function rankDecides(
     test === 'kendall'
       ? Math.sqrt((2 * (2 * n + 5)) / (9 * n * (n - 1)))
       : Math.sqrt((1 - all.estimate * all.estimate) / (n - 2))
-  return oneRowDecides({ ...all, error }, rows, measures)
+  const raised = <L extends Link>(one: L, factor: number): L => ({ ...one, p: Math.min(1, one.p * factor) })
+  return (factor) =>
+    oneRowDecides(
+      { ...raised(all, factor), error },
+      rows.map((row) => raised(row, factor)),
+      measures,
+    )
 }
 
 function spearmanLink(x: readonly number[], y: readonly number[]): Link | null {

@@ -4,7 +4,7 @@
  * it need not be a time (rows may stand by group), so rows then count as fewer (Bartlett, below) and no more is assumed.
  * Neighbours of a series are often alike, and two columns that wander then go together by chance: their link is judged
  * under errors as persistent as theirs (series/persistence/persistent-regression.ts), each on the other, and the larger p holds;
- * from 100 rows on also under a spread that changes (HC3), since two spreads that grow together make links as well. Of
+ * so does that under a spread that changes (HC3), since two spreads that grow together make links as well. Of
  * more rows than that takes, by the number of rows that hold as much information: n (1 - a b) / (1 + a b) of the lag-1
  * correlations a and b (Bartlett, JRSS 98, 1935).
  *
@@ -24,8 +24,6 @@ const LEAST = 10
 export const LEAST_WORTH = 3.5
 /** Rows up to which persistent errors are estimated. */
 export const PERSISTENT_ROWS = 2000
-/** Rows from which a spread that changes with time is allowed for: fewer show it too roughly, and are moved less by it. */
-export const SPREAD_ROWS = 100
 /** Lag-1 correlation from which rows without a date are taken for a series. */
 const STRONG = 0.5
 
@@ -86,7 +84,7 @@ export function persistentLink(
   const base = [x.map(() => 1), ...held.map(even)]
   const [left, right] = [even(x), even(y)]
   const either = [persistentRegression(left, base, [right]), persistentRegression(right, base, [left])]
-  const spread = x.length < SPREAD_ROWS ? [] : [spreadLink(left, base, right), spreadLink(right, base, left)]
+  const spread = [spreadLink(left, base, right), spreadLink(right, base, left)]
   return Math.max(...either.map((fit) => fit?.p ?? 0), ...spread)
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Outcome } from '@assay/model/insight'
 import { gradeOf, verdict } from '../../verdicts/verdict.ts'
 import { METHODS } from '../catalog.ts'
-import { outcomeOf, relation } from '../relation-fixture.ts'
+import { columnsOf, outcomeOf, relation } from '../relation-fixture.ts'
 import { adjustAcross, benjaminiHochberg, chanceOf, holm } from './multiplicity.ts'
 
 const near = (found: readonly number[], expected: readonly number[]) => {
@@ -126,4 +126,41 @@ test('an experiment whose answer does not survive the correction says so', async
     .experiment!
   assert.deepEqual([experiment.grade, grade], ['likely', 'unclear'])
   assert.match(headline, /^The experiment cannot tell whether "b" changed revenue/)
+})
+
+test('what one row decides, and what columns show together, is told by the p that several tests leave', async () => {
+  const noise = [3, -5, 8, -2, 6, -9, 1, 4, -7, 9, -4, 2, -6, 7, -1, 5, -8, 0, 3, -3]
+  const x = [...noise.map((_, row) => (row * 7) % 20), 0]
+  const y = [...noise.map((value, row) => 1.3 * x[row]! + 2 * value), 38]
+  const shop = [...noise.map((_, row) => (row % 2 ? 'a' : 'b')), 'b']
+  const takings = [...noise.map((value, row) => value + (row % 2 ? 5.6 : 0)), 40]
+  const table = await columnsOf({ x, y, shop, takings })
+  const others = { b: outcome({ p: 0.8 }), c: outcome({ p: 0.9 }), d: outcome({ p: 0.9 }) }
+  for (const options of [
+    { x: 'x', y: 'y', test: 'spearman' },
+    { x: 'takings', y: 'shop' },
+  ]) {
+    const alone = await outcomeOf(METHODS.association!, table, options)
+    assert.match(alone.summary, /^No clear link.*Without one single row, with|Without one single row of/)
+    assert.match(alone.summary, /there would be a probable (?:link|difference)\./)
+    assert.doesNotMatch(adjustAcross({ a: alone, ...others }).a!.summary, /Without one single row/)
+  }
+})
+
+test('a difference of groups in association is told no surer than the correction leaves it', async () => {
+  const v = Array.from({ length: 40 }, (_, row) => ((row * 37) % 41) + (row % 2 ? 7 : 0))
+  const table = await columnsOf({ v, g: v.map((_, row) => (row % 2 ? 'a' : 'b')) })
+  const a = await outcomeOf(METHODS.association!, table, { x: 'v', y: 'g' })
+  assert.match(a.headline, /^There is clearly a difference in v/)
+  const found = adjustAcross({ a, b: outcome({ p: 0.8 }), c: outcome({ p: 0.9 }), d: outcome({ p: 0.9 }) }).a!
+  assert.equal(found.grade, 'likely')
+  assert.match(found.headline, /^There is probably a difference in v/)
+})
+
+test('association of a few rows in groups doubts them and does not withhold them', async () => {
+  const table = await columnsOf({ v: [1, 2, 3, 11, 12, 13], g: ['a', 'a', 'a', 'b', 'b', 'b'] })
+  const found = await outcomeOf(METHODS.association!, table, { x: 'v', y: 'g' })
+  const groups = await outcomeOf(METHODS.compare_groups!, table, { value: 'v', group: 'g' })
+  assert.deepEqual([found.grade, found.blockers], [groups.grade, []])
+  assert.ok(found.caveats.some(({ code }) => code === 'too_few'))
 })

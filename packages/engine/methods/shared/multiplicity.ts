@@ -50,11 +50,15 @@ export function adjustAcross(
   const says = family(tests.reduce((sum, { made }) => sum + made, 0))
   for (const [index, { name, p }] of tests.entries()) {
     const p_adjusted = adjusted[index]!
-    const correction = { p: p_adjusted, factor: p > 0 ? p_adjusted / p : tests.length }
+    const correction = { p: p_adjusted, factor: factorOf(p, p_adjusted, tests.length) }
     result[name] = { ...regraded(outcomes[name]!, correction, doubt('many_tests', says)), p_adjusted }
   }
   return result
 }
+
+/** What a correction of several tests raised p by; where it ends at 1, or p is 0, what it may at most. */
+export const factorOf = (p: number, adjusted: number, tests: number): number =>
+  p > 0 && adjusted < 1 ? adjusted / p : tests
 
 /** The primary p-value; null for an outcome that makes no test. */
 export function chanceOf(outcome: Outcome): number | null {

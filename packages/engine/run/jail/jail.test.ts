@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { getPriority, tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
@@ -23,7 +23,7 @@ import { fillCompileCache } from '../pool/compile-cache.ts'
 import { createPool } from '../pool/pool.ts'
 import { CAPS, findingsOf, STARTED_AT, templateOf } from '../test-pool.ts'
 import { View } from './folders.ts'
-import { type Folder, identityOf, narrow, walled, wallsHere } from './jail.ts'
+import { type Folder, identityOf, NICENESS, narrow, walled, wallsHere } from './jail.ts'
 
 const { missing } = wallsHere('auto')
 const home = realpathSync(mkdtempSync(path.join(tmpdir(), 'assay-jail-')))
@@ -59,6 +59,10 @@ interface Reached {
   mount: number
   namespace: number
   root: string[]
+  priority: number
+  sooner: unknown
+  /** Where no namespace can be made, walls are required. */
+  within: unknown
 }
 
 test('full control of a walled process reaches no file of the home, no token, no address and no other process', {
@@ -122,6 +126,12 @@ test('full control of a walled process reaches no file of the home, no token, no
   assert.notEqual(reached.mount, 0)
   assert.notEqual(reached.namespace, 0)
   for (const name of ['etc', 'home', 'root', 'var', 'run']) assert.ok(!reached.root.includes(name), name)
+  assert.equal(reached.priority, Math.min(19, getPriority() + NICENESS), 'the service goes first')
+  assert.match(String(reached.sooner), /^no: /)
+  assert.match(
+    String(reached.within),
+    /^no: Error: ASSAY_JAIL=require, but analysis processes cannot be walled in: bubblewrap cannot make its namespaces here: .+\. Install what is missing, allow user namespaces, or set ASSAY_JAIL=auto\.$/,
+  )
 })
 
 test('before its first task a process loses the folders of other workspaces, and keeps its own for reading', {

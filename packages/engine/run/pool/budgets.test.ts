@@ -6,18 +6,18 @@ import { FakeClock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 import { findingsOf, openTestPool, STARTED_AT, sqlTemplate, templateOf } from '../test-pool.ts'
 import { meterTask } from './meter.ts'
-import type { Pool, WorkspaceBudgets } from './pool.ts'
+import type { Claim, Pool, WorkspaceBudgets } from './pool.ts'
 
-const asked: { workspace_id: string; accepted: boolean }[] = []
+const asked: { workspace_id: string; claim: Claim }[] = []
 const spent = new Map<string, number>()
 let full = false
 /** Bytes that all tasks of a workspace may spill. */
 let room: number | null = null
 
 const budgets: WorkspaceBudgets = {
-  async admit(workspace_id, accepted) {
-    asked.push({ workspace_id, accepted })
-    if (full && !accepted) throw new AppError('workspace_busy', 'It is used up.')
+  async admit(workspace_id, claim) {
+    asked.push({ workspace_id, claim })
+    if (full && claim !== 'accepted') throw new AppError('workspace_busy', 'It is used up.')
     return room
   },
   spend(workspace_id, ms) {
@@ -80,6 +80,9 @@ test('whatever is new asks the budget of its workspace before it waits; jobs, pa
   findingsOf(await pool.run(job, own))
   await pool.draw({ kind: 'draw', specs: [] }, { ...own, patient: true })
   full = false
+  asked.length = 0
+  await pool.draw({ kind: 'draw', specs: [] }, { ...own, reader: true })
+  assert.deepEqual(asked, [{ workspace_id: 'guests', claim: 'reader' }])
 })
 
 test('the processor time of a task is told to its workspace alone', async () => {

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { getCompileCacheDir } from 'node:module'
-import { tmpdir } from 'node:os'
+import { constants, getPriority, setPriority, tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import type { Clock } from '@assay/model/clock'
@@ -17,7 +17,7 @@ import type { Progress } from '@assay/model/job'
 import { NARRATIONS_MOST } from '../../printing/narrative.ts'
 import type { ConnectionAccess } from '../connection-requests.ts'
 import { foldersOf, View } from '../jail/folders.ts'
-import { descendants, type Folder, narrow, walled } from '../jail/jail.ts'
+import { descendants, type Folder, NICENESS, narrow, walled } from '../jail/jail.ts'
 import type { Narrator } from '../narration-requests.ts'
 import {
   COLD,
@@ -136,13 +136,11 @@ export function startProcess(options: ProcessOptions): AnalysisProcess {
   const given = options.cold ? [COLD] : []
   const stdio: ('ignore' | 'pipe' | 'ipc')[] = ['ignore', 'pipe', 'pipe', 'ipc']
   const env = environment()
-  if (options.folders === null)
-    return new ForkedProcess(
-      fork(ENTRY, given, { env, execArgv: FLAGS, stdio }),
-      options,
-      null,
-      options.tempRoot,
-    )
+  if (options.folders === null) {
+    const forked = fork(ENTRY, given, { env, execArgv: FLAGS, stdio })
+    goBehind(forked.pid)
+    return new ForkedProcess(forked, options, null, options.tempRoot)
+  }
   if (!filled) fillCompileCache(env, FLAGS, path.join(options.tempRoot, 'fill-cache'))
   filled = true
   const temp = path.join(options.tempRoot, `process-${randomUUID()}`)
@@ -153,6 +151,16 @@ export function startProcess(options: ProcessOptions): AnalysisProcess {
     cache: env.NODE_COMPILE_CACHE,
   })
   return new ForkedProcess(spawn(file, args, { env, stdio }), options, view, temp)
+}
+
+/** Its threads begin later, and take after the first one. */
+function goBehind(pid: number | undefined): void {
+  try {
+    if (pid !== undefined)
+      setPriority(pid, Math.min(getPriority() + NICENESS, constants.priority.PRIORITY_LOW))
+  } catch {
+    // It has ended, or the system has no priorities.
+  }
 }
 
 interface Running {

@@ -33,15 +33,18 @@ export interface PoolLog {
   error(fields: object, message: string): void
 }
 
+/** Whose work a task is: `new` work of the workspace, a page for a `reader` of a link, or work that was `accepted` before. */
+export type Claim = 'new' | 'reader' | 'accepted'
+
 /** What workspaces may take of the pool, and what they took. */
 export interface WorkspaceBudgets {
   /**
    * Asked before a task waits. Answers the bytes that all tasks of the workspace may spill to disk together; null: what the
-   * pool may. Rejects with `workspace_busy` where the workspace may begin nothing new; never for what was `accepted` before.
+   * pool may. Rejects with `workspace_busy` where the budget of the claim is used up; never for what was accepted before.
    */
-  admit(workspace_id: string, accepted: boolean): Promise<number | null>
+  admit(workspace_id: string, claim: Claim): Promise<number | null>
   /** Counts milliseconds of processor time. */
-  spend(workspace_id: string, ms: number): void
+  spend(workspace_id: string, ms: number, claim: Claim): void
 }
 
 /** The pool's metrics. `measureChildren` registers a function that is called before each reading. */
@@ -100,6 +103,8 @@ export interface SmallTaskOptions {
   connections?: ConnectionAccess
   /** For work of the service itself and for jobs that were accepted: the task waits however much the workspace has taken. */
   patient?: boolean
+  /** For a reader of a link: the task waits in a turn of its own, and takes from what the readers of the workspace have. */
+  reader?: boolean
 }
 
 /** The task did not complete: it was aborted, took too long, or its process died. The message says which. */

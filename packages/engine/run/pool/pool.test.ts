@@ -3,7 +3,7 @@ import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { getPriority, tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
@@ -12,6 +12,7 @@ import { FakeClock, systemClock } from '@assay/model/clock'
 import type { TemplateSource } from '@assay/model/template'
 import { eventually } from '../../../../test/service.ts'
 import { makeChart } from '../../charts/spec.ts'
+import { NICENESS } from '../jail/jail.ts'
 import { COLD } from '../protocol.ts'
 import {
   findingsOf,
@@ -70,6 +71,17 @@ test('runs a template from text to Markdown', async () => {
     [2, '3.0'],
   ])
   assert.equal(facts[0]?.name, 'last')
+})
+
+test('every thread of an analysis goes behind the service where both want the processor', linux, async () => {
+  findingsOf(await bench.run(sqlTemplate('select sum(range) as a from range(1000000)')))
+  const { pid } = bench.pool.stats().children.find(({ tasks }) => tasks > 0)!
+  const niceOf = (thread: string): number => {
+    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])
+  }
+  const threads = await readdir(`/proc/${pid}/task`)
+  assert.deepEqual([...new Set(threads.map(niceOf))], [Math.min(19, getPriority() + NICENESS)])
 })
 
 test('draws a chart as SVG, or as a PNG with its letters, within the memory of a child', async () => {

@@ -36,6 +36,7 @@ import type {
 } from '../protocol.ts'
 import { type AnalysisProcess, type Ending, startProcess } from './child-process.ts'
 import {
+  type Claim,
   type Pool,
   type PoolLog,
   type PoolMetrics,
@@ -50,6 +51,7 @@ import { meterTask } from './meter.ts'
 import { processesOf, type Schedulable, Scheduler } from './scheduler.ts'
 
 export {
+  type Claim,
   type Pool,
   type PoolOptions,
   type PreviewOptions,
@@ -77,6 +79,7 @@ const OWNERS_MOST = 1000
 
 interface QueuedTask extends Schedulable {
   task: Task
+  claim: Claim
   signal: AbortSignal | undefined
   onBegin: (() => void) | undefined
   onProgress: ((progress: Progress) => void) | undefined
@@ -205,16 +208,19 @@ class ProcessPool implements Pool {
 
   async #submit(task: Task, submitted: Submitted): Promise<Ending<Task['kind']>> {
     const { queue, owner, max_running = null, max_queued = null, patient = false } = submitted
-    const { signal, onBegin, onProgress, connections } = submitted
+    const { signal, onBegin, onProgress, connections, reader = false } = submitted
     const { budgets } = this.#options
     const accepted = queue === 'job' || patient || COUNTED_ONLY.has(task.kind)
-    const own = budgets ? await budgets.admit(owner, accepted) : null
+    const claim = accepted ? 'accepted' : reader ? 'reader' : 'new'
+    const own = budgets ? await budgets.admit(owner, claim) : null
     if (this.#stopping || signal?.aborted) return { kind: 'stopped' }
     const { promise, resolve } = Promise.withResolvers<Ending<Task['kind']>>()
     const waiting: QueuedTask = {
       task,
+      claim,
       queue,
       owner,
+      reader,
       max_running,
       signal,
       onBegin,
@@ -279,10 +285,10 @@ class ProcessPool implements Pool {
     waiting.onBegin?.()
     const { clock, budgets } = this.#options
     const began = clock.monotonic()
-    const { owner } = waiting
+    const { owner, claim } = waiting
     const measured = meterTask(child, clock, (ms) => {
       note(this.#spent, owner, ms)
-      budgets?.spend(owner, ms)
+      budgets?.spend(owner, ms, claim)
     })
     this.#children = [...this.#children.filter((one) => one !== child), child]
     const ending = await child

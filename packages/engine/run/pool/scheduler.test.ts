@@ -115,3 +115,21 @@ test("a workspace's max_queued and a max_running of none bound its previews, too
   put(preview('guest', 1))
   assert.match(refusal(() => scheduler.admit(preview('guest', 1), 0)).message, /\(max_queued: 0\)/)
 })
+
+test('readers of links wait in a turn of their own, however many small tasks their workspace has waiting', () => {
+  const { scheduler, put, end, begun } = setUp(1)
+  const reader = (owner: string): Schedulable => ({ ...small(owner), reader: true })
+  put(...Array.from({ length: MOST_QUEUED.small + 2 }, () => small('guest')))
+  assert.equal(refusal(() => scheduler.admit(small('guest'))).code, 'workspace_busy')
+  const page = reader('guest')
+  scheduler.admit(page)
+  put(page)
+  assert.deepEqual(
+    scheduler.usage().find(({ queue }) => queue === 'reader'),
+    { owner: 'guest', queue: 'reader', state: 'waiting', count: 1 },
+  )
+  end(begun[0]!)
+  assert.equal(begun.at(-1), page)
+  put(...Array.from({ length: MOST_QUEUED.small }, () => reader('guest')))
+  assert.equal(refusal(() => scheduler.admit(reader('guest'))).code, 'workspace_busy')
+})

@@ -3,7 +3,7 @@
  * - Jobs and previews share `size` processes, and two if `size` is one, so that one is always left to jobs. Jobs come first.
  * - Previews run at most `max_running` at a time per workspace.
  * - One process more is for small tasks: one can always run, a second one only while another process stays free.
- * - Within each queue the workspaces are served in turn (fair-queue.ts).
+ * - Within each queue the workspaces are served in turn (fair-queue.ts). The readers of a workspace's links have a turn of their own.
  */
 import { AppError } from '@assay/model/errors'
 import { FairQueue } from './fair-queue.ts'
@@ -14,7 +14,8 @@ const QUEUES: readonly QueueName[] = ['job', 'preview', 'small']
 
 export interface Usage {
   owner: string
-  queue: QueueName
+  /** `reader`: small tasks for readers of links. */
+  queue: QueueName | 'reader'
   state: 'running' | 'waiting'
   count: number
 }
@@ -25,6 +26,20 @@ export interface Schedulable {
   owner: string
   /** Previews of this owner that may run at a time; null: no limit of its own. */
   max_running?: number | null
+  /** It is for a reader of a link. */
+  reader?: boolean
+}
+
+/** No id of a workspace ends so. */
+const READERS = '\n'
+
+/** In whose name an item waits for its turn. */
+const laneOf = ({ owner, reader }: Schedulable): string => (reader ? owner + READERS : owner)
+
+function usageOf(queue: QueueName, state: Usage['state'], [lane, count]: [string, number]): Usage {
+  return lane.endsWith(READERS)
+    ? { owner: lane.slice(0, -READERS.length), queue: 'reader', state, count }
+    : { owner: lane, queue, state, count }
 }
 
 /** Tasks of a workspace that may wait on one node. A form asks for the choices of all its variables at once. */
@@ -59,8 +74,8 @@ export class Scheduler<Item extends Schedulable> {
     small: new FairQueue(),
   }
   readonly #running: Record<QueueName, number> = { job: 0, preview: 0, small: 0 }
-  /** Running items of each owner, by queue. */
-  readonly #owners: Record<QueueName, Map<string, number>> = {
+  /** Running items of each lane, by queue. */
+  readonly #lanes: Record<QueueName, Map<string, number>> = {
     job: new Map(),
     preview: new Map(),
     small: new Map(),
@@ -77,40 +92,35 @@ export class Scheduler<Item extends Schedulable> {
   /** What runs and waits, by owner and queue. */
   usage(): Usage[] {
     return QUEUES.flatMap((queue) => [
-      ...[...this.#owners[queue]].map(([owner, count]) => ({
-        owner,
-        queue,
-        state: 'running' as const,
-        count,
-      })),
-      ...this.#queues[queue]
-        .counts()
-        .map(([owner, count]) => ({ owner, queue, state: 'waiting' as const, count })),
+      ...[...this.#lanes[queue]].map((one) => usageOf(queue, 'running', one)),
+      ...this.#queues[queue].counts().map((one) => usageOf(queue, 'waiting', one)),
     ])
   }
 
   /** Throws `workspace_busy` if the owner may not queue another item of this kind. Jobs are always admitted. */
-  admit({ queue, owner, max_running = null }: Item, max_queued: number | null = null): void {
+  admit(item: Item, max_queued: number | null = null): void {
+    const { queue, max_running = null } = item
+    const lane = laneOf(item)
     if (queue === 'job') return
     if (queue === 'preview' && max_running === 0) throw busy(queue, 'max_running', 0)
     const queued = this.#queues[queue]
     const room = MOST_QUEUED[queue]
     const own = max_queued !== null && max_queued < room
     const most = own ? max_queued : room
-    const waiting = queued.count(owner)
+    const waiting = queued.count(lane)
     if (waiting < most) return
     // An item that begins at once does not wait.
-    if (waiting === 0 && queued.length === 0 && this.#canRun(queue, max_running, owner)) return
+    if (waiting === 0 && queued.length === 0 && this.#canRun(queue, max_running, lane)) return
     throw busy(queue, own ? 'max_queued' : `${queue === 'preview' ? 'previews' : 'checks'} waiting`, most)
   }
 
   add(item: Item): void {
-    this.#queues[item.queue].add(item.owner, item)
+    this.#queues[item.queue].add(laneOf(item), item)
   }
 
   /** Returns false if the item does not wait any more. */
   remove(item: Item): boolean {
-    return this.#queues[item.queue].remove(item.owner, item)
+    return this.#queues[item.queue].remove(laneOf(item), item)
   }
 
   clear(): Item[] {
@@ -121,7 +131,7 @@ export class Scheduler<Item extends Schedulable> {
   next(): Item | null {
     for (const name of QUEUES) {
       const found = this.#queues[name].next((item) =>
-        this.#canRun(name, item.max_running ?? null, item.owner),
+        this.#canRun(name, item.max_running ?? null, laneOf(item)),
       )
       if (found) return found.item
     }
@@ -129,7 +139,7 @@ export class Scheduler<Item extends Schedulable> {
   }
 
   begin(item: Item): void {
-    this.#queues[item.queue].take(item.owner, item)
+    this.#queues[item.queue].take(laneOf(item), item)
     this.#count(item, 1)
   }
 
@@ -137,21 +147,22 @@ export class Scheduler<Item extends Schedulable> {
     this.#count(item, -1)
   }
 
-  #canRun(queue: QueueName, max_running: number | null, owner: string): boolean {
+  #canRun(queue: QueueName, max_running: number | null, lane: string): boolean {
     const { job, preview, small } = this.#running
     const shared = sharedBy(this.#size)
     if (queue === 'small')
       return small === 0 || (this.#queues.job.length === 0 && job + preview + small < shared)
     if (job + preview >= shared) return false
     if (queue === 'job') return job < this.#size
-    return preview < shared - 1 && (this.#owners.preview.get(owner) ?? 0) < (max_running ?? Infinity)
+    return preview < shared - 1 && (this.#lanes.preview.get(lane) ?? 0) < (max_running ?? Infinity)
   }
 
-  #count({ queue, owner }: Item, by: 1 | -1): void {
-    this.#running[queue] += by
-    const owners = this.#owners[queue]
-    const left = (owners.get(owner) ?? 0) + by
-    if (left === 0) owners.delete(owner)
-    else owners.set(owner, left)
+  #count(item: Item, by: 1 | -1): void {
+    const lane = laneOf(item)
+    this.#running[item.queue] += by
+    const lanes = this.#lanes[item.queue]
+    const left = (lanes.get(lane) ?? 0) + by
+    if (left === 0) lanes.delete(lane)
+    else lanes.set(lane, left)
   }
 }
