@@ -7,11 +7,25 @@
 import type { Page, PageQuery } from './contract/page.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import type { Reader, Routine } from './rows.ts'
-import { type Statement, statement } from './statement.ts'
+import { both, type Statement, statement } from './statement.ts'
 import type { Table } from './tables/table.ts'
 
 /** Some milliseconds of either database: SQLite answers nobody else meanwhile. */
 export const LOOKED_AT_MOST = 5000
+
+/** Rows of a list that lie in indexes of their own. */
+export interface Part {
+  /** Which. */
+  where: string
+  /** Filters that hold for all of them by `where`. */
+  holds?: readonly string[]
+  /** As of the list, unless given. `all`: they are few, and every filter is asked for among them. */
+  indexed?: readonly (readonly string[])[] | 'all'
+  /** Read in the place of the table. */
+  from?: string
+}
+
+export type Parts = Readonly<Record<'sqlite' | 'postgres', readonly Part[]>>
 
 export interface ListOptions<Name extends string, Row> {
   /** In its cursors; the table's unless given. */
@@ -29,6 +43,18 @@ export interface ListOptions<Name extends string, Row> {
    * is read.
    */
   indexed: readonly (readonly string[])[]
+  /** Of a list by the filters that are given: read each in its order and merged. One, with all rows, unless given. */
+  parts?: (given: readonly string[]) => Parts
+}
+
+export const WHOLE: Parts = { sqlite: [{ where: '' }], postgres: [{ where: '' }] }
+
+/** What is no reader's, and what is; or hers alone, for a list that is `seen_by` one person. */
+export function partsOfReaders(given: readonly string[]): Part[] {
+  const others = { where: 'reader_id IS NULL', holds: ['seen_by'] }
+  return given.includes('seen_by')
+    ? [others, { where: 'reader_id = :seen_by', holds: ['seen_by'], indexed: [['workspace_id']] }]
+    : [others, { where: 'reader_id IS NOT NULL' }]
 }
 
 /** They are in the order of the list, so they bound what is read of any index. */
@@ -39,6 +65,13 @@ const TIMES: Readonly<Record<string, string>> = {
 
 type Listed<Item> = Item & { fits?: number | boolean | null; row_no?: number }
 
+/** What a page asks of a part. */
+interface Asked {
+  from: string
+  /** The filters that are looked at row by row; empty: there are none. */
+  looked: string
+}
+
 export class List<Item> {
   readonly #name: string
   readonly #table: Table<never>
@@ -47,6 +80,7 @@ export class List<Item> {
   readonly #conditions: Readonly<Record<string, string>>
   readonly #always: readonly string[]
   readonly #indexed: readonly (readonly string[])[]
+  readonly #parts: NonNullable<ListOptions<string, unknown>['parts']>
   /** By the filters that are given: few, each prepared once. */
   readonly #statements = new Map<string, Statement<Listed<Item>>>()
 
@@ -54,7 +88,7 @@ export class List<Item> {
     table: Table<never>,
     options: Omit<ListOptions<string, Record<string, unknown>>, 'columns'> & { columns: readonly string[] },
   ) {
-    const { name = table.name, columns, id, filters = {}, always, indexed } = options
+    const { name = table.name, columns, id, filters = {}, always, indexed, parts } = options
     const fields = new Set([...indexed.flat(), ...Object.keys(filters)])
     this.#name = name
     this.#table = table
@@ -66,6 +100,7 @@ export class List<Item> {
     }
     this.#always = always === undefined ? [] : [always]
     this.#indexed = indexed
+    this.#parts = parts ?? (() => WHOLE)
   }
 
   *page(rows: Reader, query: PageQuery): Routine<Page<Item>> {
@@ -83,27 +118,56 @@ export class List<Item> {
     const key = `${given.join()} ${goesOn}`
     const known = this.#statements.get(key)
     if (known) return known
-    const made = statement<Listed<Item>>(this.#text(given, goesOn), this.#table.kinds)
+    const made = statement<Listed<Item>>(
+      both((database) => this.#text(database, given, goesOn)),
+      this.#table.kinds,
+    )
     this.#statements.set(key, made)
     return made
   }
 
-  #text(given: string[], goesOn: boolean): string {
-    const indexed = this.#indexed.find((fields) => fields.every((field) => given.includes(field))) ?? []
+  #ask(part: Part, given: string[], goesOn: boolean): Asked {
+    const { where, holds = [], indexed: lying = this.#indexed, from = this.#table.name } = part
+    const left = given.filter((field) => !holds.includes(field))
+    const indexed =
+      lying === 'all' ? left : (lying.find((fields) => fields.every((field) => left.includes(field))) ?? [])
     const isRead = (field: string): boolean => indexed.includes(field) || field in TIMES
     const condition = (field: string): string => this.#conditions[field]!
-    const conditions = [...this.#always, ...given.filter(isRead).map(condition)]
+    const conditions = [...this.#always, where, ...left.filter(isRead).map(condition)]
     if (goesOn) conditions.push(`(created_at, ${this.#id}) < (:after_at, :after_id)`)
-    const looked = given.filter((field) => !isRead(field)).map(condition)
+    const all = conditions.filter((one) => one !== '')
+    const looked = left.filter((field) => !isRead(field)).map(condition)
+    return {
+      from: `FROM ${from}${all.length === 0 ? '' : ` WHERE ${all.join(' AND ')}`}`,
+      looked: looked.join(' AND '),
+    }
+  }
+
+  #text(database: 'sqlite' | 'postgres', given: string[], goesOn: boolean): string {
+    const parts = this.#parts(given)[database].map((part) => this.#ask(part, given, goesOn))
     const order = `ORDER BY created_at DESC, ${this.#id} DESC`
-    const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
-    const from = `FROM ${this.#table.name} ${where}`
-    if (looked.length === 0) return `SELECT ${this.#columns} ${from} ${order} LIMIT :most`
-    // The last that is looked at comes along, whether it fits or not: there the next page begins. The rows pass through in
-    // the order in which they are looked at; asked for it once more, SQLite would first sort them all.
-    return `SELECT ${this.#columns}, fits, row_no FROM (
-        SELECT *, ${looked.join(' AND ')} AS fits, row_number() OVER (${order}) AS row_no
-        ${from} ${order} LIMIT ${LOOKED_AT_MOST}) AS looked_at
+    const looks = parts.some(({ looked }) => looked !== '')
+    // PostgreSQL takes the order of an index for that of a part only where the part is sorted itself.
+    const isSorted = database === 'postgres' && parts.length > 1
+    const merged = (limit: string, select: (one: Asked) => string): string =>
+      parts
+        .map(select)
+        .map((text) => (isSorted ? `(${text} ${order} LIMIT ${limit})` : text))
+        .join(' UNION ALL ')
+    const columns = this.#columns
+    if (!looks) return `${merged(':most', ({ from }) => `SELECT ${columns} ${from}`)} ${order} LIMIT :most`
+    const rows = merged(
+      `${LOOKED_AT_MOST}`,
+      ({ from, looked }) => `SELECT *, ${looked || 'true'} AS fits ${from}`,
+    )
+    const first = `${order} LIMIT ${LOOKED_AT_MOST}`
+    // The last that is looked at comes along, whether it fits or not: there the next page begins. On SQLite the rows pass
+    // through in the order in which they are looked at; asked for it once more, it would first sort them all.
+    const numbered =
+      database === 'sqlite'
+        ? `SELECT *, row_number() OVER () AS row_no FROM (${rows} ${first}) AS latest`
+        : `SELECT *, row_number() OVER (${order}) AS row_no FROM (${rows}) AS latest ${first}`
+    return `SELECT ${columns}, fits, row_no FROM (${numbered}) AS looked_at
       WHERE fits OR row_no = ${LOOKED_AT_MOST} LIMIT :most`
   }
 

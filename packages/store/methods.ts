@@ -1,6 +1,10 @@
 /** The contract, method by method: from the routines of the nouns, and from what a database does in its own way. */
 import { setImmediate } from 'node:timers/promises'
 import type { NewAuditRecord } from '@assay/model/audit'
+import type { Expected } from '@assay/model/entity-tag'
+import * as grants from './nouns/accounts/grants.ts'
+import { vetExpected, vetMade } from './nouns/expected.ts'
+import * as collections from './nouns/jobs/collections.ts'
 import * as counts from './nouns/jobs/counts.ts'
 import { earlierInsights } from './nouns/jobs/earlier-insights.ts'
 import * as cards from './nouns/jobs/insight-cards.ts'
@@ -47,10 +51,12 @@ const READS = {
   listWorkspaces: accounts.listWorkspaces,
   findUser: accounts.findUser,
   findUsers: accounts.findUsers,
+  findIdentity: accounts.findIdentity,
   getUser: accounts.getUser,
   listUsers: accounts.listUsers,
   findToken: accounts.findToken,
   listTokens: accounts.listTokens,
+  findGrant: grants.findGrant,
   findSignIn: signIns.findSignIn,
   listSignIns: signIns.listSignIns,
   getTemplate: templates.getTemplate,
@@ -75,6 +81,9 @@ const READS = {
   insightTitles: cards.insightTitles,
   insightReader: cards.insightReader,
   earlierInsights,
+  getCollection: collections.getCollection,
+  listCollections: collections.listCollections,
+  collectionFollowers: collections.collectionFollowers,
   getInsight: insights.getInsight,
   getInsightHead: insights.getInsightHead,
   getInsightData: insights.getInsightData,
@@ -88,6 +97,7 @@ const READS = {
   listOutgoing: outgoing.listOutgoing,
   readProcessorUse: processorUse.readProcessorUse,
   listAudit: audit.listAudit,
+  listReadings: audit.listReadings,
   getWebhook: webhooks.getWebhook,
   findSubscriptions: webhooks.findSubscriptions,
   findFollowers: webhooks.findFollowers,
@@ -123,8 +133,13 @@ const WRITES = {
   createUser: accounts.createUser,
   updateUser: accounts.updateUser,
   deleteUser: accounts.deleteUser,
+  admitUser: accounts.admitUser,
+  withdrawUser: accounts.withdrawUser,
   createToken: accounts.createToken,
+  updateToken: accounts.updateToken,
   deleteToken: accounts.deleteToken,
+  createGrant: grants.createGrant,
+  useGrant: grants.useGrant,
   createSignIn: signIns.createSignIn,
   deleteSignIn: signIns.deleteSignIn,
   deleteSignIns: signIns.deleteSignIns,
@@ -148,6 +163,11 @@ const WRITES = {
   queueJob: jobs.queueJob,
   cancelJob: jobs.cancelJob,
   deleteJob: jobs.deleteJob,
+  createCollection: collections.createCollection,
+  updateCollection: collections.updateCollection,
+  deleteCollection: collections.deleteCollection,
+  addToCollection: collections.addToCollection,
+  removeFromCollection: collections.removeFromCollection,
   createLink: links.createLink,
   deleteLink: links.deleteLink,
   countOpenings: links.countOpenings,
@@ -172,7 +192,6 @@ const WRITES = {
   reapNodes: nodes.reapNodes,
   giveBackUnknown: nodes.giveBackUnknown,
   eraseUser: erasure.eraseUser,
-  prune,
   startIdempotent: idempotency.startIdempotent,
   endIdempotent: idempotency.endIdempotent,
 }
@@ -187,8 +206,13 @@ export type Write<Result> = (tx: Transaction) => Routine<Result>
 export interface Reports<Report> {
   /** Answers for each whether it was written. */
   report(reports: Report[]): Promise<boolean[]>
-  /** After all reports that were given before. */
-  follow<Result>(work: Write<Result>): Promise<Result>
+  /**
+   * After all reports that were given before, maybe in one transaction with them. `first` takes the locks that come before
+   * theirs. Locks that come with or after theirs `work` takes only where others hold none.
+   */
+  follow<Result>(work: Write<Result>, first: Write<void>): Promise<Result>
+  /** After all reports that were given before, in a transaction of its own. */
+  alone<Result>(work: Write<Result>): Promise<Result>
   /** The same, where the database has one writer. Else at once, and `isBeside` if reports that were given before are under way. */
   beside<Result>(work: Write<Result>): Promise<{ value: Result; isBeside: boolean }>
 }
@@ -251,18 +275,31 @@ function* countAll(tx: Transaction): Routine<Counts> {
   }
 }
 
-/** Writes of many rows: others have their turn between the transactions. `change` writes what is decisive. */
-function writesInSteps(database: Database, change = database.write) {
+/** Writes what is decisive. `isVetted`: what is expected was there before the first step, which has changed it. */
+type Change = <Result>(work: Write<Result>, isVetted?: boolean) => Promise<Result>
+
+/** Writes of many rows: others have their turn between the transactions. `vet` goes before the first that changes anything. */
+function writesInSteps(database: Database, change: Change = database.write, vet?: Write<void>) {
   const { write } = database
   return {
     async updateWebhook(input) {
-      if (input.patch.status === 'enabled')
+      if (input.patch.status === 'enabled') {
+        if (vet) await write(vet)
         await inSteps((most) => write((tx) => webhooks.prepareEnabling(tx, input, most)))
+      }
       return change((tx) => webhooks.updateWebhook(tx, input))
     },
     async deleteWebhook(key) {
-      await inSteps((most) => write((tx) => webhooks.emptyWebhook(tx, key, most)))
-      return change((tx) => webhooks.deleteWebhook(tx, key))
+      let isVetted = false
+      await inSteps(async (most) => {
+        const count = await write(function* empty(tx) {
+          if (vet && !isVetted) yield* vet(tx)
+          return yield* webhooks.emptyWebhook(tx, key, most)
+        })
+        isVetted ||= count > 0
+        return count
+      })
+      return change((tx) => webhooks.deleteWebhook(tx, key), isVetted)
     },
     async deleteWorkspace(workspace_id) {
       if (!(await change((tx) => erasure.closeWorkspace(tx, workspace_id)))) return false
@@ -289,7 +326,10 @@ async function claimJobs(settles: Reports<Settle>, input: Input<'claimJobs'>): P
   const { jobs, isCapped } = value
   const limit = input.limit - jobs.length
   if (!isBeside || !isCapped || limit === 0) return jobs
-  const more = await settles.follow((tx) => tx.native.claimJobs({ ...input, limit }))
+  const more = await settles.follow(
+    (tx) => tx.native.claimJobs({ ...input, limit }),
+    (tx) => nodes.requireNode(tx, input.node_id),
+  )
   return [...jobs, ...more.jobs]
 }
 
@@ -307,24 +347,33 @@ function work(database: Database) {
     async releaseJobs(leases) {
       await settles.report(leases.map((lease) => ({ kind: 'release' as const, ...lease })))
     },
-    claimDeliveries: (input) => tries.follow((tx) => tx.native.claimDeliveries(input)),
+    claimDeliveries: (input) =>
+      tries.follow(
+        (tx) => tx.native.claimDeliveries(input),
+        (tx) => nodes.requireNode(tx, input.node_id),
+      ),
     recordAttempts: tries.report,
     recordAttempt: async (outcome) => (await tries.report([outcome]))[0]!,
-    releaseDeliveries: (leases) => tries.follow((tx) => attempts.releaseDeliveries(tx, leases)),
+    releaseDeliveries: (leases) => tries.alone((tx) => attempts.releaseDeliveries(tx, leases)),
   } satisfies Partial<Store>
 }
 
 /** A store for one request, whose changes tell of it. Its methods are made once and find the record by `this`. */
 interface Audited {
   record: NewAuditRecord
+  /** Null: a change expects nothing. */
+  expected: Expected | null
   written: boolean
 }
 
 function auditedMethods(database: Database, store: Store): Store {
   const made: Record<string, unknown> = {}
-  const change = async <Result>(audited: Audited, work: Write<Result>): Promise<Result> => {
+  const change = async <Result>(audited: Audited, work: Write<Result>, isVetted = false): Promise<Result> => {
+    const expected = audited.written || isVetted ? null : audited.expected
     const value = await database.write(function* write(tx) {
+      if (expected) yield* vetExpected(tx, expected)
       const result = yield* work(tx)
+      if (expected) vetMade(result, expected)
       if (!audited.written && result !== null && result !== false)
         yield* audit.writeAudit(tx, [audited.record])
       return result
@@ -336,7 +385,11 @@ function auditedMethods(database: Database, store: Store): Store {
     made[name] = function audited(this: Audited, ...input: never[]) {
       return change(this, (tx) => work(tx as never, ...input))
     }
-  const slow = (audited: Audited) => writesInSteps(database, (work) => change(audited, work))
+  const slow = (audited: Audited) => {
+    const { expected, written } = audited
+    const vet: Write<void> | undefined = expected && !written ? (tx) => vetExpected(tx, expected) : undefined
+    return writesInSteps(database, (work, isVetted) => change(audited, work, isVetted), vet)
+  }
   for (const name of Object.keys(writesInSteps(database)) as (keyof ReturnType<typeof slow>)[])
     made[name] = function audited(this: Audited, input: never) {
       return slow(this)[name](input)
@@ -359,11 +412,13 @@ export function storeOf(database: Database, own: Partial<Store> = {}): Store {
     ...work(database),
     ...writesInSteps(database),
     counts: () => readTogether(countAll),
+    prune: (input) => prune(write, input),
     async countRecoverable(input) {
       const missing = await countMissing(database, input)
       return missing && missing.count
     },
-    audited: (record) => Object.assign(Object.create(audited) as Store, { record, written: false }),
+    audited: (record, expected = null) =>
+      Object.assign(Object.create(audited) as Store, { record, expected, written: false }),
     ...own,
   }
   const audited = auditedMethods(database, store)

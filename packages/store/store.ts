@@ -6,7 +6,10 @@
  * A store that cannot be reached throws AppError `store_unavailable`.
  */
 import type { NewAuditRecord } from '@assay/model/audit'
+import type { Expected } from '@assay/model/entity-tag'
 import type { JobStatus } from '@assay/model/job'
+import type { GrantStore } from './contract/accounts/grants.ts'
+import type { CollectionStore } from './contract/jobs/collections.ts'
 import type { JobStore } from './contract/jobs/jobs.ts'
 import type { NodeStore } from './contract/jobs/nodes.ts'
 import type { ProcessorUseStore } from './contract/jobs/processor-use.ts'
@@ -33,6 +36,7 @@ import type { SealedStore } from './contract/workspaces/sealed.ts'
 import type { SignInStore } from './contract/workspaces/sign-ins.ts'
 import type { TemplateStore } from './contract/workspaces/templates.ts'
 
+export type * from './contract/jobs/collections.ts'
 export type * from './contract/jobs/jobs.ts'
 export type * from './contract/jobs/nodes.ts'
 export type * from './contract/jobs/readers.ts'
@@ -79,10 +83,12 @@ export interface Store
   extends AccountStore,
     AllowanceStore,
     AuditStore,
+    CollectionStore,
     ConnectionStore,
     DeliveryStore,
     ErasureStore,
     FileDialectStore,
+    GrantStore,
     IdempotencyStore,
     JobStore,
     LinkStore,
@@ -114,9 +120,10 @@ export interface Store
   connections(): Connections | null
   /**
    * The same store for one request: its first change that finds something to change (its answer is neither null nor
-   * false) also writes the record, in the same transaction.
+   * false) also writes the record, in the same transaction. Until then each change is refused with `precondition_failed` where
+   * the object is not as `expected`.
    */
-  audited(record: NewAuditRecord): Store
+  audited(record: NewAuditRecord, expected?: Expected | null): Store
 }
 
 /** What a method is given. */

@@ -1,7 +1,6 @@
 /** Workspaces, users, tokens, templates, and values kept once. */
 import assert from 'node:assert/strict'
 import { uuidv7 } from '@assay/model/ids'
-import type { User } from '@assay/model/token'
 import type { Store } from '../store.ts'
 import {
   addWebhook,
@@ -36,9 +35,7 @@ function addToken(
   })
 }
 
-function userInput(
-  username: string,
-): Omit<User, 'created_at' | 'disabled'> & { password_hash: string | null } {
+function userInput(username: string): Parameters<Store['createUser']>[0] {
   return {
     user_id: uuidv7(),
     workspace_id: WORKSPACE,
@@ -184,6 +181,25 @@ export const accountTests: ConformanceTests = {
     assert.equal(await store.deleteToken(lasting), true)
     assert.equal(await store.deleteToken(lasting), false)
     assert.equal(await store.findToken('hash-2'), null)
+  },
+
+  'changes a token, whose scopes only become fewer': async ({ store, now }) => {
+    const [sooner, later] = [at(now() + 30 * SECOND), at(now() + 60 * SECOND)]
+    const token = await addToken(store, 'hash-1', { expires_at: sooner })
+    const key = { workspace_id: WORKSPACE, token_id: token.token_id, caller: 'ada' }
+    const changed = await store.updateToken({ ...key, patch: { name: 'new', expires_at: later } })
+    assert.deepEqual(changed, { ...token, name: 'new', expires_at: later })
+    await store.updateToken({ ...key, patch: { scopes: ['viewer'] } })
+    assert.deepEqual((await store.findToken('hash-1'))?.scopes, ['viewer'])
+    await refuses(store.updateToken({ ...key, patch: { scopes: ['viewer', 'analyst'] } }), 'conflict')
+    await refuses(store.updateToken({ ...key, caller: null, patch: { expires_at: null } }), 'conflict')
+    const ended = await store.updateToken({ ...key, caller: 'bob', patch: { expires_at: sooner } })
+    assert.deepEqual([ended?.expires_at, ended?.scopes], [sooner, ['viewer']])
+    const account = await addToken(store, 'hash-2', { user_id: 'service:ci', expires_at: sooner })
+    const lasting = await store.updateToken({ ...key, ...account, patch: { expires_at: null } })
+    assert.equal(lasting?.expires_at, null)
+    await otherWorkspace(store)
+    assert.equal(await store.updateToken({ ...key, workspace_id: 'other', patch: { name: 'x' } }), null)
   },
 
   'keeps the last use of a token, which only rises': async ({ store, now }) => {

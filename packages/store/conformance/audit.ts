@@ -34,6 +34,36 @@ async function trail(store: Store, filter: object = {}) {
 }
 
 export const auditTests: ConformanceTests = {
+  'tells who read an insight: each user once, the latest first, by name where it is known': async ({
+    store,
+    now,
+  }) => {
+    const user = { user_id: 'u-1', workspace_id: WORKSPACE, username: 'Ada', scopes: ['viewer' as const] }
+    await store.createUser({ ...user, password_hash: null })
+    const insight_id = uuidv7()
+    const read = (user_id: string | null, ms: number, over: Partial<NewAuditRecord> = {}) =>
+      record({ action: 'result.read', object_id: insight_id, user_id, at: at(now() + ms), ...over })
+    const workspace_id = await otherWorkspace(store)
+    await store.writeAudit([
+      read('u-1', 0),
+      read('service:bot', 1),
+      read('u-1', 2),
+      read(null, 3),
+      read('eve', 4, { action: 'link.create' }),
+      read('eve', 4, { object_id: uuidv7() }),
+      read('eve', 5, { workspace_id }),
+    ])
+    const readings = await store.listReadings({ workspace_id: WORKSPACE, insight_id })
+    assert.deepEqual(
+      readings.map(({ user_id, username, count }) => ({ user_id, username, count })),
+      [
+        { user_id: 'u-1', username: 'Ada', count: 2 },
+        { user_id: 'service:bot', username: null, count: 1 },
+      ],
+    )
+    assert.ok(readings[0]!.last_at > readings[1]!.last_at)
+  },
+
   'a change and its record are written together, the record once': async ({ store }) => {
     const given = record({ fields: ['a', 'b'] })
     const audited = store.audited(given)

@@ -9,9 +9,11 @@ import { auditTests } from './audit.ts'
 import { batchTests } from './batches.ts'
 import { capTests } from './caps.ts'
 import { claimTests, nodeTests } from './claims.ts'
+import { collectionTests } from './collections.ts'
 import { connectionTests } from './connections.ts'
 import { deliveryTests } from './deliveries.ts'
 import { erasureTests } from './erasure.ts'
+import { expectedTests } from './expected.ts'
 import { fileDialectTests } from './file-dialects.ts'
 import type { Harness } from './given.ts'
 import { insightCardTests } from './insight-cards.ts'
@@ -46,6 +48,8 @@ const PARTS = {
   schedules: scheduleTests,
   nodes: nodeTests,
   insights: insightCardTests,
+  collections: collectionTests,
+  'expected tags': expectedTests,
   links: linkTests,
   lists: listTests,
   narratives: narrativeTests,

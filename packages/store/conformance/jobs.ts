@@ -170,6 +170,17 @@ export const jobTests: ConformanceTests = {
     assert.deepEqual(await ids({ user_id: 'grace' }), [d])
     assert.deepEqual(await ids({ presence_name: 'ops', template_id: 'delays' }), [d])
     assert.deepEqual(await ids({ presence_name: 'ops', user_id: 'ada' }), [])
+    const metadata = { 'a.b-c_1': 'x:y', 7: 'seven' }
+    const { assignment_id: e } = await store.createJob(jobInput({ user_id: 'grace', metadata }))
+    assert.deepEqual(await ids({ metadata: ['a.b-c_1', 'x:y'] }), [e])
+    assert.deepEqual(await ids({ metadata: ['7', 'seven'], user_id: 'grace' }), [e])
+    assert.deepEqual(await ids({ metadata: ['ticket', 'T-1'], user_id: 'grace' }), [d])
+    for (const none of [
+      ['ticket', 'T-2'],
+      ['0', 'seven'],
+      ['b', 'x:y'],
+    ] as const)
+      assert.deepEqual(await ids({ metadata: none }), [])
   },
 
   'counts unfinished jobs by workspace and state, and since when the oldest waits': async ({

@@ -1,9 +1,9 @@
 /** Sign-ins: how long they last, and what ends them. */
 import assert from 'node:assert/strict'
 import { uuidv7 } from '@assay/model/ids'
-import type { SignIn, User } from '@assay/model/token'
+import type { SignIn, TokenPatch, User } from '@assay/model/token'
 import type { Store } from '../store.ts'
-import { at, type ConformanceTests, otherWorkspace, SECOND, WORKSPACE } from './given.ts'
+import { at, type ConformanceTests, otherWorkspace, refuses, SECOND, WORKSPACE } from './given.ts'
 
 const HOUR = 3600 * SECOND
 const LASTING = { idle_ms: 2 * HOUR, life_ms: 5 * HOUR }
@@ -13,6 +13,8 @@ async function addSignIn(
   secret_hash: string,
   over: Partial<Parameters<Store['createSignIn']>[0]> = {},
 ): Promise<SignIn> {
+  const { workspace_id = WORKSPACE, user_id = 'ada' } = over
+  if (!(await store.getUser({ workspace_id, user_id }))) await addUser(store, user_id, workspace_id)
   const made = await store.createSignIn({
     sign_in_id: uuidv7(),
     secret_hash,
@@ -29,26 +31,102 @@ async function addSignIn(
   return made
 }
 
-function addUser(store: Store, username = 'ada'): Promise<User> {
-  const user = { user_id: username, workspace_id: WORKSPACE, username, scopes: ['analyst' as const] }
+function addUser(store: Store, username = 'ada', workspace_id = WORKSPACE): Promise<User> {
+  const user = { user_id: username, workspace_id, username, scopes: ['analyst' as const] }
   return store.createUser({ ...user, password_hash: 'scrypt$1' })
 }
 
 function addToken(store: Store, name: string, token_hash: string, expires_at: string | null = null) {
-  const of = { workspace_id: WORKSPACE, user_id: 'ada', name, scopes: ['viewer' as const] }
+  const of = { workspace_id: WORKSPACE, user_id: 'ada', name, scopes: ['analyst' as const] }
   return store.createToken({ ...of, token_id: uuidv7(), expires_at, token_hash })
 }
 
 const isThere = async (store: Store, hash: string): Promise<boolean> =>
   (await store.findSignIn(hash)) !== null
 
+const PERSON = { issuer: 'https://login.example', subject: 'sub-1' }
+
+const admit = (store: Store, workspace_id: string, scope: 'viewer' | 'admin', user_id: string) =>
+  store.admitUser({
+    ...PERSON,
+    user_id,
+    workspace_id,
+    username: 'ada',
+    display_name: 'Ada',
+    scopes: [scope],
+    life_ms: 24 * HOUR,
+  })
+
 export const signInTests: ConformanceTests = {
+  'of a person of a provider hold what she is let in for, in one workspace at a time': async ({ store }) => {
+    const other = await otherWorkspace(store)
+    const made = await admit(store, WORKSPACE, 'admin', 'u1')
+    assert.deepEqual([made.issuer, made.scopes, made.display_name], [PERSON.issuer, ['admin'], 'Ada'])
+    assert.deepEqual(await store.findIdentity(PERSON), [made])
+    assert.deepEqual(await store.findIdentity({ ...PERSON, issuer: 'https://another.example' }), [])
+    await addSignIn(store, 'hash-1', { user_id: 'u1', scopes: ['admin'] })
+    const of = { workspace_id: WORKSPACE, user_id: 'u1', name: 'mine', scopes: ['admin' as const] }
+    await store.createToken({ ...of, token_id: uuidv7(), expires_at: null, token_hash: 'token-1' })
+    assert.deepEqual((await admit(store, WORKSPACE, 'admin', 'another id')).user_id, 'u1')
+    assert.equal(await isThere(store, 'hash-1'), true, 'nothing has changed')
+    await admit(store, WORKSPACE, 'viewer', 'u1')
+    assert.equal(await isThere(store, 'hash-1'), false)
+    assert.deepEqual((await store.findToken('token-1'))?.scopes, ['viewer'])
+    const moved = await admit(store, other, 'viewer', 'u2')
+    assert.deepEqual([moved.user_id, moved.workspace_id], ['u2', other])
+    assert.equal(await store.findToken('token-1'), null)
+    assert.deepEqual(
+      (await store.findIdentity(PERSON)).map(({ scopes }) => scopes.length).toSorted((a, b) => a - b),
+      [0, 1],
+    )
+    await addSignIn(store, 'hash-2', { workspace_id: other, user_id: 'u2', scopes: ['viewer'] })
+    assert.deepEqual([await store.withdrawUser(PERSON), await store.withdrawUser(PERSON)], [true, false])
+    assert.equal(await isThere(store, 'hash-2'), false)
+    await addUser(store, 'bob')
+    const named = { ...PERSON, subject: 'sub-2', user_id: 'u3', workspace_id: WORKSPACE, username: 'bob' }
+    const rest = { display_name: null, scopes: ['viewer' as const], life_ms: HOUR }
+    await refuses(store.admitUser({ ...named, ...rest }), 'name_taken')
+  },
+
+  'and tokens of a person of a provider are good until her last sign-in there is too long ago': async ({
+    store,
+    elapse,
+  }) => {
+    await admit(store, WORKSPACE, 'viewer', 'u1')
+    const of = { workspace_id: WORKSPACE, user_id: 'u1', name: 'mine', scopes: ['viewer' as const] }
+    await store.createToken({ ...of, token_id: uuidv7(), expires_at: null, token_hash: 'token-1' })
+    await elapse(20 * HOUR)
+    await admit(store, WORKSPACE, 'viewer', 'u1')
+    await elapse(20 * HOUR)
+    assert.ok(await store.findToken('token-1'), 'she was here since')
+    await elapse(10 * HOUR)
+    assert.equal(await store.findToken('token-1'), null)
+    await admit(store, WORKSPACE, 'viewer', 'u1')
+    assert.deepEqual((await store.findToken('token-1'))?.scopes, ['viewer'])
+  },
+
+  'begin for nobody who is deleted or disabled meanwhile': async ({ store }) => {
+    await addUser(store)
+    const key = { workspace_id: WORKSPACE, user_id: 'ada' }
+    const rest = { ...LASTING, device: 'Firefox', address: '192.0.2.1', scopes: ['viewer' as const] }
+    const begin = () => {
+      const sign_in_id = uuidv7()
+      return store.createSignIn({ ...key, ...rest, sign_in_id, secret_hash: sign_in_id, token_id: null })
+    }
+    assert.ok(await begin())
+    await store.updateUser({ ...key, patch: { disabled: true } })
+    assert.equal(await begin(), null)
+    await store.deleteUser(key)
+    assert.equal(await begin(), null)
+  },
+
   'last while they are used, and end at their absolute end in any case': async ({ store, now, elapse }) => {
     const made = await addSignIn(store, 'hash-1', { templates: ['hello'] })
     assert.equal(Date.parse(made.idle_ends_at) - Date.parse(made.created_at), 2 * HOUR)
     assert.equal(Date.parse(made.ends_at) - Date.parse(made.created_at), 5 * HOUR)
     assert.deepEqual(await store.findSignIn('hash-1'), {
       token_id: made.sign_in_id,
+      begun_with: null,
       workspace_id: WORKSPACE,
       user_id: 'ada',
       scopes: ['viewer', 'analyst'],
@@ -82,6 +160,18 @@ export const signInTests: ConformanceTests = {
     await store.deleteToken(token)
     assert.deepEqual([await isThere(store, 'hash-1'), await isThere(store, 'hash-2')], [false, true])
     await assert.rejects(addSignIn(store, 'hash-3', { token_id }), 'the token is gone')
+  },
+
+  'end when the token that they were begun with is changed, but for its name': async ({ store }) => {
+    const { token_id } = await addToken(store, 'mine', 'token-1')
+    const change = (patch: TokenPatch) =>
+      store.updateToken({ workspace_id: WORKSPACE, token_id, caller: 'ada', patch })
+    await addSignIn(store, 'hash-1', { token_id })
+    await change({ name: 'other' })
+    assert.equal(await isThere(store, 'hash-1'), true)
+    await change({ scopes: ['viewer'] })
+    assert.equal(await isThere(store, 'hash-1'), false)
+    await assert.rejects(addSignIn(store, 'hash-2', { token_id }), 'the token has fewer scopes by now')
   },
 
   'are listed and ended by their own user only': async ({ store }) => {
@@ -134,8 +224,8 @@ export const signInTests: ConformanceTests = {
     assert.deepEqual(changed, { ...ada, scopes: ['viewer'] })
     assert.deepEqual(await store.getUser(key), { ...changed, password_hash: 'scrypt$2' })
     assert.equal(await isThere(store, 'hash-1'), false)
-    await store.updateUser({ ...key, patch: { disabled: true } })
     await addSignIn(store, 'hash-2')
+    await store.updateUser({ ...key, patch: { disabled: true } })
     assert.deepEqual([await isThere(store, 'hash-2'), await store.findToken('token')], [false, null])
     await store.updateUser({ ...key, patch: { disabled: false } })
     assert.ok(await store.findToken('token'))

@@ -1,9 +1,11 @@
 /** What changes many rows: transactions of a bounded size, between which others have their turn. */
 import assert from 'node:assert/strict'
+import { setImmediate } from 'node:timers/promises'
 import type { Webhook } from '@assay/model/webhook'
 import { STEP } from '../steps.ts'
 import type { Store } from '../store.ts'
-import { addWebhook, claimAll, HOUR, outcome, register, send, WORKSPACE } from './given.ts'
+import { expectingWebhook } from './expected.ts'
+import { addWebhook, claimAll, HOUR, outcome, refuses, register, send, WORKSPACE } from './given.ts'
 
 /** More than two steps of pending deliveries of one webhook. */
 const MANY = 2 * STEP + 100
@@ -64,8 +66,31 @@ async function deletes(store: Store, fill: Fill): Promise<void> {
   assert.deepEqual(items, [])
 }
 
+/** Another change while it is emptied comes too late: what is there is not what anybody could keep. */
+async function deletesExpected(store: Store, fill: Fill): Promise<void> {
+  await register(store)
+  const webhook = await addWebhook(store)
+  await fill(webhook, MANY, 0)
+  const present = (await store.getWebhook(webhook))!
+  await refuses(
+    expectingWebhook(store, { ...present, url: 'https://example.com/other' }).deleteWebhook(webhook),
+    'precondition_failed',
+  )
+  assert.equal((await store.getWebhook(webhook))?.status, 'enabled')
+  const ended = new AbortController()
+  const done = expectingWebhook(store, present)
+    .deleteWebhook(webhook)
+    .finally(() => ended.abort())
+  while (!ended.signal.aborted && (await store.getWebhook(webhook))?.status === 'enabled')
+    await setImmediate()
+  await store.updateWebhook({ ...webhook, patch: { description: 'other' } })
+  assert.equal(await done, true)
+  assert.equal(await store.getWebhook(webhook), null)
+}
+
 export const STEP_TESTS = {
   'enables a webhook for which many wait in steps, between which others write': enables,
   'cancels the many that wait in steps, between which others write': cancels,
   'deletes a webhook with many deliveries in steps, between which others write': deletes,
+  'deletes a webhook with many deliveries that was as expected when it began': deletesExpected,
 }

@@ -18,8 +18,10 @@ import {
   WORKSPACE,
 } from '../conformance/given.ts'
 import { LOOKED_AT_MOST } from '../list.ts'
+import { listInsights } from '../nouns/jobs/insight-cards.ts'
 import { listJobs } from '../nouns/jobs/jobs.ts'
 import { listDeliveries } from '../nouns/webhooks/deliveries.ts'
+import { listEvents } from '../nouns/webhooks/events.ts'
 import { listAudit } from '../nouns/workspaces/audit.ts'
 import { follow, type Routine } from '../rows.ts'
 import type { Store } from '../store.ts'
@@ -57,6 +59,22 @@ const FILL = `
     RETURNING delivery_id
   )
   INSERT INTO attempts (delivery_id, number, record) SELECT delivery_id, 1, '{}' FROM delivery`
+
+/** Jobs of bob with their cards, newer than all others and made after the statistics. */
+const FILL_READER = `
+  WITH made AS (
+    INSERT INTO jobs (assignment_id, workspace_id, user_id, template_id, template_version, job_status, priority, attempt,
+      created_at, finished_at, progress, moves, metadata, variables, insight_id, reader_id)
+    SELECT gen_random_uuid()::text, workspace_id, user_id, template_id, template_version, 'completed', 0, 1,
+      at, at, progress, moves, metadata, variables, gen_random_uuid()::text, 'bob'
+    FROM (SELECT * FROM jobs WHERE workspace_id = $1 AND finished_at IS NOT NULL LIMIT 1) AS one,
+      generate_series(1, $2::int) AS n, LATERAL (SELECT clock_timestamp() + n * interval '1 s' AS at) AS time
+    RETURNING *
+  )
+  INSERT INTO insight_cards (insight_id, assignment_id, workspace_id, template_id, title, series, tags, metrics, search, user_id,
+    reader_id, created_at)
+  SELECT insight_id, assignment_id, workspace_id, template_id, 'Delays', assignment_id, '[]', '[]', 'delays', user_id, reader_id,
+    created_at FROM made`
 
 const READ = `
   SELECT relname AS name, seq_tup_read::int AS read, n_tup_del::int AS deleted FROM pg_stat_user_tables
@@ -136,6 +154,11 @@ suite('beside much that has ended', { skip: missing ?? false }, () => {
       ['deliveries', { webhook_id, status: 'failed' }],
       ['deliveries', { webhook_id, event_type: 'job.completed' }],
       ['deliveries', { webhook_id, assignment_id: none, event_type: 'job.completed' }],
+      ...(['oldest', 'newest'] as const).flatMap((order): Listing[] => [
+        ['events', { order }],
+        ['events', { order, type: 'job.completed' }],
+        ['events', { order, type: 'webhook.disabled' }],
+      ]),
       ['audit', {}],
       ['audit', { object_id: none }],
       ['audit', { action: 'token.create' }],
@@ -146,6 +169,7 @@ suite('beside much that has ended', { skip: missing ?? false }, () => {
       ['jobs', { template_id: 'delays', job_status: 'canceled' }],
       ['deliveries', { webhook_id, event_type: 'job.canceled' }],
       ['deliveries', { webhook_id, event_type: 'job.canceled', status: 'delivered' }],
+      ['events', { order: 'newest', type: 'job.queued' }],
       ['audit', { user_id: 'bob' }],
       ['audit', { action: 'job.run' }],
     ]
@@ -186,6 +210,24 @@ suite('beside much that has ended', { skip: missing ?? false }, () => {
       rows.filter(({ read }) => read > ROWS / 10),
       [],
     )
+  })
+
+  test('the list of one person passes over what is of other readers, however old the statistics are', async () => {
+    await withClient(url, async (client) => {
+      await client.query(FILL_READER, [WORKSPACE, ROWS])
+      const listings: Listing[] = (['jobs', 'insights'] as const).flatMap((list): Listing[] => [
+        [list, {}],
+        [list, { seen_by: 'ada' }],
+        [list, { seen_by: 'ada', template_id: 'delays' }],
+        [list, { seen_by: 'bob' }],
+        [list, { reader_id: 'bob', seen_by: 'ada' }],
+      ])
+      for (const [list, filters] of listings) {
+        const read = await listReads(client, [list, filters])
+        const most = 'reader_id' in filters ? LOOKED_AT_MOST + 1 : 120
+        assert.ok(read >= 0 && read <= most, `${list} ${JSON.stringify(filters)}: ${read}`)
+      }
+    })
   })
 
   /** With a store of its own: one process tells of what it read when it ends. */
@@ -255,7 +297,13 @@ function rowsRead(step: Step): number {
   )
 }
 
-const LISTS = { jobs: listJobs, deliveries: listDeliveries, audit: listAudit }
+const LISTS = {
+  jobs: listJobs,
+  insights: listInsights,
+  deliveries: listDeliveries,
+  events: listEvents,
+  audit: listAudit,
+}
 type Listing = [list: keyof typeof LISTS, filters: object]
 
 /** How many rows a list reads, out of the table and its indexes. */

@@ -46,6 +46,38 @@ CREATE INDEX audit_by_object ON audit USING btree (workspace_id, object_id, crea
 
 CREATE INDEX audit_by_time ON audit USING btree (workspace_id, created_at, audit_id);
 
+CREATE TABLE collection_items (
+  collection_id text COLLATE "C" NOT NULL,
+  item_id text COLLATE "C" NOT NULL,
+  workspace_id text COLLATE "C" NOT NULL,
+  newest boolean NOT NULL,
+  template_id text COLLATE "C" NOT NULL,
+  variables json NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  created_at timestamp(3) with time zone NOT NULL,
+  PRIMARY KEY (collection_id, item_id),
+  FOREIGN KEY (collection_id) REFERENCES collections(collection_id) ON DELETE CASCADE
+);
+
+CREATE INDEX collection_items_by_item ON collection_items USING btree (workspace_id, item_id);
+
+CREATE INDEX collection_items_by_template ON collection_items USING btree (collection_id, template_id, item_id) WHERE newest;
+
+CREATE TABLE collections (
+  collection_id text COLLATE "C" NOT NULL,
+  workspace_id text COLLATE "C" NOT NULL,
+  name text NOT NULL,
+  description text,
+  user_id text COLLATE "C" NOT NULL,
+  pins boolean NOT NULL,
+  created_at timestamp(3) with time zone NOT NULL,
+  updated_at timestamp(3) with time zone NOT NULL,
+  PRIMARY KEY (collection_id),
+  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
+);
+
+CREATE INDEX collections_by_time ON collections USING btree (workspace_id, pins, created_at, collection_id);
+
 CREATE TABLE connections (
   workspace_id text COLLATE "C" NOT NULL,
   name text COLLATE "C" NOT NULL,
@@ -88,8 +120,6 @@ CREATE INDEX deliveries_by_job ON deliveries USING btree (assignment_id) WHERE (
 
 CREATE INDEX deliveries_by_status ON deliveries USING btree (webhook_id, status, created_at, delivery_id);
 
-CREATE INDEX deliveries_by_time ON deliveries USING btree (webhook_id, created_at, delivery_id);
-
 CREATE INDEX deliveries_due ON deliveries USING btree (webhook_id, due_at, delivery_id) WHERE (status = 'pending'::text);
 
 CREATE INDEX deliveries_failed ON deliveries USING btree (webhook_id, event_at, event_seq) WHERE (status = 'failed'::text);
@@ -105,7 +135,7 @@ CREATE TABLE events (
   PRIMARY KEY (seq)
 );
 
-CREATE INDEX events_by_type ON events USING btree (workspace_id, type, xid, seq) WHERE ((type <> 'job.queued'::text) AND (type <> 'job.started'::text));
+CREATE INDEX events_by_type ON events USING btree (workspace_id, type, xid, seq) WHERE ((type <> 'job.queued'::text) AND (type <> 'job.started'::text) AND (type <> 'job.completed'::text));
 
 CREATE INDEX events_by_workspace ON events USING btree (workspace_id, xid, seq);
 
@@ -118,6 +148,22 @@ CREATE TABLE file_dialects (
   updated_at timestamp(3) with time zone NOT NULL,
   PRIMARY KEY (workspace_id, path),
   FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id) ON DELETE CASCADE
+);
+
+CREATE TABLE grants (
+  token_id text COLLATE "C" NOT NULL,
+  client_id text COLLATE "C" NOT NULL,
+  redirect_uri text NOT NULL,
+  challenge text NOT NULL,
+  resource text NOT NULL,
+  scopes json NOT NULL,
+  code_hash text COLLATE "C" NOT NULL,
+  generation integer NOT NULL,
+  begun_at timestamp(3) with time zone NOT NULL,
+  ends_at timestamp(3) with time zone NOT NULL,
+  UNIQUE (code_hash),
+  PRIMARY KEY (token_id),
+  FOREIGN KEY (token_id) REFERENCES tokens(token_id) ON DELETE CASCADE
 );
 
 CREATE TABLE idempotency_keys (
@@ -149,6 +195,7 @@ CREATE TABLE insight_cards (
   period_start text COLLATE "C",
   series text COLLATE "C" NOT NULL,
   tags json NOT NULL,
+  metrics json NOT NULL,
   search text NOT NULL,
   user_id text COLLATE "C" NOT NULL,
   schedule_id text COLLATE "C",
@@ -163,9 +210,13 @@ CREATE INDEX insight_cards_by_reader ON insight_cards USING btree (workspace_id,
 
 CREATE INDEX insight_cards_by_series ON insight_cards USING btree (workspace_id, series, created_at, insight_id);
 
-CREATE INDEX insight_cards_by_template ON insight_cards USING btree (workspace_id, template_id, created_at, insight_id);
+CREATE INDEX insight_cards_by_template ON insight_cards USING btree (workspace_id, template_id, created_at, insight_id) WHERE (reader_id IS NULL);
 
-CREATE INDEX insight_cards_by_time ON insight_cards USING btree (workspace_id, created_at, insight_id);
+CREATE INDEX insight_cards_by_template_of_readers ON insight_cards USING btree (workspace_id, template_id, created_at, insight_id) WHERE (reader_id IS NOT NULL);
+
+CREATE INDEX insight_cards_by_time ON insight_cards USING btree (workspace_id, created_at, insight_id) WHERE (reader_id IS NULL);
+
+CREATE INDEX insight_cards_by_time_of_readers ON insight_cards USING btree (workspace_id, created_at, insight_id) WHERE (reader_id IS NOT NULL);
 
 CREATE TABLE insights (
   insight_id text COLLATE "C" NOT NULL,
@@ -173,7 +224,6 @@ CREATE TABLE insights (
   workspace_id text COLLATE "C" NOT NULL,
   created_at timestamp(3) with time zone NOT NULL,
   body json NOT NULL,
-  UNIQUE (assignment_id),
   PRIMARY KEY (insight_id)
 );
 
@@ -215,9 +265,7 @@ CREATE TABLE jobs (
   moves json NOT NULL,
   metadata json NOT NULL,
   variables json NOT NULL,
-  PRIMARY KEY (assignment_id),
-  FOREIGN KEY (template_id, template_version) REFERENCES template_versions(template_id, version),
-  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
+  PRIMARY KEY (assignment_id)
 ) WITH (fillfactor=80, autovacuum_vacuum_scale_factor=0.01);
 
 CREATE INDEX jobs_by_batch ON jobs USING btree (workspace_id, batch_id, created_at, assignment_id) WHERE (batch_id IS NOT NULL);
@@ -226,13 +274,17 @@ CREATE INDEX jobs_by_reader ON jobs USING btree (workspace_id, reader_id, create
 
 CREATE INDEX jobs_by_schedule ON jobs USING btree (workspace_id, schedule_id, created_at, assignment_id) WHERE (schedule_id IS NOT NULL);
 
-CREATE INDEX jobs_by_status ON jobs USING btree (workspace_id, job_status, created_at, assignment_id) WHERE ((job_status <> 'active'::text) AND (job_status <> 'executing'::text));
+CREATE INDEX jobs_by_status ON jobs USING btree (workspace_id, job_status, created_at, assignment_id) WHERE (owner IS NULL);
 
-CREATE INDEX jobs_by_template ON jobs USING btree (workspace_id, template_id, created_at, assignment_id);
+CREATE INDEX jobs_by_template ON jobs USING btree (workspace_id, template_id, created_at, assignment_id) WHERE ((owner IS NULL) AND (reader_id IS NULL));
 
-CREATE INDEX jobs_by_time ON jobs USING btree (workspace_id, created_at, assignment_id);
+CREATE INDEX jobs_by_template_of_readers ON jobs USING btree (workspace_id, template_id, created_at, assignment_id) WHERE ((owner IS NULL) AND (reader_id IS NOT NULL));
 
-CREATE INDEX jobs_by_version ON jobs USING btree (template_id, template_version);
+CREATE INDEX jobs_by_time ON jobs USING btree (workspace_id, created_at, assignment_id) WHERE ((owner IS NULL) AND (reader_id IS NULL));
+
+CREATE INDEX jobs_by_time_of_readers ON jobs USING btree (workspace_id, created_at, assignment_id) WHERE ((owner IS NULL) AND (reader_id IS NOT NULL));
+
+CREATE INDEX jobs_by_version ON jobs USING btree (template_id, template_version) WHERE (owner IS NULL);
 
 CREATE INDEX jobs_owned ON jobs USING btree (owner, workspace_id, job_status) WHERE (owner IS NOT NULL);
 
@@ -497,6 +549,10 @@ CREATE TABLE users (
   user_id text COLLATE "C" NOT NULL,
   workspace_id text COLLATE "C" NOT NULL,
   username text COLLATE "C" NOT NULL,
+  display_name text,
+  issuer text COLLATE "C",
+  subject text COLLATE "C",
+  admitted_until timestamp(3) with time zone,
   password_hash text,
   scopes json NOT NULL,
   disabled boolean NOT NULL,
@@ -505,6 +561,8 @@ CREATE TABLE users (
   PRIMARY KEY (workspace_id, user_id),
   FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
 );
+
+CREATE UNIQUE INDEX users_by_identity ON users USING btree (issuer, subject, workspace_id) WHERE (issuer IS NOT NULL);
 
 CREATE INDEX users_by_time ON users USING btree (workspace_id, created_at, user_id);
 
@@ -629,6 +687,9 @@ CREATE OR REPLACE FUNCTION count_new_jobs()
  LANGUAGE plpgsql
 AS $function$
 BEGIN
+  -- Waits for a workspace that is being closed, and holds its closing up. A foreign key would do so too, and look for the
+  -- jobs of a deleted workspace in an index of its own.
+  PERFORM 1 FROM workspaces WHERE workspace_id = ANY (ARRAY (SELECT DISTINCT workspace_id FROM gained)) FOR KEY SHARE;
   PERFORM count_jobs_of(workspace_id, count(*) FILTER (WHERE job_status = 'draft'), count(*) FILTER (WHERE job_status = 'queued'))
   FROM gained WHERE job_status IN ('draft', 'queued') GROUP BY workspace_id;
   RETURN NULL;
@@ -690,6 +751,18 @@ BEGIN
       SELECT deliveries.delivery_id, deliveries.due_at FROM deliveries
       WHERE deliveries.webhook_id = given.id AND status = 'pending' AND owner IS NULL AND deliveries.due_at >= given.since
       ORDER BY deliveries.due_at, deliveries.delivery_id LIMIT given.most) AS due;
+END $function$;
+
+CREATE OR REPLACE FUNCTION held_jobs(workspace text)
+ RETURNS SETOF jobs
+ LANGUAGE plpgsql
+ STABLE
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+BEGIN
+  RETURN QUERY SELECT * FROM jobs WHERE owner IS NOT NULL AND workspace_id = workspace;
 END $function$;
 
 CREATE OR REPLACE FUNCTION reached_queue_cap(workspace text, cap_of_all integer, more integer)

@@ -1,8 +1,9 @@
 /**
  * What one process reports goes to the database in groups, and with it what must come after it (claims of deliveries, what
  * is given back): all that is asked for in one pass of the event loop, or while a group is being written, is one transaction.
- * One by one, reports wait for each other's commit. In a group the reports come first. A group that cannot be written is
- * divided, so that one report harms no other. A claim of jobs is a transaction of its own beside them.
+ * One by one, reports wait for each other's commit. In a group the reports come first, but for the locks that come before
+ * theirs (docs/decisions/0115-one-order-of-locks.md). A group that cannot be written is divided, so that one report harms no other.
+ * A claim of jobs is a transaction of its own beside them.
  */
 import { AppError } from '@assay/model/errors'
 import type { Reports, Write as Work } from '../methods.ts'
@@ -15,17 +16,18 @@ const GROUP_MOST = 500
 type Write = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>
 
 interface Entry<Report> {
-  work: { reports: Report[] } | { follow: Work<unknown> }
+  work: { reports: Report[] } | { follow: Work<unknown>; first: Work<void> } | { alone: Work<unknown> }
   resolve(value: unknown): void
   reject(error: unknown): void
 }
 
-/** So many entries from the front as have no more reports than one transaction takes. */
+/** So many entries from the front as have no more reports than one transaction takes, or one that is alone. */
 function firstGroup<Report>(waiting: Entry<Report>[]): Entry<Report>[] {
   let reports = 0
+  const isAlone = 'alone' in waiting[0]!.work
   const end = waiting.findIndex(({ work }, index) => {
     reports += 'reports' in work ? work.reports.length : 0
-    return index > 0 && reports > GROUP_MOST
+    return index > 0 && (isAlone || 'alone' in work || reports > GROUP_MOST)
   })
   return end < 0 ? waiting : waiting.slice(0, end)
 }
@@ -42,12 +44,20 @@ function* writeAll<Report>(
   writeReports: (tx: Rows, reports: Report[]) => Routine<boolean[]>,
 ): Routine<unknown[]> {
   const reports = group.flatMap(({ work }) => ('reports' in work ? work.reports : []))
-  const follows = group.flatMap(({ work }) => ('follow' in work ? [work.follow] : []))
-  const [written] =
-    reports.length > 0 ? yield* together<[boolean[], void]>(writeReports(tx, reports), wakeSecond(tx)) : [[]]
+  const firsts = group.flatMap(({ work }) => ('follow' in work ? [work.first(tx)] : []))
+  const [, written] =
+    reports.length > 0
+      ? yield* together<[void[], boolean[], void]>(
+          together<void[]>(...firsts),
+          writeReports(tx, reports),
+          wakeSecond(tx),
+        )
+      : [[], []]
   const values: unknown[] = []
-  for (const follow of follows) values.push(yield* follow(tx))
-  return group.map(({ work }) => ('follow' in work ? values.shift() : written.splice(0, work.reports.length)))
+  for (const { work } of group)
+    if ('reports' in work) values.push(written.splice(0, work.reports.length))
+    else values.push(yield* 'follow' in work ? work.follow(tx) : work.alone(tx))
+  return values
 }
 
 export function createWriteGroups<Report>(
@@ -93,7 +103,8 @@ export function createWriteGroups<Report>(
 
   return {
     report: (reports) => add({ reports }),
-    follow: (work) => add({ follow: work }),
+    follow: (work, first) => add({ follow: work, first }),
+    alone: (work) => add({ alone: work }),
     async beside(work) {
       const isBeside = running
       return { value: await write((tx) => follow(work(tx))), isBeside }

@@ -44,6 +44,35 @@ CREATE INDEX audit_by_object ON audit (workspace_id, object_id, created_at, audi
 
 CREATE INDEX audit_by_time ON audit (workspace_id, created_at, audit_id);
 
+CREATE TABLE collection_items (
+  collection_id TEXT NOT NULL REFERENCES collections ON DELETE CASCADE,
+  item_id TEXT NOT NULL,
+  workspace_id TEXT NOT NULL,
+  newest INTEGER NOT NULL,
+  template_id TEXT NOT NULL,
+  variables TEXT NOT NULL,
+  user_id TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  PRIMARY KEY (collection_id, item_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX collection_items_by_item ON collection_items (workspace_id, item_id);
+
+CREATE INDEX collection_items_by_template ON collection_items (collection_id, template_id, item_id) WHERE newest;
+
+CREATE TABLE collections (
+  collection_id TEXT PRIMARY KEY,
+  workspace_id TEXT NOT NULL REFERENCES workspaces,
+  name TEXT NOT NULL,
+  description TEXT,
+  user_id TEXT NOT NULL,
+  pins INTEGER NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX collections_by_time ON collections (workspace_id, pins, created_at, collection_id);
+
 CREATE TABLE connections (
   workspace_id TEXT NOT NULL REFERENCES workspaces,
   name TEXT NOT NULL,
@@ -103,7 +132,8 @@ CREATE TABLE events (
 
 CREATE INDEX events_by_time ON events (timestamp);
 
-CREATE INDEX events_by_type ON events (workspace_id, type, seq) WHERE type <> 'job.queued' AND type <> 'job.started';
+CREATE INDEX events_by_type ON events (workspace_id, type, seq)
+  WHERE type <> 'job.queued' AND type <> 'job.started' AND type <> 'job.completed';
 
 CREATE INDEX events_by_workspace ON events (workspace_id, seq);
 
@@ -113,6 +143,19 @@ CREATE TABLE file_dialects (
   lines TEXT NOT NULL,
   updated_at TEXT NOT NULL,
   PRIMARY KEY (workspace_id, path)
+) STRICT;
+
+CREATE TABLE grants (
+  token_id TEXT PRIMARY KEY REFERENCES tokens ON DELETE CASCADE,
+  client_id TEXT NOT NULL,
+  redirect_uri TEXT NOT NULL,
+  challenge TEXT NOT NULL,
+  resource TEXT NOT NULL,
+  scopes TEXT NOT NULL,
+  code_hash TEXT NOT NULL UNIQUE,
+  generation INTEGER NOT NULL,
+  begun_at TEXT NOT NULL,
+  ends_at TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE idempotency_keys (
@@ -144,6 +187,7 @@ CREATE TABLE insight_cards (
   period_start TEXT,
   series TEXT NOT NULL,
   tags TEXT NOT NULL,
+  metrics TEXT NOT NULL,
   search TEXT NOT NULL,
   user_id TEXT NOT NULL,
   schedule_id TEXT,
@@ -159,13 +203,20 @@ CREATE INDEX insight_cards_by_reader ON insight_cards (workspace_id, reader_id, 
 
 CREATE INDEX insight_cards_by_series ON insight_cards (workspace_id, series, created_at, insight_id);
 
-CREATE INDEX insight_cards_by_template ON insight_cards (workspace_id, template_id, created_at, insight_id);
+CREATE INDEX insight_cards_by_template ON insight_cards (workspace_id, template_id, created_at, insight_id)
+  WHERE reader_id IS NULL;
 
-CREATE INDEX insight_cards_by_time ON insight_cards (workspace_id, created_at, insight_id);
+CREATE INDEX insight_cards_by_template_of_readers ON insight_cards (workspace_id, template_id, created_at, insight_id)
+  WHERE reader_id IS NOT NULL;
+
+CREATE INDEX insight_cards_by_time ON insight_cards (workspace_id, created_at, insight_id) WHERE reader_id IS NULL;
+
+CREATE INDEX insight_cards_by_time_of_readers ON insight_cards (workspace_id, created_at, insight_id)
+  WHERE reader_id IS NOT NULL;
 
 CREATE TABLE insights (
   insight_id TEXT PRIMARY KEY,
-  assignment_id TEXT NOT NULL UNIQUE,
+  assignment_id TEXT NOT NULL,
   workspace_id TEXT NOT NULL,
   created_at TEXT NOT NULL,
   body TEXT NOT NULL
@@ -232,9 +283,14 @@ CREATE INDEX jobs_by_schedule ON jobs (workspace_id, schedule_id, created_at, as
 
 CREATE INDEX jobs_by_status ON jobs (workspace_id, job_status, created_at, assignment_id);
 
-CREATE INDEX jobs_by_template ON jobs (workspace_id, template_id, created_at, assignment_id);
+CREATE INDEX jobs_by_template ON jobs (workspace_id, template_id, created_at, assignment_id) WHERE reader_id IS NULL;
 
-CREATE INDEX jobs_by_time ON jobs (workspace_id, created_at, assignment_id);
+CREATE INDEX jobs_by_template_of_readers ON jobs (workspace_id, template_id, created_at, assignment_id)
+  WHERE reader_id IS NOT NULL;
+
+CREATE INDEX jobs_by_time ON jobs (workspace_id, created_at, assignment_id) WHERE reader_id IS NULL;
+
+CREATE INDEX jobs_by_time_of_readers ON jobs (workspace_id, created_at, assignment_id) WHERE reader_id IS NOT NULL;
 
 CREATE INDEX jobs_by_version ON jobs (template_version);
 
@@ -472,6 +528,12 @@ CREATE TABLE users (
   user_id TEXT NOT NULL,
   workspace_id TEXT NOT NULL REFERENCES workspaces,
   username TEXT NOT NULL,
+  display_name TEXT,
+  -- Of a user who comes from a sign-in provider: who it is there.
+  issuer TEXT,
+  subject TEXT,
+  -- Until then what the provider gave is good: a life of a sign-in after the last one.
+  admitted_until TEXT,
   password_hash TEXT,
   scopes TEXT NOT NULL,
   disabled INTEGER NOT NULL,
@@ -479,6 +541,8 @@ CREATE TABLE users (
   PRIMARY KEY (workspace_id, user_id),
   UNIQUE (workspace_id, username)
 ) STRICT;
+
+CREATE UNIQUE INDEX users_by_identity ON users (issuer, subject, workspace_id) WHERE issuer IS NOT NULL;
 
 CREATE INDEX users_by_time ON users (workspace_id, created_at, user_id);
 

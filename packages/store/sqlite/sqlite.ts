@@ -61,6 +61,7 @@ function databaseOf(connection: Connection, released: () => void): Database {
       return {
         report: (reports) => connection.join(joined, reports),
         follow: (work) => connection.writeLast(() => finish(work(tx))),
+        alone: (work) => connection.writeLast(() => finish(work(tx))),
         beside: async (work) => ({
           value: await connection.writeLast(() => finish(work(tx))),
           isBeside: false,

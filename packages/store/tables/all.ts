@@ -1,5 +1,7 @@
 /** All tables but that of the migrations; those that others refer to first. */
 
+import { GRANTS } from './accounts/grants.ts'
+import { COLLECTION_ITEMS, COLLECTIONS } from './jobs/collections.ts'
 import { INSIGHT_CARDS } from './jobs/insight-cards.ts'
 import { INSIGHTS, JOB_COUNTS, JOBS } from './jobs/jobs.ts'
 import { NODES } from './jobs/nodes.ts'
@@ -32,6 +34,7 @@ export const TABLES = [
   WORKSPACES,
   USERS,
   TOKENS,
+  GRANTS,
   SIGN_INS,
   TEMPLATES,
   TEMPLATE_VERSIONS,
@@ -43,6 +46,8 @@ export const TABLES = [
   JOB_COUNTS,
   INSIGHTS,
   INSIGHT_CARDS,
+  COLLECTIONS,
+  COLLECTION_ITEMS,
   LINKS,
   NARRATIVES,
   MAIL_CONSENTS,

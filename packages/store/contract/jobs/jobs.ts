@@ -60,6 +60,8 @@ export interface JobStore {
       schedule_id?: string | undefined
       batch_id?: string | undefined
       reader_id?: string | undefined
+      /** That hold this value under this key, a plain name; looked for among the next 5,000. */
+      metadata?: readonly [key: string, value: string] | undefined
       /** Those of no reader and of this one, among the next 5,000; "" is none. */
       seen_by?: string | undefined
       /** This and `presence_name` are looked for among the next 5,000. */
@@ -96,7 +98,7 @@ export interface JobStore {
   releaseJobs(leases: Lease[]): Promise<void>
   /**
    * The cards of insights, newest first. `q`: each of its first words stands somewhere in the title, the headline or the
-   * variables. `q`, `tag` and `grade` look at the next 5,000 insights at most; a page may then give none and a cursor.
+   * variables. `q`, `tag`, `metric_id` and `grade` look at the next 5,000 insights at most; a page may then give none and a cursor.
    */
   listInsights(
     query: PageQuery & {
@@ -107,6 +109,10 @@ export interface JobStore {
       template_ids?: readonly string[] | undefined
       series?: string | undefined
       tag?: string | undefined
+      /** As `tag`: those that tell of the metric. */
+      metric_id?: string | undefined
+      /** Those that it holds: of a series the newest. */
+      collection_id?: string | undefined
       grade?: Grade | undefined
       reader_id?: string | undefined
       /** Those of no reader and of this one, among the next 5,000; "" is none. */

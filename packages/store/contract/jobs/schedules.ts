@@ -8,6 +8,8 @@ import type { Page, PageQuery } from '../page.ts'
 export const CLAIM_MS = 15_000
 /** Where a queue is full, the jobs of further readers are tried after so long. */
 export const FULL_MS = 5_000
+/** Where the template breaks between the readers of a due time, the rest is tried after so long. */
+export const BROKEN_MS = 60_000
 
 export type NewSchedule = Omit<
   Schedule,
@@ -51,6 +53,8 @@ export interface ScheduleMaterial {
   variables: Record<string, unknown>
   /** Of a personal template without `readers`: the reader who is its user. */
   reader_id?: string | null
+  /** The subscription that sends it to her; null: none does. */
+  mail?: string | null
 }
 
 /** Some readers of a firing, in the order of their ids, after the last who was looked at. */
@@ -109,7 +113,8 @@ export interface ScheduleStore {
   /**
    * Makes and queues a job for each time of the plan, under an id that schedule and time determine, counts what was
    * missed or failed (with a `schedule.failed` event), and moves to the next due time, all or nothing. Of a schedule that
-   * skips on overlap a time is passed over while one of its jobs has not ended. False: it was settled by another.
+   * skips on overlap a time is passed over while one of its jobs has not ended. Of a due time whose jobs are made for some
+   * readers already, an error leaves the others waiting until the next due time. False: it was settled by another.
    */
   settleSchedule(input: ScheduleSettlement): Promise<boolean>
   /**

@@ -15,6 +15,7 @@ const OF_BATCH = statement<Counted>(
 const ofState = (counts: string, status: string): string => `
   SELECT workspace_id, '${status}' AS job_status, ${status} AS count, (
     SELECT created_at FROM jobs WHERE jobs.workspace_id = ${counts}.workspace_id AND job_status = '${status}'
+      ${status === 'draft' ? 'AND owner IS NULL' : ''}
     ORDER BY created_at LIMIT 1) AS oldest_at
   FROM ${counts} WHERE ${status} > 0`
 

@@ -9,18 +9,19 @@ import {
   searchWords,
 } from '@assay/model/insight-card'
 import type { Page } from '../../contract/page.ts'
-import { listOf } from '../../list.ts'
+import { listOf, partsOfReaders, WHOLE } from '../../list.ts'
 import type { Reader, Routine } from '../../rows.ts'
 import { both, statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
 import { type CardRow, INSIGHT_CARDS } from '../../tables/jobs/insight-cards.ts'
 import type { InsightRow } from '../../tables/jobs/jobs.ts'
 import { by } from '../../tables/table.ts'
+import { heldInsights } from './collections.ts'
 import type { OwnedJob } from './job-move.ts'
 
 export const INSERT_CARD = INSIGHT_CARDS.insert()
 
-const SHOWN = INSIGHT_CARDS.except('workspace_id', 'search', 'figure_value')
+const SHOWN = INSIGHT_CARDS.except('workspace_id', 'search', 'figure_value', 'metrics')
 
 /** One for each word that is looked for. */
 const WORDS = ['first_word', 'second_word', 'third_word', 'fourth_word'] as const
@@ -31,16 +32,26 @@ const LIST = listOf(INSIGHT_CARDS, {
   filters: {
     ...Object.fromEntries(WORDS.map((word) => [word, `search LIKE :${word} ESCAPE '\\'`])),
     tag: `CAST(tags AS text) LIKE :tag ESCAPE '\\'`,
+    metric: `CAST(metrics AS text) LIKE :metric ESCAPE '\\'`,
     grade: 'grade = :grade',
+    insight_ids: 'insight_id = ANY (:insight_ids)',
     template_ids: 'template_id = ANY (:template_ids)',
     seen_by: '(reader_id IS NULL OR reader_id = :seen_by)',
   },
   indexed: [
+    // They are few.
+    ['workspace_id', 'insight_ids'],
     ['workspace_id', 'reader_id'],
     ['workspace_id', 'series'],
     ['workspace_id', 'template_id'],
     ['workspace_id'],
   ],
+  // A series is one reader's, or nobody's; named insights are few.
+  parts(given) {
+    if (['reader_id', 'series', 'insight_ids'].some((field) => given.includes(field))) return WHOLE
+    const own = partsOfReaders(given)
+    return { sqlite: own, postgres: own }
+  },
 })
 
 /** A run that is repeated for the same period is one point, so more rows are looked at than points are given. */
@@ -110,6 +121,7 @@ export function cardRow(job: OwnedJob, { insight_id, created_at }: InsightRow, f
     period_start: card?.period?.start ?? null,
     series: seriesOf(card?.series ?? insight_id, reader_id),
     tags: card?.tags ?? [],
+    metrics: card?.metrics ?? [],
     search: card?.search ?? searchable(title),
     user_id,
     schedule_id,
@@ -142,9 +154,12 @@ function pointsOf(
 }
 
 export function* listInsights(from: Reader, input: Input<'listInsights'>): Routine<Page<InsightCard>> {
-  const { q, tag, ...query } = input
+  const { q, tag, metric_id, collection_id, ...query } = input
   const words = Object.fromEntries(searchWords(q ?? '').map((word, nth) => [WORDS[nth]!, anywhere(word)]))
-  const given = tag === undefined ? {} : { tag: anywhere(JSON.stringify(tag)) }
+  const given: Record<string, unknown> = {}
+  if (tag !== undefined) given.tag = anywhere(JSON.stringify(tag))
+  if (metric_id !== undefined) given.metric = anywhere(JSON.stringify(metric_id))
+  if (collection_id !== undefined) given.insight_ids = yield* heldInsights(from, input)
   const { items, next_cursor } = yield* LIST.page(from, { ...query, ...words, ...given })
   const measured = items.filter(({ figure }) => figure !== null).map(({ insight_id }) => insight_id)
   const rows =

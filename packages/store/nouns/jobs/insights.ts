@@ -31,7 +31,8 @@ const lastOf = (of: string, also: string) =>
     both(
       (database) => `SELECT CAST(body -> 'analyses' AS text) AS analyses FROM insights WHERE insight_id = (
         SELECT insight_id FROM (
-          SELECT * FROM jobs WHERE workspace_id = :workspace_id AND ${of} = :${of}
+          SELECT * FROM jobs WHERE workspace_id = :workspace_id AND ${of} = :${of} AND owner IS NULL
+            ${of === 'template_id' ? 'AND reader_id IS NULL' : ''}
           ORDER BY created_at DESC, assignment_id DESC LIMIT ${LOOKED_AT_MOST}
         ) AS latest
         WHERE job_status = 'completed' AND skipped IS NULL AND insight_id IS NOT NULL AND ${also}

@@ -4,7 +4,7 @@ import { type Ending, HELD, isFinal, type Job, type JobStatus } from '@assay/mod
 import { draftsFull, queueFull } from '../../caps.ts'
 import type { NewJob } from '../../contract/jobs/jobs.ts'
 import type { Page } from '../../contract/page.ts'
-import { listOf } from '../../list.ts'
+import { listOf, type Part, type Parts, partsOfReaders, WHOLE } from '../../list.ts'
 import { type Reader, type Routine, type Transaction, together } from '../../rows.ts'
 import { statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
@@ -27,7 +27,26 @@ const INSERT = JOBS.insert<Job>(
   `ON CONFLICT DO NOTHING RETURNING ${JOB.join(', ')}`,
 )
 const DELETE = JOBS.delete('WHERE assignment_id = ANY (:assignment_ids)')
-const DELETE_INSIGHTS = INSIGHTS.delete('WHERE assignment_id = ANY (:assignment_ids)')
+const MADE =
+  'SELECT insight_id FROM jobs WHERE assignment_id = ANY (:assignment_ids) AND insight_id IS NOT NULL'
+const DELETE_INSIGHTS = INSIGHTS.sql({
+  sqlite: `DELETE FROM insights WHERE insight_id IN (${MADE})`,
+  postgres: `DELETE FROM insights WHERE insight_id = ANY (ARRAY (${MADE}))`,
+})
+/** These lead into an index of all jobs, whosever they are and whether they are held. */
+const OF_ALL = ['held', 'batch_id', 'reader_id', 'schedule_id']
+const HELD_ONES: Part = { where: '', from: 'held_jobs(:workspace_id) AS jobs', indexed: 'all' }
+
+/** Those of readers and the others; on PostgreSQL also what is held. One that is asked for by its state is not held. */
+function partsOf(given: readonly string[]): Parts {
+  if (given.some((field) => OF_ALL.includes(field))) return WHOLE
+  const byState = given.includes('job_status')
+  if (byState && !given.includes('template_id')) return { ...WHOLE, postgres: [{ where: 'owner IS NULL' }] }
+  const own = partsOfReaders(given)
+  const free = own.map((part) => ({ ...part, where: `owner IS NULL AND ${part.where}` }))
+  return { sqlite: own, postgres: byState ? free : [...free, HELD_ONES] }
+}
+
 const LIST = listOf(JOBS, {
   columns: JOB,
   id: 'assignment_id',
@@ -40,6 +59,7 @@ const LIST = listOf(JOBS, {
     template_ids: 'template_id = ANY (:template_ids)',
     user_id: null,
     presence_name: null,
+    metadata_value: 'metadata ->> CAST(:metadata_key AS text) = :metadata_value',
     seen_by: '(reader_id IS NULL OR reader_id = :seen_by)',
   },
   indexed: [
@@ -51,6 +71,7 @@ const LIST = listOf(JOBS, {
     ['workspace_id', 'job_status'],
     ['workspace_id'],
   ],
+  parts: partsOf,
 })
 /** What the jobs of an ending have; their state leads into an index. */
 const ENDED: Readonly<Record<Ending, { job_status: JobStatus; [filter: string]: unknown }>> = {
@@ -164,7 +185,9 @@ export function getJobs(from: Reader, assignment_ids: readonly string[]): Routin
 }
 
 export function listJobs(from: Reader, query: Input<'listJobs'>): Routine<Page<Job>> {
-  const { ending, ...asked } = query
+  const { ending, metadata, ...plain } = query
+  const [metadata_key, metadata_value] = metadata ?? []
+  const asked = metadata ? { ...plain, metadata_key, metadata_value } : plain
   const { job_status, ...others } = asked
   const held: readonly (JobStatus | undefined)[] = HELD
   const ended = ending === undefined ? asked : { ...asked, ...ENDED[ending] }

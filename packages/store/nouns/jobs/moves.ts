@@ -14,8 +14,9 @@ import { type Change, type JobChange, moved, type OwnedJob } from './job-move.ts
 const IN_ORDER = 'ORDER BY assignment_id FOR UPDATE'
 const OF_IDS = 'WHERE assignment_id = ANY (:assignment_ids)'
 const LOCK = JOBS.select({ sqlite: OF_IDS, postgres: `${OF_IDS} ${IN_ORDER}` })
-const OF_NODE = 'WHERE owner = :node_id'
-const LOCK_HELD = JOBS.select({ sqlite: OF_NODE, postgres: `${OF_NODE} ${IN_ORDER}` })
+const OF_NODES = 'WHERE owner = ANY (:node_ids)'
+const LOCK_HELD = JOBS.select({ sqlite: OF_NODES, postgres: `${OF_NODES} ${IN_ORDER}` })
+const HOLD = JOBS.select({ sqlite: OF_IDS, postgres: `${OF_IDS} ${IN_ORDER}` }, ['assignment_id'])
 const UPDATE = JOBS.updateAll([
   'job_status',
   'attempt',
@@ -38,8 +39,13 @@ export function lockJobs(tx: Writer, assignment_ids: readonly string[]): Routine
   return tx.all(LOCK, { assignment_ids })
 }
 
-export function lockHeld(tx: Writer, node_id: string): Routine<OwnedJob[]> {
-  return tx.all(LOCK_HELD, { node_id })
+export function lockHeld(tx: Writer, node_ids: readonly string[]): Routine<OwnedJob[]> {
+  return tx.all(LOCK_HELD, { node_ids })
+}
+
+/** The locks alone, before several jobs are written by one statement. */
+export function* holdJobs(tx: Writer, assignment_ids: readonly string[]): Routine<void> {
+  if (assignment_ids.length > 1) yield* tx.all(HOLD, { assignment_ids })
 }
 
 function eventOf(job: OwnedJob, publicUrl: string | null): NewEvent[] {

@@ -11,7 +11,7 @@ import { NODES } from '../../tables/jobs/nodes.ts'
 import { by } from '../../tables/table.ts'
 import { giveBackDeliveries } from '../webhooks/waiting.ts'
 import { changeOf, type OwnedJob } from './job-move.ts'
-import { lockHeld, writeMoves } from './moves.ts'
+import { holdJobs, lockHeld, writeMoves } from './moves.ts'
 
 const LIST = NODES.select('ORDER BY started_at, node_id')
 const KEEP = NODES.select(`${by('node_id')} FOR KEY SHARE`, ['node_id'])
@@ -19,6 +19,7 @@ const LOCK = NODES.select(`${by('node_id')} FOR UPDATE`, ['node_id'])
 const WRITE = NODES.upsert()
 const RENEW = NODES.update(['lease_until'], by('node_id'))
 const DELETE = NODES.delete(by('node_id'))
+const DELETE_ALL = NODES.delete('WHERE node_id = ANY (:node_ids)')
 const LOCK_EXPIRED = NODES.select(
   'WHERE (:all OR lease_until <= :now) AND node_id <> :but ORDER BY node_id FOR UPDATE SKIP LOCKED',
   ['node_id'],
@@ -49,10 +50,14 @@ function giveBack(tx: Transaction, jobs: OwnedJob[], kind: 'lose' | 'release'): 
   )
 }
 
-function* takeFrom(tx: Transaction, node_id: string): Routine<{ jobs: number; deliveries: number }> {
-  const jobs = yield* lockHeld(tx, node_id)
+/** From all of them at once: the locks of jobs come before those of webhooks. */
+function* takeFrom(
+  tx: Transaction,
+  node_ids: readonly string[],
+): Routine<{ jobs: number; deliveries: number }> {
+  const jobs = yield* lockHeld(tx, node_ids)
   yield* giveBack(tx, jobs, 'lose')
-  return { jobs: jobs.length, deliveries: yield* giveBackDeliveries(tx, node_id) }
+  return { jobs: jobs.length, deliveries: yield* giveBackDeliveries(tx, node_ids) }
 }
 
 /** What a node that bore this id before still holds is given back as lost: the new one knows nothing of it. */
@@ -60,7 +65,7 @@ export function* registerNode(tx: Transaction, input: Input<'registerNode'>): Ro
   // What the one before it is claiming in this moment is waited for: it is taken, too.
   yield* tx.find(LOCK, input)
   yield* tx.run(WRITE, { ...input, started_at: tx.now, lease_until: leaseUntil(tx, input.lease_ms) })
-  yield* takeFrom(tx, input.node_id)
+  yield* takeFrom(tx, [input.node_id])
 }
 
 export function* renewNode(tx: Transaction, input: Input<'renewNode'>): Routine<Renewal> {
@@ -72,6 +77,10 @@ export function* renewNode(tx: Transaction, input: Input<'renewNode'>): Routine<
     )
   if (held.length === 0) return { stop: [] }
   const told = held.filter(({ progress }) => progress !== null)
+  yield* holdJobs(
+    tx,
+    told.map(({ assignment_id }) => assignment_id),
+  )
   yield* tx.writeAll(
     WRITE_PROGRESS,
     told.map((one) => ({ ...one, owner: node_id })),
@@ -100,8 +109,8 @@ export function listNodes(from: Reader): Routine<NodeInfo[]> {
 /** The node's row goes first: whoever claims for it waits, and then finds that it is gone. */
 export function* removeNode(tx: Transaction, node_id: string): Routine<void> {
   yield* tx.run(DELETE, { node_id })
-  yield* giveBack(tx, yield* lockHeld(tx, node_id), 'release')
-  yield* giveBackDeliveries(tx, node_id)
+  yield* giveBack(tx, yield* lockHeld(tx, [node_id]), 'release')
+  yield* giveBackDeliveries(tx, [node_id])
 }
 
 /** Several nodes may reap at once: each takes others. One that claims or renews in this moment is left for later. */
@@ -110,14 +119,11 @@ export function* reapNodes(
   { all, but = '' }: Input<'reapNodes'>,
 ): Routine<{ nodes: number; jobs: number; deliveries: number }> {
   const expired = yield* tx.all(LOCK_EXPIRED, { all, but })
-  const reaped = { nodes: expired.length, jobs: 0, deliveries: 0 }
-  for (const { node_id } of expired) {
-    const taken = yield* takeFrom(tx, node_id)
-    reaped.jobs += taken.jobs
-    reaped.deliveries += taken.deliveries
-    yield* tx.run(DELETE, { node_id })
-  }
-  return reaped
+  if (expired.length === 0) return { nodes: 0, jobs: 0, deliveries: 0 }
+  const node_ids = expired.map(({ node_id }) => node_id)
+  const taken = yield* takeFrom(tx, node_ids)
+  yield* tx.run(DELETE_ALL, { node_ids })
+  return { nodes: node_ids.length, ...taken }
 }
 
 /** The lock of the node's row waits for its claims, which hold it until they are committed. */
@@ -127,9 +133,9 @@ export function* giveBackUnknown(
 ): Routine<{ jobs: number; deliveries: number }> {
   yield* tx.find(LOCK, { node_id })
   const known = new Set(jobs?.map(leaseKey))
-  const held = jobs === undefined ? [] : yield* lockHeld(tx, node_id)
+  const held = jobs === undefined ? [] : yield* lockHeld(tx, [node_id])
   const unknown = held.filter((job) => !known.has(leaseKey(job)))
   yield* giveBack(tx, unknown, 'release')
-  const given = deliveries === undefined ? 0 : yield* giveBackDeliveries(tx, node_id, deliveries)
+  const given = deliveries === undefined ? 0 : yield* giveBackDeliveries(tx, [node_id], deliveries)
   return { jobs: unknown.length, deliveries: given }
 }

@@ -1,11 +1,13 @@
 /** Schedules. A claim works out what is due, a settle makes the jobs and moves to the next due time in one transaction. */
 import { iso } from '@assay/model/clock'
+import { followersOf } from '@assay/model/collection'
 import { AppError } from '@assay/model/errors'
 import { PERSONAL_DETAIL } from '@assay/model/event'
 import { uuidFor } from '@assay/model/ids'
 import type { Job } from '@assay/model/job'
 import {
   afterRuns,
+  brokenFiring,
   changesTiming,
   type FiringState,
   NO_COUNTS,
@@ -17,8 +19,9 @@ import {
   type ScheduleRun,
   scheduleFailedData,
 } from '@assay/model/schedule'
-import { FOLLOWERS, followed } from '@assay/model/subscription'
+import { FOLLOWERS, followed, READER } from '@assay/model/subscription'
 import {
+  BROKEN_MS,
   CLAIM_MS,
   type ClaimedSchedule,
   type Fired,
@@ -36,6 +39,7 @@ import { SCHEDULES } from '../../tables/jobs/schedules.ts'
 import { by } from '../../tables/table.ts'
 import { findFollowers } from '../webhooks/webhooks.ts'
 import { admitWork } from '../workspaces/processor-use.ts'
+import { collectionFollowers } from './collections.ts'
 import { createJob, enqueueJob, reachedCap } from './jobs.ts'
 
 const SCHEDULE = SCHEDULES.except('claim_at')
@@ -87,6 +91,11 @@ interface Key {
 
 export function* getSchedule(from: Reader, key: Key): Routine<Schedule | null> {
   return (yield* from.find(FIND, key)) ?? null
+}
+
+/** Held for the transaction. */
+export function* lockSchedule(tx: Writer, key: Key): Routine<Schedule | null> {
+  return (yield* tx.find(LOCK, key)) ?? null
 }
 
 export function listSchedules(from: Reader, query: Input<'listSchedules'>): Routine<Page<Schedule>> {
@@ -175,26 +184,38 @@ export function* claimSchedules(tx: Writer, { limit }: { limit: number }): Routi
   }))
 }
 
-/** The subscriptions that a run tells: those in `notify`, those that follow the schedule and, where it says so, the template. */
-function* toldBy(tx: Transaction, schedule: Schedule): Routine<string[] | null> {
+/**
+ * The subscriptions that a run with these variables tells: those in `notify`, those that follow the schedule, a collection that
+ * holds its series and, where `notify` says so, the template.
+ */
+function* toldBy(
+  tx: Transaction,
+  schedule: Schedule,
+  variables: Readonly<Record<string, unknown>> | null,
+): Routine<string[] | null> {
   const { workspace_id, schedule_id, template_id, notify } = schedule
-  const named = (notify ?? []).filter((id) => id !== FOLLOWERS)
+  const named = (notify ?? []).filter((id) => id !== FOLLOWERS && id !== READER)
   const sent = notify?.includes(FOLLOWERS) ? [followed('template', template_id)] : []
   const all = [followed('schedule', schedule_id), ...sent]
-  const told = new Set([...named, ...(yield* findFollowers(tx, { workspace_id, followed: all }))])
+  const collected = variables === null ? [] : yield* collectionFollowers(tx, schedule)
+  const told = new Set([
+    ...named,
+    ...(yield* findFollowers(tx, { workspace_id, followed: all })),
+    ...followersOf(collected, variables ?? {}),
+  ])
   return told.size === 0 ? null : [...told]
 }
 
 function* makeJob(
   tx: Transaction,
   schedule: Schedule,
-  { template, variables, reader_id = null }: ScheduleMaterial,
+  { template, variables, reader_id = null, mail: own = null }: ScheduleMaterial,
   job: { assignment_id: string; scheduled_for: string | null; mail?: string | null },
 ): Routine<Job> {
   const { workspace_id, user_id, presence_name, priority, metadata, schedule_id } = schedule
-  const { mail = null, ...id } = job
+  const { mail = own, ...id } = job
   // What is a reader's is told to her alone.
-  const told = reader_id === null ? yield* toldBy(tx, schedule) : mail === null ? null : [mail]
+  const told = reader_id === null ? yield* toldBy(tx, schedule, variables) : mail === null ? null : [mail]
   const made = yield* createJob(tx, {
     ...id,
     workspace_id,
@@ -213,10 +234,23 @@ function* makeJob(
 
 function* fail(tx: Transaction, schedule: Schedule): Routine<void> {
   const { workspace_id, presence_name, last_error } = schedule
-  const notify = yield* toldBy(tx, schedule)
+  const notify = yield* toldBy(tx, schedule, null)
   const data = scheduleFailedData({ ...schedule, notify }, last_error!)
   const job = { assignment_id: null, presence_name, notify, skipped: null, personal: false }
   yield* tx.native.writeEvents([{ workspace_id, type: 'schedule.failed', at: tx.now, data, job }])
+}
+
+/** The times of the plan from this one on. */
+const restOf = ({ times }: Plan, time: string): string[] => times.slice(times.indexOf(time))
+
+/** The readers who have no job yet keep their place. It is told once. */
+function* waitForRepair(tx: Transaction, before: Schedule, waiting: Schedule): Routine<boolean> {
+  const again = iso(Date.parse(tx.now) + BROKEN_MS)
+  const next = nextDue(waiting, waiting.firing!.plan.latest)
+  const saved = { ...waiting, revision: before.revision + 1 }
+  yield* save(tx, saved, waiting.paused ? null : next !== null && next < again ? next : again)
+  if (waiting.last_error !== before.last_error) yield* fail(tx, saved)
+  return true
 }
 
 export function* settleSchedule(tx: Transaction, input: Input<'settleSchedule'>): Routine<boolean> {
@@ -236,14 +270,16 @@ export function* settleSchedule(tx: Transaction, input: Input<'settleSchedule'>)
     }
   }
   const fault = outcome !== null && 'error' in outcome ? outcome.error : null
-  const after = afterRuns(schedule, { plan, made, overlapped, fault }, created_at)
+  if (fault && schedule.firing) {
+    const waiting = brokenFiring(schedule, fault, created_at)
+    if (waiting) return yield* waitForRepair(tx, schedule, waiting)
+  }
+  const carried = schedule.firing ? { ...plan, times: restOf(plan, schedule.firing.scheduled_for) } : plan
+  const after = afterRuns(schedule, { plan: carried, made, overlapped, fault }, created_at)
   yield* save(tx, { ...after, revision: schedule.revision + 1 })
   if (fault && plan.times.length > 0) yield* fail(tx, after)
   return true
 }
-
-/** The times of the plan after this one. */
-const nextTime = ({ times }: Plan, time: string): string | undefined => times[times.indexOf(time) + 1]
 
 /** Makes the jobs of the readers as long as the workspace may have more queued. */
 function* makeForReaders(
@@ -289,7 +325,7 @@ export function* fireSchedule(tx: Transaction, page: FiringPage): Routine<Fired 
   }
   const made = firing.made + runs.length
   const ended = passes || (page.last && !full)
-  const next = nextTime(plan, scheduled_for)
+  const next = restOf(plan, scheduled_for)[1]
   const rest: FiringState | null = !ended
     ? { plan, scheduled_for, after: after ?? firing.after, made }
     : next === undefined

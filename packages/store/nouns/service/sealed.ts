@@ -18,7 +18,7 @@ const OF_ANSWER = by('workspace_id', 'method', 'path', 'key')
 
 const TABLES: Record<SealedTable, Statements> = {
   webhooks: {
-    find: WEBHOOKS.select(`${OF_WEBHOOK} FOR UPDATE`, ['headers', 'secrets', 'target']),
+    find: WEBHOOKS.select(`${OF_WEBHOOK} FOR NO KEY UPDATE`, ['headers', 'secrets', 'target']),
     update: WEBHOOKS.update(['headers', 'secrets', 'target'], OF_WEBHOOK),
   },
   connections: {
@@ -41,7 +41,9 @@ function replaced(value: unknown, texts: ReadonlyMap<string, string>): unknown {
 
 export function* reseal(tx: Writer, rows: Resealing[]): Routine<number> {
   let count = 0
-  for (const { table, key, texts } of rows) {
+  const keyOf = ({ table, key }: Resealing): string => `${table} ${JSON.stringify(key)}`
+  // In the order of their keys, so that no two transactions wait for each other.
+  for (const { table, key, texts } of rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))) {
     const { find, update } = TABLES[table]
     const present = yield* tx.find(find, key)
     if (!present) continue

@@ -35,9 +35,16 @@ const COUNT = ATTEMPT_COUNTS.insert(
 type Lease = Input<'releaseDeliveries'>[number]
 
 /** The webhooks of the deliveries, and those deliveries that are claimed, by their lease. */
-function* lockClaims(tx: Writer, leases: readonly Lease[]): Routine<[LockedWebhook[], Map<string, Claim>]> {
+function* lockClaims(
+  tx: Writer,
+  leases: readonly Lease[],
+  tells: boolean,
+): Routine<[LockedWebhook[], Map<string, Claim>]> {
   const delivery_ids = leases.map(({ delivery_id }) => delivery_id)
-  const [states, rows] = yield* together(lockOfDeliveries(tx, delivery_ids), tx.all(LOCK, { delivery_ids }))
+  const [states, rows] = yield* together(
+    lockOfDeliveries(tx, delivery_ids, tells),
+    tx.all(LOCK, { delivery_ids }),
+  )
   const claims = new Map<string, Claim>()
   for (const row of rows) {
     const { delivery_id, owner: node_id, attempt_count } = row
@@ -87,7 +94,8 @@ function* updateHealth(
 
 /** In their order. Answers for each whether it was written. */
 export function* recordAttempts(tx: Transaction, outcomes: readonly AttemptOutcome[]): Routine<boolean[]> {
-  const [states, claims] = yield* lockClaims(tx, outcomes)
+  const tells = outcomes.some(({ disable, warn }) => disable || warn)
+  const [states, claims] = yield* lockClaims(tx, outcomes, tells)
   const now = Date.parse(tx.now)
   const attempted: Attempted[] = []
   const written = outcomes.map((outcome) => {
@@ -130,7 +138,7 @@ export function* recordAttempts(tx: Transaction, outcomes: readonly AttemptOutco
 }
 
 export function* releaseDeliveries(tx: Transaction, leases: readonly Lease[]): Routine<void> {
-  const [states, claims] = yield* lockClaims(tx, leases)
+  const [states, claims] = yield* lockClaims(tx, leases, false)
   const given = new Set(leases.map(leaseKey))
   const released = [...given].flatMap((key) => claims.get(key) ?? [])
   if (released.length === 0) return

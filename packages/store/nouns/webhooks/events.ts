@@ -2,13 +2,14 @@
 import type { Event, EventType } from '@assay/model/event'
 import type { Page } from '../../contract/page.ts'
 import { decodeCursor, encodeCursor } from '../../cursor.ts'
+import { LOOKED_AT_MOST } from '../../list.ts'
 import type { Reader, Routine } from '../../rows.ts'
 import type { Statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
 import { EVENTS, type EventRow } from '../../tables/webhooks/events.ts'
 
 type Order = Input<'listEvents'>['order']
-type Listed = Omit<EventRow, 'workspace_id'>
+type Listed = Omit<EventRow, 'workspace_id'> & { fits?: number | boolean; row_no?: number }
 
 /**
  * SQLite has one writer: `seq` is the order of the commits. On PostgreSQL forward goes only to what no transaction under
@@ -29,23 +30,38 @@ const AFTER: Record<Order, { sqlite: string; postgres: string }> = {
   },
 }
 
-/** The two that every job makes are in no index of types; the index of the others is named by its condition. */
-const FREQUENT: readonly EventType[] = ['job.queued', 'job.started']
-const TYPED = {
-  all: '',
-  frequent: 'AND type = :type',
-  rare: ['AND type = :type', ...FREQUENT.map((type) => `AND type <> '${type}'`)].join(' '),
+/**
+ * Those that nearly every job makes are in no index of types: they are looked for among the next `LOOKED_AT_MOST` events. The
+ * index of the others is named by its condition.
+ */
+const FREQUENT: readonly EventType[] = ['job.queued', 'job.started', 'job.completed']
+const RARE = ['AND type = :type', ...FREQUENT.map((type) => `AND type <> '${type}'`)].join(' ')
+
+interface Pages {
+  all: Statement<Listed>
+  frequent: Statement<Listed>
+  rare: Statement<Listed>
 }
 
-function pagesOf(order: Order): Record<keyof typeof TYPED, Statement<Listed>> {
-  const of = (typed: string): Statement<Listed> =>
+function pagesOf(order: Order): Pages {
+  const texts = (of: (select: string, after: string) => string): Statement<Listed> =>
     EVENTS.sql({
-      sqlite: `SELECT seq, event_id, type, timestamp, data FROM events
-        WHERE workspace_id = :workspace_id ${typed} AND ${AFTER[order].sqlite} LIMIT :most`,
-      postgres: `SELECT xid, seq, event_id, type, timestamp, data FROM events
-        WHERE workspace_id = :workspace_id ${typed} AND ${AFTER[order].postgres} LIMIT :most`,
+      sqlite: of('seq, event_id, type, timestamp, data', AFTER[order].sqlite),
+      postgres: of('xid, seq, event_id, type, timestamp, data', AFTER[order].postgres),
     })
-  return { all: of(TYPED.all), frequent: of(TYPED.frequent), rare: of(TYPED.rare) }
+  const typed = (type: string): Statement<Listed> =>
+    texts(
+      (select, after) =>
+        `SELECT ${select} FROM events WHERE workspace_id = :workspace_id ${type} AND ${after} LIMIT :most`,
+    )
+  // The last that is looked at comes along, of whatever type: there the next page begins.
+  const frequent = texts(
+    (select, after) => `SELECT *, type = :type AS fits FROM (
+        SELECT ${select}, row_number() OVER () AS row_no FROM (
+          SELECT ${select} FROM events WHERE workspace_id = :workspace_id AND ${after} LIMIT ${LOOKED_AT_MOST}) AS latest
+      ) AS looked_at WHERE type = :type OR row_no = ${LOOKED_AT_MOST} LIMIT :most`,
+  )
+  return { all: typed(''), frequent, rare: typed(RARE) }
 }
 
 const PAGES = { oldest: pagesOf('oldest'), newest: pagesOf('newest') }
@@ -69,9 +85,11 @@ export function* listEvents(from: Reader, query: Input<'listEvents'>): Routine<P
   const rows = yield* from.all(typed, values)
   const page = rows.slice(0, limit)
   const last = page.at(-1)
+  const isMore = rows.length > limit || last?.row_no === LOOKED_AT_MOST
+  const fitting = page.filter(({ fits, row_no }) => row_no === undefined || fits)
   const reached = last && (from.dialect === 'sqlite' ? [last.seq] : [Number(last.xid), last.seq])
   return {
-    items: page.map(({ event_id, type, timestamp, data }) => ({ event_id, type, timestamp, data })),
-    next_cursor: order === 'oldest' || rows.length > limit ? encodeCursor(list, reached ?? position) : null,
+    items: fitting.map(({ event_id, type, timestamp, data }) => ({ event_id, type, timestamp, data })),
+    next_cursor: order === 'oldest' || isMore ? encodeCursor(list, reached ?? position) : null,
   }
 }

@@ -1,6 +1,7 @@
 /**
- * The sending state of a webhook, in its own row: read with a lock, worked out by sending-state.ts, written back. The lock
- * of the webhook is taken before that of its deliveries, and locks of several in the order of their ids.
+ * The sending state of a webhook, in its own row: read with a lock, worked out by sending-state.ts, written back. The order of
+ * locks is in docs/decisions/0115-one-order-of-locks.md: here that of the webhook is taken before those of its deliveries,
+ * and all webhooks of a transaction at once, in the order of their ids.
  */
 import type { CLOSED } from '@assay/model/webhook'
 import type { Routine, Writer } from '../../rows.ts'
@@ -37,11 +38,14 @@ export function lock(where: string): Statement<LockedWebhook> {
   return WEBHOOKS.select(tail, STATE)
 }
 
-/** Those of some deliveries. PostgreSQL finds an array first; as a join it may read all deliveries of each webhook. */
-function lockOf(deliveries: string): Statement<LockedWebhook> {
+/**
+ * Those of some deliveries. PostgreSQL finds an array first; as a join it may read all deliveries of each webhook. `also`: ids
+ * that PostgreSQL locks with them, because the transaction comes to need them.
+ */
+function lockOf(deliveries: string, also = ''): Statement<LockedWebhook> {
   const found = `SELECT DISTINCT webhook_id FROM deliveries WHERE ${deliveries}`
   const where = both((database) =>
-    database === 'sqlite' ? `webhook_id IN (${found})` : `webhook_id = ANY (ARRAY (${found}))`,
+    database === 'sqlite' ? `webhook_id IN (${found})` : `webhook_id = ANY (ARRAY (${found})${also})`,
   )
   return { ...lock(where.postgres), sqlite: lock(where.sqlite).sqlite }
 }
@@ -53,7 +57,18 @@ const LOCK_HELD = lock(
   `webhook_id IN (
     SELECT webhook_id FROM webhooks WHERE workspace_id = :workspace_id AND held_until IS NOT NULL LIMIT 1000)`,
 )
-const LOCK_OF_NODE = lockOf(`status = 'pending' AND owner = :node_id AND delivery_id <> ALL (:but)`)
+// With those that the jobs of the nodes have told (postgres/events.ts), which are woken at the end of the transaction.
+const LOCK_OF_NODES = lockOf(
+  `status = 'pending' AND owner = ANY (:node_ids) AND delivery_id <> ALL (:but)`,
+  ` || string_to_array(coalesce(current_setting('assay.woken', true), ''), ' ')`,
+)
+// With those that are told if a webhook of the deliveries fails.
+const LOCK_TO_TELL = lockOf(
+  'delivery_id = ANY (:delivery_ids)',
+  ` || ARRAY (SELECT webhook_id FROM webhook_events WHERE event_type IN ('webhook.failing', 'webhook.disabled')
+      AND workspace_id IN (SELECT workspace_id FROM deliveries WHERE delivery_id = ANY (:delivery_ids)))`,
+)
+const LOCK_OF_WORKSPACE = lock('workspace_id = :workspace_id')
 const WRITE = WEBHOOKS.updateAll([
   'in_flight',
   'due_at',
@@ -81,8 +96,13 @@ export function* lockState(tx: Writer, webhook_id: string): Routine<LockedWebhoo
   return (yield* lockWebhooks(tx, [webhook_id]))[0]
 }
 
-export function lockOfDeliveries(tx: Writer, delivery_ids: readonly string[]): Routine<LockedWebhook[]> {
-  return tx.all(LOCK_OF_DELIVERIES, { delivery_ids })
+/** `tells`: that one fails may be told, so who is told of it is locked with them. */
+export function lockOfDeliveries(
+  tx: Writer,
+  delivery_ids: readonly string[],
+  tells: boolean,
+): Routine<LockedWebhook[]> {
+  return tx.all(tells ? LOCK_TO_TELL : LOCK_OF_DELIVERIES, { delivery_ids })
 }
 
 /** Those with deliveries of these jobs that are pending. */
@@ -90,9 +110,17 @@ export function lockOfJobs(tx: Writer, assignment_ids: readonly string[]): Routi
   return tx.all(LOCK_OF_JOBS, { assignment_ids })
 }
 
-/** Those with deliveries that the node holds, but for these. */
-export function lockOfNode(tx: Writer, node_id: string, but: readonly string[]): Routine<LockedWebhook[]> {
-  return tx.all(LOCK_OF_NODE, { node_id, but })
+/** Those with deliveries that the nodes hold, but for these; others may be among them. */
+export function lockOfNodes(
+  tx: Writer,
+  node_ids: readonly string[],
+  but: readonly string[],
+): Routine<LockedWebhook[]> {
+  return tx.all(LOCK_OF_NODES, { node_ids, but })
+}
+
+export function lockOfWorkspace(tx: Writer, workspace_id: string): Routine<LockedWebhook[]> {
+  return tx.all(LOCK_OF_WORKSPACE, { workspace_id })
 }
 
 /** When each may be claimed follows from its state. */

@@ -4,13 +4,13 @@ import { statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
 import { DELIVERIES, type DeliveryRow } from '../../tables/webhooks/deliveries.ts'
 import { canceled, givenBack } from './delivery-move.ts'
-import { lockOfJobs, lockOfNode, lockState, refreshFreed, refreshStates } from './states.ts'
+import { lockOfJobs, lockOfNodes, lockState, refreshFreed, refreshStates } from './states.ts'
 
 const CLAIM = ['delivery_id', 'webhook_id', 'status', 'due_at', 'owner', 'last_try', 'ahead'] as const
 export type Claim = Pick<DeliveryRow, (typeof CLAIM)[number]>
 
-const LOCK_OF_NODE = DELIVERIES.select(
-  `WHERE status = 'pending' AND owner = :node_id AND delivery_id <> ALL (:but) FOR NO KEY UPDATE`,
+const LOCK_OF_NODES = DELIVERIES.select(
+  `WHERE status = 'pending' AND owner = ANY (:node_ids) AND delivery_id <> ALL (:but) FOR NO KEY UPDATE`,
   CLAIM,
 )
 const LOCK_OF_JOBS = DELIVERIES.select(
@@ -42,7 +42,7 @@ const MAKE_DUE = statement(
 )
 const DELETE = DELIVERIES.sql<Pick<DeliveryRow, 'owner' | 'webhook_id' | 'ahead'>>(
   `DELETE FROM deliveries WHERE delivery_id IN (
-     SELECT delivery_id FROM deliveries WHERE webhook_id = :webhook_id ORDER BY created_at, delivery_id LIMIT :most)
+     SELECT delivery_id FROM deliveries WHERE webhook_id = :webhook_id ORDER BY status, created_at, delivery_id LIMIT :most)
    RETURNING owner, webhook_id, ahead`,
 )
 
@@ -50,17 +50,23 @@ export function writeClaims(tx: Writer, claims: readonly Claim[]): Routine<void>
   return tx.writeAll(WRITE, claims)
 }
 
-/** What the node holds is due again, each claim not counted; `but` stays claimed. Answers how many. */
+/** What the nodes hold is due again, each claim not counted; `but` stays claimed. Answers how many. */
 export function* giveBackDeliveries(
   tx: Transaction,
-  node_id: string,
+  node_ids: readonly string[],
   but: readonly string[] = [],
 ): Routine<number> {
-  const states = yield* lockOfNode(tx, node_id, but)
+  const states = yield* lockOfNodes(tx, node_ids, but)
   if (states.length === 0) return 0
-  const held = yield* tx.all(LOCK_OF_NODE, { node_id, but })
+  const held = yield* tx.all(LOCK_OF_NODES, { node_ids, but })
+  if (held.length === 0) return 0
   yield* writeClaims(tx, held.map(givenBack))
-  yield* refreshFreed(tx, states, held)
+  const touched = new Set(held.map(({ webhook_id }) => webhook_id))
+  yield* refreshFreed(
+    tx,
+    states.filter(({ webhook_id }) => touched.has(webhook_id)),
+    held,
+  )
   tx.hint({ topic: 'deliveries' })
   return held.length
 }

@@ -1,4 +1,5 @@
 /** Webhooks. What each subscribes to is worked out by webhook.ts whenever one is written. */
+import { BEING_DELETED } from '@assay/model/entity-tag'
 import { AppError } from '@assay/model/errors'
 import type { TriedDelivery } from '@assay/model/event'
 import {
@@ -43,6 +44,7 @@ const FIND_PERSONAL = WEBHOOKS.select(
   WEBHOOK,
 )
 const LOCK = WEBHOOKS.select(`${OF_ID} FOR NO KEY UPDATE`, WEBHOOK)
+const LOCK_WHOLE = WEBHOOKS.select(`${OF_ID} FOR UPDATE`, WEBHOOK)
 const LOCK_ANYWHERE = WEBHOOKS.select(`${by('webhook_id')} FOR NO KEY UPDATE`, ['workspace_id'])
 const FIND_ENABLED = WEBHOOKS.select(`${by('webhook_id')} AND status = 'enabled'`, WEBHOOK)
 // Of the claim state nothing is written.
@@ -93,6 +95,14 @@ export function* findSubscriptions(from: Reader, input: Input<'findSubscriptions
 /** Held for the transaction. */
 export function* lockWebhook(tx: Writer, key: Key): Routine<Webhook | null> {
   return (yield* tx.find(LOCK, key)) ?? null
+}
+
+/**
+ * The same, as a deletion needs it: a stronger lock that is taken later waits for those who refer to it, and they may wait for
+ * the first.
+ */
+export function* lockToDelete(tx: Writer, key: Key): Routine<Webhook | null> {
+  return (yield* tx.find(LOCK_WHOLE, key)) ?? null
 }
 
 export function listWebhooks(from: Reader, query: Input<'listWebhooks'>): Routine<Page<Webhook>> {
@@ -161,11 +171,16 @@ export function* prepareEnabling(tx: Transaction, key: Key, most: number): Routi
   return (yield* tx.find(LOCK, key)) ? yield* makeDue(tx, key.webhook_id, most) : 0
 }
 
+/** Later than that of any change before, however soon they follow each other. */
+function changedAt({ updated_at }: Webhook, { now }: Writer): string {
+  return updated_at < now ? now : new Date(Date.parse(updated_at) + 1).toISOString()
+}
+
 export function* updateWebhook(tx: Transaction, input: Input<'updateWebhook'>): Routine<Webhook | null> {
   const webhook = yield* tx.find(LOCK, input)
   if (!webhook || webhook.target !== (input.if_target ?? webhook.target)) return null
   const { headers, ...plain } = input.patch
-  const patched: Webhook = { ...webhook, ...plain, updated_at: tx.now }
+  const patched: Webhook = { ...webhook, ...plain, updated_at: changedAt(webhook, tx) }
   if (headers !== undefined) patched.headers = changedHeaders(webhook.headers, headers)
   if (webhook.status === 'disabled') patched.disabled_reason = webhook.disabled_reason
   const enables = plain.status === 'enabled'
@@ -207,7 +222,12 @@ export function* disableWebhook(
 ): Routine<void> {
   const webhook = yield* tx.find(FIND_ENABLED, { webhook_id })
   if (!webhook) return
-  yield* save(tx, { ...webhook, status: 'disabled', disabled_reason: reason, updated_at: tx.now })
+  yield* save(tx, {
+    ...webhook,
+    status: 'disabled',
+    disabled_reason: reason,
+    updated_at: changedAt(webhook, tx),
+  })
   yield* refreshWebhook(tx, webhook_id)
   const delivery = (yield* tx.find(TRIED, { delivery_id }))!
   const { workspace_id, url } = webhook
@@ -222,7 +242,7 @@ export function* rotateSecret(tx: Writer, input: Input<'rotateSecret'>): Routine
     ...webhook,
     secrets: rotatedSecrets(webhook.secrets, input, Date.parse(tx.now)),
     public_key: input.public_key,
-    updated_at: tx.now,
+    updated_at: changedAt(webhook, tx),
   }
   yield* save(tx, rotated)
   return rotated
@@ -238,7 +258,7 @@ export function* emptyWebhook(tx: Transaction, key: Key, most: number): Routine<
   if (!webhook || !(yield* tx.find(BEYOND, { ...key, most }))) return 0
   const deleted = yield* deleteDeliveries(tx, key.webhook_id, most)
   if (webhook.status === 'enabled') {
-    yield* save(tx, { ...webhook, status: 'disabled', disabled_reason: 'It is being deleted.' })
+    yield* save(tx, { ...webhook, status: 'disabled', disabled_reason: BEING_DELETED })
     yield* refreshWebhook(tx, key.webhook_id)
   }
   return deleted

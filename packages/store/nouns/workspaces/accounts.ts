@@ -1,9 +1,16 @@
 /** Workspaces, users and tokens. */
+import { iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 import {
   DEFAULT_WORKSPACE,
+  fullScopes,
+  includesScope,
+  isServiceAccount,
+  LOGIN_TOKEN,
   NO_WORKSPACE_CAPS,
   type Principal,
+  type Scope,
+  SETTING_TOKEN,
   type Token,
   type User,
   type Workspace,
@@ -12,11 +19,13 @@ import type { Page, PageQuery } from '../../contract/page.ts'
 import { listOf } from '../../list.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
 import type { Input } from '../../store.ts'
+import { GRANTS } from '../../tables/accounts/grants.ts'
 import { by } from '../../tables/table.ts'
 import { TOKENS, USERS, type UserRow, WORKSPACES } from '../../tables/workspaces/accounts.ts'
 import { SIGN_INS } from '../../tables/workspaces/sign-ins.ts'
+import { FORGET_PINS } from '../jobs/collections.ts'
 import { FORGET_USER } from './readers.ts'
-import { deleteSignIns } from './sign-ins.ts'
+import { bounded, deleteSignIns, HELD, type Held, withHeld } from './sign-ins.ts'
 
 const WORKSPACE = WORKSPACES.except('deleted_at', 'outgoing')
 const OPEN = 'WHERE workspace_id = :workspace_id AND deleted_at IS NULL'
@@ -35,18 +44,31 @@ const WORKSPACE_LIST = listOf(WORKSPACES, {
   indexed: [],
 })
 
-const USER = USERS.except('password_hash')
+const USER = USERS.except('password_hash', 'subject', 'admitted_until')
+type KnownUser = Omit<UserRow, 'subject' | 'admitted_until'>
+const KNOWN_USER = USERS.except('subject', 'admitted_until')
 const INSERT_USER = USERS.insert(USERS.columns, 'ON CONFLICT DO NOTHING')
 const FIND_USER = USERS.select(
   `JOIN workspaces USING (workspace_id)
    WHERE workspace_id = :workspace_id AND username = :username AND deleted_at IS NULL`,
+  KNOWN_USER,
 )
-const GET_USER = USERS.select(by('workspace_id', 'user_id'))
+const GET_USER = USERS.select(by('workspace_id', 'user_id'), KNOWN_USER)
 const FIND_USERS = USERS.select('WHERE workspace_id = :workspace_id AND user_id = ANY (:user_ids)', [
   'user_id',
 ])
 const LOCK_USER = USERS.select(`${by('workspace_id', 'user_id')} FOR UPDATE`)
-const UPDATE_USER = USERS.update(['scopes', 'disabled', 'password_hash'], by('workspace_id', 'user_id'))
+const UPDATE_USER = USERS.update(
+  ['scopes', 'disabled', 'password_hash', 'display_name', 'admitted_until'],
+  by('workspace_id', 'user_id'),
+)
+const FIND_IDENTITY = USERS.select(
+  `JOIN workspaces USING (workspace_id)
+   WHERE issuer = :issuer AND subject = :subject AND deleted_at IS NULL`,
+  USER,
+)
+// In one order, so that two that come at once do not wait for each other in a circle.
+const LOCK_IDENTITY = USERS.select(`${by('issuer', 'subject')} ORDER BY workspace_id FOR UPDATE`)
 const DELETE_USER = USERS.delete(by('workspace_id', 'user_id'))
 const USER_LIST = listOf(USERS, { columns: USER, id: 'user_id', indexed: [['workspace_id']] })
 
@@ -57,18 +79,22 @@ const INSERT_TOKEN = TOKENS.insert<Token>(
   `ON CONFLICT (token_id) DO UPDATE SET token_hash = excluded.token_hash
      WHERE tokens.workspace_id = excluded.workspace_id`,
 )
-const FIND_TOKEN = TOKENS.sql<Principal>(
-  `SELECT token_id, tokens.workspace_id, tokens.user_id, tokens.scopes, templates, rate_limit, reader_id
+const FIND_TOKEN = withHeld<Principal & Held>(
+  `SELECT token_id, tokens.workspace_id, tokens.user_id, tokens.scopes, templates, rate_limit, reader_id, ${HELD}
    FROM tokens JOIN workspaces ON workspaces.workspace_id = tokens.workspace_id
    LEFT JOIN users ON users.workspace_id = tokens.workspace_id AND users.user_id = tokens.user_id
    LEFT JOIN readers ON readers.workspace_id = tokens.workspace_id AND readers.user_id = tokens.user_id
    WHERE token_hash = :token_hash AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > :now)
      AND users.disabled IS NOT TRUE`,
+  TOKENS.kinds,
 )
 const NOTE_USE = TOKENS.sql(
   `UPDATE tokens SET last_used_at = :at
    WHERE token_id = :token_id AND (last_used_at IS NULL OR last_used_at < :at)`,
 )
+const LOCK_TOKEN = TOKENS.select(`${by('workspace_id', 'token_id')} FOR UPDATE`, TOKEN)
+const UPDATE_TOKEN = TOKENS.update(['name', 'scopes', 'expires_at'], by('workspace_id', 'token_id'))
+const FIND_GRANT = GRANTS.select(by('token_id'), ['token_id'])
 const DELETE_TOKEN = TOKENS.delete(by('workspace_id', 'token_id'))
 const DELETE_TOKENS = TOKENS.delete(by('workspace_id', 'user_id'))
 const END_SIGN_INS = SIGN_INS.delete(by('workspace_id', 'user_id'))
@@ -116,18 +142,24 @@ export function listWorkspaces(from: Reader, query: PageQuery): Routine<Page<Wor
 }
 
 export function* createUser(tx: Writer, input: Input<'createUser'>): Routine<User> {
-  const row: UserRow = { ...input, disabled: false, created_at: tx.now }
-  if ((yield* tx.run(INSERT_USER, row)) === 0)
-    throw new AppError('name_taken', `There is already a user ${JSON.stringify(input.username)}.`)
-  const { password_hash: _, ...user } = row
-  return user
+  const none = { display_name: null, issuer: null, subject: null, admitted_until: null }
+  const made = { ...none, disabled: false, created_at: tx.now }
+  return yield* insertUser(tx, { ...made, ...input })
 }
 
-export function* findUser(from: Reader, input: Input<'findUser'>): Routine<UserRow | null> {
+function* insertUser(tx: Writer, row: UserRow): Routine<User> {
+  if ((yield* tx.run(INSERT_USER, row)) === 0)
+    throw new AppError('name_taken', `There is already a user ${JSON.stringify(row.username)}.`)
+  return shown(row)
+}
+
+const shown = (row: UserRow): User => USERS.pick(row, USER)
+
+export function* findUser(from: Reader, input: Input<'findUser'>): Routine<KnownUser | null> {
   return (yield* from.find(FIND_USER, input)) ?? null
 }
 
-export function* getUser(from: Reader, input: Input<'getUser'>): Routine<UserRow | null> {
+export function* getUser(from: Reader, input: Input<'getUser'>): Routine<KnownUser | null> {
   return (yield* from.find(GET_USER, input)) ?? null
 }
 
@@ -140,10 +172,39 @@ export function* updateUser(tx: Writer, input: Input<'updateUser'>): Routine<Use
   const { patch, except, ...key } = input
   const found = yield* tx.find(LOCK_USER, key)
   if (!found) return null
-  const { password_hash, ...user } = { ...found, ...patch }
-  yield* tx.run(UPDATE_USER, { ...user, password_hash })
-  if (Object.keys(patch).length > 0) yield* deleteSignIns(tx, { ...key, except })
-  return user
+  const user = { ...found, ...patch }
+  yield* tx.run(UPDATE_USER, user)
+  // Another display name lets nobody do more or less.
+  if (Object.keys(patch).some((name) => name !== 'display_name')) yield* deleteSignIns(tx, { ...key, except })
+  return shown(user)
+}
+
+export function* findIdentity(from: Reader, input: Input<'findIdentity'>): Routine<User[]> {
+  return yield* from.all(FIND_IDENTITY, input)
+}
+
+export function* admitUser(tx: Writer, input: Input<'admitUser'>): Routine<User> {
+  const { workspace_id, scopes, display_name, life_ms } = input
+  const admitted_until = iso(Date.parse(tx.now) + life_ms)
+  const known = yield* tx.all(LOCK_IDENTITY, input)
+  for (const user of known.filter((one) => one.workspace_id !== workspace_id)) yield* giveScopes(tx, user, [])
+  const own = known.find((one) => one.workspace_id === workspace_id)
+  if (own) return yield* giveScopes(tx, { ...own, display_name, admitted_until }, scopes)
+  const made = { password_hash: null, disabled: false, created_at: tx.now }
+  return yield* insertUser(tx, { ...input, ...made, admitted_until })
+}
+
+export function* withdrawUser(tx: Writer, input: Input<'withdrawUser'>): Routine<boolean> {
+  const known = yield* tx.all(LOCK_IDENTITY, input)
+  for (const user of known) yield* giveScopes(tx, user, [])
+  return known.some((user) => user.scopes.length > 0)
+}
+
+function* giveScopes(tx: Writer, user: UserRow, scopes: Scope[]): Routine<User> {
+  const isSame = fullScopes(user.scopes).join() === fullScopes(scopes).join()
+  yield* tx.run(UPDATE_USER, { ...user, scopes })
+  if (!isSame) yield* deleteSignIns(tx, user)
+  return shown({ ...user, scopes })
 }
 
 export function listUsers(from: Reader, query: Input<'listUsers'>): Routine<Page<User>> {
@@ -151,9 +212,12 @@ export function listUsers(from: Reader, query: Input<'listUsers'>): Routine<Page
 }
 
 export function* deleteUser(tx: Writer, input: Input<'deleteUser'>): Routine<boolean> {
+  // Whoever is about to sign her in waits, and then finds her gone.
+  yield* tx.find(LOCK_USER, input)
   yield* tx.run(DELETE_TOKENS, input)
   yield* tx.run(END_SIGN_INS, input)
   yield* tx.run(FORGET_USER, input)
+  yield* tx.run(FORGET_PINS, input)
   return (yield* tx.run(DELETE_USER, input)) > 0
 }
 
@@ -166,7 +230,7 @@ export function* createToken(tx: Writer, input: Input<'createToken'>): Routine<T
 }
 
 export function* findToken(from: Reader, token_hash: string): Routine<Principal | null> {
-  return (yield* from.find(FIND_TOKEN, { token_hash })) ?? null
+  return bounded(yield* from.find(FIND_TOKEN, { token_hash }))
 }
 
 /** In the order of the ids, so that nodes that write at once do not wait for each other in a circle. */
@@ -178,7 +242,46 @@ export function listTokens(from: Reader, query: Input<'listTokens'>): Routine<Pa
   return TOKEN_LIST.page(from, query)
 }
 
+/** Why a token may not be changed so; null: it may. */
+function tokenFault(
+  found: Token,
+  { caller, patch }: Input<'updateToken'>,
+  isGranted: boolean,
+): string | null {
+  if (found.name === LOGIN_TOKEN) return 'This is the token of a login: delete it instead.'
+  // The next refresh says both anew.
+  if (isGranted && (patch.scopes || patch.expires_at !== undefined))
+    return 'A person has let a program in with this token, and said its scopes: revoke it, and let the program ask again.'
+  if (found.name === SETTING_TOKEN && patch.name !== undefined)
+    return `The setting ${SETTING_TOKEN} gives this token, and finds it by this name: leave out name.`
+  const more = (patch.scopes ?? []).filter((scope) => !includesScope(found.scopes, scope))
+  if (more.length > 0)
+    return `The token has the scopes ${found.scopes.join(', ')}, which can only become fewer: create another token with ${more.join(', ')}.`
+  const { expires_at: end } = patch
+  const later = end !== undefined && found.expires_at !== null && (end === null || end > found.expires_at)
+  if (later && found.user_id !== caller && !isServiceAccount(found.user_id))
+    return `The token belongs to ${found.user_id}: only its owner can let it end later than ${found.expires_at}.`
+  return null
+}
+
+/** Judged under its lock: two changes at once cannot give back what one of them takes away. */
+export function* updateToken(tx: Writer, input: Input<'updateToken'>): Routine<Token | null> {
+  const { patch, workspace_id, token_id } = input
+  const found = yield* tx.find(LOCK_TOKEN, { workspace_id, token_id })
+  if (!found) return null
+  const isGranted = (yield* tx.find(FIND_GRANT, { token_id })) !== undefined
+  const fault = tokenFault(found, input, isGranted)
+  if (fault !== null) throw new AppError('conflict', fault)
+  const token: Token = { ...found, ...patch }
+  yield* tx.run(UPDATE_TOKEN, token)
+  if (patch.scopes || patch.expires_at !== undefined)
+    yield* tx.run(END_SIGN_INS_OF_TOKEN, { workspace_id, token_id })
+  return token
+}
+
+/** Locks the token first: a sign-in that is made with it meanwhile has been written by then, or finds no token. */
 export function* deleteToken(tx: Writer, input: Input<'deleteToken'>): Routine<boolean> {
+  if (!(yield* tx.find(LOCK_TOKEN, input))) return false
   yield* tx.run(END_SIGN_INS_OF_TOKEN, input)
   return (yield* tx.run(DELETE_TOKEN, input)) > 0
 }

@@ -1,6 +1,7 @@
 /** The audit trail: written with the change that it tells of, or many at once for what was read. */
 import type { AuditAction, AuditRecord, NewAuditRecord } from '@assay/model/audit'
 import { uuidv7 } from '@assay/model/ids'
+import { READINGS_LOOKED_AT, READINGS_MOST, type Reading } from '@assay/model/reading-record'
 import { hourOf } from '../../caps.ts'
 import type { Page } from '../../contract/page.ts'
 import { listOf } from '../../list.ts'
@@ -25,6 +26,16 @@ const LIST = listOf(AUDIT, {
   },
   indexed: [['workspace_id', 'object_id'], ['workspace_id', 'action'], ['workspace_id']],
 })
+const READINGS = statement<Reading>(
+  `SELECT read.user_id, username, count(*) AS count, max(read.created_at) AS last_at FROM (
+     SELECT user_id, workspace_id, action, created_at FROM audit
+     WHERE workspace_id = :workspace_id AND object_id = :insight_id
+     ORDER BY created_at DESC, audit_id DESC LIMIT ${READINGS_LOOKED_AT}) AS read
+   LEFT JOIN users ON users.user_id = read.user_id AND users.workspace_id = read.workspace_id
+   WHERE action = 'result.read' AND read.user_id IS NOT NULL
+   GROUP BY read.user_id, username ORDER BY last_at DESC, read.user_id LIMIT ${READINGS_MOST}`,
+  { last_at: 'time', count: 'bigint' },
+)
 const INSERT = AUDIT.insert()
 // The ids begin with their time: the oldest come first. The condition lets SQLite search their index.
 const PRUNE = statement(
@@ -44,6 +55,10 @@ export function listAudit(from: Reader, query: Input<'listAudit'>): Routine<Page
   const { action, ...others } = query
   const isFrequent = action !== undefined && FREQUENT.includes(action)
   return LIST.page(from, { ...others, ...(isFrequent ? { frequent: action } : { action }) })
+}
+
+export function listReadings(from: Reader, input: Input<'listReadings'>): Routine<Reading[]> {
+  return from.all(READINGS, input)
 }
 
 export function* pruneAudit(tx: Writer, { before, limit }: Input<'pruneAudit'>): Routine<number> {

@@ -38,6 +38,11 @@ export function* getConnection(from: Reader, key: Key): Routine<Connection | nul
   return (yield* from.find(FIND, key)) ?? null
 }
 
+/** Held for the transaction. */
+export function* lockConnection(tx: Writer, key: Key): Routine<Connection | null> {
+  return (yield* tx.find(LOCK, key)) ?? null
+}
+
 export function listConnections(from: Reader, query: Input<'listConnections'>): Routine<Page<Connection>> {
   return LIST.page(from, query)
 }

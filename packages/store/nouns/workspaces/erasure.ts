@@ -3,12 +3,13 @@
  * its events. A workspace with all that is in it: closed first, so that nobody sees it half gone, and then emptied.
  */
 import { AppError } from '@assay/model/errors'
-import { HELD, isFinal, type JobStatus, UNFINISHED } from '@assay/model/job'
+import { HELD, isFinal, type Job, type JobStatus, UNFINISHED } from '@assay/model/job'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { decodeCursor, encodeCursor } from '../../cursor.ts'
 import type { Routine, Transaction } from '../../rows.ts'
 import { listed, statement } from '../../statement.ts'
 import type { Input, Store } from '../../store.ts'
+import { COLLECTION_ITEMS, COLLECTIONS } from '../../tables/jobs/collections.ts'
 import { JOB_COUNTS } from '../../tables/jobs/jobs.ts'
 import { SCHEDULES } from '../../tables/jobs/schedules.ts'
 import { by } from '../../tables/table.ts'
@@ -27,6 +28,8 @@ import { READERS } from '../../tables/workspaces/readers.ts'
 import { SIGN_INS } from '../../tables/workspaces/sign-ins.ts'
 import { TEMPLATES } from '../../tables/workspaces/templates.ts'
 import { cancelJob, removeJobs } from '../jobs/jobs.ts'
+import { lockJobs } from '../jobs/moves.ts'
+import { lockOfWorkspace } from '../webhooks/states.ts'
 import { removeDeliveriesOfJobs } from '../webhooks/waiting.ts'
 
 /**
@@ -37,6 +40,8 @@ export const TABLES_OF_WORKSPACE = [
   WEBHOOKS,
   EVENTS,
   SCHEDULES,
+  COLLECTION_ITEMS,
+  COLLECTIONS,
   TEMPLATES,
   METRICS,
   CONNECTIONS,
@@ -54,19 +59,20 @@ export const TABLES_OF_WORKSPACE = [
 ]
 const DELETE_SOME = TABLES_OF_WORKSPACE.map((table) => table.deleteSome(by('workspace_id')))
 
-const NEXT_JOBS = statement<{
-  assignment_id: string
-  user_id: string
-  job_status: JobStatus
-  created_at: string
-}>(
-  `SELECT assignment_id, user_id, job_status, created_at FROM jobs
-   WHERE workspace_id = :workspace_id AND (created_at, assignment_id) > (:at, :id)
-   ORDER BY created_at, assignment_id LIMIT :limit`,
-)
-const LOCK_JOB = statement<{ job_status: JobStatus }>(
-  'SELECT job_status FROM jobs WHERE assignment_id = :assignment_id FOR UPDATE',
-)
+const IN_ORDER = 'ORDER BY created_at, assignment_id LIMIT :limit'
+const ofPart = (part: string): string => `SELECT assignment_id, user_id, created_at FROM ${part}
+  AND workspace_id = :workspace_id AND (created_at, assignment_id) > (:at, :id)`
+// Each part lies in an index of its own.
+const NEXT_JOBS = statement<Pick<Job, 'assignment_id' | 'user_id' | 'created_at'>>({
+  sqlite: `${ofPart('jobs WHERE reader_id IS NULL')} UNION ALL ${ofPart('jobs WHERE reader_id IS NOT NULL')} ${IN_ORDER}`,
+  postgres: `${[
+    'jobs WHERE owner IS NULL AND reader_id IS NULL',
+    'jobs WHERE owner IS NULL AND reader_id IS NOT NULL',
+    'held_jobs(:workspace_id) AS jobs WHERE true',
+  ]
+    .map((part) => `(${ofPart(part)} ${IN_ORDER})`)
+    .join(' UNION ALL ')} ${IN_ORDER}`,
+})
 // The numbers of PostgreSQL do not rise with the times, and its index is by time.
 const NEXT_EVENTS = EVENTS.sql<Pick<EventRow, 'seq' | 'timestamp' | 'data'>>({
   sqlite: `SELECT seq, timestamp, data FROM events WHERE workspace_id = :workspace_id AND seq > :seq
@@ -88,13 +94,14 @@ const DELETE = WORKSPACES.delete(by('workspace_id'))
 const STOP_SCHEDULES = SCHEDULES.update(['claim_at'], by('workspace_id'))
 const STOP_WEBHOOKS = WEBHOOKS.update(['status', 'claim_at'], by('workspace_id'))
 const SOME_JOBS = statement<{ assignment_id: string }>(
-  `SELECT assignment_id FROM jobs WHERE workspace_id = :workspace_id ORDER BY created_at, assignment_id LIMIT :most`,
+  `SELECT assignment_id FROM jobs WHERE workspace_id = :workspace_id AND owner IS NULL
+   ORDER BY job_status, created_at, assignment_id LIMIT :most`,
 )
 // PostgreSQL's counts hold drafts and queued jobs alone, in rows that others may hold: the jobs are counted themselves.
 const WAITING = UNFINISHED.filter((status) => !(HELD as readonly JobStatus[]).includes(status))
 const COUNT_UNFINISHED = statement<{ unfinished: number }>({
   sqlite: `SELECT ${UNFINISHED.join(' + ')} AS unfinished FROM job_counts WHERE workspace_id = :workspace_id`,
-  postgres: `SELECT (SELECT count(*) FROM jobs WHERE workspace_id = :workspace_id AND job_status IN (${listed(WAITING)}))
+  postgres: `SELECT (SELECT count(*) FROM jobs WHERE workspace_id = :workspace_id AND owner IS NULL AND job_status IN (${listed(WAITING)}))
     + (SELECT count(*) FROM jobs WHERE workspace_id = :workspace_id AND owner IS NOT NULL) AS unfinished`,
 })
 const DELETE_COUNTS = JOB_COUNTS.delete(by('workspace_id'))
@@ -121,16 +128,11 @@ function* eraseJobs(tx: Transaction, input: Input<'eraseUser'>, [at, id]: Positi
   const { workspace_id, user_id, limit } = input
   const rows = yield* tx.all(NEXT_JOBS, { workspace_id, at, id, limit })
   const own = rows.filter((row) => row.user_id === user_id)
-  for (const { assignment_id, job_status } of own) {
-    if (isFinal(job_status)) continue
-    // One that completes in this moment needs no cancel: its row is locked by the other, and then it has ended.
-    const locked = yield* tx.find(LOCK_JOB, { assignment_id })
-    if (locked && !isFinal(locked.job_status)) yield* cancelJob(tx, { workspace_id, assignment_id })
-  }
-  yield* removeJobs(
-    tx,
-    own.map(({ assignment_id }) => assignment_id),
-  )
+  const assignment_ids = own.map(({ assignment_id }) => assignment_id)
+  // One that completes in this moment needs no cancel: its row is locked by the other, and then it has ended.
+  for (const { assignment_id, job_status } of yield* lockJobs(tx, assignment_ids))
+    if (!isFinal(job_status)) yield* cancelJob(tx, { workspace_id, assignment_id })
+  yield* removeJobs(tx, assignment_ids)
   const last = rows.length < limit ? undefined : rows.at(-1)
   const next: Position = last ? [last.created_at, last.assignment_id, 0] : [BEGINNING, AMONG_EVENTS, 0]
   return { jobs: own.length, events: 0, next_cursor: encodeCursor(CURSOR, next) }
@@ -184,6 +186,7 @@ export function* closeWorkspace(tx: Transaction, workspace_id: string): Routine<
   yield* tx.run(CLOSE, { workspace_id, deleted_at: tx.now })
   yield* tx.run(DELETE_COUNTS, { workspace_id })
   yield* tx.run(STOP_SCHEDULES, { workspace_id, claim_at: null })
+  yield* lockOfWorkspace(tx, workspace_id)
   yield* tx.run(STOP_WEBHOOKS, { workspace_id, status: 'disabled', claim_at: null })
   return true
 }
@@ -192,6 +195,7 @@ export function* closeWorkspace(tx: Transaction, workspace_id: string): Routine<
 export function* emptyWorkspace(tx: Transaction, workspace_id: string, most: number): Routine<number> {
   yield* tx.native.useIndexes()
   if (!(yield* tx.find(LOCK_CLOSED, { workspace_id }))) return 0
+  yield* lockOfWorkspace(tx, workspace_id)
   const jobs = yield* tx.all(SOME_JOBS, { workspace_id, most })
   yield* removeJobs(
     tx,

@@ -56,8 +56,9 @@ export function* createLink(tx: Writer, input: Input<'createLink'>): Routine<Lin
       'conflict',
       `The insight has ${LINKS_MOST} links: revoke some, or wait until they end.`,
     )
-  const expires_at = iso(Date.parse(tx.now) + input.lifetime_ms)
-  const link = yield* tx.find(INSERT, { ...input, expires_at, created_at: tx.now })
+  const created_at = tx.now
+  const expires_at = iso(Date.parse(created_at) + input.lifetime_ms)
+  const link = yield* tx.find(INSERT, { ...input, expires_at, created_at })
   if (!link) throw new AppError('name_taken', `There is already a link ${input.link_id}.`)
   return link
 }

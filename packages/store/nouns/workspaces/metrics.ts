@@ -9,6 +9,7 @@ import { METRICS } from '../../tables/workspaces/metrics.ts'
 
 const OF_ID = by('workspace_id', 'metric_id')
 const FIND = METRICS.select(OF_ID)
+const HOLD = METRICS.select(`${OF_ID} FOR UPDATE`)
 const FIND_SOME = METRICS.select(
   'WHERE workspace_id = :workspace_id AND metric_id = ANY (:metric_ids) ORDER BY metric_id',
 )
@@ -45,6 +46,11 @@ export function* putMetric(tx: Writer, input: Input<'putMetric'>): Routine<'new'
 
 export function* getMetric(from: Reader, key: Key): Routine<StoredMetric | null> {
   return (yield* from.find(FIND, key)) ?? null
+}
+
+/** Held for the transaction. */
+export function* lockMetric(tx: Writer, key: Key): Routine<StoredMetric | null> {
+  return (yield* tx.find(HOLD, key)) ?? null
 }
 
 export function listMetrics(from: Reader, query: Input<'listMetrics'>): Routine<StoredMetric[]> {

@@ -5,10 +5,10 @@
  */
 import { iso } from '@assay/model/clock'
 import { ENDED } from '@assay/model/delivery'
-import { FINAL, HELD, type JobStatus } from '@assay/model/job'
+import { FINAL, type JobStatus } from '@assay/model/job'
 import type { Pruned } from '../../contract/workspaces/retention.ts'
 import type { Routine, Transaction } from '../../rows.ts'
-import { listed, type Statement, statement } from '../../statement.ts'
+import { both, listed, type Statement, statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
 import { ATTEMPT_COUNTS, RECOVERIES } from '../../tables/webhooks/recoveries.ts'
 import { TOKENS } from '../../tables/workspaces/accounts.ts'
@@ -38,7 +38,7 @@ function oldJobs(states: readonly JobStatus[]): Statement<OldJob> {
       CROSS JOIN LATERAL (
         SELECT assignment_id, workspace_id FROM jobs
         WHERE jobs.workspace_id = workspaces.workspace_id AND job_status = wanted.status
-          AND ${HELD.map((state) => `job_status <> '${state}'`).join(' AND ')} AND created_at < :before
+          AND owner IS NULL AND created_at < :before
           AND coalesce(finished_at, created_at) < :before
         ORDER BY created_at LIMIT :limit FOR UPDATE SKIP LOCKED) AS old
       LIMIT :limit`,
@@ -76,21 +76,36 @@ const OLD_DELIVERIES = statement({
 })
 
 // Asked for each version. (By NOT EXISTS PostgreSQL asks for all at once, and reads every job.)
-const UNUSED = `(SELECT 1 FROM jobs WHERE jobs.template_id = template_versions.template_id
-  AND jobs.template_version = template_versions.version LIMIT 1) IS NULL`
+const noneOf = (
+  also: string,
+): string => `(SELECT 1 FROM jobs WHERE jobs.template_id = template_versions.template_id
+  AND jobs.template_version = template_versions.version ${also} LIMIT 1) IS NULL`
+const UNUSED = {
+  sqlite: noneOf(''),
+  // What is held is in no index of versions.
+  postgres: `${noneOf('AND owner IS NULL')} AND ${noneOf('AND owner IS NOT NULL')}`,
+}
 const LOCK_VERSIONS = statement<{ template_id: string; version: string }>(
-  `SELECT template_id, version FROM template_versions WHERE ${UNUSED} LIMIT :limit FOR UPDATE SKIP LOCKED`,
+  both(
+    (database) =>
+      `SELECT template_id, version FROM template_versions WHERE ${UNUSED[database]} LIMIT :limit FOR UPDATE SKIP LOCKED`,
+  ),
 )
 const DELETE_VERSIONS = statement({
-  sqlite: `DELETE FROM template_versions WHERE ${UNUSED} AND (template_id, version) IN (
+  sqlite: `DELETE FROM template_versions WHERE ${UNUSED.sqlite} AND (template_id, version) IN (
       SELECT value ->> 'template_id', value ->> 'version' FROM json_each(:found) AS given)`,
-  postgres: `DELETE FROM template_versions WHERE ${UNUSED} AND (template_id, version) IN (
+  postgres: `DELETE FROM template_versions WHERE ${UNUSED.postgres} AND (template_id, version) IN (
       SELECT template_id, version FROM json_to_recordset(:found::json) AS given (template_id text, version text))`,
 })
 
 /** What else is older. */
 const OTHERS = [
-  TOKENS.deleteSome('WHERE expires_at < :before', 'FOR UPDATE SKIP LOCKED'),
+  // A client may still refresh the token of a grant.
+  TOKENS.deleteSome(
+    `WHERE expires_at < :before
+       AND NOT EXISTS (SELECT 1 FROM grants WHERE grants.token_id = tokens.token_id AND ends_at > :now)`,
+    'FOR UPDATE SKIP LOCKED',
+  ),
   SIGN_INS.deleteSome('WHERE idle_ends_at < :before', 'FOR UPDATE SKIP LOCKED'),
   LINKS.deleteSome('WHERE expires_at < :before', 'FOR UPDATE SKIP LOCKED'),
   NARRATIVES.deleteSome('WHERE created_at < :before', 'FOR UPDATE SKIP LOCKED'),
@@ -116,23 +131,60 @@ function* pruneVersions(tx: Transaction, limit: number): Routine<number> {
   return found.length === 0 ? 0 : yield* tx.run(DELETE_VERSIONS, { found: JSON.stringify(found) })
 }
 
-export function* prune(tx: Transaction, { keep, limit }: Input<'prune'>): Routine<Pruned> {
-  yield* tx.native.useIndexes()
-  const now = Date.parse(tx.now)
-  /** A length that reaches before all time keeps everything. */
-  const before = (ms: number): string => iso(Math.max(0, now - ms))
-  const ended = yield* tx.all(OLD_JOBS, { before: before(keep.jobs_ms), limit })
-  yield* removeJobs(
-    tx,
-    ended.map(({ assignment_id }) => assignment_id),
-  )
-  const drafts = yield* tx.all(OLD_DRAFTS, { before: before(keep.drafts_ms), limit })
-  yield* removeDrafts(tx, drafts)
-  const events_before = before(keep.events_ms)
-  const events = yield* pruneEvents(tx, events_before, limit)
-  const deliveries = yield* tx.run(OLD_DELIVERIES, { before: before(keep.deliveries_ms), limit })
-  let other = (yield* emptyClosed(tx, limit)) + (yield* pruneVersions(tx, limit))
-  const values = { before: events_before, keys_before: before(KEEP_KEYS_MS), most: limit }
-  for (const deleteSome of OTHERS) other += yield* tx.run(deleteSome, values)
-  return { jobs: ended.length, drafts: drafts.length, events, deliveries, other }
+interface Pruning extends Input<'prune'> {
+  /** Milliseconds before now, as a time. A length that reaches before all time keeps everything. */
+  before(ms: number): string
+}
+
+type Prune = (tx: Transaction, pruning: Pruning) => Routine<Partial<Pruned>>
+
+/**
+ * Each a transaction of its own, so that none holds the rows of one kind while it waits for those of another: nodes prune at
+ * once.
+ */
+const PARTS: readonly Prune[] = [
+  function* jobs(tx, { keep, limit, before }) {
+    const ended = yield* tx.all(OLD_JOBS, { before: before(keep.jobs_ms), limit })
+    yield* removeJobs(
+      tx,
+      ended.map(({ assignment_id }) => assignment_id),
+    )
+    return { jobs: ended.length }
+  },
+  function* drafts(tx, { keep, limit, before }) {
+    const drafts = yield* tx.all(OLD_DRAFTS, { before: before(keep.drafts_ms), limit })
+    yield* removeDrafts(tx, drafts)
+    return { drafts: drafts.length }
+  },
+  function* events(tx, { keep, limit, before }) {
+    return { events: yield* pruneEvents(tx, before(keep.events_ms), limit) }
+  },
+  function* deliveries(tx, { keep, limit, before }) {
+    return { deliveries: yield* tx.run(OLD_DELIVERIES, { before: before(keep.deliveries_ms), limit }) }
+  },
+  function* closed(tx, { limit }) {
+    return { other: yield* emptyClosed(tx, limit) }
+  },
+  function* others(tx, { keep, limit, before }) {
+    let other = yield* pruneVersions(tx, limit)
+    const values = { before: before(keep.events_ms), keys_before: before(KEEP_KEYS_MS), most: limit }
+    for (const deleteSome of OTHERS) other += yield* tx.run(deleteSome, values)
+    return { other }
+  },
+]
+
+export async function prune(
+  write: <Result>(work: (tx: Transaction) => Routine<Result>) => Promise<Result>,
+  input: Input<'prune'>,
+): Promise<Pruned> {
+  const pruned: Pruned = { jobs: 0, drafts: 0, events: 0, deliveries: 0, other: 0 }
+  for (const part of PARTS) {
+    const done = await write(function* pruning(tx) {
+      yield* tx.native.useIndexes()
+      const before = (ms: number): string => iso(Math.max(0, Date.parse(tx.now) - ms))
+      return yield* part(tx, { ...input, before })
+    })
+    for (const [kind, count] of Object.entries(done)) pruned[kind as keyof Pruned] += count
+  }
+  return pruned
 }

@@ -1,14 +1,48 @@
 /** Sign-ins: browsers in which people are signed in. */
 import { iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
-import { LOGIN_TOKEN, type Principal, type SignIn } from '@assay/model/token'
+import {
+  boundScopes,
+  includesScope,
+  LOGIN_TOKEN,
+  type Principal,
+  type Scope,
+  type SignIn,
+} from '@assay/model/token'
 import type { Page } from '../../contract/page.ts'
 import { listOf } from '../../list.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
+import { type Kinds, type Statement, statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
-import { TOKENS } from '../../tables/workspaces/accounts.ts'
+import { TOKENS, USERS } from '../../tables/workspaces/accounts.ts'
 import { SIGN_INS } from '../../tables/workspaces/sign-ins.ts'
+
+/**
+ * A user of a sign-in provider may do what its groups give now, whatever an earlier token or sign-in says; nothing once the last
+ * sign-in is too long ago.
+ */
+export interface Held {
+  /** The scopes of the user; null: the user comes from no provider. */
+  held: Scope[] | null
+}
+
+/** The column of `Held` in a statement that joins `users`. */
+export const HELD = `CASE WHEN users.issuer IS NULL THEN NULL
+  WHEN users.admitted_until > :now THEN users.scopes ELSE '[]' END AS held`
+
+export function withHeld<Row extends Held>(text: string, kinds: Kinds): Statement<Row> {
+  return statement<Row>(text, { ...kinds, held: 'json' })
+}
+
+/** Null: there is no caller, or nothing is left that the caller may do. */
+export function bounded(found: (Principal & Held) | undefined): Principal | null {
+  if (!found) return null
+  const { held, ...principal } = found
+  if (held === null) return principal
+  const scopes = boundScopes(principal.scopes, held)
+  return scopes.length === 0 ? null : { ...principal, scopes }
+}
 
 const SHOWN = SIGN_INS.except('secret_hash', 'workspace_id', 'user_id', 'token_id', 'scopes', 'templates')
 // A repeat after a crash brings the same id with a new secret: nobody has seen the first one.
@@ -18,14 +52,16 @@ const INSERT = SIGN_INS.insert<SignIn>(
      WHERE sign_ins.workspace_id = excluded.workspace_id AND sign_ins.user_id = excluded.user_id
    RETURNING ${SIGN_INS.list(SHOWN)}`,
 )
-// Whoever deletes the token meanwhile waits, and then ends this sign-in, too.
-const LOCK_TOKEN = TOKENS.select(`${by('workspace_id', 'token_id')} FOR UPDATE`, ['expires_at'])
-const FIND = SIGN_INS.sql<Principal>(
-  `SELECT sign_in_id AS token_id, sign_ins.workspace_id, sign_ins.user_id, sign_ins.scopes, templates, rate_limit, reader_id
+// Whoever deletes or changes the token meanwhile waits, and then ends this sign-in, too.
+const LOCK_TOKEN = TOKENS.select(`${by('workspace_id', 'token_id')} FOR UPDATE`, ['expires_at', 'scopes'])
+const LOCK_USER = USERS.select(`${by('workspace_id', 'user_id')} FOR UPDATE`, ['disabled'])
+const FIND = withHeld<Principal & Held>(
+  `SELECT sign_in_id AS token_id, sign_ins.token_id AS begun_with, sign_ins.workspace_id, sign_ins.user_id, sign_ins.scopes, templates, rate_limit, reader_id, ${HELD}
    FROM sign_ins JOIN workspaces ON workspaces.workspace_id = sign_ins.workspace_id
    LEFT JOIN users ON users.workspace_id = sign_ins.workspace_id AND users.user_id = sign_ins.user_id
    LEFT JOIN readers ON readers.workspace_id = sign_ins.workspace_id AND readers.user_id = sign_ins.user_id
    WHERE secret_hash = :secret_hash AND idle_ends_at > :now AND deleted_at IS NULL AND users.disabled IS NOT TRUE`,
+  SIGN_INS.kinds,
 )
 const NOTE_USE = SIGN_INS.sql({
   sqlite: `UPDATE sign_ins SET last_used_at = :at, address = :address, idle_ends_at = min(:idle_ends_at, ends_at)
@@ -41,12 +77,24 @@ const LIST = listOf(SIGN_INS, {
 })
 const DELETE = SIGN_INS.delete(by('workspace_id', 'user_id', 'sign_in_id'))
 const DELETE_ALL = SIGN_INS.delete(`${by('workspace_id', 'user_id')} AND sign_in_id <> :except`)
-const DELETE_LOGINS = TOKENS.delete(by('workspace_id', 'user_id', 'name'))
+// Those of logins, and those that a person has given clients in the browser.
+const DELETE_LOGINS = TOKENS.delete(
+  `${by('workspace_id', 'user_id')}
+   AND (name = :name OR EXISTS (SELECT 1 FROM grants WHERE grants.token_id = tokens.token_id))`,
+)
+
+/** In place of a token where there is none. Whoever deletes the user meanwhile waits, and then ends this sign-in, too. */
+function* userOf(tx: Writer, input: Input<'createSignIn'>) {
+  const user = yield* tx.find(LOCK_USER, input)
+  return user && !user.disabled ? { expires_at: null, scopes: input.scopes } : undefined
+}
 
 export function* createSignIn(tx: Writer, input: Input<'createSignIn'>): Routine<SignIn | null> {
   const { idle_ms, life_ms, ...rest } = input
-  const token = input.token_id === null ? { expires_at: null } : yield* tx.find(LOCK_TOKEN, input)
-  if (!token) return null
+  const { token_id, scopes } = input
+  const token = token_id === null ? yield* userOf(tx, input) : yield* tx.find(LOCK_TOKEN, input)
+  // It may have fewer scopes than a moment ago.
+  if (!token || !scopes.every((scope) => includesScope(token.scopes, scope))) return null
   const now = Date.parse(tx.now)
   const ends = [iso(now + life_ms), token.expires_at].filter((end) => end !== null)
   const signIn = yield* tx.find(INSERT, {
@@ -63,7 +111,7 @@ export function* createSignIn(tx: Writer, input: Input<'createSignIn'>): Routine
 const earliest = (...times: string[]): string => times.toSorted()[0]!
 
 export function* findSignIn(from: Reader, secret_hash: string): Routine<Principal | null> {
-  return (yield* from.find(FIND, { secret_hash })) ?? null
+  return bounded(yield* from.find(FIND, { secret_hash }))
 }
 
 /** In the order of the ids, so that nodes that write at once do not wait for each other in a circle. */

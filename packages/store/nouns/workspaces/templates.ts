@@ -8,6 +8,7 @@ import { TEMPLATE_VERSIONS, TEMPLATES } from '../../tables/workspaces/templates.
 
 const OF_ID = by('workspace_id', 'template_id')
 const FIND = TEMPLATES.select(OF_ID)
+const LOCK = TEMPLATES.select(`${OF_ID} FOR UPDATE`)
 const LIST = TEMPLATES.select('WHERE workspace_id = :workspace_id ORDER BY template_id')
 const INSERT = TEMPLATES.insert(TEMPLATES.columns, 'ON CONFLICT DO NOTHING')
 const REPLACE = TEMPLATES.update(['source', 'user_id', 'updated_at'], OF_ID)
@@ -37,6 +38,11 @@ export function* getTemplate(from: Reader, key: Key): Routine<StoredTemplate | n
   return (yield* from.find(FIND, key)) ?? null
 }
 
+/** Held for the transaction. */
+export function* lockTemplate(tx: Writer, key: Key): Routine<StoredTemplate | null> {
+  return (yield* tx.find(LOCK, key)) ?? null
+}
+
 export function listTemplates(from: Reader, workspace_id: string): Routine<StoredTemplate[]> {
   return from.all(LIST, { workspace_id })
 }
@@ -45,9 +51,12 @@ export function* deleteTemplate(tx: Writer, key: Key): Routine<boolean> {
   return (yield* tx.run(DELETE, key)) > 0
 }
 
-/** A version is a hash of its content, so one that is there need not be written again. */
+/** A version is a hash of its content, so one that is there need not be written again. Another node may delete it meanwhile. */
 export function* keepTemplateVersion(tx: Writer, template: TemplateSource): Routine<void> {
-  if (!(yield* tx.find(LOCK_VERSION, template))) yield* tx.run(INSERT_VERSION, template)
+  for (;;) {
+    if (yield* tx.find(LOCK_VERSION, template)) return
+    if ((yield* tx.run(INSERT_VERSION, template)) > 0) return
+  }
 }
 
 export function* getTemplateVersion(

@@ -66,6 +66,12 @@ CREATE TABLE users (
   user_id text COLLATE "C" NOT NULL,
   workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
   username text COLLATE "C" NOT NULL,
+  display_name text,
+  -- Of a user who comes from a sign-in provider: who it is there.
+  issuer text COLLATE "C",
+  subject text COLLATE "C",
+  -- Until then what the provider gave is good: a life of a sign-in after the last one.
+  admitted_until timestamptz(3),
   password_hash text,
   scopes json NOT NULL,
   disabled boolean NOT NULL,
@@ -73,6 +79,7 @@ CREATE TABLE users (
   PRIMARY KEY (workspace_id, user_id),
   UNIQUE (workspace_id, username)
 );
+CREATE UNIQUE INDEX users_by_identity ON users (issuer, subject, workspace_id) WHERE issuer IS NOT NULL;
 CREATE INDEX users_by_time ON users (workspace_id, created_at, user_id);
 
 CREATE TABLE tokens (
@@ -89,6 +96,20 @@ CREATE TABLE tokens (
 );
 CREATE INDEX tokens_by_time ON tokens (workspace_id, created_at, token_id);
 CREATE INDEX tokens_by_expiry ON tokens (expires_at) WHERE expires_at IS NOT NULL;
+
+-- What people have let clients do in their name (OAuth). The token's secret changes with each refresh.
+CREATE TABLE grants (
+  token_id text COLLATE "C" PRIMARY KEY REFERENCES tokens ON DELETE CASCADE,
+  client_id text COLLATE "C" NOT NULL,
+  redirect_uri text NOT NULL,
+  challenge text NOT NULL,
+  resource text NOT NULL,
+  scopes json NOT NULL,
+  code_hash text COLLATE "C" NOT NULL UNIQUE,
+  generation integer NOT NULL,
+  begun_at timestamptz(3) NOT NULL,
+  ends_at timestamptz(3) NOT NULL
+);
 
 -- Browsers in which people are signed in. One that was begun with a token ends with it.
 CREATE TABLE sign_ins (
@@ -293,7 +314,7 @@ CREATE INDEX schedules_due ON schedules (claim_at, schedule_id) WHERE claim_at I
 -- The queue. `owner` is the node that holds an active or executing job, `attempt` only rises and fences every settle.
 CREATE TABLE jobs (
   assignment_id text COLLATE "C" PRIMARY KEY,
-  workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
+  workspace_id text COLLATE "C" NOT NULL,
   user_id text COLLATE "C" NOT NULL,
   template_id text COLLATE "C" NOT NULL,
   template_version text COLLATE "C" NOT NULL,
@@ -318,27 +339,38 @@ CREATE TABLE jobs (
   error json,
   moves json NOT NULL,
   metadata json NOT NULL,
-  variables json NOT NULL,
-  -- Keeps a version that jobs are made with while another node deletes the versions that nobody uses.
-  FOREIGN KEY (template_id, template_version) REFERENCES template_versions (template_id, version)
+  variables json NOT NULL
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01);
 CREATE INDEX jobs_queued ON jobs (workspace_id, priority DESC, queued_at, assignment_id) WHERE job_status = 'queued';
 CREATE INDEX jobs_owned ON jobs (owner, workspace_id, job_status) WHERE owner IS NOT NULL;
-CREATE INDEX jobs_by_time ON jobs (workspace_id, created_at, assignment_id);
--- Active and executing jobs are few and in jobs_owned: their two moves write no entry here.
-CREATE INDEX jobs_by_status ON jobs (workspace_id, job_status, created_at, assignment_id)
-  WHERE job_status <> 'active' AND job_status <> 'executing';
-CREATE INDEX jobs_by_template ON jobs (workspace_id, template_id, created_at, assignment_id);
-CREATE INDEX jobs_by_version ON jobs (template_id, template_version);
+-- What nodes hold is few and in jobs_owned: a claim and a start write no entry of those with `owner IS NULL`. A job lies either
+-- in an index or in that `of_readers`, so that the list of one person passes over what is others'.
+CREATE INDEX jobs_by_time ON jobs (workspace_id, created_at, assignment_id) WHERE owner IS NULL AND reader_id IS NULL;
+CREATE INDEX jobs_by_time_of_readers ON jobs (workspace_id, created_at, assignment_id)
+  WHERE owner IS NULL AND reader_id IS NOT NULL;
+CREATE INDEX jobs_by_status ON jobs (workspace_id, job_status, created_at, assignment_id) WHERE owner IS NULL;
+CREATE INDEX jobs_by_template ON jobs (workspace_id, template_id, created_at, assignment_id)
+  WHERE owner IS NULL AND reader_id IS NULL;
+CREATE INDEX jobs_by_template_of_readers ON jobs (workspace_id, template_id, created_at, assignment_id)
+  WHERE owner IS NULL AND reader_id IS NOT NULL;
+CREATE INDEX jobs_by_version ON jobs (template_id, template_version) WHERE owner IS NULL;
 CREATE INDEX jobs_by_schedule ON jobs (workspace_id, schedule_id, created_at, assignment_id)
   WHERE schedule_id IS NOT NULL;
 CREATE INDEX jobs_by_batch ON jobs (workspace_id, batch_id, created_at, assignment_id) WHERE batch_id IS NOT NULL;
 CREATE INDEX jobs_by_reader ON jobs (workspace_id, reader_id, created_at, assignment_id) WHERE reader_id IS NOT NULL;
 CREATE INDEX jobs_unfinished_of_schedule ON jobs (schedule_id) WHERE schedule_id IS NOT NULL AND finished_at IS NULL;
 
+-- What nodes hold in a workspace, out of jobs_owned however old the statistics are.
+CREATE FUNCTION held_jobs(workspace text) RETURNS SETOF jobs LANGUAGE plpgsql STABLE
+SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+BEGIN
+  RETURN QUERY SELECT * FROM jobs WHERE owner IS NOT NULL AND workspace_id = workspace;
+END $$;
+
+-- Found by the job that made it.
 CREATE TABLE insights (
   insight_id text COLLATE "C" PRIMARY KEY,
-  assignment_id text COLLATE "C" NOT NULL UNIQUE,
+  assignment_id text COLLATE "C" NOT NULL,
   workspace_id text COLLATE "C" NOT NULL,
   created_at timestamptz(3) NOT NULL,
   body json NOT NULL
@@ -360,14 +392,20 @@ CREATE TABLE insight_cards (
   period_start text COLLATE "C",
   series text COLLATE "C" NOT NULL,
   tags json NOT NULL,
+  metrics json NOT NULL,
   search text NOT NULL,
   user_id text COLLATE "C" NOT NULL,
   schedule_id text COLLATE "C",
   reader_id text COLLATE "C",
   created_at timestamptz(3) NOT NULL
 );
-CREATE INDEX insight_cards_by_time ON insight_cards (workspace_id, created_at, insight_id);
-CREATE INDEX insight_cards_by_template ON insight_cards (workspace_id, template_id, created_at, insight_id);
+CREATE INDEX insight_cards_by_time ON insight_cards (workspace_id, created_at, insight_id) WHERE reader_id IS NULL;
+CREATE INDEX insight_cards_by_time_of_readers ON insight_cards (workspace_id, created_at, insight_id)
+  WHERE reader_id IS NOT NULL;
+CREATE INDEX insight_cards_by_template ON insight_cards (workspace_id, template_id, created_at, insight_id)
+  WHERE reader_id IS NULL;
+CREATE INDEX insight_cards_by_template_of_readers ON insight_cards (workspace_id, template_id, created_at, insight_id)
+  WHERE reader_id IS NOT NULL;
 CREATE INDEX insight_cards_by_reader ON insight_cards (workspace_id, reader_id, created_at, insight_id)
   WHERE reader_id IS NOT NULL;
 CREATE INDEX insight_cards_by_series ON insight_cards (workspace_id, series, created_at, insight_id);
@@ -381,6 +419,35 @@ BEGIN
 END $$;
 CREATE TRIGGER cards_go_with_insights AFTER DELETE ON insights
   REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION delete_cards();
+
+-- Collections of insights. `pins`: what a user pins, a collection of her own.
+CREATE TABLE collections (
+  collection_id text COLLATE "C" PRIMARY KEY,
+  workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
+  name text NOT NULL,
+  description text,
+  user_id text COLLATE "C" NOT NULL,
+  pins boolean NOT NULL,
+  created_at timestamptz(3) NOT NULL,
+  updated_at timestamptz(3) NOT NULL
+);
+CREATE INDEX collections_by_time ON collections (workspace_id, pins, created_at, collection_id);
+
+-- `item_id` is an insight, or a series of which the newest run is shown: those have the variables but the periods, by which a
+-- job that is made is known to become one of them. An insight may be gone: its item is passed over.
+CREATE TABLE collection_items (
+  collection_id text COLLATE "C" NOT NULL REFERENCES collections ON DELETE CASCADE,
+  item_id text COLLATE "C" NOT NULL,
+  workspace_id text COLLATE "C" NOT NULL,
+  newest boolean NOT NULL,
+  template_id text COLLATE "C" NOT NULL,
+  variables json NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  created_at timestamptz(3) NOT NULL,
+  PRIMARY KEY (collection_id, item_id)
+);
+CREATE INDEX collection_items_by_item ON collection_items (workspace_id, item_id);
+CREATE INDEX collection_items_by_template ON collection_items (collection_id, template_id, item_id) WHERE newest;
 
 -- Links to the page of an insight.
 CREATE TABLE links (
@@ -477,9 +544,9 @@ CREATE TABLE events (
   data json NOT NULL
 );
 CREATE INDEX events_by_workspace ON events (workspace_id, xid, seq);
--- Every job makes one event of the two types that are left out: a page of them reads the pages of all.
+-- Nearly every job makes an event of each type that is left out: a page of one looks at those of all.
 CREATE INDEX events_by_type ON events (workspace_id, type, xid, seq)
-  WHERE type <> 'job.queued' AND type <> 'job.started';
+  WHERE type <> 'job.queued' AND type <> 'job.started' AND type <> 'job.completed';
 CREATE INDEX events_in_window ON events (workspace_id, timestamp, seq);
 
 -- The outbox. `due_at` is null once a delivery has ended, `owner` is the node that sends it now, `event_at` the time of its
@@ -505,7 +572,7 @@ CREATE TABLE deliveries (
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01);
 -- No index has `owner`: a claim is a HOT update, a fifth of the work of one that writes every index (5 and 26 us).
 CREATE INDEX deliveries_due ON deliveries (webhook_id, due_at, delivery_id) WHERE status = 'pending';
-CREATE INDEX deliveries_by_time ON deliveries (webhook_id, created_at, delivery_id);
+-- Also the list of all: of each state in this order.
 CREATE INDEX deliveries_by_status ON deliveries (webhook_id, status, created_at, delivery_id);
 CREATE INDEX deliveries_by_event ON deliveries (event_seq, webhook_id);
 CREATE INDEX deliveries_by_job ON deliveries (assignment_id) WHERE assignment_id IS NOT NULL;
@@ -598,6 +665,9 @@ END $$;
 -- all jobs of its statement.
 CREATE FUNCTION count_new_jobs() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+  -- Waits for a workspace that is being closed, and holds its closing up. A foreign key would do so too, and look for the
+  -- jobs of a deleted workspace in an index of its own.
+  PERFORM 1 FROM workspaces WHERE workspace_id = ANY (ARRAY (SELECT DISTINCT workspace_id FROM gained)) FOR KEY SHARE;
   PERFORM count_jobs_of(workspace_id, count(*) FILTER (WHERE job_status = 'draft'), count(*) FILTER (WHERE job_status = 'queued'))
   FROM gained WHERE job_status IN ('draft', 'queued') GROUP BY workspace_id;
   RETURN NULL;

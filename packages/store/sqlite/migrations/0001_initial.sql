@@ -64,6 +64,12 @@ CREATE TABLE users (
   user_id TEXT NOT NULL,
   workspace_id TEXT NOT NULL REFERENCES workspaces,
   username TEXT NOT NULL,
+  display_name TEXT,
+  -- Of a user who comes from a sign-in provider: who it is there.
+  issuer TEXT,
+  subject TEXT,
+  -- Until then what the provider gave is good: a life of a sign-in after the last one.
+  admitted_until TEXT,
   password_hash TEXT,
   scopes TEXT NOT NULL,
   disabled INTEGER NOT NULL,
@@ -71,6 +77,7 @@ CREATE TABLE users (
   PRIMARY KEY (workspace_id, user_id),
   UNIQUE (workspace_id, username)
 ) STRICT;
+CREATE UNIQUE INDEX users_by_identity ON users (issuer, subject, workspace_id) WHERE issuer IS NOT NULL;
 CREATE INDEX users_by_time ON users (workspace_id, created_at, user_id);
 
 CREATE TABLE tokens (
@@ -87,6 +94,20 @@ CREATE TABLE tokens (
 ) STRICT;
 CREATE INDEX tokens_by_time ON tokens (workspace_id, created_at, token_id);
 CREATE INDEX tokens_by_expiry ON tokens (expires_at) WHERE expires_at IS NOT NULL;
+
+-- What people have let clients do in their name (OAuth). The token's secret changes with each refresh.
+CREATE TABLE grants (
+  token_id TEXT PRIMARY KEY REFERENCES tokens ON DELETE CASCADE,
+  client_id TEXT NOT NULL,
+  redirect_uri TEXT NOT NULL,
+  challenge TEXT NOT NULL,
+  resource TEXT NOT NULL,
+  scopes TEXT NOT NULL,
+  code_hash TEXT NOT NULL UNIQUE,
+  generation INTEGER NOT NULL,
+  begun_at TEXT NOT NULL,
+  ends_at TEXT NOT NULL
+) STRICT;
 
 -- Browsers in which people are signed in. One that was begun with a token ends with it.
 CREATE TABLE sign_ins (
@@ -320,9 +341,13 @@ CREATE TABLE jobs (
 ) STRICT;
 CREATE INDEX jobs_queued ON jobs (workspace_id, priority DESC, queued_at, assignment_id) WHERE job_status = 'queued';
 CREATE INDEX jobs_owned ON jobs (owner) WHERE owner IS NOT NULL;
-CREATE INDEX jobs_by_time ON jobs (workspace_id, created_at, assignment_id);
+-- A job lies either in an index or in that `of_readers`, so that the list of one person passes over what is others'.
+CREATE INDEX jobs_by_time ON jobs (workspace_id, created_at, assignment_id) WHERE reader_id IS NULL;
+CREATE INDEX jobs_by_time_of_readers ON jobs (workspace_id, created_at, assignment_id) WHERE reader_id IS NOT NULL;
 CREATE INDEX jobs_by_status ON jobs (workspace_id, job_status, created_at, assignment_id);
-CREATE INDEX jobs_by_template ON jobs (workspace_id, template_id, created_at, assignment_id);
+CREATE INDEX jobs_by_template ON jobs (workspace_id, template_id, created_at, assignment_id) WHERE reader_id IS NULL;
+CREATE INDEX jobs_by_template_of_readers ON jobs (workspace_id, template_id, created_at, assignment_id)
+  WHERE reader_id IS NOT NULL;
 CREATE INDEX jobs_by_version ON jobs (template_version);
 CREATE INDEX jobs_by_schedule ON jobs (workspace_id, schedule_id, created_at, assignment_id)
   WHERE schedule_id IS NOT NULL;
@@ -337,9 +362,10 @@ BEGIN
   SELECT RAISE(ABORT, 'the workspace is being deleted');
 END;
 
+-- Found by the job that made it.
 CREATE TABLE insights (
   insight_id TEXT PRIMARY KEY,
-  assignment_id TEXT NOT NULL UNIQUE,
+  assignment_id TEXT NOT NULL,
   workspace_id TEXT NOT NULL,
   created_at TEXT NOT NULL,
   body TEXT NOT NULL
@@ -360,19 +386,54 @@ CREATE TABLE insight_cards (
   period_start TEXT,
   series TEXT NOT NULL,
   tags TEXT NOT NULL,
+  metrics TEXT NOT NULL,
   search TEXT NOT NULL,
   user_id TEXT NOT NULL,
   schedule_id TEXT,
   reader_id TEXT,
   created_at TEXT NOT NULL
 ) STRICT;
-CREATE INDEX insight_cards_by_time ON insight_cards (workspace_id, created_at, insight_id);
-CREATE INDEX insight_cards_by_template ON insight_cards (workspace_id, template_id, created_at, insight_id);
+CREATE INDEX insight_cards_by_time ON insight_cards (workspace_id, created_at, insight_id) WHERE reader_id IS NULL;
+CREATE INDEX insight_cards_by_time_of_readers ON insight_cards (workspace_id, created_at, insight_id)
+  WHERE reader_id IS NOT NULL;
+CREATE INDEX insight_cards_by_template ON insight_cards (workspace_id, template_id, created_at, insight_id)
+  WHERE reader_id IS NULL;
+CREATE INDEX insight_cards_by_template_of_readers ON insight_cards (workspace_id, template_id, created_at, insight_id)
+  WHERE reader_id IS NOT NULL;
 CREATE INDEX insight_cards_by_reader ON insight_cards (workspace_id, reader_id, created_at, insight_id)
   WHERE reader_id IS NOT NULL;
 CREATE INDEX insight_cards_by_series ON insight_cards (workspace_id, series, created_at, insight_id);
 CREATE INDEX insight_cards_by_period ON insight_cards (workspace_id, series, period_start, created_at, insight_id)
   WHERE period_start IS NOT NULL;
+
+-- Collections of insights. `pins`: what a user pins, a collection of her own.
+CREATE TABLE collections (
+  collection_id TEXT PRIMARY KEY,
+  workspace_id TEXT NOT NULL REFERENCES workspaces,
+  name TEXT NOT NULL,
+  description TEXT,
+  user_id TEXT NOT NULL,
+  pins INTEGER NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX collections_by_time ON collections (workspace_id, pins, created_at, collection_id);
+
+-- `item_id` is an insight, or a series of which the newest run is shown: those have the variables but the periods, by which a
+-- job that is made is known to become one of them. An insight may be gone: its item is passed over.
+CREATE TABLE collection_items (
+  collection_id TEXT NOT NULL REFERENCES collections ON DELETE CASCADE,
+  item_id TEXT NOT NULL,
+  workspace_id TEXT NOT NULL,
+  newest INTEGER NOT NULL,
+  template_id TEXT NOT NULL,
+  variables TEXT NOT NULL,
+  user_id TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  PRIMARY KEY (collection_id, item_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX collection_items_by_item ON collection_items (workspace_id, item_id);
+CREATE INDEX collection_items_by_template ON collection_items (collection_id, template_id, item_id) WHERE newest;
 
 -- Links to the page of an insight.
 CREATE TABLE links (
@@ -467,8 +528,9 @@ CREATE TABLE events (
   data TEXT NOT NULL
 ) STRICT;
 CREATE INDEX events_by_workspace ON events (workspace_id, seq);
--- Every job makes one event of the two types that are left out: a page of them reads the pages of all.
-CREATE INDEX events_by_type ON events (workspace_id, type, seq) WHERE type <> 'job.queued' AND type <> 'job.started';
+-- Nearly every job makes an event of each type that is left out: a page of one looks at those of all.
+CREATE INDEX events_by_type ON events (workspace_id, type, seq)
+  WHERE type <> 'job.queued' AND type <> 'job.started' AND type <> 'job.completed';
 CREATE INDEX events_by_time ON events (timestamp);
 
 -- The outbox. `due_at` is null once a delivery has ended, `owner` is the node that sends it now. `last_try`: it ends if this

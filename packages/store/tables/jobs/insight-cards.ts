@@ -5,6 +5,8 @@ import { Table } from '../table.ts'
 
 export interface CardRow extends Omit<InsightCard, 'history'> {
   workspace_id: string
+  /** The ids of the metrics that it tells of. */
+  metrics: string[]
   /** The first day of the period. */
   period_start: string | null
   /** That of the figure. */
@@ -26,6 +28,7 @@ export const INSIGHT_CARDS = new Table<CardRow>('insight_cards', ['insight_id'],
   period_start: 'text?',
   series: 'text',
   tags: 'json',
+  metrics: 'json',
   search: 'text',
   user_id: 'text',
   schedule_id: 'text?',

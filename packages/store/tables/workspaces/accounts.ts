@@ -27,6 +27,10 @@ export const WORKSPACES = new Table<WorkspaceRow>('workspaces', ['workspace_id']
 })
 
 export interface UserRow extends User {
+  /** Who the user is for the issuer. */
+  subject: string | null
+  /** Of a user who comes from a provider: what it gave is good until then. */
+  admitted_until: string | null
   password_hash: string | null
 }
 
@@ -34,6 +38,10 @@ export const USERS = new Table<UserRow>('users', ['workspace_id', 'user_id'], {
   user_id: 'text',
   workspace_id: 'text',
   username: 'text',
+  display_name: 'text?',
+  issuer: 'text?',
+  subject: 'text?',
+  admitted_until: 'time?',
   password_hash: 'text?',
   scopes: 'json',
   disabled: 'boolean',

@@ -1,0 +1,211 @@
+/** All transactions take their locks in one order (docs/decisions/0115-one-order-of-locks.md), so that none waits in a circle. */
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import { AppError } from '@assay/model/errors'
+import { uuidv7 } from '@assay/model/ids'
+import { missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
+import { eventually } from '../../../test/service.ts'
+import { expectingWebhook } from '../conformance/expected.ts'
+import {
+  addWebhook,
+  DAY,
+  FAILED_ATTEMPT,
+  findings,
+  outcome,
+  queueNew,
+  register,
+  WORKSPACE,
+} from '../conformance/given.ts'
+import type { ClaimedJob, Lease, Store } from '../store.ts'
+import { open, withClient } from './postgres-fixture.ts'
+
+const missing = await missingPostgres()
+const DATABASE = `assay_locks_${process.pid}`
+const ROUNDS = 8
+const KEEP = { jobs_ms: 1, drafts_ms: DAY, events_ms: DAY, deliveries_ms: 1 }
+
+/** What others have taken, ended or deleted meanwhile is no fault. A repeat that does not end is one. */
+async function tried<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code === 'store_unavailable') throw error
+    return null
+  }
+}
+
+const leaseOf = ({ job }: ClaimedJob, node_id: string): Lease => ({
+  assignment_id: job.assignment_id,
+  attempt: job.attempt,
+  node_id,
+})
+
+/** Jobs of one node: renewed, settled in groups and given back, each in an order of its own. */
+async function works(store: Store, node_id: string, round: number): Promise<void> {
+  const claimed = (await tried(store.claimJobs({ node_id, limit: 12 }))) ?? []
+  const leases = claimed.map((one) => leaseOf(one, node_id))
+  await Promise.all(leases.map((lease) => store.startJob(lease)))
+  const progress = { percent: round, step: 1, steps: 2, label: 'half' }
+  const held = leases.toReversed().map((lease) => ({ ...lease, progress }))
+  const settles = leases.map((lease, nth) => {
+    if (nth % 4 === 0) return store.releaseJobs([lease])
+    if (nth % 4 === 1) return store.loseJob(lease)
+    return store.completeJob({ ...lease, insight_id: uuidv7(), findings: findings() })
+  })
+  await Promise.all([
+    ...settles,
+    tried(store.renewNode({ node_id, lease_ms: 60_000, held })),
+    tried(store.claimJobs({ node_id, limit: 2 })),
+    tried(store.giveBackUnknown({ node_id, jobs: [], deliveries: [] })),
+  ])
+}
+
+/** Deliveries of one node: some turn their webhook off, which others are told; some are given back. */
+async function sends(store: Store, node_id: string, round: number): Promise<void> {
+  const claimed = (await tried(store.claimDeliveries({ node_id, limit: 40 }))) ?? []
+  const given = claimed.filter((_, nth) => nth % 3 === 0)
+  const tries = claimed.filter((_, nth) => nth % 3 !== 0)
+  await Promise.all([
+    store.recordAttempts(
+      tries.map((one, nth) => {
+        if (nth % 5 !== round % 5) return outcome(one)
+        const record = { ...FAILED_ATTEMPT, number: one.attempt }
+        return outcome(one, { record, next: { status: 'failed' }, warn: true })
+      }),
+    ),
+    store.releaseDeliveries(given.toReversed()),
+    tried(store.claimDeliveries({ node_id, limit: 10 })),
+  ])
+}
+
+/** What people and the service do beside the work. */
+async function handles(store: Store, node_id: string): Promise<void> {
+  const { items } = await store.listJobs({ workspace_id: WORKSPACE, limit: 10 })
+  const [one, other] = items
+  const webhook = await addWebhook(store, { presence_name: node_id, events: ['*'] })
+  await Promise.all([
+    tried(queueNew(store)),
+    tried(expectingWebhook(store, webhook).deleteWebhook(webhook)),
+    store.prune({ keep: KEEP, limit: 5 }),
+    tried(store.reapNodes({ all: true, but: node_id })),
+    tried(store.eraseUser({ workspace_id: WORKSPACE, user_id: 'eve', limit: 20 })),
+    one && tried(store.cancelJob(one)),
+    other && tried(store.deleteJob(other)),
+  ])
+  await register(store, node_id)
+}
+
+suite('the locks of the store on PostgreSQL', { skip: missing ?? false }, () => {
+  let postgres: Postgres
+  let url: string
+  before(async () => {
+    postgres = await startPostgres()
+    url = await postgres.createDatabase(DATABASE)
+    // A circle is found at once, and one that would have dissolved in the meantime is not counted.
+    await withClient(url, (client) =>
+      client.query(`ALTER DATABASE ${DATABASE} SET deadlock_timeout = '20ms'`),
+    )
+  })
+  after(async () => {
+    await postgres.dropDatabase(DATABASE)
+    await postgres.stop()
+  })
+
+  test('no two transactions wait for each other, whatever nodes and people do at once', async () => {
+    const stores = await Promise.all([open(url), open(url)])
+    const nodes = ['node-1', 'node-2']
+    for (const [nth, store] of stores.entries()) await register(store, nodes[nth])
+    for (const presence_name of ['', 'ops', 'late', 'daily'])
+      await addWebhook(stores[0], { presence_name, events: ['*'], max_in_flight: 20 })
+    await Promise.all(
+      stores.flatMap((store, nth) =>
+        [works, sends, handles].map(async (work) => {
+          for (let round = 0; round < ROUNDS; round += 1) {
+            await Promise.all(
+              Array.from({ length: 6 }, (_, one) =>
+                tried(queueNew(store, { user_id: one % 2 ? 'eve' : 'ada' })),
+              ),
+            )
+            await work(store, nodes[nth]!, round)
+          }
+        }),
+      ),
+    )
+    for (const store of stores) await store.close()
+    assert.equal(await deadlocks(), 0)
+  })
+
+  /** `first` under way in a transaction that the work waits for, then `second`, which ends it. */
+  async function meets(
+    first: [sql: string, id: string],
+    work: () => Promise<unknown>,
+    second: [sql: string, id: string],
+  ): Promise<void> {
+    await withClient(url, async (client) => {
+      await client.query('BEGIN')
+      await client.query(first[0], [first[1]])
+      const done = work()
+      done.catch(() => undefined)
+      await withClient(url, (other) =>
+        eventually(async () => {
+          const { rows } = await other.query(
+            `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+          )
+          return rows.length > 0
+        }, 'the work waits'),
+      )
+      await client.query(second[0], [second[1]])
+      await client.query('COMMIT')
+      await done
+    })
+  }
+
+  test('a deletion that expects a tag takes the lock of a deletion at once', async () => {
+    const store = await open(url)
+    const before = await deadlocks()
+    const webhook = await addWebhook(store)
+    const lock = (how: string) => `SELECT 1 FROM webhooks WHERE webhook_id = $1 FOR ${how}`
+    const { webhook_id } = webhook
+    await meets(
+      [lock('KEY SHARE'), webhook_id],
+      () => expectingWebhook(store, webhook).deleteWebhook(webhook),
+      [lock('NO KEY UPDATE'), webhook_id],
+    )
+    assert.equal(await store.getWebhook(webhook), null)
+    assert.equal(await deadlocks(), before)
+    await store.close()
+  })
+
+  test('a sign-in that is made while its token is deleted ends with it', async () => {
+    const store = await open(url)
+    const scopes = ['viewer' as const]
+    const of = { workspace_id: WORKSPACE, user_id: 'ada', scopes }
+    const token_id = uuidv7()
+    await store.createToken({ ...of, token_id, name: 'mine', expires_at: null, token_hash: token_id })
+    const signIn = { ...of, token_id, device: 'x', address: 'x', idle_ms: DAY, life_ms: DAY }
+    await store.createSignIn({ ...signIn, sign_in_id: uuidv7(), secret_hash: `first ${token_id}` })
+    await meets(
+      ['SELECT 1 FROM tokens WHERE token_id = $1 FOR UPDATE', token_id],
+      () => store.deleteToken({ workspace_id: WORKSPACE, token_id }),
+      [
+        `INSERT INTO sign_ins SELECT (jsonb_populate_record(sign_ins,
+           '{"sign_in_id": "late", "secret_hash": "late"}')).* FROM sign_ins WHERE token_id = $1`,
+        token_id,
+      ],
+    )
+    assert.deepEqual(
+      [await store.findSignIn(`first ${token_id}`), await store.findSignIn('late')],
+      [null, null],
+    )
+    await store.close()
+  })
+
+  async function deadlocks(): Promise<number> {
+    const { rows } = await withClient(url, (client) =>
+      client.query<{ deadlocks: number }>(
+        'SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()',
+      ),
+    )
+    return rows[0]!.deadlocks
+  }
+})

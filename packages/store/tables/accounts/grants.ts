@@ -1,0 +1,34 @@
+/** The columns of grants: what a person has let a client do in her name. Each belongs to a token and ends with it. */
+import type { Scope } from '@assay/model/token'
+import { Table } from '../table.ts'
+
+export interface GrantRow {
+  token_id: string
+  client_id: string
+  redirect_uri: string
+  /** PKCE, S256. */
+  challenge: string
+  /** The address that the token is for (RFC 8707). */
+  resource: string
+  /** What she agreed to. The token holds at most what her user holds at present. */
+  scopes: Scope[]
+  code_hash: string
+  /** How often it was used: 0 until the code is redeemed, then with each refresh one more. */
+  generation: number
+  begun_at: string
+  /** Of the code, then of the refresh token. */
+  ends_at: string
+}
+
+export const GRANTS = new Table<GrantRow>('grants', ['token_id'], {
+  token_id: 'text',
+  client_id: 'text',
+  redirect_uri: 'text',
+  challenge: 'text',
+  resource: 'text',
+  scopes: 'json',
+  code_hash: 'text',
+  generation: 'integer',
+  begun_at: 'time',
+  ends_at: 'time',
+})

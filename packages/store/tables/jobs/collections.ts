@@ -1,0 +1,48 @@
+/** The columns of collections, and of what they hold. */
+import type { Collection } from '@assay/model/collection'
+import { Table } from '../table.ts'
+
+export interface CollectionRow extends Collection {
+  workspace_id: string
+  /** Whether it is what its user pins. */
+  pins: boolean
+}
+
+export const COLLECTIONS = new Table<CollectionRow>('collections', ['collection_id'], {
+  collection_id: 'text',
+  workspace_id: 'text',
+  name: 'text',
+  description: 'text?',
+  user_id: 'text',
+  pins: 'boolean',
+  created_at: 'time',
+  updated_at: 'time',
+})
+
+export interface CollectionItemRow {
+  collection_id: string
+  /** An insight, or (`newest`) a series. */
+  item_id: string
+  workspace_id: string
+  newest: boolean
+  template_id: string
+  /** Of a series: those of its jobs that are the same in all its runs. */
+  variables: Record<string, unknown>
+  user_id: string
+  created_at: string
+}
+
+export const COLLECTION_ITEMS = new Table<CollectionItemRow>(
+  'collection_items',
+  ['collection_id', 'item_id'],
+  {
+    collection_id: 'text',
+    item_id: 'text',
+    workspace_id: 'text',
+    newest: 'boolean',
+    template_id: 'text',
+    variables: 'json',
+    user_id: 'text',
+    created_at: 'time',
+  },
+)
