@@ -10,7 +10,7 @@ import { AUDIT } from './commands/client/audit.ts'
 import { CONNECTIONS } from './commands/client/connections.ts'
 import { EVENTS } from './commands/client/events.ts'
 import { FILES } from './commands/client/files.ts'
-import { INSIGHTS, LINKS } from './commands/client/insights.ts'
+import { COLLECTIONS, INSIGHTS, LINKS } from './commands/client/insights.ts'
 import { JOBS } from './commands/client/jobs.ts'
 import { LISTEN } from './commands/client/listen.ts'
 import { SCHEDULES } from './commands/client/schedules.ts'
@@ -67,6 +67,7 @@ export const COMMANDS: readonly Command[] = [
   ...FILES,
   ...JOBS,
   ...INSIGHTS,
+  ...COLLECTIONS,
   ...LINKS,
   ...SCHEDULES,
   ...READERS,

@@ -8,6 +8,8 @@ type Name = keyof Operations
 export interface CallOptions {
   /** The key of a creation, so that a repeat creates nothing twice (default: a random key). */
   idempotencyKey?: string | undefined
+  /** Changes only what still has this tag (`etagOf`); else the call throws with the code `precondition_failed`. */
+  ifMatch?: string | undefined
   signal?: AbortSignal | undefined
   /** Milliseconds for one try of this call, in place of the client's. */
   timeoutMs?: number | undefined
@@ -26,6 +28,11 @@ const SLOW: readonly Name[] = [
   'pullRepository',
   'proposeChange',
 ]
+
+const TAGS = new WeakMap<object, string>()
+
+/** The tag of what a call has read or changed, for `ifMatch` of the next change; undefined: it has none. */
+export const etagOf = (answer: object): string | undefined => TAGS.get(answer)
 
 type BodyArgument<Body> = [Body] extends [undefined]
   ? []
@@ -63,7 +70,7 @@ export function createCall(send: Send) {
       const rest: unknown[] = [...given]
       const address = path.replaceAll(/\{\w+\}/g, () => segment(String(rest.shift())))
       const body = type === undefined ? undefined : (rest.shift() ?? {})
-      const { idempotencyKey, signal, timeoutMs, ...query } = (rest.shift() ?? {}) as CallOptions
+      const { idempotencyKey, ifMatch, signal, timeoutMs, ...query } = (rest.shift() ?? {}) as CallOptions
       const key = how === 'keyed' ? (idempotencyKey ?? globalThis.crypto.randomUUID()) : undefined
       const response = await send(method, address, {
         query,
@@ -71,10 +78,13 @@ export function createCall(send: Send) {
         timeoutMs,
         slow: SLOW.includes(name),
         body: typeof body === 'string' || body === undefined ? body : JSON.stringify(body),
-        headers: { 'content-type': type, 'idempotency-key': key },
+        headers: { 'content-type': type, 'idempotency-key': key, 'if-match': ifMatch },
         ...(how === undefined ? {} : { repeatable: how !== 'once' }),
       })
-      return (response.status === 204 ? undefined : await response.json()) as Operations[N]['result']
+      const answer: unknown = response.status === 204 ? undefined : await response.json()
+      const tag = response.headers.get('etag')
+      if (tag !== null && typeof answer === 'object' && answer !== null) TAGS.set(answer, tag)
+      return answer as Operations[N]['result']
     }
   }
 }

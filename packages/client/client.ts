@@ -18,6 +18,7 @@ export type {
   BatchCheck,
   ChangeConnectionRequest as ConnectionChange,
   ChangeWebhookRequest as WebhookPatch,
+  Collection as CollectionView,
   Connection as ConnectionView,
   CreateConnectionRequest as ConnectionInput,
   CreateJobsRequest as BatchInput,
@@ -58,7 +59,7 @@ export type {
   WebhookWithSecret as NewWebhook,
   Workspace,
 } from './api.generated.ts'
-export type { CallOptions } from './call.ts'
+export { type CallOptions, etagOf } from './call.ts'
 export { ClientError, type ClientOptions } from './http.ts'
 export { type EndedJob, JobFailed, type JobInput, type RunOptions } from './jobs.ts'
 export { SignatureError, sign, type Verified, verify } from './signature.ts'
@@ -92,6 +93,8 @@ function administration(call: Call, all: All) {
       list: call('listTokens'),
       all: all('listTokens'),
       create: call('createToken'),
+      /** Another name, an end, or fewer scopes. */
+      update: call('changeToken'),
       delete: call('deleteToken'),
     },
     users: {
@@ -123,22 +126,18 @@ function administration(call: Call, all: All) {
       putMany: call('putReaders'),
       delete: call('deleteReader'),
     },
-    connections: {
-      list: call('listConnections'),
-      all: all('listConnections'),
-      create: call('createConnection'),
-      change: call('changeConnection'),
-      delete: call('deleteConnection'),
-      test: call('testConnection'),
-    },
     signIns: {
       /** In a browser, on a page of the service: answers the cookie. */
       begin: call('beginSignIn', 'once'),
+      /** How a browser can be signed in; without a token. */
+      ways: call('signInWays'),
       list: call('listSignIns'),
       all: all('listSignIns'),
       end: call('endSignIn'),
       endAll: call('endSignIns'),
     },
+    /** What a client asks a person for, and her answer: for the page on which she decides. */
+    grants: { read: call('readGrantRequest'), create: call('createGrant', 'once') },
     changePassword: call('changePassword', 'once'),
     logout: call('logout'),
     me: call('whoAmI'),
@@ -150,6 +149,20 @@ function administration(call: Call, all: All) {
     nodes: call('listNodes'),
     queue: call('readQueue'),
     settings: call('listSettings'),
+  }
+}
+
+function connections(call: Call, all: All) {
+  return {
+    connections: {
+      list: call('listConnections'),
+      all: all('listConnections'),
+      get: call('getConnection'),
+      create: call('createConnection'),
+      change: call('changeConnection'),
+      delete: call('deleteConnection'),
+      test: call('testConnection'),
+    },
   }
 }
 
@@ -192,6 +205,42 @@ function notifications(call: Call, all: All) {
   }
 }
 
+function findings(call: Call, all: All) {
+  return {
+    /** Cards of insights, newest first; `jobs.result` and its neighbours read one whole. */
+    insights: {
+      list: call('listInsights'),
+      all: all('listInsights'),
+      /** What the insight may be compared with. */
+      earlier: call('earlierInsights'),
+      /** Its charts drawn over those of an earlier one. */
+      overlay: call('overlayCharts'),
+      /** Only you see what you pin. */
+      pin: call('pinInsight'),
+      unpin: call('unpinInsight'),
+      /** Who read it. */
+      readings: call('listReadings'),
+    },
+    /** What one holds: `insights.list({ collection_id })`. */
+    collections: {
+      create: call('createCollection'),
+      list: call('listCollections'),
+      all: all('listCollections'),
+      get: call('getCollection'),
+      update: call('changeCollection'),
+      delete: call('deleteCollection'),
+      add: call('addToCollection'),
+      remove: call('removeFromCollection'),
+    },
+    links: {
+      create: call('createLink'),
+      list: call('listLinks'),
+      all: all('listLinks'),
+      delete: call('deleteLink'),
+    },
+  }
+}
+
 export function createClient(options: ClientOptions) {
   const send = createSender(options)
   const call = createCall(send)
@@ -226,19 +275,7 @@ export function createClient(options: ClientOptions) {
       create: call('createDraft', 'once'),
     },
     jobs: jobCalls(send, call, all),
-    /** Cards of insights, newest first; `jobs.result` and its neighbours read one whole. */
-    insights: {
-      list: call('listInsights'),
-      all: all('listInsights'),
-      /** What the insight may be compared with. */
-      earlier: call('earlierInsights'),
-    },
-    links: {
-      create: call('createLink'),
-      list: call('listLinks'),
-      all: all('listLinks'),
-      delete: call('deleteLink'),
-    },
+    ...findings(call, all),
     schedules: {
       create: call('createSchedule'),
       list: call('listSchedules'),
@@ -256,6 +293,7 @@ export function createClient(options: ClientOptions) {
     events: { list: call('listEvents'), all: all('listEvents'), types: call('listEventTypes') },
     ...notifications(call, all),
     ...administration(call, all),
+    ...connections(call, all),
   }
 }
 

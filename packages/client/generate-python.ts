@@ -133,7 +133,12 @@ function methodOf({ path, method, operation }: Made, isAsync: boolean, classes: 
     const own = typeOf(schema, `${capitalized(operationId)}${capitalized(name)}`, classes)
     return required ? `${name}: ${own}` : `${name}: Optional[${own}] = None`
   }
-  const optional = [...queries.map(typed), ...(keyed ? ['idempotency_key: Optional[str] = None'] : [])]
+  const matched = parameters.some(({ name, in: place }) => place === 'header' && name === 'If-Match')
+  const optional = [
+    ...queries.map(typed),
+    ...(keyed ? ['idempotency_key: Optional[str] = None'] : []),
+    ...(matched ? ['if_match: Optional[str] = None'] : []),
+  ]
   const given = [
     'self',
     ...names.map((name) => `${name}: str`),
@@ -152,6 +157,7 @@ function methodOf({ path, method, operation }: Made, isAsync: boolean, classes: 
     ...(queries.length > 0 ? [`query={${queries.map(({ name }) => `"${name}": ${name}`).join(', ')}}`] : []),
     ...(body ? [body[1]] : []),
     ...(keyed ? ['keyed=True', 'key=idempotency_key'] : []),
+    ...(matched ? ['match=if_match'] : []),
     'timeout=timeout',
   ]
   const [define, give] = isAsync ? ['async def', 'return await'] : ['def', 'return']

@@ -229,6 +229,8 @@ export interface CardFound {
   /** The period that it reports on: its first day and its words. */
   period: { start: string; label: string } | null
   tags: string[]
+  /** The ids of the metrics that it tells of. */
+  metrics?: string[]
   /** The same for all runs of a template whose variables differ in nothing but the period. */
   series: string
   /** The title, the headline and the variables in lower case. */

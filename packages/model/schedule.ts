@@ -82,6 +82,14 @@ export const ScheduleReaders = Type.Union(
 )
 export type ScheduleReaders = Static<typeof ScheduleReaders>
 
+/** As answers show them: who is a reader is for admins to know. */
+const ShownReaders = Type.Union([
+  ScheduleReaders,
+  Type.Object({
+    count: Type.Integer({ minimum: 1, description: 'In place of a list of ids, without the scope admin' }),
+  }),
+])
+
 /** A due time whose jobs are being made, reader by reader. */
 const Firing = Type.Object(
   {
@@ -125,7 +133,7 @@ export const ScheduleView = Type.Object(
     notify: Type.Array(Type.String(), {
       description: 'The subscriptions that its runs tell, or "followers"',
     }),
-    readers: nullable(ScheduleReaders),
+    readers: nullable(ShownReaders),
     firing: nullable(Firing),
     priority: Type.Integer(),
     metadata: Type.Record(Type.String(), Type.String()),
@@ -146,12 +154,14 @@ export type ScheduleView = Static<typeof ScheduleView>
 
 /** A schedule as the store keeps it. */
 export interface Schedule
-  extends Omit<ScheduleView, 'template_vars' | 'next_runs' | 'notify' | 'failing' | 'firing'> {
+  extends Omit<ScheduleView, 'template_vars' | 'next_runs' | 'notify' | 'failing' | 'firing' | 'readers'> {
   workspace_id: string
   /** As given. Each run converts them by the template's present version. */
   variables: Record<string, unknown>
   /** The ids of subscriptions, or "followers"; null: none. */
   notify: string[] | null
+  /** Null: its runs are nobody's, or those of its user. */
+  readers: ScheduleReaders | null
   /** How far the jobs of readers are made; null: none is due. */
   firing: FiringState | null
   /** Rises with every change and every run; it fences concurrent writes. */
@@ -274,6 +284,30 @@ export function afterRuns(
   }
 }
 
+/** A due time without another after it waits so long for its template. */
+const REPAIR_MS = 7 * 86_400_000
+
+/**
+ * The schedule whose template broke after some readers of a due time had their jobs: the others wait for it until the next due
+ * time, whose jobs are for all. Null: that has come. `fault`: why no job can be made now.
+ */
+export function brokenFiring(
+  schedule: Schedule,
+  fault: NonNullable<Done['fault']>,
+  now: string,
+): Schedule | null {
+  const { plan, scheduled_for, made } = schedule.firing!
+  const next = dueTimes(schedule, plan.latest, 1)[0] ?? iso(Date.parse(plan.latest) + REPAIR_MS)
+  if (next <= now) return null
+  const detail = `${fault.detail} For this due time ${made} jobs are made. The other readers wait: it is tried again each minute until ${next}.`
+  const { last_error } = schedule
+  const isKnown =
+    last_error?.scheduled_for === scheduled_for &&
+    last_error.code === fault.code &&
+    last_error.detail === detail
+  return isKnown ? schedule : { ...schedule, last_error: { ...fault, at: now, scheduled_for, detail } }
+}
+
 /** Whether the change affects the due times, so that `next_due_at` must be computed again. */
 export function changesTiming(before: Schedule, after: Schedule): boolean {
   return (['cron', 'time_zone', 'starts_at', 'ends_at', 'paused'] as const).some(
@@ -301,10 +335,12 @@ export function scheduleFailedData(schedule: Schedule, error: ScheduleError) {
 /** How many of the next due times the API shows. */
 export const SHOWN_RUNS = 5
 
-export function scheduleView(schedule: Schedule): ScheduleView {
-  const { workspace_id: _, revision: _revision, variables, notify, firing, ...rest } = schedule
+/** `isAdmin`: the ids of readers are shown. */
+export function scheduleView(schedule: Schedule, isAdmin: boolean): ScheduleView {
+  const { workspace_id: _, revision: _revision, variables, notify, firing, readers, ...rest } = schedule
   return {
     ...rest,
+    readers: Array.isArray(readers) && !isAdmin ? { count: readers.length } : readers,
     firing: firing && { scheduled_for: firing.scheduled_for, made: firing.made },
     notify: notify ?? [],
     template_vars: variables,

@@ -26,15 +26,18 @@ export const VARIABLE_TYPES = [
 ] as const
 export type VariableType = (typeof VARIABLE_TYPES)[number]
 
+const Bound = Type.Unsafe<unknown>(Type.Union([Type.Number(), Type.String(), Type.Null()]))
+const Value = Type.Union([Type.String(), Type.Number(), Type.Boolean()])
+
 export const VariableView = Type.Object({
   name: Type.String(),
   type: Type.Enum([...VARIABLE_TYPES]),
   required: Type.Boolean(),
-  default: Type.Unknown(),
+  default: Type.Unsafe<unknown>(Type.Union([Value, Type.Array(Value), Type.Null()])),
   description: nullable(Type.String()),
-  enum: nullable(Type.Array(Type.Unknown())),
-  min: nullable(Type.Unknown()),
-  max: nullable(Type.Unknown()),
+  enum: Type.Unsafe<unknown[] | null>(nullable(Type.Array(Value))),
+  min: Bound,
+  max: Bound,
   pattern: nullable(Type.String()),
 })
 export type VariableView = Static<typeof VariableView>

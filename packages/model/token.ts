@@ -10,6 +10,17 @@ export function includesScope(held: readonly Scope[], wanted: Scope): boolean {
   return held.some((scope) => SCOPES.indexOf(scope) >= SCOPES.indexOf(wanted))
 }
 
+/** The scopes with those that each includes. */
+export function fullScopes(scopes: readonly Scope[]): Scope[] {
+  return SCOPES.filter((scope) => includesScope(scopes, scope))
+}
+
+/** What remains of the scopes for who holds others. */
+export function boundScopes(scopes: readonly Scope[], held: readonly Scope[]): Scope[] {
+  const isAll = scopes.every((scope) => includesScope(held, scope))
+  return isAll ? [...scopes] : fullScopes(scopes).filter((scope) => includesScope(held, scope))
+}
+
 /** The default workspace: the one that reads the folder ASSAY_DATA. */
 export const DEFAULT_WORKSPACE = 'default'
 
@@ -66,14 +77,37 @@ export const User = Type.Object(
     user_id: Type.String(),
     workspace_id: Type.String(),
     username: Type.String({ minLength: 1, maxLength: 255 }),
-    scopes: Type.Array(Type.Enum([...SCOPES])),
+    display_name: nullable(
+      Type.String({
+        minLength: 1,
+        maxLength: 255,
+        description: 'The name that people read; null: the username',
+      }),
+    ),
+    issuer: nullable(
+      Type.String({
+        description:
+          'The sign-in provider that the user comes from, whose groups say the scopes; null: the user was made here',
+      }),
+    ),
+    scopes: Type.Array(Type.Enum([...SCOPES]), {
+      description: 'None: the sign-in provider no longer lets the user in',
+    }),
     disabled: Type.Boolean({ description: 'True: neither signs in nor uses a token' }),
     created_at: Type.String({ format: 'date-time' }),
   },
   { title: 'User' },
 )
 export type User = Static<typeof User>
-export type UserPatch = Partial<Pick<User, 'scopes' | 'disabled'> & { password_hash: string }>
+export type UserPatch = Partial<
+  Pick<User, 'scopes' | 'disabled' | 'display_name'> & { password_hash: string }
+>
+
+/** A person as a sign-in provider knows her: its issuer and its own id of her, which no other person ever gets. */
+export interface Identity {
+  issuer: string
+  subject: string
+}
 
 const Time = Type.String({ format: 'date-time' })
 
@@ -113,9 +147,13 @@ export const Token = Type.Object(
   { title: 'Token' },
 )
 export type Token = Static<typeof Token>
+export type TokenPatch = Partial<Pick<Token, 'name' | 'scopes' | 'expires_at'>>
 
 /** The name of the tokens that logins make. They end with the sign-ins of their user. */
 export const LOGIN_TOKEN = 'login'
+
+/** The name of the token that the setting of this name gives. A start with another value replaces the token of this name. */
+export const SETTING_TOKEN = 'ASSAY_TOKEN'
 
 const USER_ID_MOST = 255
 const SERVICE = 'service:'
@@ -133,6 +171,8 @@ export function isServiceAccount(user_id: string): boolean {
 export interface Principal {
   /** Of a sign-in its `sign_in_id`. */
   token_id: string
+  /** Of a sign-in: the token that it was begun with; null: a password or the sign-in provider. A token has none. */
+  begun_with?: string | null
   workspace_id: string
   user_id: string
   scopes: Scope[]

@@ -9,6 +9,10 @@ from .place import files, segment
 if TYPE_CHECKING:
     from typing_extensions import NotRequired
 
+class AddToCollectionRequest(TypedDict):
+    newest: NotRequired[bool]
+
+
 class AliveResponse(TypedDict):
     status: Literal["ok"]
 
@@ -69,7 +73,7 @@ class Attempt(TypedDict):
 class AuditRecord(TypedDict):
     audit_id: str
     created_at: str
-    action: Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "token.create", "token.delete", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]
+    action: Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "insight.pin", "insight.unpin", "collection.create", "collection.change", "collection.delete", "collection.add", "collection.remove", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "grant.create", "token.create", "token.change", "token.delete", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.admit", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]
     object_id: Union[str, None]
     fields: List[str]
     user_id: Union[str, None]
@@ -162,6 +166,11 @@ class CanceledEventData(TypedDict):
     result_url: None
 
 
+class ChangeCollectionRequest(TypedDict):
+    name: NotRequired[str]
+    description: NotRequired[Union[str, None]]
+
+
 class ChangeConnectionRequest(TypedDict):
     description: NotRequired[Union[str, None]]
     options: NotRequired[Dict[str, Any]]
@@ -236,10 +245,17 @@ class ChangeSubscriptionRequest(TypedDict):
     status: NotRequired[Literal["enabled", "disabled"]]
 
 
+class ChangeTokenRequest(TypedDict):
+    name: NotRequired[str]
+    scopes: NotRequired[List[Literal["viewer", "analyst", "admin"]]]
+    expires_at: NotRequired[Union[str, None]]
+
+
 class ChangeUserRequest(TypedDict):
     scopes: NotRequired[List[Literal["viewer", "analyst", "admin"]]]
     password: NotRequired[str]
     disabled: NotRequired[bool]
+    display_name: NotRequired[Union[str, None]]
 
 
 class ChangeWebhookRequestHeaders(TypedDict):
@@ -295,11 +311,11 @@ class CheckTemplateResponseVariables(TypedDict):
     name: str
     type: Literal["string", "integer", "number", "boolean", "date", "timestamp", "period", "column", "file", "list"]
     required: bool
-    default: Any
+    default: Union[Union[str, float, bool], List[Union[str, float, bool]], None]
     description: Union[str, None]
-    enum: Union[List[Any], None]
-    min: Any
-    max: Any
+    enum: Union[List[Union[str, float, bool]], None]
+    min: Union[float, str, None]
+    max: Union[float, str, None]
     pattern: Union[str, None]
 
 
@@ -308,6 +324,20 @@ class CheckTemplateResponse(TypedDict):
     variables: List["CheckTemplateResponseVariables"]
     personal: bool
     reader_attributes: List[str]
+
+
+class Collection(TypedDict):
+    collection_id: str
+    name: str
+    description: Union[str, None]
+    user_id: str
+    created_at: str
+    updated_at: str
+
+
+class CollectionPage(TypedDict):
+    items: List["Collection"]
+    next_cursor: Union[str, None]
 
 
 ColumnDoubtReadings = TypedDict("ColumnDoubtReadings", {"as": "str", "write": "str"})
@@ -391,6 +421,11 @@ class Count(TypedDict):
     count: int
 
 
+class CreateCollectionRequest(TypedDict):
+    name: str
+    description: NotRequired[Union[str, None]]
+
+
 class CreateConnectionRequest(TypedDict):
     name: str
     kind: Literal["postgresql", "mysql", "clickhouse", "sqlite", "http", "s3"]
@@ -408,6 +443,18 @@ class CreateDraftRequest(TypedDict):
     dialect: NotRequired[List[str]]
     keep: NotRequired[bool]
     ask: NotRequired[str]
+
+
+class CreateGrantRequest(TypedDict):
+    client_id: str
+    redirect_uri: str
+    response_type: Literal["code"]
+    code_challenge: str
+    code_challenge_method: Literal["S256"]
+    scope: NotRequired[str]
+    state: NotRequired[str]
+    resource: NotRequired[str]
+    granted: Literal["viewer", "analyst", "admin", None]
 
 
 class CreateJobRequestPayload(TypedDict):
@@ -502,6 +549,7 @@ class CreateTokenRequest(TypedDict):
 
 class CreateUserRequest(TypedDict):
     username: str
+    display_name: NotRequired[Union[str, None]]
     password: NotRequired[str]
     scopes: List[Literal["viewer", "analyst", "admin"]]
     workspace_id: NotRequired[str]
@@ -829,6 +877,18 @@ FileSheet = TypedDict("FileSheet", {"is": "str", "sure": "Literal['declared', 's
 
 class GetRepositoryResponse(TypedDict):
     repository: Union["Repository", None]
+
+
+class GrantAnswer(TypedDict):
+    redirect_to: str
+
+
+class GrantRequest(TypedDict):
+    client_name: str
+    client_host: Union[str, None]
+    redirect_host: str
+    scopes: List[Literal["viewer", "analyst", "admin"]]
+    asked: Literal["viewer", "analyst", "admin"]
 
 
 class InsightAnalysesBlockers(TypedDict):
@@ -1272,6 +1332,22 @@ class Outgoing(TypedDict):
     days: List["OutgoingDays"]
 
 
+class OverlaidChart(TypedDict):
+    id: str
+    title: str
+    figure: str
+    appeared: List[str]
+    gone: List[str]
+
+
+class OverlaidCharts(TypedDict):
+    items: List["OverlaidChart"]
+
+
+class PinInsightRequest(TypedDict):
+    newest: NotRequired[bool]
+
+
 class PreviewAnalysesBlockers(TypedDict):
     code: str
     says: str
@@ -1503,6 +1579,17 @@ class ReadersPut(TypedDict):
     replaced: int
 
 
+class Reading(TypedDict):
+    user_id: str
+    username: Union[str, None]
+    count: int
+    last_at: str
+
+
+class Readings(TypedDict):
+    items: List["Reading"]
+
+
 class ReadyResponse(TypedDict):
     status: Literal["ready"]
 
@@ -1597,6 +1684,10 @@ class ScheduleReaders3(TypedDict):
     where: Dict[str, Any]
 
 
+class ScheduleReaders2(TypedDict):
+    count: int
+
+
 class ScheduleFiring(TypedDict):
     """The due time whose jobs are being made; null: none is"""
 
@@ -1656,7 +1747,7 @@ class Schedule(TypedDict):
     paused: bool
     presence_name: Union[str, None]
     notify: List[str]
-    readers: Union[Union[Literal["all"], List[str], "ScheduleReaders3"], None]
+    readers: Union[Union[Union[Literal["all"], List[str], "ScheduleReaders3"], "ScheduleReaders2"], None]
     firing: Union["ScheduleFiring", None]
     priority: int
     metadata: Dict[str, str]
@@ -1737,6 +1828,19 @@ class SignInPage(TypedDict):
     next_cursor: Union[str, None]
 
 
+class SignInWaysProvider(TypedDict):
+    """The sign-in provider of `ASSAY_OIDC_ISSUER`; null: there is none"""
+
+    name: str
+    url: str
+
+
+class SignInWays(TypedDict):
+    password: bool
+    token: bool
+    provider: Union["SignInWaysProvider", None]
+
+
 class SubscriptionWaiting(TypedDict):
     to: str
     reason: Literal["unconfirmed", "left"]
@@ -1798,11 +1902,11 @@ class TemplateVariables(TypedDict):
     name: str
     type: Literal["string", "integer", "number", "boolean", "date", "timestamp", "period", "column", "file", "list"]
     required: bool
-    default: Any
+    default: Union[Union[str, float, bool], List[Union[str, float, bool]], None]
     description: Union[str, None]
-    enum: Union[List[Any], None]
-    min: Any
-    max: Any
+    enum: Union[List[Union[str, float, bool]], None]
+    min: Union[float, str, None]
+    max: Union[float, str, None]
     pattern: Union[str, None]
 
 
@@ -1824,11 +1928,11 @@ class TemplateWithSourceVariables(TypedDict):
     name: str
     type: Literal["string", "integer", "number", "boolean", "date", "timestamp", "period", "column", "file", "list"]
     required: bool
-    default: Any
+    default: Union[Union[str, float, bool], List[Union[str, float, bool]], None]
     description: Union[str, None]
-    enum: Union[List[Any], None]
-    min: Any
-    max: Any
+    enum: Union[List[Union[str, float, bool]], None]
+    min: Union[float, str, None]
+    max: Union[float, str, None]
     pattern: Union[str, None]
 
 
@@ -1935,6 +2039,8 @@ class User(TypedDict):
     user_id: str
     workspace_id: str
     username: str
+    display_name: Union[str, None]
+    issuer: Union[str, None]
     scopes: List[Literal["viewer", "analyst", "admin"]]
     disabled: bool
     created_at: str
@@ -2099,7 +2205,9 @@ class WhoAmI(TypedDict):
     token_id: str
     user_id: str
     username: Union[str, None]
+    display_name: Union[str, None]
     by_password: bool
+    by_provider: bool
     workspace_id: str
     scopes: List[Literal["viewer", "analyst", "admin"]]
     templates: Union[List[str], None]
@@ -2152,13 +2260,13 @@ class Operations:
         """Read a template with its source"""
         return self._call("GET", f"/jobs/templates/{segment(template_id)}", "json", timeout=timeout)
 
-    def put_template(self, template_id: str, source: str, *, timeout: Optional[float] = None) -> "Template":
+    def put_template(self, template_id: str, source: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Template":
         """Create or replace a template of the workspace"""
-        return self._call("PUT", f"/jobs/templates/{segment(template_id)}", "json", data=source.encode(), media="text/markdown", timeout=timeout)
+        return self._call("PUT", f"/jobs/templates/{segment(template_id)}", "json", data=source.encode(), media="text/markdown", match=if_match, timeout=timeout)
 
-    def delete_template(self, template_id: str, *, timeout: Optional[float] = None) -> None:
+    def delete_template(self, template_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a template of the workspace"""
-        return self._call("DELETE", f"/jobs/templates/{segment(template_id)}", "none", timeout=timeout)
+        return self._call("DELETE", f"/jobs/templates/{segment(template_id)}", "none", match=if_match, timeout=timeout)
 
     def list_choices(self, template_id: str, *, variable: str, timeout: Optional[float] = None) -> "ListChoicesResponse":
         """List the possible values of a variable"""
@@ -2176,13 +2284,13 @@ class Operations:
         """Read a metric with its definition"""
         return self._call("GET", f"/metrics/{segment(metric_id)}", "json", timeout=timeout)
 
-    def put_metric(self, metric_id: str, source: str, *, timeout: Optional[float] = None) -> "Metric":
+    def put_metric(self, metric_id: str, source: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Metric":
         """Create or replace a metric of the workspace"""
-        return self._call("PUT", f"/metrics/{segment(metric_id)}", "json", data=source.encode(), media="application/yaml", timeout=timeout)
+        return self._call("PUT", f"/metrics/{segment(metric_id)}", "json", data=source.encode(), media="application/yaml", match=if_match, timeout=timeout)
 
-    def delete_metric(self, metric_id: str, *, timeout: Optional[float] = None) -> None:
+    def delete_metric(self, metric_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a metric of the workspace"""
-        return self._call("DELETE", f"/metrics/{segment(metric_id)}", "none", timeout=timeout)
+        return self._call("DELETE", f"/metrics/{segment(metric_id)}", "none", match=if_match, timeout=timeout)
 
     def get_repository(self, *, timeout: Optional[float] = None) -> "GetRepositoryResponse":
         """Read the state of the git repository of templates"""
@@ -2208,9 +2316,9 @@ class Operations:
         """Create a job from a template"""
         return self._call("POST", "/jobs/", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
-    def list_jobs(self, *, job_status: Optional[Literal["draft", "queued", "active", "executing", "completed", "canceled"]] = None, ending: Optional[Literal["failed", "canceled", "skipped"]] = None, template_id: Optional[str] = None, schedule_id: Optional[str] = None, batch_id: Optional[str] = None, user_id: Optional[str] = None, reader_id: Optional[str] = None, presence_name: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "JobPage":
+    def list_jobs(self, *, job_status: Optional[Literal["draft", "queued", "active", "executing", "completed", "canceled"]] = None, ending: Optional[Literal["failed", "canceled", "skipped"]] = None, template_id: Optional[str] = None, schedule_id: Optional[str] = None, batch_id: Optional[str] = None, user_id: Optional[str] = None, reader_id: Optional[str] = None, presence_name: Optional[str] = None, metadata: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "JobPage":
         """List jobs, newest first"""
-        return self._call("GET", "/jobs/", "json", query={"job_status": job_status, "ending": ending, "template_id": template_id, "schedule_id": schedule_id, "batch_id": batch_id, "user_id": user_id, "reader_id": reader_id, "presence_name": presence_name, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
+        return self._call("GET", "/jobs/", "json", query={"job_status": job_status, "ending": ending, "template_id": template_id, "schedule_id": schedule_id, "batch_id": batch_id, "user_id": user_id, "reader_id": reader_id, "presence_name": presence_name, "metadata": metadata, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
 
     def create_jobs(self, body: "CreateJobsRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Batch":
         """Create up to 1,000 jobs from one template"""
@@ -2244,13 +2352,29 @@ class Operations:
         """Delete a job that has ended"""
         return self._call("DELETE", f"/jobs/{segment(assignment_id)}", "none", timeout=timeout)
 
-    def list_insights(self, *, q: Optional[str] = None, template_id: Optional[str] = None, reader_id: Optional[str] = None, series: Optional[str] = None, tag: Optional[str] = None, grade: Optional[Literal["firm", "likely", "unclear", "withheld"]] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "InsightCardPage":
+    def list_insights(self, *, q: Optional[str] = None, template_id: Optional[str] = None, reader_id: Optional[str] = None, series: Optional[str] = None, tag: Optional[str] = None, metric_id: Optional[str] = None, collection_id: Optional[str] = None, pinned_by: Optional[Literal["me"]] = None, grade: Optional[Literal["firm", "likely", "unclear", "withheld"]] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "InsightCardPage":
         """List insights, newest first"""
-        return self._call("GET", "/insights", "json", query={"q": q, "template_id": template_id, "reader_id": reader_id, "series": series, "tag": tag, "grade": grade, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
+        return self._call("GET", "/insights", "json", query={"q": q, "template_id": template_id, "reader_id": reader_id, "series": series, "tag": tag, "metric_id": metric_id, "collection_id": collection_id, "pinned_by": pinned_by, "grade": grade, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
 
     def earlier_insights(self, insight_id: str, *, timeout: Optional[float] = None) -> "EarlierInsights":
         """Find the earlier runs to compare an insight with"""
         return self._call("GET", f"/insights/{segment(insight_id)}/earlier", "json", timeout=timeout)
+
+    def overlay_charts(self, insight_id: str, earlier_id: str, *, timeout: Optional[float] = None) -> "OverlaidCharts":
+        """Draw the charts of an insight over those of an earlier one"""
+        return self._call("GET", f"/insights/{segment(insight_id)}/beside/{segment(earlier_id)}", "json", timeout=timeout)
+
+    def pin_insight(self, insight_id: str, body: Optional["PinInsightRequest"] = None, *, timeout: Optional[float] = None) -> None:
+        """Pin an insight"""
+        return self._call("PUT", f"/insights/{segment(insight_id)}/pin", "none", body=body, timeout=timeout)
+
+    def unpin_insight(self, insight_id: str, *, timeout: Optional[float] = None) -> None:
+        """Unpin an insight"""
+        return self._call("DELETE", f"/insights/{segment(insight_id)}/pin", "none", timeout=timeout)
+
+    def list_readings(self, insight_id: str, *, timeout: Optional[float] = None) -> "Readings":
+        """Tell who read an insight"""
+        return self._call("GET", f"/insights/{segment(insight_id)}/readings", "json", timeout=timeout)
 
     def create_link(self, insight_id: str, body: Optional["CreateLinkRequest"] = None, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "LinkWithAddress":
         """Make a link to the page of an insight"""
@@ -2263,6 +2387,34 @@ class Operations:
     def delete_link(self, insight_id: str, link_id: str, *, timeout: Optional[float] = None) -> None:
         """Revoke a link"""
         return self._call("DELETE", f"/insights/{segment(insight_id)}/links/{segment(link_id)}", "none", timeout=timeout)
+
+    def create_collection(self, body: "CreateCollectionRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Collection":
+        """Make a collection of insights"""
+        return self._call("POST", "/collections", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
+
+    def list_collections(self, *, insight_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "CollectionPage":
+        """List collections, newest first"""
+        return self._call("GET", "/collections", "json", query={"insight_id": insight_id, "limit": limit, "cursor": cursor}, timeout=timeout)
+
+    def get_collection(self, collection_id: str, *, timeout: Optional[float] = None) -> "Collection":
+        """Read a collection"""
+        return self._call("GET", f"/collections/{segment(collection_id)}", "json", timeout=timeout)
+
+    def change_collection(self, collection_id: str, body: Optional["ChangeCollectionRequest"] = None, *, timeout: Optional[float] = None) -> "Collection":
+        """Change the name or the description of a collection"""
+        return self._call("PATCH", f"/collections/{segment(collection_id)}", "json", body=body, timeout=timeout)
+
+    def delete_collection(self, collection_id: str, *, timeout: Optional[float] = None) -> None:
+        """Delete a collection"""
+        return self._call("DELETE", f"/collections/{segment(collection_id)}", "none", timeout=timeout)
+
+    def add_to_collection(self, collection_id: str, insight_id: str, body: Optional["AddToCollectionRequest"] = None, *, timeout: Optional[float] = None) -> None:
+        """Put an insight into a collection"""
+        return self._call("PUT", f"/collections/{segment(collection_id)}/insights/{segment(insight_id)}", "none", body=body, timeout=timeout)
+
+    def remove_from_collection(self, collection_id: str, insight_id: str, *, timeout: Optional[float] = None) -> None:
+        """Take an insight out of a collection"""
+        return self._call("DELETE", f"/collections/{segment(collection_id)}/insights/{segment(insight_id)}", "none", timeout=timeout)
 
     def create_schedule(self, body: "CreateScheduleRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Schedule":
         """Run a template by a cron expression"""
@@ -2280,13 +2432,13 @@ class Operations:
         """Read a schedule"""
         return self._call("GET", f"/schedules/{segment(schedule_id)}", "json", timeout=timeout)
 
-    def change_schedule(self, schedule_id: str, body: Optional["ChangeScheduleRequest"] = None, *, timeout: Optional[float] = None) -> "Schedule":
+    def change_schedule(self, schedule_id: str, body: Optional["ChangeScheduleRequest"] = None, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Schedule":
         """Change, pause or resume a schedule"""
-        return self._call("PATCH", f"/schedules/{segment(schedule_id)}", "json", body=body, timeout=timeout)
+        return self._call("PATCH", f"/schedules/{segment(schedule_id)}", "json", body=body, match=if_match, timeout=timeout)
 
-    def delete_schedule(self, schedule_id: str, *, timeout: Optional[float] = None) -> None:
+    def delete_schedule(self, schedule_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a schedule"""
-        return self._call("DELETE", f"/schedules/{segment(schedule_id)}", "none", timeout=timeout)
+        return self._call("DELETE", f"/schedules/{segment(schedule_id)}", "none", match=if_match, timeout=timeout)
 
     def run_schedule_now(self, schedule_id: str, body: Optional["RunScheduleNowRequest"] = None, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Job":
         """Run a schedule now"""
@@ -2300,13 +2452,13 @@ class Operations:
         """Read an upload"""
         return self._call("GET", f"/files/{files(path)}", "bytes", timeout=timeout)
 
-    def put_file(self, path: str, data: bytes, *, timeout: Optional[float] = None) -> "NewFile":
+    def put_file(self, path: str, data: bytes, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "NewFile":
         """Upload a file, or replace one"""
-        return self._call("PUT", f"/files/{files(path)}", "json", data=data, timeout=timeout)
+        return self._call("PUT", f"/files/{files(path)}", "json", data=data, match=if_match, timeout=timeout)
 
-    def delete_file(self, path: str, *, timeout: Optional[float] = None) -> None:
+    def delete_file(self, path: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete an upload"""
-        return self._call("DELETE", f"/files/{files(path)}", "none", timeout=timeout)
+        return self._call("DELETE", f"/files/{files(path)}", "none", match=if_match, timeout=timeout)
 
     def create_webhook(self, body: "CreateWebhookRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "WebhookWithSecret":
         """Register a webhook"""
@@ -2328,21 +2480,21 @@ class Operations:
         """Read a webhook"""
         return self._call("GET", f"/webhooks/{segment(webhook_id)}", "json", timeout=timeout)
 
-    def change_webhook(self, webhook_id: str, body: Optional["ChangeWebhookRequest"] = None, *, timeout: Optional[float] = None) -> "Webhook":
+    def change_webhook(self, webhook_id: str, body: Optional["ChangeWebhookRequest"] = None, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Webhook":
         """Change a webhook"""
-        return self._call("PATCH", f"/webhooks/{segment(webhook_id)}", "json", body=body, timeout=timeout)
+        return self._call("PATCH", f"/webhooks/{segment(webhook_id)}", "json", body=body, match=if_match, timeout=timeout)
 
-    def delete_webhook(self, webhook_id: str, *, timeout: Optional[float] = None) -> None:
+    def delete_webhook(self, webhook_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a webhook with its deliveries"""
-        return self._call("DELETE", f"/webhooks/{segment(webhook_id)}", "none", timeout=timeout)
+        return self._call("DELETE", f"/webhooks/{segment(webhook_id)}", "none", match=if_match, timeout=timeout)
 
     def test_webhook(self, webhook_id: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> Union["TestedAttempt", "Delivery"]:
         """Send a test event now"""
         return self._call("POST", f"/webhooks/{segment(webhook_id)}/test", "json", keyed=True, key=idempotency_key, timeout=timeout)
 
-    def rotate_secret(self, webhook_id: str, body: Optional["RotateSecretRequest"] = None, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "WebhookWithSecret":
+    def rotate_secret(self, webhook_id: str, body: Optional["RotateSecretRequest"] = None, *, idempotency_key: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "WebhookWithSecret":
         """Replace the signing secret"""
-        return self._call("POST", f"/webhooks/{segment(webhook_id)}/rotate-secret", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
+        return self._call("POST", f"/webhooks/{segment(webhook_id)}/rotate-secret", "json", body=body, keyed=True, key=idempotency_key, match=if_match, timeout=timeout)
 
     def list_deliveries(self, webhook_id: str, *, status: Optional[Literal["pending", "delivered", "failed", "canceled"]] = None, event_type: Optional[Literal["job.queued", "job.started", "job.completed", "job.failed", "job.canceled", "schedule.failed", "webhook.test", "subscription.confirm", "webhook.failing", "webhook.disabled"]] = None, assignment_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "DeliveryPage":
         """List the deliveries of a webhook, newest first"""
@@ -2376,13 +2528,13 @@ class Operations:
         """Read a subscription"""
         return self._call("GET", f"/subscriptions/{segment(subscription_id)}", "json", timeout=timeout)
 
-    def change_subscription(self, subscription_id: str, body: Optional["ChangeSubscriptionRequest"] = None, *, timeout: Optional[float] = None) -> "Subscription":
+    def change_subscription(self, subscription_id: str, body: Optional["ChangeSubscriptionRequest"] = None, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Subscription":
         """Change a subscription"""
-        return self._call("PATCH", f"/subscriptions/{segment(subscription_id)}", "json", body=body, timeout=timeout)
+        return self._call("PATCH", f"/subscriptions/{segment(subscription_id)}", "json", body=body, match=if_match, timeout=timeout)
 
-    def delete_subscription(self, subscription_id: str, *, timeout: Optional[float] = None) -> None:
+    def delete_subscription(self, subscription_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a subscription with its deliveries"""
-        return self._call("DELETE", f"/subscriptions/{segment(subscription_id)}", "none", timeout=timeout)
+        return self._call("DELETE", f"/subscriptions/{segment(subscription_id)}", "none", match=if_match, timeout=timeout)
 
     def test_subscription(self, subscription_id: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> Union["TestedAttempt", "Delivery"]:
         """Send a test event now"""
@@ -2416,13 +2568,17 @@ class Operations:
         """Add a connection"""
         return self._call("POST", "/connections", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
-    def change_connection(self, name: str, body: Optional["ChangeConnectionRequest"] = None, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "Connection":
-        """Change a connection"""
-        return self._call("PATCH", f"/connections/{segment(name)}", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
+    def get_connection(self, name: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "Connection":
+        """Read a connection"""
+        return self._call("GET", f"/connections/{segment(name)}", "json", query={"workspace_id": workspace_id}, timeout=timeout)
 
-    def delete_connection(self, name: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> None:
+    def change_connection(self, name: str, body: Optional["ChangeConnectionRequest"] = None, *, workspace_id: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Connection":
+        """Change a connection"""
+        return self._call("PATCH", f"/connections/{segment(name)}", "json", query={"workspace_id": workspace_id}, body=body, match=if_match, timeout=timeout)
+
+    def delete_connection(self, name: str, *, workspace_id: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Remove a connection"""
-        return self._call("DELETE", f"/connections/{segment(name)}", "none", query={"workspace_id": workspace_id}, timeout=timeout)
+        return self._call("DELETE", f"/connections/{segment(name)}", "none", query={"workspace_id": workspace_id}, match=if_match, timeout=timeout)
 
     def test_connection(self, name: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "TestConnectionResponse":
         """Try a connection"""
@@ -2448,9 +2604,9 @@ class Operations:
         """Delete a reader"""
         return self._call("DELETE", f"/readers/{segment(reader_id)}", "none", timeout=timeout)
 
-    def list_events(self, *, type: Optional[Literal["job.queued", "job.started", "job.completed", "job.failed", "job.canceled", "schedule.failed", "webhook.test", "subscription.confirm", "webhook.failing", "webhook.disabled"]] = None, order: Optional[Literal["newest", "oldest"]] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "EventPage":
+    def list_events(self, *, type: Optional[Literal["job.queued", "job.started", "job.completed", "job.failed", "job.canceled", "schedule.failed", "webhook.test", "subscription.confirm", "webhook.failing", "webhook.disabled"]] = None, order: Optional[Literal["newest", "oldest"]] = None, wait: Optional[int] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "EventPage":
         """List all events of the workspace"""
-        return self._call("GET", "/events", "json", query={"type": type, "order": order, "limit": limit, "cursor": cursor}, timeout=timeout)
+        return self._call("GET", "/events", "json", query={"type": type, "order": order, "wait": wait, "limit": limit, "cursor": cursor}, timeout=timeout)
 
     def list_event_types(self, *, timeout: Optional[float] = None) -> List["EventType"]:
         """The catalogue of event types"""
@@ -2472,6 +2628,10 @@ class Operations:
         """Change your password"""
         return self._call("POST", "/auth/password", "none", body=body, timeout=timeout)
 
+    def sign_in_ways(self, *, timeout: Optional[float] = None) -> "SignInWays":
+        """Read how a browser can be signed in here"""
+        return self._call("GET", "/auth/ways", "json", timeout=timeout)
+
     def begin_sign_in(self, body: Optional["BeginSignInRequest"] = None, *, timeout: Optional[float] = None) -> "SignIn":
         """Sign a browser in"""
         return self._call("POST", "/auth/sign-ins", "json", body=body, timeout=timeout)
@@ -2488,6 +2648,14 @@ class Operations:
         """Sign out one browser of yours"""
         return self._call("DELETE", f"/auth/sign-ins/{segment(sign_in_id)}", "none", timeout=timeout)
 
+    def read_grant_request(self, *, client_id: str, redirect_uri: str, response_type: Literal["code"], code_challenge: str, code_challenge_method: Literal["S256"], scope: Optional[str] = None, state: Optional[str] = None, resource: Optional[str] = None, timeout: Optional[float] = None) -> "GrantRequest":
+        """Read what a client asks a person for"""
+        return self._call("GET", "/auth/grants", "json", query={"client_id": client_id, "redirect_uri": redirect_uri, "response_type": response_type, "code_challenge": code_challenge, "code_challenge_method": code_challenge_method, "scope": scope, "state": state, "resource": resource}, timeout=timeout)
+
+    def create_grant(self, body: "CreateGrantRequest", *, timeout: Optional[float] = None) -> "GrantAnswer":
+        """Let a client do things in your name, or refuse"""
+        return self._call("POST", "/auth/grants", "json", body=body, timeout=timeout)
+
     def list_tokens(self, *, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "TokenPage":
         """List tokens, newest first"""
         return self._call("GET", "/tokens", "json", query={"workspace_id": workspace_id, "limit": limit, "cursor": cursor}, timeout=timeout)
@@ -2495,6 +2663,10 @@ class Operations:
     def create_token(self, body: "CreateTokenRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "TokenWithSecret":
         """Create a token"""
         return self._call("POST", "/tokens", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
+
+    def change_token(self, token_id: str, body: Optional["ChangeTokenRequest"] = None, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "Token":
+        """Change the name or the end of a token, or take scopes away"""
+        return self._call("PATCH", f"/tokens/{segment(token_id)}", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
 
     def delete_token(self, token_id: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Revoke a token"""
@@ -2509,7 +2681,7 @@ class Operations:
         return self._call("POST", "/users", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
     def change_user(self, user_id: str, body: Optional["ChangeUserRequest"] = None, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "User":
-        """Change the scopes or the password of a user, or disable the user"""
+        """Change the scopes, the password or the display name of a user, or disable the user"""
         return self._call("PATCH", f"/users/{segment(user_id)}", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
 
     def delete_user(self, user_id: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> None:
@@ -2548,7 +2720,7 @@ class Operations:
         """Stop what leaves a workspace, or change its budgets"""
         return self._call("PATCH", "/outgoing", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
 
-    def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "token.create", "token.delete", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
+    def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "insight.pin", "insight.unpin", "collection.create", "collection.change", "collection.delete", "collection.add", "collection.remove", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "grant.create", "token.create", "token.change", "token.delete", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.admit", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
         """Read the audit trail, newest first"""
         return self._call("GET", "/audit", "json", query={"action": action, "user_id": user_id, "object_id": object_id, "created_after": created_after, "created_before": created_before, "workspace_id": workspace_id, "limit": limit, "cursor": cursor}, timeout=timeout)
 
@@ -2587,13 +2759,13 @@ class AsyncOperations:
         """Read a template with its source"""
         return await self._call("GET", f"/jobs/templates/{segment(template_id)}", "json", timeout=timeout)
 
-    async def put_template(self, template_id: str, source: str, *, timeout: Optional[float] = None) -> "Template":
+    async def put_template(self, template_id: str, source: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Template":
         """Create or replace a template of the workspace"""
-        return await self._call("PUT", f"/jobs/templates/{segment(template_id)}", "json", data=source.encode(), media="text/markdown", timeout=timeout)
+        return await self._call("PUT", f"/jobs/templates/{segment(template_id)}", "json", data=source.encode(), media="text/markdown", match=if_match, timeout=timeout)
 
-    async def delete_template(self, template_id: str, *, timeout: Optional[float] = None) -> None:
+    async def delete_template(self, template_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a template of the workspace"""
-        return await self._call("DELETE", f"/jobs/templates/{segment(template_id)}", "none", timeout=timeout)
+        return await self._call("DELETE", f"/jobs/templates/{segment(template_id)}", "none", match=if_match, timeout=timeout)
 
     async def list_choices(self, template_id: str, *, variable: str, timeout: Optional[float] = None) -> "ListChoicesResponse":
         """List the possible values of a variable"""
@@ -2611,13 +2783,13 @@ class AsyncOperations:
         """Read a metric with its definition"""
         return await self._call("GET", f"/metrics/{segment(metric_id)}", "json", timeout=timeout)
 
-    async def put_metric(self, metric_id: str, source: str, *, timeout: Optional[float] = None) -> "Metric":
+    async def put_metric(self, metric_id: str, source: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Metric":
         """Create or replace a metric of the workspace"""
-        return await self._call("PUT", f"/metrics/{segment(metric_id)}", "json", data=source.encode(), media="application/yaml", timeout=timeout)
+        return await self._call("PUT", f"/metrics/{segment(metric_id)}", "json", data=source.encode(), media="application/yaml", match=if_match, timeout=timeout)
 
-    async def delete_metric(self, metric_id: str, *, timeout: Optional[float] = None) -> None:
+    async def delete_metric(self, metric_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a metric of the workspace"""
-        return await self._call("DELETE", f"/metrics/{segment(metric_id)}", "none", timeout=timeout)
+        return await self._call("DELETE", f"/metrics/{segment(metric_id)}", "none", match=if_match, timeout=timeout)
 
     async def get_repository(self, *, timeout: Optional[float] = None) -> "GetRepositoryResponse":
         """Read the state of the git repository of templates"""
@@ -2643,9 +2815,9 @@ class AsyncOperations:
         """Create a job from a template"""
         return await self._call("POST", "/jobs/", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
-    async def list_jobs(self, *, job_status: Optional[Literal["draft", "queued", "active", "executing", "completed", "canceled"]] = None, ending: Optional[Literal["failed", "canceled", "skipped"]] = None, template_id: Optional[str] = None, schedule_id: Optional[str] = None, batch_id: Optional[str] = None, user_id: Optional[str] = None, reader_id: Optional[str] = None, presence_name: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "JobPage":
+    async def list_jobs(self, *, job_status: Optional[Literal["draft", "queued", "active", "executing", "completed", "canceled"]] = None, ending: Optional[Literal["failed", "canceled", "skipped"]] = None, template_id: Optional[str] = None, schedule_id: Optional[str] = None, batch_id: Optional[str] = None, user_id: Optional[str] = None, reader_id: Optional[str] = None, presence_name: Optional[str] = None, metadata: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "JobPage":
         """List jobs, newest first"""
-        return await self._call("GET", "/jobs/", "json", query={"job_status": job_status, "ending": ending, "template_id": template_id, "schedule_id": schedule_id, "batch_id": batch_id, "user_id": user_id, "reader_id": reader_id, "presence_name": presence_name, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
+        return await self._call("GET", "/jobs/", "json", query={"job_status": job_status, "ending": ending, "template_id": template_id, "schedule_id": schedule_id, "batch_id": batch_id, "user_id": user_id, "reader_id": reader_id, "presence_name": presence_name, "metadata": metadata, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
 
     async def create_jobs(self, body: "CreateJobsRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Batch":
         """Create up to 1,000 jobs from one template"""
@@ -2679,13 +2851,29 @@ class AsyncOperations:
         """Delete a job that has ended"""
         return await self._call("DELETE", f"/jobs/{segment(assignment_id)}", "none", timeout=timeout)
 
-    async def list_insights(self, *, q: Optional[str] = None, template_id: Optional[str] = None, reader_id: Optional[str] = None, series: Optional[str] = None, tag: Optional[str] = None, grade: Optional[Literal["firm", "likely", "unclear", "withheld"]] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "InsightCardPage":
+    async def list_insights(self, *, q: Optional[str] = None, template_id: Optional[str] = None, reader_id: Optional[str] = None, series: Optional[str] = None, tag: Optional[str] = None, metric_id: Optional[str] = None, collection_id: Optional[str] = None, pinned_by: Optional[Literal["me"]] = None, grade: Optional[Literal["firm", "likely", "unclear", "withheld"]] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "InsightCardPage":
         """List insights, newest first"""
-        return await self._call("GET", "/insights", "json", query={"q": q, "template_id": template_id, "reader_id": reader_id, "series": series, "tag": tag, "grade": grade, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
+        return await self._call("GET", "/insights", "json", query={"q": q, "template_id": template_id, "reader_id": reader_id, "series": series, "tag": tag, "metric_id": metric_id, "collection_id": collection_id, "pinned_by": pinned_by, "grade": grade, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
 
     async def earlier_insights(self, insight_id: str, *, timeout: Optional[float] = None) -> "EarlierInsights":
         """Find the earlier runs to compare an insight with"""
         return await self._call("GET", f"/insights/{segment(insight_id)}/earlier", "json", timeout=timeout)
+
+    async def overlay_charts(self, insight_id: str, earlier_id: str, *, timeout: Optional[float] = None) -> "OverlaidCharts":
+        """Draw the charts of an insight over those of an earlier one"""
+        return await self._call("GET", f"/insights/{segment(insight_id)}/beside/{segment(earlier_id)}", "json", timeout=timeout)
+
+    async def pin_insight(self, insight_id: str, body: Optional["PinInsightRequest"] = None, *, timeout: Optional[float] = None) -> None:
+        """Pin an insight"""
+        return await self._call("PUT", f"/insights/{segment(insight_id)}/pin", "none", body=body, timeout=timeout)
+
+    async def unpin_insight(self, insight_id: str, *, timeout: Optional[float] = None) -> None:
+        """Unpin an insight"""
+        return await self._call("DELETE", f"/insights/{segment(insight_id)}/pin", "none", timeout=timeout)
+
+    async def list_readings(self, insight_id: str, *, timeout: Optional[float] = None) -> "Readings":
+        """Tell who read an insight"""
+        return await self._call("GET", f"/insights/{segment(insight_id)}/readings", "json", timeout=timeout)
 
     async def create_link(self, insight_id: str, body: Optional["CreateLinkRequest"] = None, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "LinkWithAddress":
         """Make a link to the page of an insight"""
@@ -2698,6 +2886,34 @@ class AsyncOperations:
     async def delete_link(self, insight_id: str, link_id: str, *, timeout: Optional[float] = None) -> None:
         """Revoke a link"""
         return await self._call("DELETE", f"/insights/{segment(insight_id)}/links/{segment(link_id)}", "none", timeout=timeout)
+
+    async def create_collection(self, body: "CreateCollectionRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Collection":
+        """Make a collection of insights"""
+        return await self._call("POST", "/collections", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
+
+    async def list_collections(self, *, insight_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "CollectionPage":
+        """List collections, newest first"""
+        return await self._call("GET", "/collections", "json", query={"insight_id": insight_id, "limit": limit, "cursor": cursor}, timeout=timeout)
+
+    async def get_collection(self, collection_id: str, *, timeout: Optional[float] = None) -> "Collection":
+        """Read a collection"""
+        return await self._call("GET", f"/collections/{segment(collection_id)}", "json", timeout=timeout)
+
+    async def change_collection(self, collection_id: str, body: Optional["ChangeCollectionRequest"] = None, *, timeout: Optional[float] = None) -> "Collection":
+        """Change the name or the description of a collection"""
+        return await self._call("PATCH", f"/collections/{segment(collection_id)}", "json", body=body, timeout=timeout)
+
+    async def delete_collection(self, collection_id: str, *, timeout: Optional[float] = None) -> None:
+        """Delete a collection"""
+        return await self._call("DELETE", f"/collections/{segment(collection_id)}", "none", timeout=timeout)
+
+    async def add_to_collection(self, collection_id: str, insight_id: str, body: Optional["AddToCollectionRequest"] = None, *, timeout: Optional[float] = None) -> None:
+        """Put an insight into a collection"""
+        return await self._call("PUT", f"/collections/{segment(collection_id)}/insights/{segment(insight_id)}", "none", body=body, timeout=timeout)
+
+    async def remove_from_collection(self, collection_id: str, insight_id: str, *, timeout: Optional[float] = None) -> None:
+        """Take an insight out of a collection"""
+        return await self._call("DELETE", f"/collections/{segment(collection_id)}/insights/{segment(insight_id)}", "none", timeout=timeout)
 
     async def create_schedule(self, body: "CreateScheduleRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Schedule":
         """Run a template by a cron expression"""
@@ -2715,13 +2931,13 @@ class AsyncOperations:
         """Read a schedule"""
         return await self._call("GET", f"/schedules/{segment(schedule_id)}", "json", timeout=timeout)
 
-    async def change_schedule(self, schedule_id: str, body: Optional["ChangeScheduleRequest"] = None, *, timeout: Optional[float] = None) -> "Schedule":
+    async def change_schedule(self, schedule_id: str, body: Optional["ChangeScheduleRequest"] = None, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Schedule":
         """Change, pause or resume a schedule"""
-        return await self._call("PATCH", f"/schedules/{segment(schedule_id)}", "json", body=body, timeout=timeout)
+        return await self._call("PATCH", f"/schedules/{segment(schedule_id)}", "json", body=body, match=if_match, timeout=timeout)
 
-    async def delete_schedule(self, schedule_id: str, *, timeout: Optional[float] = None) -> None:
+    async def delete_schedule(self, schedule_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a schedule"""
-        return await self._call("DELETE", f"/schedules/{segment(schedule_id)}", "none", timeout=timeout)
+        return await self._call("DELETE", f"/schedules/{segment(schedule_id)}", "none", match=if_match, timeout=timeout)
 
     async def run_schedule_now(self, schedule_id: str, body: Optional["RunScheduleNowRequest"] = None, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Job":
         """Run a schedule now"""
@@ -2735,13 +2951,13 @@ class AsyncOperations:
         """Read an upload"""
         return await self._call("GET", f"/files/{files(path)}", "bytes", timeout=timeout)
 
-    async def put_file(self, path: str, data: bytes, *, timeout: Optional[float] = None) -> "NewFile":
+    async def put_file(self, path: str, data: bytes, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "NewFile":
         """Upload a file, or replace one"""
-        return await self._call("PUT", f"/files/{files(path)}", "json", data=data, timeout=timeout)
+        return await self._call("PUT", f"/files/{files(path)}", "json", data=data, match=if_match, timeout=timeout)
 
-    async def delete_file(self, path: str, *, timeout: Optional[float] = None) -> None:
+    async def delete_file(self, path: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete an upload"""
-        return await self._call("DELETE", f"/files/{files(path)}", "none", timeout=timeout)
+        return await self._call("DELETE", f"/files/{files(path)}", "none", match=if_match, timeout=timeout)
 
     async def create_webhook(self, body: "CreateWebhookRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "WebhookWithSecret":
         """Register a webhook"""
@@ -2763,21 +2979,21 @@ class AsyncOperations:
         """Read a webhook"""
         return await self._call("GET", f"/webhooks/{segment(webhook_id)}", "json", timeout=timeout)
 
-    async def change_webhook(self, webhook_id: str, body: Optional["ChangeWebhookRequest"] = None, *, timeout: Optional[float] = None) -> "Webhook":
+    async def change_webhook(self, webhook_id: str, body: Optional["ChangeWebhookRequest"] = None, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Webhook":
         """Change a webhook"""
-        return await self._call("PATCH", f"/webhooks/{segment(webhook_id)}", "json", body=body, timeout=timeout)
+        return await self._call("PATCH", f"/webhooks/{segment(webhook_id)}", "json", body=body, match=if_match, timeout=timeout)
 
-    async def delete_webhook(self, webhook_id: str, *, timeout: Optional[float] = None) -> None:
+    async def delete_webhook(self, webhook_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a webhook with its deliveries"""
-        return await self._call("DELETE", f"/webhooks/{segment(webhook_id)}", "none", timeout=timeout)
+        return await self._call("DELETE", f"/webhooks/{segment(webhook_id)}", "none", match=if_match, timeout=timeout)
 
     async def test_webhook(self, webhook_id: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> Union["TestedAttempt", "Delivery"]:
         """Send a test event now"""
         return await self._call("POST", f"/webhooks/{segment(webhook_id)}/test", "json", keyed=True, key=idempotency_key, timeout=timeout)
 
-    async def rotate_secret(self, webhook_id: str, body: Optional["RotateSecretRequest"] = None, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "WebhookWithSecret":
+    async def rotate_secret(self, webhook_id: str, body: Optional["RotateSecretRequest"] = None, *, idempotency_key: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "WebhookWithSecret":
         """Replace the signing secret"""
-        return await self._call("POST", f"/webhooks/{segment(webhook_id)}/rotate-secret", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
+        return await self._call("POST", f"/webhooks/{segment(webhook_id)}/rotate-secret", "json", body=body, keyed=True, key=idempotency_key, match=if_match, timeout=timeout)
 
     async def list_deliveries(self, webhook_id: str, *, status: Optional[Literal["pending", "delivered", "failed", "canceled"]] = None, event_type: Optional[Literal["job.queued", "job.started", "job.completed", "job.failed", "job.canceled", "schedule.failed", "webhook.test", "subscription.confirm", "webhook.failing", "webhook.disabled"]] = None, assignment_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "DeliveryPage":
         """List the deliveries of a webhook, newest first"""
@@ -2811,13 +3027,13 @@ class AsyncOperations:
         """Read a subscription"""
         return await self._call("GET", f"/subscriptions/{segment(subscription_id)}", "json", timeout=timeout)
 
-    async def change_subscription(self, subscription_id: str, body: Optional["ChangeSubscriptionRequest"] = None, *, timeout: Optional[float] = None) -> "Subscription":
+    async def change_subscription(self, subscription_id: str, body: Optional["ChangeSubscriptionRequest"] = None, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Subscription":
         """Change a subscription"""
-        return await self._call("PATCH", f"/subscriptions/{segment(subscription_id)}", "json", body=body, timeout=timeout)
+        return await self._call("PATCH", f"/subscriptions/{segment(subscription_id)}", "json", body=body, match=if_match, timeout=timeout)
 
-    async def delete_subscription(self, subscription_id: str, *, timeout: Optional[float] = None) -> None:
+    async def delete_subscription(self, subscription_id: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete a subscription with its deliveries"""
-        return await self._call("DELETE", f"/subscriptions/{segment(subscription_id)}", "none", timeout=timeout)
+        return await self._call("DELETE", f"/subscriptions/{segment(subscription_id)}", "none", match=if_match, timeout=timeout)
 
     async def test_subscription(self, subscription_id: str, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> Union["TestedAttempt", "Delivery"]:
         """Send a test event now"""
@@ -2851,13 +3067,17 @@ class AsyncOperations:
         """Add a connection"""
         return await self._call("POST", "/connections", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
-    async def change_connection(self, name: str, body: Optional["ChangeConnectionRequest"] = None, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "Connection":
-        """Change a connection"""
-        return await self._call("PATCH", f"/connections/{segment(name)}", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
+    async def get_connection(self, name: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "Connection":
+        """Read a connection"""
+        return await self._call("GET", f"/connections/{segment(name)}", "json", query={"workspace_id": workspace_id}, timeout=timeout)
 
-    async def delete_connection(self, name: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> None:
+    async def change_connection(self, name: str, body: Optional["ChangeConnectionRequest"] = None, *, workspace_id: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "Connection":
+        """Change a connection"""
+        return await self._call("PATCH", f"/connections/{segment(name)}", "json", query={"workspace_id": workspace_id}, body=body, match=if_match, timeout=timeout)
+
+    async def delete_connection(self, name: str, *, workspace_id: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Remove a connection"""
-        return await self._call("DELETE", f"/connections/{segment(name)}", "none", query={"workspace_id": workspace_id}, timeout=timeout)
+        return await self._call("DELETE", f"/connections/{segment(name)}", "none", query={"workspace_id": workspace_id}, match=if_match, timeout=timeout)
 
     async def test_connection(self, name: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "TestConnectionResponse":
         """Try a connection"""
@@ -2883,9 +3103,9 @@ class AsyncOperations:
         """Delete a reader"""
         return await self._call("DELETE", f"/readers/{segment(reader_id)}", "none", timeout=timeout)
 
-    async def list_events(self, *, type: Optional[Literal["job.queued", "job.started", "job.completed", "job.failed", "job.canceled", "schedule.failed", "webhook.test", "subscription.confirm", "webhook.failing", "webhook.disabled"]] = None, order: Optional[Literal["newest", "oldest"]] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "EventPage":
+    async def list_events(self, *, type: Optional[Literal["job.queued", "job.started", "job.completed", "job.failed", "job.canceled", "schedule.failed", "webhook.test", "subscription.confirm", "webhook.failing", "webhook.disabled"]] = None, order: Optional[Literal["newest", "oldest"]] = None, wait: Optional[int] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "EventPage":
         """List all events of the workspace"""
-        return await self._call("GET", "/events", "json", query={"type": type, "order": order, "limit": limit, "cursor": cursor}, timeout=timeout)
+        return await self._call("GET", "/events", "json", query={"type": type, "order": order, "wait": wait, "limit": limit, "cursor": cursor}, timeout=timeout)
 
     async def list_event_types(self, *, timeout: Optional[float] = None) -> List["EventType"]:
         """The catalogue of event types"""
@@ -2907,6 +3127,10 @@ class AsyncOperations:
         """Change your password"""
         return await self._call("POST", "/auth/password", "none", body=body, timeout=timeout)
 
+    async def sign_in_ways(self, *, timeout: Optional[float] = None) -> "SignInWays":
+        """Read how a browser can be signed in here"""
+        return await self._call("GET", "/auth/ways", "json", timeout=timeout)
+
     async def begin_sign_in(self, body: Optional["BeginSignInRequest"] = None, *, timeout: Optional[float] = None) -> "SignIn":
         """Sign a browser in"""
         return await self._call("POST", "/auth/sign-ins", "json", body=body, timeout=timeout)
@@ -2923,6 +3147,14 @@ class AsyncOperations:
         """Sign out one browser of yours"""
         return await self._call("DELETE", f"/auth/sign-ins/{segment(sign_in_id)}", "none", timeout=timeout)
 
+    async def read_grant_request(self, *, client_id: str, redirect_uri: str, response_type: Literal["code"], code_challenge: str, code_challenge_method: Literal["S256"], scope: Optional[str] = None, state: Optional[str] = None, resource: Optional[str] = None, timeout: Optional[float] = None) -> "GrantRequest":
+        """Read what a client asks a person for"""
+        return await self._call("GET", "/auth/grants", "json", query={"client_id": client_id, "redirect_uri": redirect_uri, "response_type": response_type, "code_challenge": code_challenge, "code_challenge_method": code_challenge_method, "scope": scope, "state": state, "resource": resource}, timeout=timeout)
+
+    async def create_grant(self, body: "CreateGrantRequest", *, timeout: Optional[float] = None) -> "GrantAnswer":
+        """Let a client do things in your name, or refuse"""
+        return await self._call("POST", "/auth/grants", "json", body=body, timeout=timeout)
+
     async def list_tokens(self, *, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "TokenPage":
         """List tokens, newest first"""
         return await self._call("GET", "/tokens", "json", query={"workspace_id": workspace_id, "limit": limit, "cursor": cursor}, timeout=timeout)
@@ -2930,6 +3162,10 @@ class AsyncOperations:
     async def create_token(self, body: "CreateTokenRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "TokenWithSecret":
         """Create a token"""
         return await self._call("POST", "/tokens", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
+
+    async def change_token(self, token_id: str, body: Optional["ChangeTokenRequest"] = None, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "Token":
+        """Change the name or the end of a token, or take scopes away"""
+        return await self._call("PATCH", f"/tokens/{segment(token_id)}", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
 
     async def delete_token(self, token_id: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Revoke a token"""
@@ -2944,7 +3180,7 @@ class AsyncOperations:
         return await self._call("POST", "/users", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
     async def change_user(self, user_id: str, body: Optional["ChangeUserRequest"] = None, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "User":
-        """Change the scopes or the password of a user, or disable the user"""
+        """Change the scopes, the password or the display name of a user, or disable the user"""
         return await self._call("PATCH", f"/users/{segment(user_id)}", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
 
     async def delete_user(self, user_id: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> None:
@@ -2983,7 +3219,7 @@ class AsyncOperations:
         """Stop what leaves a workspace, or change its budgets"""
         return await self._call("PATCH", "/outgoing", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
 
-    async def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "token.create", "token.delete", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
+    async def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "insight.pin", "insight.unpin", "collection.create", "collection.change", "collection.delete", "collection.add", "collection.remove", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "grant.create", "token.create", "token.change", "token.delete", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.admit", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
         """Read the audit trail, newest first"""
         return await self._call("GET", "/audit", "json", query={"action": action, "user_id": user_id, "object_id": object_id, "created_after": created_after, "created_before": created_before, "workspace_id": workspace_id, "limit": limit, "cursor": cursor}, timeout=timeout)
 

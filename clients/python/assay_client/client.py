@@ -110,14 +110,34 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
+class Answer(dict):
+    """The object of an answer. etag: what `if_match` of the next change takes; None where it has none."""
+
+    etag = None
+
+
+class _Bytes(bytes):
+    etag = None
+
+
+def _object(answer):
+    value = json.loads(answer) if answer else None
+    if isinstance(value, dict):
+        value = Answer(value)
+        value.etag = getattr(answer, "etag", None)
+    return value
+
+
 class _Api(Operations):
     def __init__(self, client):
         self._client = client
 
-    def _call(self, method, path, reads, query=None, body=None, form=None, data=None, media=None, keyed=False, key=None, timeout=None):
+    def _call(self, method, path, reads, query=None, body=None, form=None, data=None, media=None, keyed=False, key=None, match=None, timeout=None):
         if form is not None:
             data, media = urllib.parse.urlencode(form).encode(), "application/x-www-form-urlencoded"
         headers = {} if data is None else {"Content-Type": media or "application/octet-stream"}
+        if match is not None:
+            headers["If-Match"] = match
         answer = self._client.request(
             method,
             path,
@@ -130,7 +150,7 @@ class _Api(Operations):
             timeout=timeout or (SLOW if path in SLOW_PATHS else None),
         )
         if reads == "json":
-            return json.loads(answer) if answer else None
+            return _object(answer)
         return answer if reads == "bytes" else None
 
 
@@ -198,7 +218,8 @@ class Client:
         try:
             request = urllib.request.Request(address, data=data, method=method, headers=headers)
             with self._opener.open(request, timeout=timeout) as answer:
-                body, content_type = answer.read(), answer.headers.get_content_type()
+                body, content_type = _Bytes(answer.read()), answer.headers.get_content_type()
+                body.etag = answer.headers.get("ETag")
         except urllib.error.HTTPError as error:
             refusal = _refusal(error.code, _body(error), asked)
             refusal.retry_after = _asked_wait(error.headers)
@@ -213,8 +234,7 @@ class Client:
         return body
 
     def _json(self, *args, **kwargs):
-        answer = self.request(*args, **kwargs)
-        return json.loads(answer) if answer else None
+        return _object(self.request(*args, **kwargs))
 
     def _pages(self, path, query):
         cursor = None

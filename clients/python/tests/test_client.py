@@ -218,6 +218,14 @@ class Interface(unittest.TestCase):
         ids = [one["assignment_id"] for one in self.assay.all(api.list_jobs, limit=1, template_id="nile-flow")]
         self.assertIn(assignment_id, ids)
         self.assertEqual(len(set(ids)), len(ids))
+        made = api.create_webhook({"url": "http://127.0.0.1:9/hook", "user_id": "ada", "presence_name": "reports"})
+        read = api.get_webhook(made["webhook_id"])
+        self.assertEqual(read.etag, made.etag)
+        changed = api.change_webhook(made["webhook_id"], {"description": "one"}, if_match=read.etag)
+        with self.assertRaises(AssayError) as caught:
+            api.change_webhook(made["webhook_id"], {"description": "two"}, if_match=read.etag)
+        self.assertEqual(caught.exception.code, "precondition_failed")
+        api.delete_webhook(made["webhook_id"], if_match=changed.etag)
         with self.assertRaises(AssayError) as caught:
             api.login({"username": "nobody", "password": "wrong & wrong"})
         self.assertEqual(caught.exception.code, "unauthorized")

@@ -14,9 +14,11 @@ export const FOLLOWS_MOST = 100
 
 /** In `notify`: the subscriptions that follow the template of the run. */
 export const FOLLOWERS = 'followers'
+/** In `notify` of a personal run: the reader whose insight it is, at her own address. */
+export const READER = 'reader'
 
 /** What a subscription follows, as it stands in `follows`. */
-export function followed(noun: 'template' | 'schedule', id: string): string {
+export function followed(noun: 'template' | 'schedule' | 'collection', id: string): string {
   return `${noun}:${id}`
 }
 
@@ -81,7 +83,7 @@ export const SubscriptionView = Type.Object(
     }),
     follows: Type.Array(Type.String(), {
       description:
-        'Schedules (`schedule:ID`), of which it gets each run, and templates (`template:ID`), of which it gets the runs that are sent to "followers"',
+        'Schedules (`schedule:ID`), of which it gets each run; templates (`template:ID`), of which it gets the runs that are sent to "followers"; collections (`collection:ID`), of which it gets the runs of series that schedules make or that are sent to "followers"',
     }),
     ...ReceiverFields,
   },

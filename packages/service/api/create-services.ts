@@ -3,6 +3,8 @@
 import type { Catalog } from '@assay/engine/reading/catalog'
 import { sampleFiles } from '@assay/engine/reading/samples'
 import type { Pool } from '@assay/engine/run/pool'
+import { createClients } from '../sign-in/client.ts'
+import { createProvider } from '../sign-in/provider.ts'
 import { createMetricReader } from '../templates/metric-reader.ts'
 import { createTemplateReader } from '../templates/template-reader.ts'
 import { createAuditTrail } from './admin/audit-trail.ts'
@@ -21,6 +23,8 @@ import { openapiText } from './openapi.ts'
 
 /** Limit of pages opened by links from one address, which several people may share. */
 const READERS = { burst: 120, perSecond: 2 }
+/** Limit of documents of programs that one user has fetched. */
+const DOCUMENTS = { burst: 10, perSecond: 1 / 6 }
 
 export function createServices(
   given: ApiDependencies,
@@ -43,6 +47,13 @@ export function createServices(
     metricReader: createMetricReader(pool),
     tokens: createTokenCache(store, clock, log, config),
     audit: createAuditTrail(store, given),
+    provider: createProvider(config, clock),
+    clients: createClients({
+      secrets: given.secrets,
+      now: () => clock.monotonic(),
+      ledger: given.ledger,
+      fetches: createRateLimiter(clock, DOCUMENTS),
+    }),
     changes: createChanges(store, clock),
     sample: sampleFiles(),
     charts,

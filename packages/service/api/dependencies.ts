@@ -17,6 +17,8 @@ import type { LanguageModel } from '../runtime/narrator.ts'
 import type { SecretBox } from '../runtime/secrets.ts'
 import type { Traces } from '../runtime/traces.ts'
 import type { LostSecrets } from '../secrets/lost.ts'
+import type { Clients } from '../sign-in/client.ts'
+import type { Provider } from '../sign-in/provider.ts'
 import type { MetricReader } from '../templates/metric-reader.ts'
 import type { TemplateReader } from '../templates/template-reader.ts'
 import type { AuditTrail } from './admin/audit-trail.ts'
@@ -53,6 +55,14 @@ export interface ApiDependencies {
     | 'frameParents'
     | 'corsOrigins'
     | 'smtpUrl'
+    | 'oidcIssuer'
+    | 'oidcName'
+    | 'oidcClientId'
+    | 'oidcClientSecret'
+    | 'oidcScopes'
+    | 'oidcGroupsClaim'
+    | 'oidcGroups'
+    | 'passwordLogin'
     | 'signInIdle'
     | 'signInLife'
     | 'mailFrom'
@@ -107,6 +117,10 @@ export interface Services extends ApiDependencies {
   metricReader: MetricReader
   tokens: TokenCache
   audit: AuditTrail
+  /** Null: the settings name none. */
+  provider: Provider | null
+  /** Programs that people let in. */
+  clients: Clients
   changes: Changes
   charts: ChartRenderings
   pages: PageRenderings

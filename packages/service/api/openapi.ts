@@ -3,14 +3,15 @@
 import { ERRORS, type ErrorCode } from '@assay/model/errors'
 import type { TSchema } from 'typebox'
 import { VERSION } from '../runtime/version.ts'
+import { isConditional } from './answers/versions.ts'
 import { ANY_TYPE, isIdempotent, type Operation, type ReplyShape } from './http/operation.ts'
 import { openapiPath } from './http/path.ts'
 import { type PlainSchema, plainSchema } from './http/plain-schema.ts'
 import { PROBLEM_TYPE } from './http/problem.ts'
-import { bodyExample, exampleOf } from './openapi/examples.ts'
-import { HEADERS, problemHeaders, replyHeaders, requestHeaders } from './openapi/headers.ts'
+import { answerExample, bodyExample, exampleOf } from './openapi/examples.ts'
+import { problemHeaders, replyHeaders, requestHeaders, usedHeaders } from './openapi/headers.ts'
 import { TAGS } from './openapi/tags.ts'
-import { messageSchema, webhooksPart } from './openapi/webhooks.ts'
+import { CALLBACKS, messageSchema, webhooksPart } from './openapi/webhooks.ts'
 import { ROUTES, type Route } from './routes.ts'
 
 const PROBLEM_MEDIA = PROBLEM_TYPE.split(';')[0]!
@@ -83,6 +84,7 @@ function errorsOf(route: Route): ErrorCode[] {
   if (operation.scope !== null) universal.push('unauthorized', 'forbidden', 'rate_limited')
   if (takesBody) universal.push('bad_json', 'payload_too_large', 'unsupported_media_type')
   if (isIdempotent(route)) universal.push('idempotency_mismatch', 'idempotency_in_progress')
+  if (isConditional(operation.name)) universal.push('precondition_failed')
   return [...new Set([...operation.errors, ...universal])]
 }
 
@@ -136,7 +138,10 @@ function replyOf(
     ? [
         [
           'application/json',
-          { schema: hoist(titled(plain, name), components), example: exampleOf(plain) },
+          {
+            schema: hoist(titled(plain, name), components),
+            example: answerExample(route.operation.name) ?? exampleOf(plain),
+          },
         ] as const,
       ]
     : []
@@ -192,8 +197,10 @@ function operationOf(
   return {
     operationId: operation.name,
     tags: [operation.tag],
+    ...(operation.deprecated ? { deprecated: true } : {}),
     summary: operation.summary,
-    description: [operation.description ?? '', scope].filter(Boolean).join('\n\n'),
+    description: [operation.description ?? `${operation.summary}.`, scope].filter(Boolean).join('\n\n'),
+    ...(operation.name === 'createWebhook' ? { callbacks: CALLBACKS } : {}),
     parameters: parametersOf(route, components),
     ...bodyOf(operation, components),
     responses: { ...Object.fromEntries(replies), ...problems(route, shared) },
@@ -226,6 +233,7 @@ export function openapiDocument(): Record<string, unknown> {
       version: VERSION,
       description:
         'Analysis jobs from Markdown templates, insights as Markdown, signed webhooks. In a request body, null for an optional member that does not accept null is the same as leaving the member out.',
+      contact: { name: 'Assay' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
@@ -235,7 +243,7 @@ export function openapiDocument(): Record<string, unknown> {
     components: {
       schemas: byName(components),
       responses: byName(shared),
-      headers: HEADERS,
+      headers: usedHeaders(),
       parameters: {
         IdempotencyKey: {
           name: 'Idempotency-Key',
@@ -247,16 +255,16 @@ export function openapiDocument(): Record<string, unknown> {
         },
       },
       securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer' },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A token of POST /v1alpha/tokens, or of POST /v1alpha/auth/login',
+        },
         sign_in: {
           type: 'apiKey',
           in: 'cookie',
           name: 'assay_sign_in',
           description: 'Of a browser, from pages of this service; behind https it is `__Host-assay_sign_in`',
-        },
-        password: {
-          type: 'oauth2',
-          flows: { password: { tokenUrl: '/v1alpha/auth/login', scopes: {} } },
         },
       },
     },

@@ -1,6 +1,7 @@
 /** Every route of the HTTP API. A slash at the end of a path is optional. Parameters are in braces. */
 
 import * as login from './accounts/login.ts'
+import * as provider from './accounts/provider-pages.ts'
 import * as signIns from './accounts/sign-ins.ts'
 import * as tokens from './accounts/tokens.ts'
 import * as users from './accounts/users.ts'
@@ -12,7 +13,9 @@ import * as system from './admin/system.ts'
 import * as connections from './connections/connections.ts'
 import * as files from './files/files.ts'
 import type { Operation } from './http/operation.ts'
+import * as collections from './insights/collections.ts'
 import * as insights from './insights/insights.ts'
+import * as readings from './insights/readings.ts'
 import * as batches from './jobs/batches.ts'
 import * as live from './jobs/job-events.ts'
 import * as jobs from './jobs/jobs.ts'
@@ -20,6 +23,9 @@ import * as results from './jobs/result.ts'
 import * as linkPage from './links/link-page.ts'
 import * as links from './links/links.ts'
 import * as metrics from './metrics/metrics.ts'
+import * as consent from './oauth/consent.ts'
+import * as discovery from './oauth/metadata.ts'
+import * as grants from './oauth/tokens.ts'
 import * as console from './pages/console.ts'
 import * as embed from './pages/embed.ts'
 import * as agents from './pages/mcp.ts'
@@ -85,9 +91,21 @@ export const ROUTES: readonly Route[] = [
 
   on('GET /v1alpha/insights', insights.listInsights),
   on('GET /v1alpha/insights/{insight_id}/earlier', insights.earlierInsights),
+  on('GET /v1alpha/insights/{insight_id}/beside/{earlier_id}', insights.overlayCharts),
+  on('PUT /v1alpha/insights/{insight_id}/pin', collections.pinInsight),
+  on('DELETE /v1alpha/insights/{insight_id}/pin', collections.unpinInsight),
+  on('GET /v1alpha/insights/{insight_id}/readings', readings.listReadings),
   on('POST /v1alpha/insights/{insight_id}/links', links.createLink),
   on('GET /v1alpha/insights/{insight_id}/links', links.listLinks),
   on('DELETE /v1alpha/insights/{insight_id}/links/{link_id}', links.deleteLink),
+
+  on('POST /v1alpha/collections', collections.createCollection),
+  on('GET /v1alpha/collections', collections.listCollections),
+  on('GET /v1alpha/collections/{collection_id}', collections.getCollection),
+  on('PATCH /v1alpha/collections/{collection_id}', collections.changeCollection),
+  on('DELETE /v1alpha/collections/{collection_id}', collections.deleteCollection),
+  on('PUT /v1alpha/collections/{collection_id}/insights/{insight_id}', collections.addToCollection),
+  on('DELETE /v1alpha/collections/{collection_id}/insights/{insight_id}', collections.removeFromCollection),
 
   on('POST /v1alpha/schedules', schedules.createSchedule),
   on('GET /v1alpha/schedules', schedules.listSchedules),
@@ -134,6 +152,7 @@ export const ROUTES: readonly Route[] = [
 
   on('GET /v1alpha/connections', connections.listConnections),
   on('POST /v1alpha/connections', connections.createConnection),
+  on('GET /v1alpha/connections/{name}', connections.getConnection),
   on('PATCH /v1alpha/connections/{name}', connections.changeConnection),
   on('DELETE /v1alpha/connections/{name}', connections.deleteConnection),
   on('POST /v1alpha/connections/{name}/test', connections.testConnection),
@@ -151,12 +170,16 @@ export const ROUTES: readonly Route[] = [
   on('POST /v1alpha/auth/logout', login.logout),
   on('GET /v1alpha/auth/me', login.whoAmI),
   on('POST /v1alpha/auth/password', users.changePassword),
+  on('GET /v1alpha/auth/ways', signIns.signInWays),
   on('POST /v1alpha/auth/sign-ins', signIns.beginSignIn),
   on('GET /v1alpha/auth/sign-ins', signIns.listSignIns),
   on('DELETE /v1alpha/auth/sign-ins/{sign_in_id}', signIns.endSignIn),
   on('DELETE /v1alpha/auth/sign-ins', signIns.endSignIns),
+  on('GET /v1alpha/auth/grants', consent.readGrantRequest),
+  on('POST /v1alpha/auth/grants', consent.createGrant),
   on('GET /v1alpha/tokens', tokens.listTokens),
   on('POST /v1alpha/tokens', tokens.createToken),
+  on('PATCH /v1alpha/tokens/{token_id}', tokens.changeToken),
   on('DELETE /v1alpha/tokens/{token_id}', tokens.deleteToken),
   on('GET /v1alpha/users', users.listUsers),
   on('POST /v1alpha/users', users.createUser),
@@ -176,6 +199,13 @@ export const ROUTES: readonly Route[] = [
   on('GET /v1alpha/settings', system.listSettings),
 
   on('POST /mcp', agents.mcp),
+  on('GET /.well-known/oauth-protected-resource', discovery.resourceMetadata),
+  on('GET /.well-known/oauth-protected-resource/mcp', discovery.resourceMetadata),
+  on('GET /.well-known/oauth-authorization-server', discovery.serverMetadata),
+  on('GET /oauth/authorize', console.consolePage),
+  on('POST /oauth/register', grants.registerClient),
+  on('POST /oauth/token', grants.giveToken),
+  on('POST /oauth/revoke', grants.revokeGrant),
   on('GET /healthz', health.alive, true),
   on('GET /readyz', health.ready, true),
   on('GET /metrics', health.measurements, true),
@@ -186,6 +216,9 @@ export const ROUTES: readonly Route[] = [
   on('GET /links/{secret}', linkPage.openLink),
   on('GET /confirm/{token}', confirming.confirmPage),
   on('POST /confirm/{token}', confirming.confirm),
+  on('GET /auth/begin', provider.beginAtProvider),
+  on('GET /auth/callback', provider.backFromProvider),
+  on('GET /auth/end', provider.endAtProvider),
   on('GET /embed.js', embed.embedScript),
   on('GET /unsubscribe/{token}', unsubscribing.unsubscribePage),
   on('POST /unsubscribe/{token}', unsubscribing.unsubscribe),

@@ -7,6 +7,7 @@ import { setImmediate as nextPass } from 'node:timers/promises'
 import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { compress, isCompressed } from './answers/compression.ts'
 import { allowOtherSites } from './cors.ts'
 import { createServices } from './create-services.ts'
 import type { ApiDependencies, Services } from './dependencies.ts'
@@ -91,6 +92,8 @@ export async function createApi(given: ApiDependencies): Promise<Api> {
       await closeConnections(app)
       await services.linkViews.close()
       await services.tokens.close()
+      await services.provider?.close()
+      await services.clients.close()
       await services.audit.flush()
     },
   }
@@ -263,6 +266,8 @@ function addRoute(app: FastifyInstance, { method, path, operation }: Route, serv
     ...(scope === null ? {} : { onRequest: authenticate(services, { name: operation.name, scope }) }),
     ...(isIdempotent({ method, operation })
       ? { preValidation: idempotency.begin, onSend: idempotency.end }
-      : {}),
+      : isCompressed(operation.name)
+        ? { onSend: compress }
+        : {}),
   })
 }

@@ -78,6 +78,14 @@ export const TEST_CAPS = {
   signInLife: 86_400_000,
   mailFrom: null,
   mailDomains: ['example.com'],
+  oidcIssuer: null,
+  oidcName: null,
+  oidcClientId: null,
+  oidcClientSecret: null,
+  oidcScopes: 'openid profile email',
+  oidcGroupsClaim: 'groups',
+  oidcGroups: [],
+  passwordLogin: 'on' as const,
   frameParents: [] as string[],
   corsOrigins: [] as string[],
 }
@@ -98,6 +106,8 @@ export interface TestServer {
   secrets: SecretBox
   parts: ApiDependencies
   tokens: Record<Scope, string>
+  /** Asked by the pool, if it is real. */
+  budgets: WorkspaceBudgets
   /** A folder of this test's own, removed afterwards. */
   folder: string
   ask(method: string, url: string, asked?: Asked): Promise<Answer>
@@ -113,6 +123,8 @@ export interface TestServerOptions {
   sourceTargets?: string[]
   /** Of a PostgreSQL database that is empty; SQLite unless given. */
   store?: string
+  /** Of a mail server that nothing is sent to. */
+  smtpUrl?: ApiDependencies['config']['smtpUrl']
   parts?: Partial<ApiDependencies>
 }
 
@@ -149,7 +161,7 @@ export async function openTestServer(
       trustProxy: null,
       metricsToken: null,
       publicUrl: null,
-      smtpUrl: null,
+      smtpUrl: options.smtpUrl ?? null,
     },
     settings: [],
     store,
@@ -198,7 +210,18 @@ export async function openTestServer(
     admin: await token(DEFAULT_WORKSPACE, ['admin']),
   }
   const ask = asker(api, tokens.admin)
-  return { api, store, secrets, parts, tokens, folder, token, ask, complete: completer(store) }
+  return {
+    api,
+    store,
+    secrets,
+    parts,
+    tokens,
+    folder,
+    token,
+    ask,
+    budgets: counted,
+    complete: completer(store),
+  }
 }
 
 /** Of the server that was opened last, since its pool serves them all. */

@@ -1,14 +1,12 @@
 /** The first user of a service, and the admin token of ASSAY_TOKEN or of the first start. */
 import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
-import { DEFAULT_WORKSPACE, type Token } from '@assay/model/token'
+import { DEFAULT_WORKSPACE, SETTING_TOKEN, type Token } from '@assay/model/token'
 import type { Store } from '@assay/store/store'
 import { hashToken, newToken } from '../runtime/secrets.ts'
 
 /** The user that owns the first token. It has no password until an admin sets one. */
 export const ADMIN_USER = 'admin'
-/** The name of the token that ASSAY_TOKEN sets. A start with another value replaces the token. */
-const SETTING_TOKEN = 'ASSAY_TOKEN'
 
 export async function ensureAdmin(store: Store): Promise<void> {
   const admin = { user_id: ADMIN_USER, username: ADMIN_USER, workspace_id: DEFAULT_WORKSPACE }

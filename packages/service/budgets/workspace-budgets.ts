@@ -4,7 +4,7 @@
  * seconds. What other nodes count shows here within two seconds: so a budget may be passed by what they take in that time,
  * and by what runs when it is used up.
  */
-import type { WorkspaceBudgets } from '@assay/engine/run/pool'
+import type { Claim, WorkspaceBudgets } from '@assay/engine/run/pool'
 import { type Clock, iso } from '@assay/model/clock'
 import { hourOf, processorSpent } from '@assay/store/caps'
 import type { ProcessorUse, WorkspaceUse } from '@assay/store/contract/processor-use'
@@ -16,6 +16,17 @@ import { Rounds } from './rounds.ts'
 const FRESH_MS = 2000
 /** Workspaces whose caps are kept. */
 const KNOWN_MOST = 10_000
+/**
+ * What readers of links have on each node, as a share of the workspace's hour. At least the seconds below, since a page may
+ * take half a minute, but never more than the workspace itself.
+ */
+const READERS_SHARE = 0.1
+const READERS_LEAST_SECONDS = 60
+
+/** The seconds of an hour that pages for readers of links may take on a node, beside the `most` of the workspace. */
+function readersSeconds(most: number): number {
+  return Math.max(READERS_SHARE * most, Math.min(most, READERS_LEAST_SECONDS))
+}
 
 export interface BudgetOptions {
   store: Pick<Store, 'countProcessorUse' | 'readProcessorUse'>
@@ -40,6 +51,8 @@ class CountedBudgets implements StoredBudgets {
   readonly #options: BudgetOptions
   readonly #rounds: Rounds
   readonly #known = new Map<string, Known>()
+  /** What readers of links took on this node. */
+  readonly #readers = new Map<string, { hour: string; ms: number }>()
   #pending = new Map<string, ProcessorUse>()
 
   constructor(options: BudgetOptions) {
@@ -47,24 +60,33 @@ class CountedBudgets implements StoredBudgets {
     this.#rounds = new Rounds(options.clock, (workspace_ids) => this.#writeAndRead(workspace_ids))
   }
 
-  async admit(workspace_id: string, accepted: boolean): Promise<number | null> {
+  async admit(workspace_id: string, claim: Claim): Promise<number | null> {
     const { clock, caps } = this.#options
+    const accepted = claim === 'accepted'
     const fresh = this.#freshOf(workspace_id)
     // A refusal is decided by a fresh read: the cap may have been raised.
-    if (!fresh || (!accepted && this.#spentCap(fresh) !== null)) {
+    if (!fresh || this.#spentCap(fresh, workspace_id, claim) !== null) {
       const read = this.#rounds.ask(workspace_id)
       // What is known stays in force while the store cannot be reached.
       await (accepted || this.#known.has(workspace_id) ? read.catch(() => undefined) : read)
     }
     const use = this.#known.get(workspace_id)
-    const spent = accepted || use?.hour !== this.#hour() ? null : this.#spentCap(use)
+    const spent = use?.hour === this.#hour() ? this.#spentCap(use, workspace_id, claim) : null
     if (spent !== null) throw processorSpent(spent, iso(clock.now()))
     return use?.max_spill_bytes ?? caps.max_spill_bytes
   }
 
-  spend(workspace_id: string, ms: number): void {
+  /** What readers of links take is not the workspace's: neither keeps the other waiting for the next hour. */
+  spend(workspace_id: string, ms: number, claim: Claim): void {
     if (ms <= 0) return
     const hour = this.#hour()
+    if (claim === 'reader') {
+      const before = this.#readers.get(workspace_id)
+      this.#readers.delete(workspace_id)
+      this.#readers.set(workspace_id, { hour, ms: ms + (before?.hour === hour ? before.ms : 0) })
+      dropOldest(this.#readers)
+      return
+    }
     const use = this.#known.get(workspace_id)
     if (use?.hour === hour) use.ms += ms
     this.#add({ workspace_id, hour, ms })
@@ -85,9 +107,13 @@ class CountedBudgets implements StoredBudgets {
   }
 
   /** The seconds that are used up; null: some are left. */
-  #spentCap(use: Known): number | null {
+  #spentCap(use: Known, workspace_id: string, claim: Claim): number | null {
     const most = use.max_processor_seconds ?? this.#options.caps.max_processor_seconds
-    return most !== null && use.ms >= most * 1000 ? most : null
+    if (most === null || claim === 'accepted') return null
+    if (claim === 'new') return use.ms >= most * 1000 ? most : null
+    const readers = this.#readers.get(workspace_id)
+    const taken = readers?.hour === this.#hour() ? readers.ms : 0
+    return taken >= readersSeconds(most) * 1000 ? readersSeconds(most) : null
   }
 
   #add({ workspace_id, hour, ms }: ProcessorUse): void {
@@ -126,6 +152,10 @@ class CountedBudgets implements StoredBudgets {
       ms: ms + unwritten,
       readAt: this.#options.clock.monotonic(),
     })
-    if (this.#known.size > KNOWN_MOST) this.#known.delete(this.#known.keys().next().value!)
+    dropOldest(this.#known)
   }
+}
+
+function dropOldest(map: Map<string, unknown>): void {
+  if (map.size > KNOWN_MOST) map.delete(map.keys().next().value!)
 }

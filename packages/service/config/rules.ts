@@ -21,7 +21,42 @@ const isLoopback = (url: string): boolean =>
 
 const isBucket = ({ files }: Config): boolean => files?.startsWith('s3:') === true
 
+/** Settings of the sign-in provider mean nothing without it. */
+const ofProvider = (name: SettingName, isSet: (config: Config) => boolean): Rule => ({
+  name,
+  broken: (config) => config.oidcIssuer === null && isSet(config),
+  remedy: 'set ASSAY_OIDC_ISSUER to the issuer of the sign-in provider, or leave this out',
+})
+
 export const RULES: readonly Rule[] = [
+  ofProvider('oidcName', ({ oidcName }) => oidcName !== null),
+  ofProvider('oidcClientId', ({ oidcClientId }) => oidcClientId !== null),
+  ofProvider('oidcClientSecret', ({ oidcClientSecret }) => oidcClientSecret !== null),
+  ofProvider('oidcGroups', ({ oidcGroups }) => oidcGroups.length > 0),
+  ofProvider('passwordLogin', ({ passwordLogin }) => passwordLogin === 'off'),
+  {
+    name: 'oidcIssuer',
+    broken: ({ oidcIssuer }) => oidcIssuer?.startsWith('http:') === true && !isLoopback(oidcIssuer),
+    remedy: 'use https: by http anyone on the way could sign in as anybody',
+  },
+  {
+    name: 'oidcClientId',
+    broken: ({ oidcIssuer, oidcClientId }) => oidcIssuer !== null && oidcClientId === null,
+    remedy: 'set the id that the provider gave Assay, which ASSAY_OIDC_ISSUER requires',
+  },
+  {
+    name: 'oidcGroups',
+    broken: ({ oidcIssuer, oidcGroups }) => oidcIssuer !== null && oidcGroups.length === 0,
+    remedy:
+      'say what each group may do, such as assay-admins=default:admin;*=default:viewer: else nobody gets in',
+  },
+  {
+    name: 'publicUrl',
+    broken: ({ oidcIssuer, publicUrl }) => oidcIssuer !== null && publicUrl === null,
+    remedy:
+      'set the address under which browsers reach the service: the provider of ASSAY_OIDC_ISSUER sends them back there',
+  },
+
   ofRepository('templatesBranch', ({ templatesBranch }) => templatesBranch !== null),
   ofRepository('templatesFolder', ({ templatesFolder }) => templatesFolder !== ''),
   ofRepository('templatesToken', ({ templatesToken }) => templatesToken !== null),

@@ -5,6 +5,7 @@
 import path from 'node:path'
 import { parseProxies } from '@assay/net/proxies'
 import { parseCollector, parseCollectorHeaders } from './collector.ts'
+import { claimName, groupRules, issuer, oidcScopes } from './sign-in-values.ts'
 import { branchName, folderWithin, templatesPlace } from './templates-place.ts'
 import {
   cap,
@@ -29,6 +30,7 @@ import {
   region,
   roles,
   secretKeys,
+  shortText,
   sizeFrom,
   store,
   targetList,
@@ -147,6 +149,32 @@ const ROWS = {
   ),
   narrateModel: setting('The model to ask at ASSAY_NARRATE_URL', modelName),
   narrateKey: secret('The key of ASSAY_NARRATE_URL; empty: none', optional),
+  oidcIssuer: setting(
+    'The sign-in provider (OpenID Connect): its issuer, an address such as https://login.example.com/realms/acme; empty: none',
+    issuer,
+  ),
+  oidcName: setting('What the button of the provider says; empty: the host of ASSAY_OIDC_ISSUER', shortText),
+  oidcClientId: setting('The id of Assay at the provider', optional),
+  oidcClientSecret: secret('The secret of Assay at the provider; empty: a public client', optional),
+  oidcScopes: setting(
+    'What Assay asks the provider for, divided by spaces',
+    oidcScopes,
+    'openid profile email',
+  ),
+  oidcGroupsClaim: setting(
+    'The claim that holds the groups of a person: a name, or names divided by dots for a claim within claims',
+    claimName,
+    'groups',
+  ),
+  oidcGroups: setting(
+    'What each group may do: GROUP=WORKSPACE:SCOPE, divided by ";". The first group that a person has decides; * stands for everybody whom the provider signs in. Who has none is refused',
+    groupRules,
+  ),
+  passwordLogin: setting(
+    'on, or off: nobody signs in by a password, neither in the console nor by POST /v1alpha/auth/login',
+    oneOf('on', 'off'),
+    'on',
+  ),
   signInIdle: setting(
     'How long a browser stays signed in without being used; from 5m to 365d',
     durationFrom(300_000, 365 * 86_400_000),

@@ -265,6 +265,11 @@ export const originsOrAll = (value: string): string[] => (value.trim() === '*' ?
 export function orNull<T>(parse: (value: string) => T): (value: string) => T | null {
   return (value) => (value === '' ? null : parse(value))
 }
+/** What people read on one line; null: none. */
+export const shortText = orNull((value: string) => {
+  if (value.length > 80 || /\p{Cc}/u.test(value)) throw new Error('must be at most 80 characters on one line')
+  return value
+})
 export const optional = orNull((value: string) => value)
 
 export function filesLocation(value: string): string | null {

@@ -20,6 +20,13 @@ const ADDRESS = /must be an http or https address without a query/
 const PROXIES = /must be true, false, or addresses of proxies such as 10\.0\.0\.0\/8/
 const MAIL = /must be smtp:\/\/USER:PASSWORD@HOST:PORT or smtps:/
 
+const PROVIDER = {
+  OIDC_ISSUER: 'https://login.example.com',
+  OIDC_CLIENT_ID: 'assay',
+  OIDC_GROUPS: '*=default:viewer',
+  PUBLIC_URL: 'https://assay.example',
+}
+
 /** The variable, its value, what the sentence says, and what else is set. */
 const WRONG: [string, string, RegExp, Record<string, string>?][] = [
   [
@@ -54,6 +61,25 @@ const WRONG: [string, string, RegExp, Record<string, string>?][] = [
   ['STORE_CONNECTIONS', '1000', /from 4 to 200/],
   ['TOKEN', 'short', /must be 16 to 512 visible characters/],
   ['TOKEN', 'with white space inside', /visible characters/],
+  ['OIDC_ISSUER', 'login.example.com', /must be an https address/],
+  ['OIDC_ISSUER', 'https://a.example/.well-known/openid-configuration', /must be the issuer alone/],
+  ['OIDC_ISSUER', 'http://login.example.com', /use https: by http anyone on the way/, PROVIDER],
+  ['OIDC_ISSUER', 'https://login.microsoftonline.com/common/v2.0', /must name your tenant/],
+  ['OIDC_ISSUER', 'https://login.microsoftonline.us/organizations/v2.0', /must name your tenant/],
+  ['OIDC_CLIENT_ID', '', /set the id that the provider gave Assay/, PROVIDER],
+  ['OIDC_CLIENT_ID', 'assay', /set ASSAY_OIDC_ISSUER/],
+  ['OIDC_CLIENT_SECRET', 'hidden-word', /set ASSAY_OIDC_ISSUER/],
+  ['OIDC_NAME', 'Acme', /set ASSAY_OIDC_ISSUER/],
+  ['OIDC_SCOPES', 'profile', /must hold openid/],
+  ['OIDC_GROUPS_CLAIM', 'my groups', /the name of a claim, without white space/],
+  ['OIDC_GROUPS', 'staff', /must list GROUP=WORKSPACE:SCOPE/, PROVIDER],
+  ['OIDC_GROUPS', 'staff=default:owner', /a scope of viewer, analyst, admin/, PROVIDER],
+  ['OIDC_GROUPS', 'staff=default:admin;staff=default:viewer', /each group once/, PROVIDER],
+  ['OIDC_GROUPS', '*=default:admin;staff=default:viewer', /must name \* last/, PROVIDER],
+  ['OIDC_GROUPS', '', /say what each group may do/, PROVIDER],
+  ['PUBLIC_URL', '', /sends them back there/, PROVIDER],
+  ['PASSWORD_LOGIN', 'no', /must be one of on, off/],
+  ['PASSWORD_LOGIN', 'off', /set ASSAY_OIDC_ISSUER/],
   ['FILES', 's3:bucket', /must be a folder or s3:\/\/BUCKET\/PREFIX/],
   ['FILES', 's3://', /s3:\/\/BUCKET\/PREFIX/],
   ['FILES', 's3://My_Bucket', /s3:\/\/BUCKET\/PREFIX/],

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
+import type { Conditions } from '@assay/model/entity-tag'
 import { AppError } from '@assay/model/errors'
 import { startBucket } from '../../net/bucket-fixture.ts'
-import type { Conditions, Files } from './files.ts'
+import type { Files } from './files.ts'
 import { openFiles } from './open.ts'
 
 const home = mkdtempSync(path.join(tmpdir(), 'assay-bucket-files-'))

@@ -3,6 +3,7 @@
  * whole and sound files reach the bucket. Jobs get a signed address of each file, which expires, and never the keys.
  */
 
+import { type Conditions, vetConditions } from '@assay/model/entity-tag'
 import { AppError } from '@assay/model/errors'
 import {
   type FileRoots,
@@ -28,7 +29,6 @@ import {
   type Arrival,
   type ByteRange,
   byPath,
-  type Conditions,
   FILES_MOST,
   type Files,
   type Limits,
@@ -36,7 +36,6 @@ import {
   removeStaging,
   type Staged,
   storedFile,
-  vetConditions,
   vetPut,
 } from './files.ts'
 import { ownCache } from './own-cache.ts'
@@ -144,7 +143,7 @@ export class BucketFiles implements Files {
   remove(workspace_id: string, path: string, conditions: Conditions): Promise<boolean> {
     return this.#semaphore.run(workspace_id, 1, async () => {
       const found = await this.find(workspace_id, path)
-      vetConditions(found, conditions)
+      vetConditions('file', found?.etag ?? null, conditions)
       if (found !== null) await this.#asked((bucket) => bucket.remove(this.#rootOf(workspace_id) + path))
       return found !== null
     })

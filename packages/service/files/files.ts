@@ -4,6 +4,7 @@
  */
 import { rm } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
+import { type Conditions, vetConditions } from '@assay/model/entity-tag'
 import { AppError } from '@assay/model/errors'
 import { type FileAccess, mediaTypeOf, type StoredFile, UPLOADS } from '@assay/model/file'
 
@@ -13,12 +14,6 @@ export interface Staged {
   bytes: number
   /** Hex digits. */
   sha256: string
-}
-
-/** The headers If-Match and If-None-Match; null: not sent. */
-export interface Conditions {
-  match: string | null
-  noneMatch: string | null
 }
 
 export interface ByteRange {
@@ -91,26 +86,6 @@ export function storedFile(
 /** The most files of a workspace. Each list reads all of them. */
 export const FILES_MOST = 10_000
 
-function names(header: string, etag: string): boolean {
-  return header.trim() === '*' || header.split(',').some((part) => part.trim() === etag)
-}
-
-/** Throws `precondition_failed` if the present file (null: none) does not meet the conditions. */
-export function vetConditions(found: StoredFile | null, { match, noneMatch }: Conditions): void {
-  if (match !== null && (found === null || !names(match, found.etag)))
-    throw new AppError(
-      'precondition_failed',
-      found === null
-        ? 'The file does not exist, and If-Match requires it.'
-        : `The file is not the one that If-Match names: it has the ETag ${found.etag} now.`,
-    )
-  if (noneMatch !== null && found !== null && names(noneMatch, found.etag))
-    throw new AppError(
-      'precondition_failed',
-      `The file exists with the ETag ${found.etag}, and If-None-Match requires that it does not.`,
-    )
-}
-
 /** Throws `quota_exceeded` if a file of `bytes` bytes at the path exceeds the quota. Returns the largest size it may have. */
 export function vetQuota(
   present: readonly Pick<StoredFile, 'path' | 'bytes'>[],
@@ -139,7 +114,7 @@ export function vetPut(
   limits: Limits,
 ): StoredFile | null {
   const found = present.find((file) => file.path === path) ?? null
-  vetConditions(found, conditions)
+  vetConditions('file', found?.etag ?? null, conditions)
   vetQuota(present, path, staged.bytes, limits)
   return found
 }

@@ -15,8 +15,9 @@ import { hostname, tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
+import type { Conditions } from '@assay/model/entity-tag'
 import { AppError } from '@assay/model/errors'
-import { type Conditions, type Files } from './files.ts'
+import type { Files } from './files.ts'
 import { openFiles } from './open.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'assay-files-'))

@@ -19,6 +19,7 @@ import {
 } from 'node:fs/promises'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
+import { type Conditions, vetConditions } from '@assay/model/entity-tag'
 import { AppError } from '@assay/model/errors'
 import { type FileRoots, type RemoteRoots, type StoredFile, vetUploadPath } from '@assay/model/file'
 import { KeyedSemaphore } from '@assay/net/semaphore'
@@ -28,7 +29,6 @@ import {
   type Arrival,
   type ByteRange,
   byPath,
-  type Conditions,
   FILES_MOST,
   type Files,
   type Limits,
@@ -36,7 +36,6 @@ import {
   removeStaging,
   type Staged,
   storedFile,
-  vetConditions,
   vetPut,
 } from './files.ts'
 import { ownCache } from './own-cache.ts'
@@ -168,7 +167,7 @@ export class FolderFiles implements Files {
   remove(workspace_id: string, file: string, conditions: Conditions): Promise<boolean> {
     return this.#semaphore.run(workspace_id, 1, async () => {
       const found = await this.find(workspace_id, file)
-      vetConditions(found, conditions)
+      vetConditions('file', found?.etag ?? null, conditions)
       if (found === null) return false
       const root = path.join(this.#folder, workspace_id)
       await unlink(path.join(root, file)).catch(noSuchFile)

@@ -11,6 +11,9 @@ export interface HostVetting {
   kind: DialingKind
 }
 
+/** Hosts that are judged after the first fault. */
+const HOSTS_MOST = 20
+
 /** Each refusal counts as one of what was to leave, and is in the audit trail. */
 export async function hostFaults(
   { ledger, workspace_id, kind }: HostVetting,
@@ -21,18 +24,22 @@ export async function hostFaults(
   return refusal === null ? [] : [{ path, message: refusal.text }]
 }
 
-/** Of the addresses that a template or a metric downloads. One whose host is a variable is judged when it is dialed. */
+/** Of the addresses that a template or a metric downloads; each host is written in full. `path`: of the field that leads there. */
 export async function downloadFaults(
   vetting: Omit<HostVetting, 'kind'>,
   sources: readonly Pick<Source, 'connection' | 'file' | 'line' | 'column'>[],
-  path: 'template' | 'metric',
+  path: 'template' | 'metric' | 'template_id' | 'payload.template_id',
 ): Promise<FieldError[]> {
   const faults: FieldError[] = []
+  const judged = new Map<string, FieldError[]>()
   for (const { connection, file, line, column } of sources) {
     const host = connection === null && file !== null && /^https?:/i.test(file) ? hostOf(file) : ''
     if (host === '') continue
-    const found = await hostFaults({ ...vetting, kind: 'download' }, host, path)
+    const found = judged.get(host) ?? (await hostFaults({ ...vetting, kind: 'download' }, host, path))
+    judged.set(host, found)
     faults.push(...found.map((fault) => ({ ...fault, line, column })))
+    // Each host that is refused costs a read of the rules.
+    if (judged.size >= HOSTS_MOST && faults.length > 0) break
   }
   return faults
 }

@@ -98,6 +98,36 @@ export const ACCOUNTS = [
       one.created_at,
     ],
   ),
+  showCommand(
+    {
+      name: 'token change',
+      operands: 'ID',
+      summary: 'Change the name or the end of a token, or take scopes away',
+      options: {
+        name: text('NAME', 'Its new name'),
+        scope: texts('SCOPE', 'The scopes that are left to it; repeat for more'),
+        expires: text('DURATION', 'How long it is valid from now on, e.g. 30d, or never'),
+        workspace: WORKSPACE,
+      },
+    },
+    async (client, call) => {
+      const scopes = choicesOption(call, 'scope', SCOPES)
+      const name = call.text('name')
+      const expires_at = call.text('expires') === 'never' ? null : expiry(call)
+      if (name === undefined && !scopes && expires_at === undefined)
+        throw new UsageError('Say what to change: --name, --scope or --expires.')
+      return client.tokens.update(
+        call.operands[0]!,
+        {
+          ...(name === undefined ? {} : { name }),
+          ...(scopes ? { scopes } : {}),
+          ...(expires_at === undefined ? {} : { expires_at }),
+        },
+        workspaceOf(call),
+      )
+    },
+    ({ token_id }) => `${token_id}\n`,
+  ),
   eachCommand(
     {
       name: 'token delete',

@@ -1,7 +1,16 @@
-/** assay insights and assay links: what the jobs found, and the page of an insight for readers without a token. */
+/** assay insights, assay collections and assay links: what the jobs found, what belongs together, and the page of an insight for readers without a token. */
 import { GRADES } from '@assay/model/insight'
-import { allPages, clientCommand, listCommand, pageCommand, showCommand } from '../../client-command.ts'
+import {
+  allPages,
+  clientCommand,
+  eachCommand,
+  listCommand,
+  pageCommand,
+  showCommand,
+} from '../../client-command.ts'
 import { choiceOption, flag, LIMIT, limitOption, secondsOption, text } from '../../options.ts'
+
+const NEWEST = flag('Show the newest run with these variables but the period instead')
 
 export const INSIGHTS = [
   pageCommand(
@@ -12,6 +21,9 @@ export const INSIGHTS = [
       options: {
         template: text('ID', 'Only insights of this template'),
         tag: text('TAG', 'Only insights of templates with this tag'),
+        metric: text('ID', 'Only insights that tell of this metric'),
+        collection: text('ID', 'Only what this collection holds'),
+        pinned: flag('Only what you have pinned'),
         grade: text('GRADE', `Only ${GRADES.join(', ')}`),
         since: text('TIME', 'RFC 3339, such as 2026-01-31T12:00:00Z'),
         until: text('TIME', 'RFC 3339'),
@@ -26,12 +38,108 @@ export const INSIGHTS = [
         q: call.operands.length > 0 ? call.operands.join(' ') : undefined,
         template_id: call.text('template'),
         tag: call.text('tag'),
+        metric_id: call.text('metric'),
+        collection_id: call.text('collection'),
+        pinned_by: call.on('pinned') ? 'me' : undefined,
         grade: choiceOption(call, 'grade', GRADES),
         created_after: call.text('since'),
         created_before: call.text('until'),
         cursor: call.text('cursor'),
       }),
     (one) => [one.insight_id, one.created_at, one.title, one.grade, one.figure?.text ?? null, one.headline],
+  ),
+  eachCommand(
+    {
+      name: 'insights pin',
+      operands: 'INSIGHT...',
+      summary: 'Pin insights; only you see what you pin',
+      options: { newest: NEWEST },
+    },
+    (client, id, call) => client.insights.pin(id, { newest: call.on('newest') }),
+  ),
+  eachCommand({ name: 'insights unpin', operands: 'INSIGHT...', summary: 'Unpin insights' }, (client, id) =>
+    client.insights.unpin(id),
+  ),
+  listCommand(
+    {
+      name: 'insights readings',
+      operands: 'INSIGHT',
+      summary: 'Tell who read an insight: for admins, and for who made it',
+    },
+    ['USER', 'NAME', 'TIMES', 'LAST'],
+    async (client, call) => (await client.insights.readings(call.operands[0]!)).items,
+    (one) => [one.user_id, one.username, one.count, one.last_at],
+  ),
+]
+
+const DESCRIPTION = text('TEXT', 'What it is for')
+
+export const COLLECTIONS = [
+  showCommand(
+    {
+      name: 'collections create',
+      operands: 'NAME',
+      summary: 'Make a collection of insights, and print its id',
+      options: { description: DESCRIPTION },
+    },
+    (client, call) =>
+      client.collections.create({
+        name: call.operands[0]!,
+        description: call.text('description'),
+      }),
+    ({ collection_id }) => `${collection_id}\n`,
+  ),
+  listCommand(
+    {
+      name: 'collections list',
+      summary: 'List the collections; "assay insights list --collection ID" lists what one holds',
+      options: { insight: text('ID', 'Only those that hold this insight or its series') },
+    },
+    ['COLLECTION', 'CREATED', 'NAME', 'DESCRIPTION'],
+    (client, call) =>
+      allPages((page) => client.collections.list({ ...page, insight_id: call.text('insight') })),
+    (one) => [one.collection_id, one.created_at, one.name, one.description],
+  ),
+  clientCommand(
+    {
+      name: 'collections change',
+      operands: 'COLLECTION',
+      summary: 'Change the name or the description of a collection',
+      options: { name: text('NAME', 'Its new name'), description: DESCRIPTION },
+    },
+    async (client, call) => {
+      await client.collections.update(call.operands[0]!, {
+        name: call.text('name'),
+        description: call.text('description'),
+      })
+    },
+  ),
+  clientCommand(
+    {
+      name: 'collections add',
+      operands: 'COLLECTION INSIGHT...',
+      summary: 'Put insights into a collection',
+      options: { newest: NEWEST },
+    },
+    async (client, call) => {
+      const [collection_id, ...insights] = call.operands
+      for (const insight_id of insights)
+        await client.collections.add(collection_id!, insight_id, { newest: call.on('newest') })
+    },
+  ),
+  clientCommand(
+    {
+      name: 'collections remove',
+      operands: 'COLLECTION INSIGHT...',
+      summary: 'Take insights out of a collection',
+    },
+    async (client, { operands: [collection_id, ...insights] }) => {
+      for (const insight_id of insights) await client.collections.remove(collection_id!, insight_id)
+    },
+  ),
+  eachCommand(
+    { name: 'collections delete', summary: 'Delete collections; their insights stay' },
+    (client, id) => client.collections.delete(id),
   ),
 ]
 

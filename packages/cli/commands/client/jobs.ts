@@ -23,7 +23,10 @@ import { deliver, FORM_OPTIONS, FORMS, requirePlace } from '../insight-forms.ts'
 export const JOB_OPTIONS = {
   var: texts('NAME=VALUE', 'A template variable; repeat it for more'),
   presence: text('NAME', 'Notify only the webhooks and the subscriptions of this presence_name'),
-  notify: texts('ID|WORD', 'A subscription to tell, me or followers; repeat it for more (default: nobody)'),
+  notify: texts(
+    'ID|WORD',
+    'A subscription to tell, me or followers, of a personal run reader; repeat it for more (default: nobody)',
+  ),
   priority: text('N', 'From -100 to 100, higher first'),
   metadata: texts('NAME=VALUE', 'Returned in status and events'),
 }
@@ -193,6 +196,7 @@ export const JOBS = [
         user: text('ID', 'Only jobs of this user'),
         reader: text('ID', 'Only jobs for this reader'),
         presence: text('NAME', 'Only jobs with this presence_name'),
+        metadata: text('KEY:VALUE', 'Only jobs whose metadata hold this value'),
         limit: LIMIT,
         cursor: text('CURSOR', 'The next_cursor of an earlier list'),
       },
@@ -208,6 +212,7 @@ export const JOBS = [
         user_id: call.text('user'),
         reader_id: call.text('reader'),
         presence_name: call.text('presence'),
+        metadata: call.text('metadata'),
         cursor: call.text('cursor'),
       }),
     (job) => [job.assignment_id, job.job_status, job.template_id, job.created_at, job.error?.code ?? null],

@@ -49,6 +49,44 @@ test('a token is one of its maker or of a service account, never of another pers
   await eventually(async () => (await lastUse()) === used, 'the use is noted')
 })
 
+test('changes the name and the end of a token, takes scopes away, and gives none', async (t) => {
+  const clock = new FakeClock()
+  const { ask, token } = await openTestServer(t, { clock })
+  const end = iso(clock.now() + 60_000)
+  const body = { name: 'nightly', scopes: ['analyst'], expires_at: end }
+  const made = (await ask('POST', '/v1alpha/tokens', { body })).json()
+  const at = `/v1alpha/tokens/${made.token_id}`
+  const change = (patch: unknown, as?: string) =>
+    ask('PATCH', at, { body: patch, ...(as ? { token: as } : {}) })
+  const changed = await change({ name: 'weekly', expires_at: null })
+  const { token: _, ...view } = made
+  assert.deepEqual(changed.json(), { ...view, name: 'weekly', expires_at: null })
+  const write = () =>
+    ask('POST', '/v1alpha/jobs', {
+      token: made.token,
+      body: { payload: { type: 'template', template_id: 'hello' } },
+    })
+  assert.equal((await write()).status, 200)
+  assert.equal((await change({ scopes: ['viewer'] })).status, 200)
+  assert.equal((await write()).status, 403, 'at once')
+  const wider = await change({ scopes: ['admin'] })
+  assert.deepEqual([wider.status, wider.json().code], [409, 'conflict'])
+  assert.match(wider.json().detail, /has the scopes viewer, which can only become fewer/)
+  for (const patch of [
+    { expires_at: iso(clock.now()) },
+    { name: 'login' },
+    { scopes: [] },
+    { user_id: 'bob' },
+  ])
+    assert.equal((await change(patch)).status, 422, JSON.stringify(patch))
+  assert.equal((await change({ name: 'x' }, await token('default', ['analyst']))).status, 403)
+  assert.equal((await change({ expires_at: iso(clock.now() + 1000) })).status, 200)
+  clock.advance(1001)
+  assert.equal((await ask('GET', '/v1alpha/jobs', { token: made.token })).status, 401)
+  const { items } = (await ask('GET', '/v1alpha/audit?action=token.change')).json()
+  assert.deepEqual([items.at(-1).object_id, items.at(-1).fields], [made.token_id, ['expires_at', 'name']])
+})
+
 test('refuses tokens that make no sense', async (t) => {
   const { ask } = await openTestServer(t)
   for (const body of [
@@ -198,7 +236,9 @@ test('tells whose token it is and what it may do', async (t) => {
     token_id,
     user_id: 'service:reader',
     username: null,
+    display_name: null,
     by_password: false,
+    by_provider: false,
     workspace_id: 'default',
     scopes: ['viewer'],
     templates: null,

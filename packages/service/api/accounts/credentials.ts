@@ -35,6 +35,11 @@ export async function provenUser(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<User> {
+  if (config.passwordLogin === 'off')
+    throw new AppError(
+      'forbidden',
+      'Nobody signs in by a password here (ASSAY_PASSWORD_LOGIN): use the sign-in provider, or a token.',
+    )
   const found = await userOf(store, username)
   const user = found?.disabled ? null : found
   const device = user && deviceOf(secrets, request.headers.cookie, user.user_id)

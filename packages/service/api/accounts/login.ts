@@ -107,7 +107,9 @@ export const whoAmI = operation({
           token_id: Type.String({ format: 'uuid', description: 'Of the token, or of the sign-in' }),
           user_id: Type.String(),
           username: Type.Union([Type.String(), Type.Null()], { description: 'Null where the user is gone' }),
+          display_name: nullable(Type.String({ description: 'The name that people read; null: none' })),
           by_password: Type.Boolean({ description: 'The user has a password, which may be changed' }),
+          by_provider: Type.Boolean({ description: 'The user comes from the sign-in provider' }),
           workspace_id: Type.String(),
           scopes: Type.Array(Type.Enum([...SCOPES])),
           templates: nullable(
@@ -124,10 +126,19 @@ export const whoAmI = operation({
   async handle({ services, principal }) {
     const { token_id, user_id, workspace_id, scopes, templates } = principal
     const user = await services.store.getUser({ workspace_id, user_id })
-    const username = user?.username ?? null
-    const by_password = user !== null && user.password_hash !== null
-    const { version } = services
-    return { token_id, user_id, username, by_password, workspace_id, scopes, templates, version }
+    const { version, config } = services
+    return {
+      token_id,
+      user_id,
+      username: user?.username ?? null,
+      display_name: user?.display_name ?? null,
+      by_password: user !== null && user.password_hash !== null && config.passwordLogin === 'on',
+      by_provider: user !== null && user.issuer !== null,
+      workspace_id,
+      scopes,
+      templates,
+      version,
+    }
   },
 })
 

@@ -3,35 +3,22 @@
  * as ASSAY_SIGN_IN_IDLE and ASSAY_SIGN_IN_LIFE say, and end with the token or the password that they were begun with.
  */
 import { AppError, notFound } from '@assay/model/errors'
-import { uuidv7 } from '@assay/model/ids'
-import { Type } from '@assay/model/schema'
-import { type Scope, SignIn } from '@assay/model/token'
+import { nullable, Type } from '@assay/model/schema'
+import { SignIn } from '@assay/model/token'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { hashToken, newLinkSecret } from '../../runtime/secrets.ts'
+import { hashToken } from '../../runtime/secrets.ts'
 import type { Services } from '../dependencies.ts'
-import { addressOf } from '../http/client-address.ts'
 import { Id, LIMIT_DEFAULT, pageOf, pageQuery } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
 import { refuseForeignPage, schemeOf, signInCookie } from '../http/sign-in-cookie.ts'
 import { invalid } from '../http/validate.ts'
-import { originOf, provenUser } from './credentials.ts'
-import { deviceName } from './device-name.ts'
-
-const SECOND = 1000
+import { provenUser } from './credentials.ts'
+import { type Proven, startSignIn } from './start-sign-in.ts'
 
 interface Credentials {
   username?: string
   password?: string
   token?: string
-}
-
-interface Proven {
-  workspace_id: string
-  user_id: string
-  scopes: Scope[]
-  templates: string[] | null
-  /** The token that proved it; null: a password. */
-  token_id: string | null
 }
 
 async function prove(
@@ -50,6 +37,11 @@ async function prove(
     throw invalid([{ path: 'token', message: 'must stand alone, without username and password' }])
   const found = await services.store.findToken(hashToken(token))
   if (!found) throw noToken()
+  if (await services.store.findGrant({ token_id: found.token_id }))
+    throw new AppError(
+      'forbidden',
+      'This token was given to a program, which signs no browser in: use a password, the sign-in provider or a token of your own.',
+    )
   return found
 }
 
@@ -58,6 +50,43 @@ function noToken(): AppError {
     headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
   })
 }
+
+export const signInWays = operation({
+  name: 'signInWays',
+  tag: 'Authentication',
+  summary: 'Read how a browser can be signed in here',
+  scope: null,
+  replies: {
+    200: {
+      description: 'The ways',
+      schema: Type.Object(
+        {
+          password: Type.Boolean({ description: 'By a name and a password (`ASSAY_PASSWORD_LOGIN`)' }),
+          token: Type.Boolean({ description: 'By a token' }),
+          provider: nullable(
+            Type.Object(
+              {
+                name: Type.String({ description: 'What to call it' }),
+                url: Type.String({
+                  description: 'The page to open: it leads to the provider, and back to `next` of its query',
+                }),
+              },
+              { description: 'The sign-in provider of `ASSAY_OIDC_ISSUER`; null: there is none' },
+            ),
+          ),
+        },
+        { title: 'SignInWays' },
+      ),
+    },
+  },
+  handle({ services: { config, provider } }) {
+    return {
+      password: config.passwordLogin === 'on',
+      token: true,
+      provider: provider && { name: provider.name, url: `${config.publicUrl}/auth/begin` },
+    }
+  },
+})
 
 export const beginSignIn = operation({
   name: 'beginSignIn',
@@ -83,30 +112,13 @@ export const beginSignIn = operation({
   replies: { 201: { description: 'The sign-in, whose secret is in the cookie alone', schema: SignIn } },
   errors: ['unauthorized', 'forbidden', 'rate_limited'],
   async handle({ services, body, request, reply }) {
-    const { store, config } = services
-    refuseForeignPage(request, config.publicUrl, false)
-    const { workspace_id, user_id, scopes, templates, token_id } = await prove(services, body, request, reply)
-    const sign_in_id = uuidv7()
-    const secret = newLinkSecret()
-    const begun = { ...originOf(request), action: 'session.begin' as const, workspace_id, user_id }
-    const signIn = await store
-      .audited({ ...begun, token_id: sign_in_id, object_id: sign_in_id })
-      .createSignIn({
-        sign_in_id,
-        secret_hash: hashToken(secret),
-        workspace_id,
-        user_id,
-        scopes,
-        templates,
-        token_id,
-        device: deviceName(request.headers['user-agent'] ?? ''),
-        address: addressOf(request),
-        idle_ms: config.signInIdle,
-        life_ms: config.signInLife,
-      })
-    if (!signIn) throw noToken()
-    const seconds = Math.floor((Date.parse(signIn.ends_at) - Date.parse(signIn.created_at)) / SECOND)
-    void reply.header('set-cookie', signInCookie(secret, seconds, schemeOf(request, config.publicUrl)))
+    refuseForeignPage(request, services.config.publicUrl, false)
+    const proven = await prove(services, body, request, reply)
+    const signIn = await startSignIn(services, proven, request, reply)
+    if (!signIn)
+      throw body.token === undefined
+        ? new AppError('unauthorized', 'The user was deleted or disabled meanwhile.')
+        : noToken()
     return reply.code(201).send(signIn)
   },
 })

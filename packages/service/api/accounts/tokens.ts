@@ -1,6 +1,6 @@
 /** Operations on tokens. A token is shown once; the store keeps only its hash. */
 
-import { iso } from '@assay/model/clock'
+import { type Clock, iso } from '@assay/model/clock'
 import { AppError, notFound } from '@assay/model/errors'
 import { nullable, Type } from '@assay/model/schema'
 import { LOGIN_TOKEN, type Scope, serviceAccount, Token } from '@assay/model/token'
@@ -25,6 +25,16 @@ export const listTokens = operation({
     return services.store.listTokens({ limit: LIMIT_DEFAULT, ...query, workspace_id })
   },
 })
+
+function refuseMeaningless(
+  { name, expires_at = null }: { name?: string; expires_at?: string | null },
+  clock: Clock,
+): void {
+  if (name === LOGIN_TOKEN)
+    throw invalid([{ path: 'name', message: 'is the name of the tokens that logins make: choose another' }])
+  if (expires_at !== null && expires_at <= iso(clock.now()))
+    throw invalid([{ path: 'expires_at', message: 'must lie in the future' }])
+}
 
 /** The templates that a new token is limited to. Throws a 422 for one that does not exist, and for an admin's scope. */
 async function limitOf(
@@ -92,11 +102,8 @@ export const createToken = operation({
         'forbidden',
         `A token belongs to you (user_id ${principal.user_id}) or to a service account: leave user_id out for one.`,
       )
-    if (body.name === LOGIN_TOKEN)
-      throw invalid([{ path: 'name', message: 'is the name of the tokens that logins make: choose another' }])
+    refuseMeaningless(body, clock)
     const expires_at = body.expires_at ?? null
-    if (expires_at !== null && expires_at <= iso(clock.now()))
-      throw invalid([{ path: 'expires_at', message: 'must lie in the future' }])
     const templates = await limitOf(services, body, workspace_id)
     // After a crash the token of the first try was never shown, so a repeat replaces it.
     if (request.idempotent) await store.deleteToken({ workspace_id, token_id: id })
@@ -115,6 +122,35 @@ export const createToken = operation({
       .code(201)
       .header('location', `/v1alpha/tokens/${token.token_id}`)
       .send({ ...token, token: secret })
+  },
+})
+
+export const changeToken = operation({
+  name: 'changeToken',
+  tag: 'Administration',
+  audit: 'token.change',
+  summary: 'Change the name or the end of a token, or take scopes away',
+  description:
+    'Scopes can only become fewer, and only its owner lets the token of a person end later (409). Of a token that a program was let in with only the name changes (409): revoke it instead. Other scopes or another end also end the sign-ins that were begun with the token. The `user_id` stays. Takes effect at once on this node, and within two seconds on others.',
+  scope: 'admin',
+  params: Type.Object({ token_id: Id }),
+  query: Type.Object({ workspace_id: OfWorkspace }),
+  body: Type.Object({
+    name: Type.Optional(Name),
+    scopes: Type.Optional(Scopes),
+    expires_at: Type.Optional(Type.Union([Time, Type.Null()], { description: 'null: until it is deleted' })),
+  }),
+  replies: { 200: { description: 'The token, without its secret', schema: Token } },
+  errors: ['not_found', 'conflict'],
+  async handle({ services, principal, params, query, body }) {
+    const { store, clock } = services
+    const workspace_id = await administered(services, principal, query.workspace_id)
+    refuseMeaningless(body, clock)
+    const caller = workspace_id === principal.workspace_id ? principal.user_id : null
+    const token = await store.updateToken({ workspace_id, ...params, caller, patch: body })
+    services.tokens.forget()
+    if (!token) throw notFound('token', params.token_id)
+    return token
   },
 })
 

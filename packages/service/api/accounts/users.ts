@@ -34,6 +34,7 @@ export const createUser = operation({
   scope: 'admin',
   body: Type.Object({
     username: Name,
+    display_name: Type.Optional(User.properties.display_name),
     password: Type.Optional(Type.String({ minLength: 8, maxLength: 1024 })),
     scopes: Scopes,
     workspace_id: OfWorkspace,
@@ -43,11 +44,11 @@ export const createUser = operation({
   async handle({ services, principal, body, id, reply }) {
     const { store } = services
     const workspace_id = await administered(services, principal, body.workspace_id)
-    const { username, password, scopes } = body
+    const { username, password, scopes, display_name = null } = body
     const fault = password === undefined ? null : passwordFault(password, username)
     if (fault !== null) throw invalid([{ path: 'password', message: fault }])
     const password_hash = password === undefined ? null : await hashPassword(password)
-    const input = { user_id: id, workspace_id, username, scopes, password_hash }
+    const input = { user_id: id, workspace_id, username, display_name, scopes, password_hash }
     const user = await store.createUser(input).catch(async (error: unknown) => {
       // A repeat after a crash finds the user that it made itself.
       const made =
@@ -66,9 +67,9 @@ export const changeUser = operation({
   name: 'changeUser',
   tag: 'Administration',
   audit: 'user.change',
-  summary: 'Change the scopes or the password of a user, or disable the user',
+  summary: 'Change the scopes, the password or the display name of a user, or disable the user',
   description:
-    'A change ends the sign-ins of the user, and the tokens of logins, at once on this node and within two seconds on others. While a user is disabled none of their tokens is taken. A person changes an own password by `POST /v1alpha/auth/password`.',
+    'A change of anything but `display_name` ends the sign-ins of the user, and the tokens of logins, at once on this node and within two seconds on others. Scopes and the name of a user of the sign-in provider come from there, and such a user has no password. While a user is disabled none of their tokens is taken. A person changes an own password by `POST /v1alpha/auth/password`.',
   scope: 'admin',
   params: Type.Object({ user_id: Name }),
   query: Type.Object({ workspace_id: OfWorkspace }),
@@ -76,6 +77,7 @@ export const changeUser = operation({
     scopes: Type.Optional(Scopes),
     password: Type.Optional(Type.String({ minLength: 8, maxLength: 1024 })),
     disabled: Type.Optional(Type.Boolean()),
+    display_name: Type.Optional(User.properties.display_name),
   }),
   replies: { 200: { description: 'The user', schema: User } },
   errors: ['not_found', 'conflict'],
@@ -88,6 +90,7 @@ export const changeUser = operation({
       throw new AppError('conflict', 'This is your own user: another admin can disable it.')
     const known = await store.getUser(key)
     if (!known) throw notFound('user', params.user_id)
+    refuseProvided(known, body)
     const fault = password === undefined ? null : passwordFault(password, known.username)
     if (fault !== null) throw invalid([{ path: 'password', message: fault }])
     const password_hash = password === undefined ? {} : { password_hash: await hashPassword(password) }
@@ -97,6 +100,21 @@ export const changeUser = operation({
     return user
   },
 })
+
+/** Throws `conflict` for what the next sign-in would undo, or what would let the user in beside the provider. */
+function refuseProvided(
+  { issuer }: Pick<User, 'issuer'>,
+  { scopes, password, display_name }: { scopes?: unknown; password?: unknown; display_name?: unknown },
+): void {
+  if (issuer === null) return
+  if (scopes !== undefined || display_name !== undefined)
+    throw new AppError(
+      'conflict',
+      'This user comes from the sign-in provider: change the groups or the name there, or ASSAY_OIDC_GROUPS here. Each sign-in brings them.',
+    )
+  if (password !== undefined)
+    throw new AppError('conflict', 'This user signs in by the sign-in provider, without a password here.')
+}
 
 export const changePassword = operation({
   name: 'changePassword',

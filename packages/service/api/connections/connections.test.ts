@@ -288,6 +288,12 @@ test('a connection and a download to a host that is not on the list of the works
   assert.ok(dialed > before)
   assert.equal((await ask('POST', '/v1alpha/connections/web/test')).json().ok, true)
 
+  const far = `---\nsources:\n  a: ${download}\n---\n\`\`\`sql s\nselect count(*) as n from a\n\`\`\`\n# A\n`
+  assert.equal(
+    (await ask('PUT', '/v1alpha/jobs/templates/known', { body: far, type: 'text/markdown' })).status,
+    201,
+  )
+
   await rule(['db.example.com'])
   const last = dialed
   const bucket = { kind: 's3', options: { bucket: 'reports', region: 'eu-west-1' } }
@@ -311,6 +317,17 @@ test('a connection and a download to a host that is not on the list of the works
     const answer = await ask(method, `/v1alpha${at}`, { body, ...type })
     assert.deepEqual([answer.status, answer.json().errors[0].path], [422, field], answer.text)
     assert.ok(answer.json().errors[0].message.includes(`may not reach the host ${host}: `), answer.text)
+  }
+  const nightly = { cron: '0 6 * * *', time_zone: 'UTC', template_id: 'known', name: 'n' }
+  for (const [at, body, field] of [
+    ['/jobs/', { payload: { type: 'template', template_id: 'known' } }, 'payload.template_id'],
+    ['/jobs/bulk', { template_id: 'known', items: [{}] }, 'template_id'],
+    ['/jobs/bulk/check', { template_id: 'known', items: [{}] }, 'template_id'],
+    ['/schedules', nightly, 'template_id'],
+  ] as const) {
+    const answer = await ask('POST', `/v1alpha${at}`, { body })
+    assert.deepEqual([answer.status, answer.json().errors[0].path], [422, field], answer.text)
+    assert.match(answer.json().errors[0].message, /may not reach .* which holds db\.example\.com\.$/)
   }
   const described = { body: { description: 'The same address' } }
   assert.equal((await ask('PATCH', '/v1alpha/connections/web', described)).status, 200)

@@ -11,6 +11,7 @@ import {
   type SealedField,
 } from '@assay/model/connection'
 import { CONNECTION_KINDS, readLimits, readOptions, secretFaults } from '@assay/model/connection-kinds'
+import { tagOfConnection } from '@assay/model/entity-tag'
 import { AppError, type FieldError, notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
@@ -125,6 +126,29 @@ export const listConnections = operation({
   },
 })
 
+export const getConnection = operation({
+  name: 'getConnection',
+  tag: 'Connections',
+  summary: 'Read a connection',
+  scope: 'admin',
+  params: ConnectionPath,
+  query: OfQuery,
+  replies: { 200: { description: 'The connection, its secrets hidden', schema: ConnectionView } },
+  errors: ['not_found'],
+  async handle({ services, principal, params: { name }, query, reply }) {
+    const workspace_id = await administered(services, principal, query.workspace_id)
+    if (services.connections.readOnly) {
+      const found = services.connections.listFile(workspace_id).find((one) => one.name === name)
+      if (!found) throw notFound('connection', name)
+      return found
+    }
+    const found = await services.store.getConnection({ workspace_id, name })
+    if (!found) throw notFound('connection', name)
+    void reply.header('etag', tagOfConnection(found))
+    return view(found)
+  },
+})
+
 export const createConnection = operation({
   name: 'createConnection',
   audit: 'connection.create',
@@ -171,7 +195,8 @@ export const createConnection = operation({
       limits,
       user_id: principal.user_id,
     })
-    reply.code(201).header('location', `/v1alpha/connections/${body.name}`)
+    const location = `/v1alpha/connections/${body.name}`
+    void reply.code(201).headers({ location, etag: tagOfConnection(connection) })
     return view(connection)
   },
 })
@@ -194,7 +219,7 @@ export const changeConnection = operation({
   }),
   replies: { 200: { description: 'The connection as it is now', schema: ConnectionView } },
   errors: ['not_found', 'conflict'],
-  async handle({ services, principal, params, query, body }) {
+  async handle({ services, principal, params, query, body, reply }) {
     refuseReadOnly(services)
     const workspace_id = await administered(services, principal, query.workspace_id)
     const key = { workspace_id, name: params.name }
@@ -229,6 +254,7 @@ export const changeConnection = operation({
       },
     })
     if (!changed) throw notFound('connection', params.name)
+    void reply.header('etag', tagOfConnection(changed))
     return view(changed)
   },
 })

@@ -8,21 +8,15 @@ import { Readable } from 'node:stream'
 import { readLines } from '@assay/engine/drafting/draft'
 import { sourceOf } from '@assay/engine/reading/lookup'
 import { TaskError } from '@assay/engine/run/pool'
+import { matchesTag, vetConditions } from '@assay/model/entity-tag'
 import { AppError, notFound } from '@assay/model/errors'
 import { mediaTypeOf, normalPath, StoredFile, vetUploadPath } from '@assay/model/file'
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
-import {
-  type Arrival,
-  type ByteRange,
-  type Conditions,
-  type Limits,
-  type Staged,
-  vetConditions,
-} from '../../files/files.ts'
+import { type Arrival, type ByteRange, type Limits, type Staged } from '../../files/files.ts'
 import { badFile, receive } from '../../files/receive.ts'
+import { conditionsOf } from '../answers/versions.ts'
 import { LIMIT_DEFAULT, pageOf, pageQuery } from '../http/fields.ts'
-import { matchesTag } from '../http/negotiate.ts'
 import { ANY_TYPE, type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 import { foundOf, foundProperties } from './found.ts'
@@ -62,10 +56,6 @@ function pathOf(given: string): string {
   return file
 }
 
-function conditionsOf({ headers }: Call['request']): Conditions {
-  return { match: headers['if-match'] ?? null, noneMatch: headers['if-none-match'] ?? null }
-}
-
 /** The caps of the workspace, or those of the settings. */
 async function limitsOf({ services, principal }: Call): Promise<Limits> {
   const { files, store } = services
@@ -83,7 +73,8 @@ async function arrive(call: Call, file: string, limits: Limits): Promise<Arrival
   const coding = request.headers['content-encoding'] ?? 'identity'
   if (coding.toLowerCase() !== 'identity')
     throw new AppError('unsupported_media_type', 'Send the file as it is, without Content-Encoding.')
-  vetConditions(await files.find(principal.workspace_id, file), conditionsOf(request))
+  const found = await files.find(principal.workspace_id, file)
+  vetConditions('file', found?.etag ?? null, conditionsOf(request.headers))
   const length = Number(request.headers['content-length'] ?? 0)
   return files.arrive(principal.workspace_id, file, length, limits)
 }
@@ -174,7 +165,7 @@ export const putFile = operation({
       try {
         const read = await readingOf(call, file, staged)
         const { workspace_id } = principal
-        const put = await files.put(workspace_id, file, staged, conditionsOf(request), limits)
+        const put = await files.put(workspace_id, file, staged, conditionsOf(request.headers), limits)
         reply.header('etag', put.file.etag)
         if (put.isNew) reply.code(201).header('location', addressOf(file))
         return { ...put.file, sha256: staged.sha256, ...read }
@@ -303,7 +294,7 @@ export const deleteFile = operation({
   errors: ['not_found', 'precondition_failed'],
   async handle({ services, principal, params, request, reply }) {
     const file = pathOf(params.path)
-    const { match } = conditionsOf(request)
+    const { match } = conditionsOf(request.headers)
     if (!(await services.files.remove(principal.workspace_id, file, { match, noneMatch: null })))
       throw notFound('file', file)
     await services.store.deleteFileDialect({ workspace_id: principal.workspace_id, path: file })

@@ -14,6 +14,7 @@ import type { Config } from '../../config/config.ts'
 import { createGatherer } from '../../runtime/gatherer.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { hashToken } from '../../runtime/secrets.ts'
+import { challengeOf } from '../oauth/addresses.ts'
 import { refuseBeyondLimit } from '../templates/template-limits.ts'
 import { addressOf } from './client-address.ts'
 import { createRateLimiter, type Rate } from './rate-limiter.ts'
@@ -141,12 +142,14 @@ export async function callerOf(
 
 const BEARER = /^bearer +([\x21-\x7e]{1,1024})$/i
 
-function unauthorized(given: boolean): AppError {
+/** `more`: what an agent learns of where to begin. */
+function unauthorized(given: boolean, more: string): AppError {
   const detail = given
     ? 'The token does not exist or has expired: create one, or log in again.'
     : 'Send the header "Authorization: Bearer TOKEN".'
   const challenge = given ? 'Bearer error="invalid_token"' : 'Bearer'
-  return new AppError('unauthorized', detail, { headers: { 'www-authenticate': challenge } })
+  const parts = [challenge, ...(more === '' ? [] : [`${given ? ', ' : ' '}${more}`])]
+  return new AppError('unauthorized', detail, { headers: { 'www-authenticate': parts.join('') } })
 }
 
 function tooNarrow(scope: Scope): AppError {
@@ -195,7 +198,11 @@ export function authenticate(
 ) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const principal = await callerOf(services, request)
-    if (!principal) throw unauthorized((request.headers.authorization ?? '') !== '')
+    if (!principal)
+      throw unauthorized(
+        (request.headers.authorization ?? '') !== '',
+        challengeOf(request, services.config.publicUrl),
+      )
     request.principal = principal
     const allowance = services.requests(principal)
     if (allowance) {

@@ -48,3 +48,6 @@ export function pageOf<Item extends TSchema>(item: Item) {
 export function whole<Item>(items: Item[]): { items: Item[]; next_cursor: null } {
   return { items, next_cursor: null }
 }
+
+/** Fields of any name, such as a query that another site has made: the operation reads those that it knows. */
+export const AnyFields = Type.Object({}, { additionalProperties: true })

@@ -14,7 +14,7 @@ import type { Logger } from '../../runtime/log.ts'
 import { type SecretBox, SecretError } from '../../runtime/secrets.ts'
 import { invalid } from './validate.ts'
 
-const KEPT_HEADERS = ['content-type', 'location', 'www-authenticate'] as const
+const KEPT_HEADERS = ['content-type', 'etag', 'location', 'www-authenticate'] as const
 const SETTLE_TRIES = 60
 
 interface KeptAnswer {

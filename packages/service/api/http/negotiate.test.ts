@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { matchesTag } from '@assay/model/entity-tag'
 import * as fc from 'fast-check'
-import { matchesTag, preferred } from './negotiate.ts'
+import { preferred } from './negotiate.ts'
 
 const OFFERS = ['text/markdown', 'text/html', 'application/json'] as const
 

@@ -55,8 +55,24 @@ export function preferred<Offer extends string>(
   return best
 }
 
-/** Whether `If-None-Match` names the tag (weak comparison). */
-export function matchesTag(header: string | undefined, tag: string): boolean {
-  if (header === undefined) return false
-  return header.trim() === '*' || header.split(',').some((part) => part.trim().replace(/^W\//, '') === tag)
+/** The content coding that a client wants most, among equals the first (RFC 9110, section 12.5.3). Null: none of them. */
+export function preferredCoding<Coding extends string>(
+  header: string | undefined,
+  offers: readonly Coding[],
+): Coding | null {
+  const wanted = new Map<string, number>()
+  for (const part of (header ?? '').toLowerCase().split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((piece) => piece.trim())
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))
+    const quality = weight === undefined ? 1 : Number(weight.slice(2))
+    if (name !== '' && quality >= 0 && quality <= 1) wanted.set(name, quality)
+  }
+  let best: Coding | null = null
+  let most = wanted.get('identity') ?? 0
+  // An answer as it is was asked for only where its quality is named above all others.
+  for (const offer of offers) {
+    const quality = wanted.get(offer) ?? wanted.get('*') ?? 0
+    if (quality > 0 && (best === null ? quality >= most : quality > most)) [best, most] = [offer, quality]
+  }
+  return best
 }

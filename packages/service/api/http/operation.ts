@@ -11,6 +11,8 @@ import { Type } from '@assay/model/schema'
 import type { Principal, Scope } from '@assay/model/token'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
+import { type Deprecated, deprecationHeaders } from '../answers/deprecation.ts'
+import { expectedOf } from '../answers/versions.ts'
 import type { Services } from '../dependencies.ts'
 import { hideFromOthers, mayBeHidden } from '../readers/visible.ts'
 import { limitToTemplates } from '../templates/template-limits.ts'
@@ -82,6 +84,8 @@ export interface Operation {
   streams: boolean
   /** A page for people. The OpenAPI document omits it. */
   hidden: boolean
+  /** It will go: its answers and the document say so. */
+  deprecated?: Deprecated
   handle(call: Call): unknown
 }
 
@@ -116,6 +120,7 @@ export function operation<
   idempotent?: boolean
   streams?: boolean
   hidden?: boolean
+  deprecated?: Deprecated
   handle(
     call: Call<Static<Params>, Static<Query>, Static<Body>>,
   ):
@@ -186,6 +191,7 @@ export function handlerOf({ operation, path }: { operation: Operation; path: str
     body: validator(bodyOf(operation)),
   }
   const optional = isOptional(bodyOf(operation))
+  const leaving = operation.deprecated && deprecationHeaders(operation.deprecated)
 
   /** Fastify calls the parameter for the rest of a path "*". */
   function namedParams({ params }: FastifyRequest): unknown {
@@ -205,6 +211,7 @@ export function handlerOf({ operation, path }: { operation: Operation; path: str
 
   return (request: FastifyRequest, reply: FastifyReply): unknown => {
     const { method } = request
+    if (leaving) reply.headers(leaving)
     const bodyless = method === 'GET' || method === 'HEAD'
     const parts = readParts(request, bodyless)
     const call: Call = {
@@ -237,7 +244,7 @@ async function handleAudited(operation: Operation, action: AuditAction, call: Ca
   const { services } = call
   const record = services.audit.record(action, call)
   if (!NOTED.includes(action)) {
-    const store = services.store.audited(record)
+    const store = services.store.audited(record, expectedOf(operation.name, call))
     return operation.handle({ ...call, services: { ...services, store } })
   }
   const answer = await operation.handle(call)

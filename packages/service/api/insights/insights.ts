@@ -1,13 +1,20 @@
 /** The list of insights, and the runs before one, by the cards that are written with each. result.ts reads one whole. */
 
+import { overlayChart } from '@assay/engine/charts/overlay'
+import { chartFigure } from '@assay/engine/pages/chart-figure'
+import { pinsId } from '@assay/model/collection'
 import { EarlierInsight } from '@assay/model/earlier-insight'
 import { notFound } from '@assay/model/errors'
 import { GRADES } from '@assay/model/insight'
 import { InsightCard, SEARCH_WORDS_MOST } from '@assay/model/insight-card'
+import { METRIC_ID } from '@assay/model/metric'
 import { ReaderId } from '@assay/model/readers'
 import { Type } from '@assay/model/schema'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
+import { invalid } from '../http/validate.ts'
+import { mayRead } from '../readers/visible.ts'
+import { requireCollection } from './collections.ts'
 
 export const listInsights = operation({
   name: 'listInsights',
@@ -36,14 +43,28 @@ export const listInsights = operation({
       }),
     ),
     tag: Type.Optional(Name),
+    metric_id: Type.Optional(
+      Type.String({ pattern: METRIC_ID, description: 'Only those that tell of the metric' }),
+    ),
+    collection_id: Type.Optional(Id),
+    pinned_by: Type.Optional(
+      Type.Enum(['me'], { description: 'Only what you have pinned; not together with `collection_id`' }),
+    ),
     grade: Type.Optional(Type.Enum([...GRADES])),
     created_after: Type.Optional(Time),
     created_before: Type.Optional(Time),
   }),
   replies: { 200: { description: 'A page of cards', schema: pageOf(InsightCard) } },
+  errors: ['not_found'],
   async handle({ services, principal, query }) {
-    const { workspace_id } = principal
-    return services.store.listInsights({ limit: LIMIT_DEFAULT, ...query, workspace_id })
+    const { workspace_id, user_id } = principal
+    const { pinned_by, ...filters } = query
+    if (pinned_by && filters.collection_id !== undefined)
+      throw invalid([{ path: 'pinned_by', message: 'must be left out where `collection_id` is given' }])
+    const { collection_id = pinned_by ? pinsId(workspace_id, user_id) : undefined } = filters
+    if (filters.collection_id !== undefined)
+      await requireCollection(services, principal, filters.collection_id)
+    return services.store.listInsights({ limit: LIMIT_DEFAULT, ...filters, collection_id, workspace_id })
   },
 })
 
@@ -67,6 +88,62 @@ export const earlierInsights = operation({
     const { workspace_id } = principal
     const items = await services.store.earlierInsights({ workspace_id, insight_id })
     if (items === null) throw notFound('insight', insight_id)
+    return { items }
+  },
+})
+
+const Overlaid = Type.Object(
+  {
+    id: Type.String({ description: 'Of the chart in both insights' }),
+    title: Type.String(),
+    figure: Type.String({ description: 'The chart as HTML, drawn once for both runs' }),
+    appeared: Type.Array(Type.String(), { description: 'Names that only this run has' }),
+    gone: Type.Array(Type.String(), { description: 'Names that only the earlier run has' }),
+  },
+  { title: 'OverlaidChart' },
+)
+
+export const overlayCharts = operation({
+  name: 'overlayCharts',
+  // The charts show the numbers of both insights.
+  audit: 'result.read',
+  tag: 'Insights',
+  summary: 'Draw the charts of an insight over those of an earlier one',
+  description:
+    'Lines, areas, bars and points with one series, of the same columns: this run in colour, the earlier one in grey. Times of another period are moved onto those of this run. Other charts are left out, and so are all where they cannot be drawn now.',
+  scope: 'viewer',
+  params: Type.Object({ insight_id: Id, earlier_id: Id }),
+  replies: {
+    200: {
+      description: 'The charts, in the order of the insight',
+      schema: Type.Object({ items: Type.Array(Overlaid) }, { title: 'OverlaidCharts' }),
+    },
+  },
+  errors: ['not_found', 'workspace_busy'],
+  async handle(call) {
+    const { services, principal, params } = call
+    const { insight_id, earlier_id } = params
+    const { workspace_id } = principal
+    const of = await services.store.insightReader({ workspace_id, insight_id: earlier_id })
+    if (of && !mayRead(principal, of)) throw notFound('insight', earlier_id)
+    const [own, earlier] = await Promise.all(
+      [insight_id, earlier_id].map((id) => services.store.getInsightHead({ workspace_id, insight_id: id })),
+    )
+    if (!own) throw notFound('insight', insight_id)
+    if (!earlier) throw notFound('insight', earlier_id)
+    services.audit.note({ ...services.audit.record('result.read', call), object_id: earlier_id })
+    const overlays = own.charts.flatMap((chart) => {
+      const other = earlier.charts.find(({ id }) => id === chart.id)
+      return (other && overlayChart(chart, other)) ?? []
+    })
+    const charts = overlays.map(({ chart }) => chart)
+    const both = { insight_id: `${insight_id} ${earlier_id}`, charts }
+    const drawings = await services.charts.of(both, workspace_id)
+    const items = overlays.flatMap(({ chart, appeared, gone }, index) => {
+      const drawing = drawings[index]
+      const figure = drawing === undefined ? null : chartFigure(chart, drawing)
+      return figure === null ? [] : [{ id: chart.id, title: chart.title, figure, appeared, gone }]
+    })
     return { items }
   },
 })

@@ -4,16 +4,17 @@ import type { FoundTemplate } from '@assay/engine/reading/lookup'
 import { type FieldError, notFound } from '@assay/model/errors'
 import { uuidFor } from '@assay/model/ids'
 import { JOB_STATUSES, type JobStatus } from '@assay/model/job'
+import type { StoredReader } from '@assay/model/readers'
 import { Type } from '@assay/model/schema'
-import type { Principal } from '@assay/model/token'
+import { READER } from '@assay/model/subscription'
 import type { NewJob } from '@assay/store/store'
 import type { Static } from 'typebox'
-import type { Services } from '../dependencies.ts'
+import { mailOf } from '../../readers/reader-mail.ts'
 import { Id, Name } from '../http/fields.ts'
-import { operation } from '../http/operation.ts'
-import { JobReader, readersOf, refuseNotify } from '../readers/job-reader.ts'
+import { type Call, operation } from '../http/operation.ts'
+import { JobReader, noMail, readersOf, refuseOthers } from '../readers/job-reader.ts'
 import { Notify, toldOf } from '../subscriptions/notify.ts'
-import { requireTemplate } from '../templates/template-lookup.ts'
+import { runnableTemplate } from '../templates/template-lookup.ts'
 import { Metadata } from './jobs.ts'
 
 const ITEMS_MOST = 1000
@@ -57,19 +58,55 @@ const CheckInput = Type.Object({
   items: BatchInput.properties.items,
 })
 
-/** Converts the variables of each item, or finds their faults. */
+interface Converted {
+  index: number
+  item: Static<typeof Item>
+  values: NewJob['variables']
+  reader: StoredReader | null
+  /** Whether it is for a reader that there is not. */
+  lacksReader: boolean
+  errors: ItemFault[]
+}
+
+/** Converts the variables of each item and finds its reader, or finds their faults. Throws as `readersOf` does. */
 async function convertItems(
-  { templates }: Services,
-  { workspace_id }: Principal,
-  template: Pick<FoundTemplate, 'template'>,
+  { services, principal }: Pick<Call, 'services' | 'principal'>,
+  template: FoundTemplate,
   items: readonly Static<typeof Item>[],
-): Promise<{ index: number; item: Static<typeof Item>; values: NewJob['variables']; errors: ItemFault[] }[]> {
+): Promise<Converted[]> {
+  const at = (index: number): string => `items.${index}.reader_id`
+  const ids = items.map(({ reader_id }) => reader_id)
+  const readers = await readersOf({ services, principal }, template, ids, at)
   const given = items.map(({ template_vars }) => template_vars ?? {})
-  const converted = await templates.convert(template, given, workspace_id)
+  const converted = await services.templates.convert(template, given, principal.workspace_id)
   return items.map((item, index) => {
     const { values, errors } = converted[index]!
-    return { index, item, values, errors: shown(errors, index) }
+    const one = readers[index]!
+    const lack = 'lack' in one ? [{ path: at(index), message: one.message }] : []
+    const reader = 'reader' in one ? one.reader : null
+    const lacksReader = 'lack' in one
+    return { index, item, values, reader, lacksReader, errors: [...lack, ...shown(errors, index)] }
   })
+}
+
+/** Whom each job tells, or why its reader cannot be sent hers. Throws a 422 for anybody else where one is personal. */
+async function toldBy(
+  { services, principal }: Pick<Call, 'services' | 'principal'>,
+  { notify, template_id }: Pick<BatchInput, 'notify' | 'template_id'>,
+  converted: readonly Converted[],
+): Promise<(of: Pick<Converted, 'reader' | 'values'>) => Promise<string[] | { message: string } | null>> {
+  // Where it goes to readers, one that there is not is the fault of its item.
+  const toReaders = notify?.includes(READER) && converted.some(({ lacksReader }) => lacksReader)
+  if (!toReaders && converted.every(({ reader }) => reader === null)) {
+    const told = await toldOf(services, principal, { notify, template_id, at: 'notify' })
+    return async ({ values }) => told(values)
+  }
+  refuseOthers(notify, 'notify')
+  return async ({ reader }) => {
+    if (reader === null || !notify || notify.length === 0) return null
+    const mail = await mailOf(services, reader)
+    return mail === null ? { message: noMail(services, reader) } : [mail]
+  }
 }
 
 export const checkJobs = operation({
@@ -94,10 +131,10 @@ export const checkJobs = operation({
       ),
     },
   },
-  errors: ['not_found'],
+  errors: ['not_found', 'reader_missing'],
   async handle({ services, principal, body }) {
-    const template = await requireTemplate(services, principal, body.template_id)
-    const converted = await convertItems(services, principal, template, body.items)
+    const template = await runnableTemplate(services, principal, body.template_id, 'template_id')
+    const converted = await convertItems({ services, principal }, template, body.items)
     const items = converted.map(({ index, errors }) => ({ index, errors }))
     const refused = items.filter(({ errors }) => errors.length > 0).length
     return { accepted: items.length - refused, refused, items }
@@ -131,21 +168,16 @@ export const createJobs = operation({
   errors: ['not_found', 'reader_missing', 'queue_full', 'workspace_busy'],
   async handle({ services, principal, body, id, request }) {
     const { workspace_id, user_id } = principal
-    const template = await requireTemplate(services, principal, body.template_id)
-    const readers = await readersOf(
-      { services, principal },
-      template,
-      body.items.map(({ reader_id }) => reader_id),
-      (index) => `items.${index}.reader_id`,
-    )
-    const notify = readers.some((reader) => reader !== null)
-      ? refuseNotify(body.notify, 'notify')
-      : await toldOf(services, principal, { ...body, notify: body.notify, at: 'notify' })
-    const converted = await convertItems(services, principal, template, body.items)
+    const template = await runnableTemplate(services, principal, body.template_id, 'template_id')
+    const converted = await convertItems({ services, principal }, template, body.items)
+    const told = await toldBy({ services, principal }, body, converted)
     const at = Number.parseInt(id.replace('-', '').slice(0, 12), 16)
     const jobs: NewJob[] = []
     const items: Static<typeof Outcome>[] = []
-    for (const { index, item, values, errors } of converted) {
+    for (const { index, item, values, reader, errors } of converted) {
+      const asked = errors.length > 0 ? null : await told({ reader, values })
+      const notify = asked && 'message' in asked ? null : asked
+      if (asked && 'message' in asked) errors.push({ path: 'notify', ...asked })
       if (errors.length > 0) items.push({ index, assignment_id: null, errors })
       else {
         const assignment_id = uuidFor(at, `${id} ${index}`, index)
@@ -161,7 +193,7 @@ export const createJobs = operation({
           priority: item.priority ?? body.priority ?? 0,
           metadata: { ...body.metadata, ...item.metadata },
           batch_id: id,
-          reader_id: readers[index]?.reader_id ?? null,
+          reader_id: reader?.reader_id ?? null,
         })
       }
     }

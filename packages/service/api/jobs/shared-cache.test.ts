@@ -61,3 +61,13 @@ test('a making that fails is told to all who asked meanwhile, and is made again 
   for (const one of asked) await assert.rejects(one, /busy/)
   assert.equal(await kept.of('a', async () => ({ value: 'made', size: 1, keep_ms: FOR_EVER })), 'made')
 })
+
+test('those apart are refused for their own reasons only, and all get what either made', async () => {
+  const kept = createSharedCache<string>(() => 0)
+  const made = (value: string) => async () => ({ value, size: 1, keep_ms: FOR_EVER })
+  const refused = kept.of('a', () => Promise.reject(new Error('busy')))
+  assert.equal(await kept.of('a', made('page'), true), 'page')
+  await assert.rejects(refused, /busy/)
+  assert.equal(await kept.of('a', made('another')), 'page')
+  assert.equal(kept.get('a'), 'page')
+})

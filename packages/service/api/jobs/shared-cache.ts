@@ -1,4 +1,7 @@
-/** A cache of what is made for an insight. Requests for the same key at the same time share one call of `make`. */
+/**
+ * A cache of what is made for an insight. Requests for the same key at the same time share one call of `make`; those `apart` share
+ * theirs, which is refused for other reasons. What either made serves both.
+ */
 import { LRUCache } from 'lru-cache'
 
 const MOST_ENTRIES = 64
@@ -16,7 +19,7 @@ export interface SharedCache<T> {
   /** Undefined: the cache has no value of the key. */
   get(key: string): T | undefined
   /** The cached value, or what `make` resolves. Rejects for every caller that waits if `make` rejects. */
-  of(key: string, make: () => Promise<Made<T>>): Promise<T>
+  of(key: string, make: () => Promise<Made<T>>, apart?: boolean): Promise<T>
 }
 
 /** `monotonic`: milliseconds that only rise. */
@@ -37,11 +40,16 @@ export function createSharedCache<T>(monotonic: () => number): SharedCache<T> {
       return made
     },
   })
+  const apartOf = (key: string): string => `apart ${key}`
+  const get = (key: string): Made<T> | undefined => kept.get(key) ?? kept.get(apartOf(key))
   return {
-    get: (key) => kept.get(key)?.value,
-    async of(key, make) {
-      const { value, keep_ms } = (await kept.fetch(key, { context: make }))!
-      if (keep_ms === 0) kept.delete(key)
+    get: (key) => get(key)?.value,
+    async of(key, make, apart = false) {
+      const known = get(key)
+      if (known) return known.value
+      const own = apart ? apartOf(key) : key
+      const { value, keep_ms } = (await kept.fetch(own, { context: make }))!
+      if (keep_ms === 0) kept.delete(own)
       return value
     },
   }

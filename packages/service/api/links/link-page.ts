@@ -11,7 +11,7 @@ import type { FastifyReply } from 'fastify'
 import { hashToken } from '../../runtime/secrets.ts'
 import { linkRecord } from '../admin/audit-trail.ts'
 import type { Services } from '../dependencies.ts'
-import { addressOf } from '../http/client-address.ts'
+import { callerNetwork } from '../http/client-address.ts'
 import { type Call, operation } from '../http/operation.ts'
 import type { Page } from '../jobs/page-renderings.ts'
 
@@ -26,12 +26,19 @@ const GONE = plainPage(
   'Nothing to read here',
   'This link has expired, was revoked, or never existed. Ask the person who sent it for a new one.',
 )
-const BUSY = plainPage('Too many pages at once', 'Wait a minute and load this page again.')
+/** `after`: in seconds. Readers who have taken their share of the hour wait until the next. */
+function busyPage(after: number): string {
+  const minutes = Math.max(1, Math.ceil(after / 60))
+  return plainPage(
+    'Too many pages at once',
+    `Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`} and load this page again.`,
+  )
+}
 
 interface Opened {
   link_id: string
   workspace_id: string
-  /** Throws `workspace_busy` where too many pages are waiting. */
+  /** Throws `workspace_busy` where too many pages are waiting, or readers have taken their share of the hour. */
   page(): Promise<Page>
 }
 
@@ -45,7 +52,7 @@ async function openedBy({ store, pages }: Services, secret: string): Promise<Ope
   const kept = pages.kept(insight_id)
   if (kept) return { link_id, workspace_id, page: async () => kept }
   const insight = await store.getInsightHead({ workspace_id, insight_id })
-  return insight && { link_id, workspace_id, page: () => pages.of(insight, workspace_id) }
+  return insight && { link_id, workspace_id, page: () => pages.of(insight, workspace_id, true) }
 }
 
 /** A site that may show it in a frame may do so under any policy of its own. */
@@ -80,8 +87,8 @@ export const openLink = operation({
     },
   },
   async handle({ services, params, request, reply }: Call<{ secret: string }>) {
-    const { allowed, reset } = services.readers.take(addressOf(request))
-    if (!allowed) return sendPage(services, reply.header('retry-after', String(reset)), 429, BUSY)
+    const { allowed, reset } = services.readers.take(callerNetwork(request))
+    if (!allowed) return sendPage(services, reply.header('retry-after', String(reset)), 429, busyPage(reset))
     const opened = await openedBy(services, params.secret)
     if (!opened) return sendPage(services, reply, 404, GONE)
     const { link_id, workspace_id } = opened
@@ -89,8 +96,10 @@ export const openLink = operation({
       if (error instanceof AppError) return error
       throw error
     })
-    if (page instanceof AppError)
-      return sendPage(services, reply.header('retry-after', String(page.retryAfter)), 429, BUSY)
+    if (page instanceof AppError) {
+      const after = page.retryAfter ?? 60
+      return sendPage(services, reply.header('retry-after', String(after)), 429, busyPage(after))
+    }
     if (request.method === 'GET') {
       services.linkViews.note(link_id)
       services.audit.note(linkRecord('link.open', request, { workspace_id, object_id: link_id }))

@@ -159,6 +159,26 @@ test('a page may stand in a frame of the sites that the operator names, and of n
   assert.equal(script.headers['cross-origin-resource-policy'], 'cross-origin')
 })
 
+test('opens a page though its workspace has used up its hour, within a share that readers have', async (t) => {
+  const opened = await openTestServer(t, { pool: 'real' })
+  const { ask, budgets } = opened
+  const { insight_id } = await completed(opened)
+  const other = await completed(opened)
+  const [link, later] = [await makeLink(opened, insight_id), await makeLink(opened, other.insight_id)]
+  await opened.store.updateWorkspace({ workspace_id: 'default', patch: { max_processor_seconds: 1 } })
+  budgets.spend('default', 1000, 'new')
+  const own = await ask('GET', `/v1alpha/jobs/result?insight_id=${insight_id}`, {
+    headers: { accept: 'text/html' },
+  })
+  assert.deepEqual([own.status, own.json().code], [429, 'workspace_busy'])
+  assert.equal((await open(opened, link.url)).status, 200)
+  budgets.spend('default', 1000, 'reader')
+  const refused = await open(opened, later.url)
+  assert.equal(refused.status, 429)
+  assert.match(refused.text, /Too many pages/)
+  assert.equal((await open(opened, link.url)).status, 200, 'it is kept')
+})
+
 test('bounds how many pages one address may open', async (t) => {
   const clock = new FakeClock()
   const opened = await openTestServer(t, { clock })

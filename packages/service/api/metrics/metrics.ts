@@ -4,6 +4,7 @@ import { metricNameIn } from '@assay/engine/metrics/names'
 import { asMetricFaults, type MetricHead, metricReader } from '@assay/engine/metrics/reader'
 import { type CatalogMetric } from '@assay/engine/reading/catalog'
 import { errorsOf } from '@assay/engine/reading/lookup'
+import { tagOfSource } from '@assay/model/entity-tag'
 import { AppError, notFound } from '@assay/model/errors'
 import { METRIC_EXAMPLE, METRIC_ID, MetricView } from '@assay/model/metric'
 import { nullable, Type } from '@assay/model/schema'
@@ -117,10 +118,12 @@ export const getMetric = operation({
   params: MetricPath,
   replies: { 200: { description: 'The metric', schema: WithSource } },
   errors: ['not_found', 'workspace_busy', 'preview_failed'],
-  async handle({ services, principal: { workspace_id }, params: { metric_id } }) {
+  async handle({ services, principal: { workspace_id }, params: { metric_id }, reply }) {
     const entry = services.catalog.metrics().find(({ view }) => view.metric_id === metric_id)
     const mayBePut = entry === undefined || entry.origin === 'git'
     const put = mayBePut ? await services.store.getMetric({ workspace_id, metric_id }) : null
+    const source = put?.source ?? entry?.source
+    if (source !== undefined) void reply.header('etag', tagOfSource(source))
     if (entry && !put) return { ...entry.view, source: entry.source }
     if (!put) throw notFound('metric', metric_id)
     const { view } = await readHead(services, workspace_id, metric_id, put.source)
@@ -186,6 +189,7 @@ export const putMetric = operation({
     if (faults.length > 0) throw invalid(faults)
     const made = await services.store.putMetric({ workspace_id, metric_id, source: body, user_id })
     if (made === 'new') reply.code(201).header('location', `/v1alpha/metrics/${metric_id}`)
+    void reply.header('etag', tagOfSource(body))
     return view
   },
 })

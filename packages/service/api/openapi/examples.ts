@@ -53,6 +53,10 @@ const BODIES: Record<string, unknown> = {
   runJob: { payload: { type: 'assignment', assignment_id: ID } },
   cancelJob: { payload: { type: 'assignment', assignment_id: ID } },
   createLink: { expires_in: 86_400, label: 'for the board' },
+  createCollection: { name: 'Board', description: 'What the board reads on Mondays' },
+  changeCollection: { name: 'Board, weekly' },
+  addToCollection: { newest: true },
+  pinInsight: { newest: true },
   createSchedule: {
     name: 'Delays every morning',
     template_id: 'flight-delays',
@@ -91,7 +95,16 @@ const BODIES: Record<string, unknown> = {
   login: { username: 'ada', password: 'correct horse battery staple', scope: 'analyst' },
   changePassword: { present: 'correct horse battery staple', password: 'another long password' },
   beginSignIn: { username: 'ada', password: 'correct horse battery staple' },
+  createGrant: {
+    client_id: 'https://client.example/id.json',
+    redirect_uri: 'http://127.0.0.1:4567/callback',
+    response_type: 'code',
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
+    granted: 'analyst',
+  },
   createToken: { name: 'nightly', scopes: ['analyst'] },
+  changeToken: { scopes: ['viewer'], expires_at: TIME },
   createUser: { username: 'ada', password: 'correct horse battery staple', scopes: ['analyst'] },
   changeUser: { scopes: ['viewer'] },
   createWorkspace: { workspace_id: 'marketing', name: 'Marketing' },
@@ -154,8 +167,12 @@ const FIELDS: Record<string, unknown> = {
   to: ['ada@example.com'],
   error: null,
   schema: { type: 'object' },
-  example: { type: 'webhook.test' },
+  example: {},
+  variables: [],
 }
+
+/** Of a field that is a text here and something else there. */
+const AS_TEXT: Record<string, string> = { metadata: 'report:weekly' }
 
 const FORMATS: Record<string, unknown> = {
   uuid: ID,
@@ -173,7 +190,8 @@ function fits(schema: PlainSchema, value: unknown): boolean {
   if (schema.enum || schema.pattern !== undefined) return false
   return types.some((type) => {
     if (type === 'null') return value === null
-    if (type === 'array') return Array.isArray(value) && fits(schema.items ?? {}, value[0])
+    if (type === 'array')
+      return Array.isArray(value) && (value.length === 0 || fits(schema.items ?? {}, value[0]))
     if (type === 'object') return typeof value === 'object' && value !== null && !schema.properties
     if (type === 'integer') return Number.isInteger(value)
     return typeof value === type
@@ -192,8 +210,8 @@ function plainExample(schema: PlainSchema): unknown {
 export function exampleOf(schema: PlainSchema, name = ''): unknown {
   if ('const' in schema) return schema.const
   if (schema.enum) return schema.enum.find((value) => value !== null)
-  const known = FIELDS[name]
-  if (known !== undefined && fits(schema, known)) return known
+  const known = [FIELDS[name], AS_TEXT[name]].find((value) => value !== undefined && fits(schema, value))
+  if (known !== undefined) return known
   if (schema.format !== undefined && schema.format in FORMATS) return FORMATS[schema.format]
   if (schema.anyOf) return exampleOf(schema.anyOf[0]!, name)
   if (schema.properties) {
@@ -206,3 +224,9 @@ export function exampleOf(schema: PlainSchema, name = ''): unknown {
 
 /** The example of the body of a request; undefined where none is written. */
 export const bodyExample = (operation: string): unknown => BODIES[operation]
+
+/** Where one made from the schema would mislead: checkers take an object with `type` and `example` for a schema. */
+const ANSWERS: Record<string, unknown> = { listEventTypes: [] }
+
+/** The example of an answer; undefined: it is made from its schema. */
+export const answerExample = (operation: string): unknown => ANSWERS[operation]

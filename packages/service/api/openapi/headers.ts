@@ -1,6 +1,8 @@
 /** The headers of answers that clients act on. */
+
+import { isConditional, isTagged } from '../answers/versions.ts'
 import { isIdempotent } from '../http/operation.ts'
-import type { Route } from '../routes.ts'
+import { ROUTES, type Route } from '../routes.ts'
 
 const text = (description: string) => ({ description, schema: { type: 'string' } })
 const count = (description: string) => ({ description, schema: { type: 'integer', minimum: 0 } })
@@ -17,6 +19,8 @@ export const HEADERS = {
   'RateLimit-Limit': count('Where a rate limit is set: the most requests at once'),
   'RateLimit-Remaining': count('Where a rate limit is set: the requests that are left'),
   'RateLimit-Reset': count('Where a rate limit is set: the seconds until all are left again'),
+  Deprecation: text('Where the operation will go: since when it is not to be used anew (RFC 9745)'),
+  Sunset: text('Where the operation will go: when it may be gone (RFC 8594)'),
   'Idempotency-Replayed': {
     description: 'The first answer to the same Idempotency-Key, given again',
     schema: { type: 'string', enum: ['true'] },
@@ -24,10 +28,19 @@ export const HEADERS = {
 }
 type Header = keyof typeof HEADERS
 
+/** Those that answers bear today: of operations that will go only where there are any. */
+export function usedHeaders(): Partial<typeof HEADERS> {
+  if (ROUTES.some(({ operation }) => operation.deprecated)) return HEADERS
+  const { Deprecation: _since, Sunset: _until, ...used } = HEADERS
+  return used
+}
+
 /** Operations that answer 201 or 202 for what has no address of its own. */
 const UNPLACED = ['proposeChange', 'beginSignIn', 'pullRepository', 'repositoryPushed']
 const RATE: Header[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
 const TAGGED = ['readResult', 'getFile', 'putFile']
+/** Of which a change may require that nothing is there yet. */
+const PUT = ['putFile', 'putTemplate', 'putMetric']
 
 const refer = (names: Header[]): Record<string, { $ref: string }> =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
@@ -37,7 +50,8 @@ export function replyHeaders(route: Route, status: number): Record<string, { $re
   const { name } = route.operation
   const names: Header[] = ['X-Request-Id']
   if ((status === 201 || status === 202) && !UNPLACED.includes(name)) names.push('Location')
-  if (TAGGED.includes(name)) names.push('ETag')
+  if (TAGGED.includes(name) || isTagged(name)) names.push('ETag')
+  if (route.operation.deprecated) names.push('Deprecation', 'Sunset')
   if (isIdempotent(route)) names.push('Idempotency-Replayed')
   if (route.operation.scope !== null) names.push(...RATE)
   return refer(names)
@@ -54,8 +68,8 @@ export function problemHeaders(status: number): Record<string, { $ref: string }>
 
 /** The headers that an operation reads. */
 export function requestHeaders({ operation }: Route): unknown[] {
-  const one = (name: string, description: string) => ({
-    name,
+  const one = (header: string, description: string) => ({
+    name: header,
     in: 'header',
     required: false,
     description,
@@ -63,13 +77,12 @@ export function requestHeaders({ operation }: Route): unknown[] {
     example: '"9f2c4b7d"',
   })
   const parameters: unknown[] = []
-  if (operation.name === 'putFile')
-    parameters.push(one('If-Match', 'Replaces only a file with this ETag'), {
-      ...one('If-None-Match', '`*` replaces no file'),
-      example: '*',
-    })
-  if (operation.name === 'deleteFile') parameters.push(one('If-Match', 'Deletes only a file with this ETag'))
-  if (['readResult', 'getFile'].includes(operation.name))
+  const { name } = operation
+  if (isConditional(name) || name === 'putFile' || name === 'deleteFile')
+    parameters.push(one('If-Match', 'Changes only what has this ETag; else 412'))
+  if (PUT.includes(name))
+    parameters.push({ ...one('If-None-Match', '`*` replaces nothing; else 412'), example: '*' })
+  if (['readResult', 'getFile'].includes(name))
     parameters.push(one('If-None-Match', 'Answers 304 if it still has this ETag'))
   return parameters
 }

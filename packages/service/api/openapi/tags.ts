@@ -4,6 +4,7 @@ export const TAGS: Record<string, string> = {
   Metrics: 'Numbers over time that are defined once and that any template reads',
   Jobs: 'Runs of templates: created, run, watched, canceled, and their results',
   Insights: 'What completed jobs found',
+  Collections: 'Insights that belong together for their readers',
   Links: 'Secret addresses that open one insight without a token',
   Schedules: 'Templates that run by a cron expression',
   Readers: 'Persons for whom personal insights are made, and the attributes that choose their rows',

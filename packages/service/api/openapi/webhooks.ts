@@ -9,6 +9,22 @@ const HEADERS = {
   'webhook-signature': 'The signatures (Standard Webhooks), divided by spaces',
 }
 
+const RESPONSES = {
+  '2XX': { description: 'The event is taken' },
+  '4XX': { description: 'It is sent again later, as after whatever is no 2XX' },
+  default: { description: 'It is sent again later' },
+}
+
+function parametersOf(): unknown[] {
+  return Object.entries(HEADERS).map(([name, meaning]) => ({
+    name,
+    in: 'header',
+    required: true,
+    description: meaning,
+    schema: { type: 'string' },
+  }))
+}
+
 /** "job.completed" as "JobCompleted". */
 const camel = (type: EventType): string =>
   type.replaceAll(/(?:^|\.)([a-z])/g, (_found, letter: string) => letter.toUpperCase())
@@ -20,13 +36,7 @@ function requestOf(type: EventType): Record<string, unknown> {
     tags: ['Webhooks'],
     summary: `The event ${type}`,
     description,
-    parameters: Object.entries(HEADERS).map(([name, meaning]) => ({
-      name,
-      in: 'header',
-      required: true,
-      description: meaning,
-      schema: { type: 'string' },
-    })),
+    parameters: parametersOf(),
     requestBody: {
       required: true,
       content: {
@@ -36,12 +46,30 @@ function requestOf(type: EventType): Record<string, unknown> {
         },
       },
     },
-    responses: {
-      '2XX': { description: 'The event is taken' },
-      default: { description: 'It is sent again later' },
-    },
+    responses: RESPONSES,
     security: [],
   }
+}
+
+/** What a webhook gets, as a part of the operation that registers it. */
+export const CALLBACKS = {
+  event: {
+    '{$request.body#/url}': {
+      post: {
+        operationId: 'onEvent',
+        tags: ['Webhooks'],
+        summary: 'An event',
+        description: 'Any of the events that the webhook asks for; `webhooks` describes each.',
+        parameters: parametersOf(),
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/WebhookMessage' } } },
+        },
+        responses: RESPONSES,
+        security: [],
+      },
+    },
+  },
 }
 
 export function webhooksPart(): Record<string, unknown> {

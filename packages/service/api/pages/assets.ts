@@ -1,6 +1,7 @@
 /** Files of pages, sent from memory: compressed if the browser accepts it, with a strong tag for each content coding. */
 import { hash } from 'node:crypto'
-import { matchesTag } from '../http/negotiate.ts'
+import { matchesTag } from '@assay/model/entity-tag'
+import { preferredCoding } from '../http/negotiate.ts'
 import type { Call } from '../http/operation.ts'
 
 /** Content codings in the order of preference. */
@@ -29,16 +30,9 @@ export function assetOf(name: string, forms: ReadonlyMap<string, Buffer>): Asset
   return { type: typeOf(name)!, tag: hash('sha256', forms.get('identity')!).slice(0, 24), forms }
 }
 
-function accepts(header: string, coding: string): boolean {
-  return header.split(',').some((part) => {
-    const [name, quality = ''] = part.split(';').map((piece) => piece.trim())
-    return name === coding && !/^q=0(\.0*)?$/.test(quality)
-  })
-}
-
 export function sendAsset({ request, reply }: Call, asset: Asset, headers: Record<string, string>) {
-  const { 'accept-encoding': header = '' } = request.headers
-  const coding = CODINGS.find((one) => asset.forms.has(one) && accepts(header, one)) ?? 'identity'
+  const made = CODINGS.filter((one) => asset.forms.has(one))
+  const coding = preferredCoding(request.headers['accept-encoding'], made) ?? 'identity'
   const tag = `"${asset.tag}.${coding}"`
   void reply.type(asset.type).headers({ etag: tag, vary: 'Accept-Encoding', ...headers })
   if (matchesTag(request.headers['if-none-match'], tag)) return reply.code(304).send()

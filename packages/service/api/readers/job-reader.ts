@@ -4,7 +4,9 @@ import { AppError } from '@assay/model/errors'
 import { type Reader, readerFault } from '@assay/model/reader'
 import { asReader, ReaderId, type StoredReader } from '@assay/model/readers'
 import { nullable, Type } from '@assay/model/schema'
+import { READER } from '@assay/model/subscription'
 import { includesScope, type Principal } from '@assay/model/token'
+import { mailOf } from '../../readers/reader-mail.ts'
 import { isPersonal, lackOf, takesReader } from '../../templates/personal.ts'
 import type { Call } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
@@ -41,36 +43,20 @@ function refuseForeign({ scopes, reader_id: own }: Principal, wanted: readonly s
 export const NOBODY =
   'The template shows each reader rows of her own, and this run has no reader: send reader_id, or have an admin make your user a reader (PUT /v1alpha/readers/{reader_id} with your user_id).'
 
-/** The readers of these ids. Throws a 422 with each that is unknown. */
-async function known(
-  { services, principal: { workspace_id } }: Asking,
-  wanted: readonly string[],
-  at: (id: string) => string,
-): Promise<Map<string, StoredReader>> {
-  const reader_ids = [...new Set(wanted)]
-  const found = await services.store.findReaders({ workspace_id, reader_ids })
-  const readers = new Map(found.map((one) => [one.reader_id, one]))
-  const faults = reader_ids
-    .filter((id) => !readers.has(id))
-    .map((id) => ({
-      path: at(id),
-      message: `names no reader of this workspace: ${id}. GET /v1alpha/readers ("assay readers list") lists them`,
-    }))
-  if (faults.length > 0) throw invalid(faults)
-  return readers
-}
+/** The reader of a run, null for nobody's, or why it can have none. */
+type OneReader = { reader: StoredReader | null } | { lack: 'unknown' | 'attribute'; message: string }
 
 /**
- * The readers of many jobs of one template, in their order; null: it is no reader's. Throws `forbidden` where the caller may not
- * name one, `invalid` for one who is unknown or of no use, and `reader_missing` where there is none or one lacks an attribute.
+ * The readers of many runs of one template, in their order. Throws `forbidden` where the caller may not name one, `invalid` where
+ * the template has no use for one, and `reader_missing` where one has none.
  */
 export async function readersOf(
-  asking: Asking,
+  { services, principal }: Asking,
   template: Found,
   given: readonly (string | null | undefined)[],
   at: (index: number) => string,
-): Promise<(StoredReader | null)[]> {
-  const { principal } = asking
+): Promise<OneReader[]> {
+  const { workspace_id } = principal
   const personal = isPersonal(template)
   const own = personal ? principal.reader_id : null
   const wanted = given.map((id) => id ?? own)
@@ -78,36 +64,68 @@ export async function readersOf(
   refuseForeign(principal, named)
   if (named.length > 0 && !takesReader(template)) throw noUse(at(given.findIndex((id) => id)))
   if (personal && wanted.includes(null)) throw new AppError('reader_missing', NOBODY)
-  const ids = wanted.filter((id) => id !== null)
-  if (ids.length === 0) return wanted.map(() => null)
-  const readers = await known(asking, ids, (id) => at(wanted.indexOf(id)))
-  for (const reader of readers.values()) {
-    const lack = lackOf(template, reader)
-    if (lack !== null) throw new AppError('reader_missing', lack)
-  }
-  return wanted.map((id) => (id === null ? null : readers.get(id)!))
+  const reader_ids = [...new Set(wanted.filter((id) => id !== null))]
+  const found = reader_ids.length === 0 ? [] : await services.store.findReaders({ workspace_id, reader_ids })
+  const readers = new Map(found.map((one) => [one.reader_id, one]))
+  return wanted.map((id) => {
+    if (id === null) return { reader: null }
+    const reader = readers.get(id)
+    if (!reader) return { lack: 'unknown', message: unknown(id) }
+    const message = lackOf(template, reader)
+    return message === null ? { reader } : { lack: 'attribute', message }
+  })
 }
 
-/** The same of one job. */
+const unknown = (id: string): string =>
+  `names no reader of this workspace: ${id}. GET /v1alpha/readers ("assay readers list") lists them`
+
+/** The same of one run. Throws `invalid` for a reader who is unknown, and `reader_missing` where she lacks an attribute. */
 export async function readerOf(
   asking: Asking,
   template: Found,
   given: string | null | undefined,
   at: string,
 ): Promise<StoredReader | null> {
-  return (await readersOf(asking, template, [given], () => at))[0]!
+  const one = (await readersOf(asking, template, [given], () => at))[0]!
+  if ('reader' in one) return one.reader
+  throw one.lack === 'unknown'
+    ? invalid([{ path: at, message: one.message }])
+    : new AppError('reader_missing', one.message)
 }
 
-/** A personal insight is sent to its reader alone. */
-export function refuseNotify(notify: readonly string[] | null | undefined, at: string): null {
-  if (!notify || notify.length === 0) return null
+/** A personal insight is sent to its reader alone. Throws a 422 for anybody else in `notify`. */
+export function refuseOthers(notify: readonly string[] | null | undefined, at: string): void {
+  if (!notify || notify.every((one) => one === READER)) return
   throw invalid([
     {
       path: at,
-      message:
-        'must be left out: a personal insight is told to no other than its reader, by a schedule over readers',
+      message: `must be ["${READER}"] or left out: a personal insight is sent to its reader alone`,
     },
   ])
+}
+
+/** The subscription that sends a personal insight to its reader, where `notify` says so. Throws a 422 where none can. */
+export async function mailToReader(
+  services: Asking['services'],
+  reader: StoredReader,
+  notify: readonly string[] | null | undefined,
+  at: string,
+): Promise<string[] | null> {
+  refuseOthers(notify, at)
+  if (!notify || notify.length === 0) return null
+  const mail = await mailOf(services, reader)
+  if (mail === null) throw invalid([{ path: `${at}.0`, message: noMail(services, reader) }])
+  return [mail]
+}
+
+export function noMail(
+  { config }: Pick<Asking['services'], 'config'>,
+  { reader_id, email }: StoredReader,
+): string {
+  if (email === null) return `means mail to ${reader_id}, who has no address: put the reader with an "email"`
+  return config.smtpUrl === null
+    ? `means mail to ${reader_id}, and this service sends none: set ASSAY_SMTP_URL and ASSAY_MAIL_FROM`
+    : `means mail to ${reader_id}, whose address may not be written to`
 }
 
 /**

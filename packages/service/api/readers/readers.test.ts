@@ -91,3 +91,86 @@ test('a list of readers is refused whole, with every fault and its place', async
 function longAttributes(): Record<string, string> {
   return Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`a${index}`, 'x'.repeat(1000)]))
 }
+
+const SERVER = { host: 'mail.example', port: 587, secure: false, tls: true, user: null, password: '' }
+const ADA = { reader_id: 'ada', name: 'Ada', email: 'ada@example.com', attributes: { region: 'north' } }
+const BOB = { reader_id: 'bob', name: 'Bob', attributes: { region: 'west' } }
+const EVE = { reader_id: 'eve', name: 'Eve', email: 'eve@example.com', attributes: {} }
+
+function personal(rows = 'region = $reader.region'): string {
+  return `---\nsources: { sales: { file: sales.csv, rows: ${rows} } }\n---\n# Sales\n`
+}
+
+/** A server with three readers and a template with a rule. */
+async function withReaders(t: Parameters<typeof openTestServer>[0]) {
+  const server = await openTestServer(t, { smtpUrl: SERVER })
+  const put = (source: string) =>
+    server.store.putTemplate({ workspace_id: 'default', template_id: 'mine', user_id: 'ada', source })
+  await put('# Sales\n')
+  await server.ask('PUT', '/v1alpha/readers', { body: { readers: [ADA, BOB, EVE] } })
+  const create = (payload: object) =>
+    server.ask('POST', '/v1alpha/jobs/', {
+      body: { payload: { type: 'template', template_id: 'mine', ...payload } },
+    })
+  const run = (assignment_id: string) =>
+    server.ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
+  return { ...server, put, create, run }
+}
+
+test('a run for a reader is sent to her where notify says so, and to nobody else', async (t) => {
+  const { put, create, ask } = await withReaders(t)
+  assert.match((await create({ notify: ['reader'] })).text, /the run is of no reader/)
+  await put(personal())
+  const made = await create({ reader_id: 'ada', notify: ['reader'] })
+  assert.equal(made.status, 200, made.text)
+  const job = (await ask('GET', `/v1alpha/jobs/status?assignment_id=${made.json()}`)).json()
+  assert.equal(job.notify.length, 1)
+  const refused: [payload: object, path: string, message: RegExp][] = [
+    [{ reader_id: 'bob', notify: ['reader'] }, 'payload.notify.0', /bob, who has no address/],
+    [{ reader_id: 'ada', notify: ['followers'] }, 'payload.notify', /must be \["reader"\] or left out/],
+    [{ reader_id: 'zoe' }, 'payload.reader_id', /names no reader of this workspace: zoe/],
+  ]
+  for (const [payload, path, message] of refused) {
+    const { errors } = (await create(payload)).json()
+    assert.equal(errors[0].path, path)
+    assert.match(errors[0].message, message)
+  }
+  assert.equal((await create({ reader_id: 'eve' })).json().code, 'reader_missing')
+})
+
+test('runs for many readers are made, and each that cannot be is told with its row', async (t) => {
+  const { put, ask } = await withReaders(t)
+  await put(personal())
+  const items = ['ada', 'zoe', 'eve', 'bob'].map((reader_id) => ({ reader_id }))
+  const body = { template_id: 'mine', items }
+  const pathsOf = (answer: { json(): { items: { errors: { path: string }[] }[] } }) =>
+    answer.json().items.map(({ errors }) => errors.map(({ path }) => path))
+  const checked = await ask('POST', '/v1alpha/jobs/bulk/check', { body })
+  const wrong = [[], ['items.1.reader_id'], ['items.2.reader_id'], []]
+  assert.deepEqual(pathsOf(checked), wrong, checked.text)
+  const made = await ask('POST', '/v1alpha/jobs/bulk', { body: { ...body, notify: ['reader'] } })
+  assert.deepEqual(pathsOf(made), [...wrong.slice(0, 3), ['notify']])
+  const unknown = { template_id: 'mine', items: [{ reader_id: 'zoe' }], notify: ['reader'] }
+  const none = await ask('POST', '/v1alpha/jobs/bulk', { body: unknown })
+  assert.deepEqual(pathsOf(none), [['items.0.reader_id']], none.text)
+  const { items: jobs } = (await ask('GET', '/v1alpha/jobs/')).json()
+  assert.deepEqual(
+    jobs.map((job: { reader_id: string; notify: string[] }) => [job.reader_id, job.notify.length]),
+    [['ada', 1]],
+  )
+})
+
+test('a draft from before a rule is not run', async (t) => {
+  const { put, create, run } = await withReaders(t)
+  const [everybody, still] = [await create({}), await create({})]
+  assert.equal((await run(still.json())).status, 200)
+  await put(personal())
+  const refused = await run(everybody.json())
+  assert.deepEqual([refused.status, refused.json().code], [409, 'conflict'])
+  assert.match(refused.json().detail, /create the job again/)
+  const hers = await create({ reader_id: 'ada' })
+  await put(personal('region = $reader.region and open = true'))
+  assert.equal((await run(hers.json())).status, 409, 'the rule has changed')
+  const now = await create({ reader_id: 'ada' })
+  assert.equal((await run(now.json())).status, 200)
+})

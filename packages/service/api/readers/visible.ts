@@ -17,6 +17,15 @@ const SUBJECTS: Readonly<Record<string, Subject>> = {
   readResult: 'insight',
   listInsights: 'list',
   earlierInsights: 'insight',
+  pinInsight: 'insight',
+  unpinInsight: 'insight',
+  // Who does not see it is not told which collections hold it.
+  listCollections: 'insight',
+  addToCollection: 'insight',
+  removeFromCollection: 'insight',
+  listReadings: 'insight',
+  // It looks at the earlier one itself.
+  overlayCharts: 'insight',
   createLink: 'insight',
   listLinks: 'insight',
   deleteLink: 'insight',

@@ -4,7 +4,9 @@ import { AppError } from '@assay/model/errors'
 import type { NewSchedule } from '@assay/store/contract/schedules'
 import type { Store } from '@assay/store/store'
 import { isPersonal, takesReader } from '../../templates/personal.ts'
-import { noUse, refuseNotify } from '../readers/job-reader.ts'
+import { invalid } from '../http/validate.ts'
+import { noUse, refuseOthers } from '../readers/job-reader.ts'
+import { refuseReader } from '../subscriptions/notify.ts'
 
 type Checked = Pick<NewSchedule, 'workspace_id' | 'user_id' | 'readers' | 'notify'>
 
@@ -18,14 +20,17 @@ export async function checkReaders(
   template: FoundTemplate,
 ): Promise<void> {
   if (readers === null) {
-    if (!isPersonal(template)) return
+    if (!isPersonal(template)) return refuseReader(notify)
     if (!(await store.findReaderOf({ workspace_id, user_id })))
       throw new AppError('reader_missing', NO_READER)
-    return void refuseNotify(notify, 'notify')
+    return refuseOthers(notify, 'notify')
   }
   if (!takesReader(template)) throw noUse('readers')
-  refuseNotify(notify, 'notify')
+  if (notify?.length) throw invalid([{ path: 'notify', message: EACH_IS_SENT }])
 }
+
+const EACH_IS_SENT =
+  'must be left out: each of the readers with an address gets her insight by mail, and nobody else does'
 
 const NO_READER =
   'The template shows each reader rows of her own: give the schedule readers ("all", ids, or {"where": ...}), or have an admin make its user a reader.'

@@ -162,3 +162,33 @@ test('a schedule whose template is gone can still be renamed and paused, but not
   assert.equal((await patch({ template_id: 'hello', template_vars: INPUT.template_vars })).status, 200)
   assert.equal((await patch({ paused: false })).json().paused, false)
 })
+
+const PERSONAL = '---\nsources: { sales: { file: sales.csv, rows: region = $reader.region } }\n---\n# Sales\n'
+
+test('who is a reader of a schedule is shown to admins alone', async (t) => {
+  const { ask, store, tokens } = await openTestServer(t)
+  await store.putTemplate({
+    workspace_id: 'default',
+    template_id: 'mine',
+    user_id: 'ada',
+    source: PERSONAL,
+  })
+  const body = { ...INPUT, template_id: 'mine', template_vars: {} }
+  const made = await ask('POST', AT, { body: { ...body, readers: ['ada', 'bob'] } })
+  assert.deepEqual(made.json().readers, ['ada', 'bob'], made.text)
+  const at = `${AT}/${made.json().schedule_id}`
+  for (const token of [tokens.viewer, tokens.analyst]) {
+    const seen = await ask('GET', at, { token })
+    assert.deepEqual(seen.json().readers, { count: 2 })
+    assert.equal(seen.headers.etag, undefined, 'it is made from the ids of the readers')
+    assert.deepEqual((await ask('GET', AT, { token })).json().items[0].readers, { count: 2 })
+  }
+  const where = { where: { region: 'north' } }
+  assert.deepEqual((await ask('PATCH', at, { body: { readers: where } })).json().readers, where)
+  const others = await ask('PATCH', at, { body: { notify: ['reader'] } })
+  assert.match(others.text, /each of the readers with an address gets her insight by mail/)
+  const nobody = await ask('POST', AT, { body: { ...INPUT, notify: ['reader'] } })
+  assert.match(nobody.text, /the run is of no reader/)
+  const own = { ...body, notify: ['reader'] }
+  assert.equal((await ask('POST', AT, { body: own })).json().code, 'reader_missing')
+})

@@ -1,10 +1,12 @@
 /** Operations on schedules. packages/service/schedules/ runs them when they are due. */
 import { isDeepStrictEqual } from 'node:util'
 import { iso } from '@assay/model/clock'
+import { tagOfSchedule } from '@assay/model/entity-tag'
 import { AppError, notFound } from '@assay/model/errors'
 import { JobView, jobView } from '@assay/model/job'
 import { dueTimes, type Schedule, ScheduleView, SHOWN_RUNS, scheduleView } from '@assay/model/schedule'
 import { nullable, Type } from '@assay/model/schema'
+import { READER } from '@assay/model/subscription'
 import { includesScope } from '@assay/model/token'
 import type { NewSchedule, SchedulePatch } from '@assay/store/contract/schedules'
 import type { Static } from 'typebox'
@@ -16,7 +18,7 @@ import { invalid } from '../http/validate.ts'
 import { readerOf } from '../readers/job-reader.ts'
 import { refuseOwned } from '../repository/owned.ts'
 import { subscriptionsOf } from '../subscriptions/notify.ts'
-import { requireTemplate, variablesOf } from '../templates/template-lookup.ts'
+import { runnableTemplate, variablesOf } from '../templates/template-lookup.ts'
 import { faultsOf, newSchedule, ScheduleInput, timingFaults } from './schedule-input.ts'
 import { checkReaders } from './schedule-readers.ts'
 
@@ -33,7 +35,7 @@ function runsAsBefore(schedule: NewSchedule, before: Schedule): boolean {
   const { readers = null, notify = null } = schedule
   const sameReaders =
     isDeepStrictEqual(readers, before.readers) &&
-    (readers === null || isDeepStrictEqual(notify, before.notify))
+    ((readers === null && !notify?.includes(READER)) || isDeepStrictEqual(notify, before.notify))
   return (
     !resumes &&
     sameReaders &&
@@ -51,7 +53,7 @@ async function check(
   const faults = faultsOf(schedule, iso(services.clock.now()), before)
   if (faults.length > 0) throw invalid(faults)
   if (before && runsAsBefore(schedule, before)) return
-  const template = await requireTemplate(services, principal, schedule.template_id)
+  const template = await runnableTemplate(services, principal, schedule.template_id, 'template_id')
   await variablesOf(services, principal, template, schedule.variables, 'template_vars')
   await checkReaders(services.store, schedule, template)
 }
@@ -89,20 +91,24 @@ export const createSchedule = operation({
     await check(call, schedule, null)
     const made = await call.services.store.createSchedule(schedule)
     const location = `/v1alpha/schedules/${made.schedule_id}`
-    return call.reply.code(201).header('location', location).send(scheduleView(made))
+    void call.reply.code(201).headers({ location, etag: tagOfSchedule(made) })
+    return shownTo(principal, made)
   },
 })
 
+const shownTo = ({ scopes }: Call['principal'], schedule: Schedule): ScheduleView =>
+  scheduleView(schedule, includesScope(scopes, 'admin'))
+
 /** The schedules with what their last jobs tell. */
 async function withFailing(
-  { store }: Call['services'],
-  workspace_id: string,
+  { services: { store }, principal }: Pick<Call, 'services' | 'principal'>,
   schedules: readonly Schedule[],
 ): Promise<ScheduleView[]> {
+  const { workspace_id } = principal
   const schedule_ids = schedules.map(({ schedule_id }) => schedule_id)
   const rows = await store.failingSchedules({ workspace_id, schedule_ids })
   const found = new Map(rows.map(({ schedule_id, ...failing }) => [schedule_id, failing]))
-  return schedules.map((one) => ({ ...scheduleView(one), failing: found.get(one.schedule_id) ?? null }))
+  return schedules.map((one) => ({ ...shownTo(principal, one), failing: found.get(one.schedule_id) ?? null }))
 }
 
 export const listSchedules = operation({
@@ -116,10 +122,11 @@ export const listSchedules = operation({
     paused: Type.Optional(Type.Boolean()),
   }),
   replies: { 200: { description: 'A page of schedules', schema: pageOf(ScheduleView) } },
-  async handle({ services, principal, query }) {
-    const { workspace_id } = principal
-    const page = await services.store.listSchedules({ limit: LIMIT_DEFAULT, ...query, workspace_id })
-    const items = await withFailing(services, workspace_id, page.items)
+  async handle(call) {
+    const { workspace_id } = call.principal
+    const query = { limit: LIMIT_DEFAULT, ...call.query, workspace_id }
+    const page = await call.services.store.listSchedules(query)
+    const items = await withFailing(call, page.items)
     return { items, next_cursor: page.next_cursor }
   },
 })
@@ -162,7 +169,10 @@ export const getSchedule = operation({
   errors: ['not_found'],
   async handle(call) {
     const schedule = await requireSchedule(call)
-    return (await withFailing(call.services, call.principal.workspace_id, [schedule]))[0]!
+    // The tag is a hash of the readers, too: who may not see them could guess them by it.
+    if (schedule.readers === null || includesScope(call.principal.scopes, 'admin'))
+      void call.reply.header('etag', tagOfSchedule(schedule))
+    return (await withFailing(call, [schedule]))[0]!
   },
 })
 
@@ -199,7 +209,8 @@ export const changeSchedule = operation({
     const { workspace_id, schedule_id } = present
     const changed = await services.store.updateSchedule({ workspace_id, schedule_id, patch })
     if (!changed) throw notFound('schedule', schedule_id)
-    return scheduleView(changed)
+    void call.reply.header('etag', tagOfSchedule(changed))
+    return shownTo(principal, changed)
   },
 })
 
@@ -247,9 +258,9 @@ export const runScheduleNow = operation({
   async handle(call) {
     const { services, principal, body, id, request, reply } = call
     const schedule = await requireSchedule(call)
-    const { schedule_id, workspace_id, template_id, variables: given, readers, user_id } = schedule
+    const { schedule_id, workspace_id, template_id, variables: given, readers, user_id, notify } = schedule
     requireAdmin(principal, readers)
-    const template = await requireTemplate(services, principal, template_id)
+    const template = await runnableTemplate(services, principal, template_id, 'template_id')
     const variables = await variablesOf(services, principal, template, given, 'template_vars')
     const own = await services.store.findReaderOf({ workspace_id, user_id })
     const wanted = body.reader_id ?? (readers === null ? own?.reader_id : undefined)
@@ -264,7 +275,7 @@ export const runScheduleNow = operation({
       template: template.source,
       variables,
       reader_id: reader?.reader_id ?? null,
-      mail: reader && readers !== null ? await mailOf(services, reader) : null,
+      mail: reader && (readers !== null || notify?.includes(READER)) ? await mailOf(services, reader) : null,
     }
     const job = await services.store.runSchedule(input)
     if (!job) throw notFound('schedule', schedule_id)

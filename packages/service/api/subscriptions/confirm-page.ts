@@ -9,9 +9,8 @@ import { noteConsents, readConsents } from '../../outgoing/consents.ts'
 import { openTarget, sealTarget } from '../../webhooks/target.ts'
 import { linkRecord } from '../admin/audit-trail.ts'
 import type { Services } from '../dependencies.ts'
-import { addressOf } from '../http/client-address.ts'
 import { type Call, operation } from '../http/operation.ts'
-import { ANY, busy, Path, type Reader, readerOf, replies, send, TRIES, unknown } from './reader-page.ts'
+import { PRESSED, pageFor, type Reader, SHOWN, TRIES } from './reader-page.ts'
 
 /** Puts a reader who has left back on the list. */
 async function putBack(
@@ -42,44 +41,22 @@ async function agree(services: Services, request: Call['request'], reader: Reade
 }
 
 export const confirmPage = operation({
+  ...SHOWN,
   name: 'confirmPage',
-  tag: 'Pages',
-  hidden: true,
   summary: 'Ask a reader to agree to mail',
-  scope: null,
-  params: Path,
-  query: ANY,
-  replies,
-  handle({ services, params, request, reply }) {
-    const { allowed, reset } = services.readers.take(addressOf(request))
-    if (!allowed) return busy(reply, reset)
-    const reader = readerOf(services, params.token, CONFIRM_CONTEXT)
-    if (!reader) return unknown(reply)
-    const sentence = `Press the button to get mail at ${reader.to}. Each mail has an address at which you unsubscribe.`
+  handle: pageFor(CONFIRM_CONTEXT, (_services, { to }) => {
+    const sentence = `Press the button to get mail at ${to}. Each mail has an address at which you unsubscribe.`
     const button = '<form method="post"><p><button>Yes, send me mail</button></p></form>'
-    return send(reply, 200, plainPage('Do you want this mail?', sentence, button))
-  },
+    return plainPage('Do you want this mail?', sentence, button)
+  }),
 })
 
 export const confirm = operation({
+  ...PRESSED,
   name: 'confirm',
-  tag: 'Pages',
-  hidden: true,
   summary: 'Agree to mail',
-  scope: null,
-  params: Path,
-  query: ANY,
-  body: ANY,
-  bodyType: 'application/x-www-form-urlencoded',
-  otherBodyType: 'multipart/form-data',
-  idempotent: false,
-  replies,
-  async handle({ services, params, request, reply }) {
-    const { allowed, reset } = services.readers.take(addressOf(request))
-    if (!allowed) return busy(reply, reset)
-    const reader = readerOf(services, params.token, CONFIRM_CONTEXT)
-    if (!reader) return unknown(reply)
+  handle: pageFor(CONFIRM_CONTEXT, async (services, reader, request) => {
     await agree(services, request, reader)
-    return send(reply, 200, plainPage('You get the mail from now on', 'You can close this page.'))
-  },
+    return plainPage('You get the mail from now on', 'You can close this page.')
+  }),
 })

@@ -1,4 +1,4 @@
-/** Checks what a subscription is to follow: templates and schedules that there are. */
+/** Checks what a subscription is to follow: templates, schedules and collections that there are. */
 import { AppError, type FieldError } from '@assay/model/errors'
 import { isUuid } from '@assay/model/ids'
 import type { Call } from '../http/operation.ts'
@@ -22,6 +22,15 @@ async function hasSchedule({ services, principal }: Asking, schedule_id: string)
   return isUuid(schedule_id) && (await services.store.getSchedule({ workspace_id, schedule_id })) !== null
 }
 
+async function hasCollection({ services, principal }: Asking, collection_id: string): Promise<boolean> {
+  const { workspace_id } = principal
+  return (
+    isUuid(collection_id) && (await services.store.getCollection({ workspace_id, collection_id })) !== null
+  )
+}
+
+const NOUNS = { template: hasTemplate, schedule: hasSchedule, collection: hasCollection }
+
 /** Every fault of `follows`. What `present` holds already may be gone by now. */
 export async function followFaults(
   asking: Asking,
@@ -32,9 +41,10 @@ export async function followFaults(
   for (const [index, one] of (follows ?? []).entries()) {
     if (present?.includes(one)) continue
     const refuse = (message: string): void => void faults.push({ path: `follows.${index}`, message })
-    const [, noun, id = ''] = /^(template|schedule):(.+)$/.exec(one) ?? []
-    if (noun === undefined) refuse(`must be "template:ID" or "schedule:ID", not ${JSON.stringify(one)}`)
-    else if (!(await (noun === 'template' ? hasTemplate : hasSchedule)(asking, id)))
+    const [, noun, id = ''] = /^(template|schedule|collection):(.+)$/.exec(one) ?? []
+    if (noun === undefined)
+      refuse(`must be "template:ID", "schedule:ID" or "collection:ID", not ${JSON.stringify(one)}`)
+    else if (!(await NOUNS[noun as keyof typeof NOUNS](asking, id)))
       refuse(`names no ${noun} of this workspace: ${id}`)
   }
   return faults

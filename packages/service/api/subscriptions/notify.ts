@@ -1,8 +1,9 @@
 /** `notify`: the subscriptions that a job or a schedule tells, as a client writes them and as the store keeps them. */
+import { followersOf } from '@assay/model/collection'
 import type { FieldError } from '@assay/model/errors'
 import { isUuid } from '@assay/model/ids'
 import { nullable, Type } from '@assay/model/schema'
-import { FOLLOWERS, followed } from '@assay/model/subscription'
+import { FOLLOWERS, followed, READER } from '@assay/model/subscription'
 import type { Principal } from '@assay/model/token'
 import type { Webhook } from '@assay/model/webhook'
 import type { Services } from '../dependencies.ts'
@@ -11,13 +12,13 @@ import { invalid } from '../http/validate.ts'
 const MOST = 50
 /** Stands for the caller's own subscriptions. */
 const ME = 'me'
-const WORDS: readonly string[] = [ME, FOLLOWERS]
+const WORDS: readonly string[] = [ME, FOLLOWERS, READER]
 
 export const Notify = nullable(
   Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
     maxItems: MOST,
     description:
-      'The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template. Absent, null or empty: no person is told, unless a subscription bears the presence_name',
+      'The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at her own address. Absent, null or empty: no person is told, unless a subscription bears the presence_name',
   }),
 )
 
@@ -41,7 +42,7 @@ function idFault(id: string, known: ReadonlyMap<string, Webhook>, present: reado
 }
 
 /**
- * The ids that `given` stands for, each once, and "followers" if it is among them; null for none. Throws a 422 with every fault. `at`: its path in the body.
+ * The ids that `given` stands for, each once, and "followers" and "reader" if they are among them; null for none. Throws a 422 with every fault. `at`: its path in the body.
  * `present`: ids that the object has already, which may be disabled by now.
  */
 export async function subscriptionsOf(
@@ -58,7 +59,7 @@ export async function subscriptionsOf(
   const known = new Map(found.map((one) => [one.webhook_id, one]))
   const own = found.filter((one) => one.personal && one.user_id === user_id)
   const faults: FieldError[] = ids.flatMap((id, index) => {
-    if (id === FOLLOWERS) return []
+    if (id === FOLLOWERS || id === READER) return []
     const message = id === ME ? ownFault(user_id, own) : idFault(id, known, present)
     return message === null ? [] : [{ path: `${at}.${index}`, message }]
   })
@@ -67,7 +68,19 @@ export async function subscriptionsOf(
   return [...new Set(ids.flatMap((id) => (id === ME ? enabled : [id])))]
 }
 
-/** The same for a job, with the followers of its template as they are now. */
+/** Of a run that shows everybody the same. Throws a 422 where it is to be sent to its reader. */
+export function refuseReader(notify: readonly string[] | null | undefined, at = 'notify'): void {
+  if (!notify?.includes(READER)) return
+  const message = `holds "${READER}", and the run is of no reader: the template gives everybody the same rows. Name subscriptions, or leave it out`
+  throw invalid([{ path: at, message }])
+}
+
+type Values = Readonly<Record<string, unknown>>
+
+/**
+ * The same for jobs of a template: what is told of one with these values. Followers are those of the template and of the
+ * collections that hold its series, as they are now.
+ */
 export async function toldOf(
   services: Pick<Services, 'store'>,
   principal: Pick<Principal, 'workspace_id' | 'user_id'>,
@@ -76,11 +89,14 @@ export async function toldOf(
     template_id,
     at,
   }: { notify: readonly string[] | null | undefined; template_id: string; at: string },
-): Promise<string[] | null> {
+): Promise<(values: Values) => string[] | null> {
+  refuseReader(notify, at)
   const ids = await subscriptionsOf(services, principal, notify, at)
-  if (!ids?.includes(FOLLOWERS)) return ids
+  if (!ids?.includes(FOLLOWERS)) return () => ids
   const { workspace_id } = principal
   const following = { workspace_id, followed: [followed('template', template_id)] }
   const followers = await services.store.findFollowers(following)
-  return [...new Set([...ids.filter((id) => id !== FOLLOWERS), ...followers])]
+  const collected = await services.store.collectionFollowers({ workspace_id, template_id })
+  const named = ids.filter((id) => id !== FOLLOWERS)
+  return (values) => [...new Set([...named, ...followers, ...followersOf(collected, values)])]
 }

@@ -4,6 +4,8 @@ import { FORM_PAGE_POLICY, plainPage } from '@assay/engine/pages/plain-page'
 import { Type } from '@assay/model/schema'
 import type { FastifyReply } from 'fastify'
 import type { Services } from '../dependencies.ts'
+import { callerNetwork } from '../http/client-address.ts'
+import type { Call } from '../http/operation.ts'
 
 const HEADERS = {
   'cache-control': 'private, no-store',
@@ -14,9 +16,9 @@ const HEADERS = {
 /** Of a change that others may come between. */
 export const TRIES = 5
 
-export const Path = Type.Object({ token: Type.String() })
-export const ANY = Type.Object({}, { additionalProperties: true })
-export const replies = {
+const Path = Type.Object({ token: Type.String() })
+const ANY = Type.Object({}, { additionalProperties: true })
+const replies = {
   200: { description: 'A page', media: ['text/html'] },
   404: { description: 'The address is incomplete', media: ['text/html'] },
   429: { description: 'Too many from one address', media: ['text/html'] },
@@ -28,8 +30,18 @@ export interface Reader {
   to: string
 }
 
+/** What the operation that shows such a page and the one behind its button share. */
+export const SHOWN = { tag: 'Pages', hidden: true, scope: null, params: Path, query: ANY, replies } as const
+export const PRESSED = {
+  ...SHOWN,
+  body: ANY,
+  bodyType: 'application/x-www-form-urlencoded',
+  otherBodyType: 'multipart/form-data',
+  idempotent: false,
+} as const
+
 /** The reader of a sealed address. Null: this service did not make the address, or it was changed. */
-export function readerOf({ secrets }: Services, token: string, context: string): Reader | null {
+function readerOf({ secrets }: Services, token: string, context: string): Reader | null {
   try {
     const [workspace_id, webhook_id, to] = JSON.parse(secrets.open(token, context)) as string[]
     return { workspace_id: workspace_id!, webhook_id: webhook_id!, to: to! }
@@ -42,7 +54,7 @@ export function send(reply: FastifyReply, status: number, page: string) {
   return reply.code(status).type('text/html; charset=utf-8').headers(HEADERS).send(page)
 }
 
-export const unknown = (reply: FastifyReply) =>
+const unknown = (reply: FastifyReply) =>
   send(
     reply,
     404,
@@ -54,3 +66,16 @@ export const busy = (reply: FastifyReply, reset: number) =>
     429,
     plainPage('Too many pages at once', 'Wait a minute and load this page again.'),
   )
+
+/** Answers with the page that `pageOf` gives for the reader of the address. An address that does not open, or is asked too often, says so. */
+export function pageFor(
+  context: string,
+  pageOf: (services: Services, reader: Reader, request: Call['request']) => string | Promise<string>,
+) {
+  return async ({ services, params, request, reply }: Call<{ token: string }>) => {
+    const { allowed, reset } = services.readers.take(callerNetwork(request))
+    if (!allowed) return busy(reply, reset)
+    const reader = readerOf(services, params.token, context)
+    return reader ? send(reply, 200, await pageOf(services, reader, request)) : unknown(reply)
+  }
+}

@@ -283,7 +283,7 @@ test('a follower gets the runs of its schedule, and of its template those sent t
   assert.deepEqual(await run(), new Set([bySchedule.subscription_id, byTemplate.subscription_id]))
   const fault = async (one: string) =>
     (await post(api, { kind: 'slack', url: SLACK, follows: [one] })).json().errors[0]
-  assert.match((await fault('hello')).message, /must be "template:ID" or "schedule:ID"/)
+  assert.match((await fault('hello')).message, /must be "template:ID", "schedule:ID" or "collection:ID"/)
   assert.equal((await fault('template:nothing')).message, 'names no template of this workspace: nothing')
   assert.equal((await fault(`schedule:${crypto.randomUUID()}`)).path, 'follows.0')
   await ask('DELETE', path)

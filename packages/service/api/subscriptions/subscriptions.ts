@@ -3,6 +3,7 @@
  * retries, recovery and statistics work the same.
  */
 
+import { tagOfWebhook } from '@assay/model/entity-tag'
 import { AppError, type FieldError, notFound } from '@assay/model/errors'
 import { LINK_SECONDS } from '@assay/model/link'
 import { Type } from '@assay/model/schema'
@@ -108,7 +109,7 @@ export const createSubscription = operation({
     if (asks) await askReaders(services.store, webhook)
     return reply
       .code(201)
-      .header('location', `/v1alpha/subscriptions/${id}`)
+      .headers({ location: `/v1alpha/subscriptions/${id}`, etag: tagOfWebhook(webhook) })
       .send(await view(services, webhook))
   },
 })
@@ -145,7 +146,9 @@ export const getSubscription = operation({
   replies: { 200: { description: 'The subscription', schema: SubscriptionView } },
   errors: ['not_found'],
   async handle(call) {
-    return view(call.services, await requireSubscription(call))
+    const webhook = await requireSubscription(call)
+    void call.reply.header('etag', tagOfWebhook(webhook))
+    return view(call.services, webhook)
   },
 })
 
@@ -225,6 +228,7 @@ export const changeSubscription = operation({
     if (!changed)
       throw new AppError('conflict', 'The subscription was changed or deleted meanwhile: read it again.')
     if (asks) await askReaders(services.store, changed)
+    void call.reply.header('etag', tagOfWebhook(changed))
     return view(services, changed)
   },
 })

@@ -11,9 +11,8 @@ import { noteConsents, readConsents, readersOf } from '../../outgoing/consents.t
 import { openTarget, sealTarget } from '../../webhooks/target.ts'
 import { linkRecord } from '../admin/audit-trail.ts'
 import type { Services } from '../dependencies.ts'
-import { addressOf } from '../http/client-address.ts'
 import { type Call, operation } from '../http/operation.ts'
-import { ANY, busy, Path, type Reader, readerOf, replies, send, TRIES, unknown } from './reader-page.ts'
+import { PRESSED, pageFor, type Reader, SHOWN, TRIES } from './reader-page.ts'
 
 /** Removes a reader, if still on the list, for good: who puts her on a list again cannot reach her before she returns. Removing the last reader disables the subscription. */
 async function takeOff(
@@ -58,45 +57,23 @@ function leftPage({ secrets }: Services, { workspace_id, webhook_id, to }: Reade
 }
 
 export const unsubscribePage = operation({
+  ...SHOWN,
   name: 'unsubscribePage',
-  tag: 'Pages',
-  hidden: true,
   summary: 'Ask a reader to confirm unsubscribing',
-  scope: null,
-  params: Path,
-  query: ANY,
-  replies,
-  async handle({ services, params, request, reply }) {
-    const { allowed, reset } = services.readers.take(addressOf(request))
-    if (!allowed) return busy(reply, reset)
-    const reader = readerOf(services, params.token, UNSUBSCRIBE_CONTEXT)
-    if (!reader) return unknown(reply)
-    if (!(await isReader(services, reader))) return send(reply, 200, leftPage(services, reader))
+  handle: pageFor(UNSUBSCRIBE_CONTEXT, async (services, reader) => {
+    if (!(await isReader(services, reader))) return leftPage(services, reader)
     const sentence = 'Press the button to get no more mail of this subscription.'
     const button = '<form method="post"><p><button>Unsubscribe</button></p></form>'
-    return send(reply, 200, plainPage('Unsubscribe from this mail?', sentence, button))
-  },
+    return plainPage('Unsubscribe from this mail?', sentence, button)
+  }),
 })
 
 export const unsubscribe = operation({
+  ...PRESSED,
   name: 'unsubscribe',
-  tag: 'Pages',
-  hidden: true,
   summary: 'Unsubscribe a reader',
-  scope: null,
-  params: Path,
-  query: ANY,
-  body: ANY,
-  bodyType: 'application/x-www-form-urlencoded',
-  otherBodyType: 'multipart/form-data',
-  idempotent: false,
-  replies,
-  async handle({ services, params, request, reply }) {
-    const { allowed, reset } = services.readers.take(addressOf(request))
-    if (!allowed) return busy(reply, reset)
-    const reader = readerOf(services, params.token, UNSUBSCRIBE_CONTEXT)
-    if (!reader) return unknown(reply)
+  handle: pageFor(UNSUBSCRIBE_CONTEXT, async (services, reader, request) => {
     await takeOff(services, request, reader)
-    return send(reply, 200, leftPage(services, reader))
-  },
+    return leftPage(services, reader)
+  }),
 })

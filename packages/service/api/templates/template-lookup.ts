@@ -6,6 +6,7 @@ import type { Roots } from '@assay/engine/run/protocol'
 import { notFound } from '@assay/model/errors'
 import { type Fault, faultToFieldError, type TemplateSource } from '@assay/model/template'
 import { DEFAULT_WORKSPACE, includesScope, type Principal } from '@assay/model/token'
+import { downloadFaults } from '../../outgoing/host-faults.ts'
 import { findTemplate } from '../../templates/find-template.ts'
 import { nameNearest, withMetrics } from '../../templates/own-metrics.ts'
 import type { Services } from '../dependencies.ts'
@@ -62,6 +63,23 @@ export async function variablesOf(
   const { values, errors } = converted!
   if (errors.length === 0) return values
   throw invalid(errors.map((error) => ({ ...error, path: error.path.replace('payload.template_vars', at) })))
+}
+
+/**
+ * The template of a job that is about to be made. Throws a 422 at `path` for a host that the workspace may not reach: the rule may be
+ * newer than the template, and templates of folders and repositories are not put.
+ */
+export async function runnableTemplate(
+  services: Pick<Services, 'catalog' | 'store' | 'templates' | 'ledger'>,
+  principal: Principal,
+  template_id: string,
+  path: 'template_id' | 'payload.template_id',
+): Promise<FoundTemplate> {
+  const found = await requireTemplate(services, principal, template_id)
+  const vetting = { ledger: services.ledger, workspace_id: principal.workspace_id }
+  const faults = await downloadFaults(vetting, found.template.sources, path)
+  if (faults.length > 0) throw invalid(faults)
+  return found
 }
 
 /** The folders and files that `file:` sources of a workspace may read. */

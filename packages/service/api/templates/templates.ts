@@ -3,6 +3,7 @@
 import { metricNames, metricVariables } from '@assay/engine/metrics/names'
 import { sourceOf } from '@assay/engine/reading/lookup'
 import type { Description } from '@assay/engine/run/protocol'
+import { tagOfSource } from '@assay/model/entity-tag'
 import { AppError, notFound } from '@assay/model/errors'
 import { READ_CHART_FORMS } from '@assay/model/insight'
 import { nullable, Type } from '@assay/model/schema'
@@ -101,9 +102,10 @@ export const getTemplate = operation({
   params: TemplatePath,
   replies: { 200: { description: 'The template', schema: WithSource } },
   errors: ['not_found'],
-  async handle({ services, principal, params }) {
+  async handle({ services, principal, params, reply }) {
     // One with faults is answered, too, for whoever mends it.
     const { view, source } = await requireReadable(services, principal, params.template_id)
+    void reply.header('etag', tagOfSource(source.source))
     return { ...view, source: source.source }
   },
 })
@@ -163,6 +165,7 @@ export const putTemplate = operation({
     if (faults.length > 0) throw invalid(faults)
     const made = await services.store.putTemplate({ workspace_id, template_id, source: body, user_id })
     if (made === 'new') reply.code(201).header('location', `/v1alpha/jobs/templates/${template_id}`)
+    void reply.header('etag', tagOfSource(body))
     return view
   },
 })

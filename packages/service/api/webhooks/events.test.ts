@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EVENT_TYPES } from '@assay/model/event'
+import { EVENT_TYPES, type Event } from '@assay/model/event'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { type Json, openTestServer } from '../test-server.ts'
+import { EXAMPLE_TIME } from './events.ts'
 
 test('describes every type of event by a schema that its example fits', async (t) => {
   const { ask } = await openTestServer(t)
@@ -55,4 +56,49 @@ test('lists the events that happened, which fit the catalogue, in both direction
     assert.match(event_id, /^[0-9a-f-]{36}$/)
   }
   assert.equal((await ask('GET', '/v1alpha/events?order=random')).status, 422)
+})
+
+test('a wait goes on behind what it has looked at', async (t) => {
+  const { ask, store } = await openTestServer(t)
+  const list = store.listEvents.bind(store)
+  const cursors: (string | undefined)[] = []
+  const pages = ['a', 'b', 'c', 'c', 'd', 'e'].map((next_cursor) => ({ items: [] as Event[], next_cursor }))
+  const found = { event_id: 'e-1', type: 'job.queued' as const, timestamp: EXAMPLE_TIME, data: {} as never }
+  pages.at(-1)!.items.push(found)
+  store.listEvents = async ({ cursor }) => {
+    cursors.push(cursor)
+    return pages[cursors.length - 1]!
+  }
+  t.after(() => {
+    store.listEvents = list
+  })
+  const page = (await ask('GET', '/v1alpha/events?order=oldest&type=job.queued&wait=50')).json()
+  assert.deepEqual([page.items[0].event_id, page.next_cursor], ['e-1', 'e'])
+  assert.deepEqual(cursors, [undefined, 'a', 'b', 'c', 'c', 'd'])
+})
+
+test('a list that goes forward waits for the next event, and answers what came with the time', async (t) => {
+  const { ask, store, token } = await openTestServer(t)
+  await store.createWorkspace({ workspace_id: 'other', name: 'Other', data_folder: null })
+  const body = { payload: { type: 'template', template_id: 'hello' } }
+  const assignment_id = (await ask('POST', '/v1alpha/jobs', { body })).json()
+  const forward = (more: string) => ask('GET', `/v1alpha/events?order=oldest&${more}`)
+  const { next_cursor } = (await forward('limit=1')).json()
+  const cursor = encodeURIComponent(next_cursor)
+  const waiting = forward(`wait=50&cursor=${cursor}`)
+  const elsewhere = await token('other', ['viewer'])
+  const other = ask('GET', '/v1alpha/events?order=oldest&wait=1', { token: elsewhere })
+  const payload = { payload: { type: 'assignment', assignment_id } }
+  await ask('POST', '/v1alpha/jobs/run', { body: payload })
+  const found = (await waiting).json()
+  assert.deepEqual(
+    found.items.map(({ type }: { type: string }) => type),
+    ['job.queued'],
+  )
+  const late = (await other).json()
+  assert.deepEqual(late.items, [], 'of its own workspace nothing has happened')
+  assert.ok(late.next_cursor)
+  assert.equal((await forward('wait=50')).json().items.length, 1, 'what is there is answered at once')
+  for (const wrong of ['wait=5', 'order=newest&wait=5', 'order=oldest&wait=61'])
+    assert.equal((await ask('GET', `/v1alpha/events?${wrong}`)).json().errors[0].path, 'wait', wrong)
 })

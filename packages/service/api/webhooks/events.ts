@@ -3,9 +3,12 @@
 import { EVENT_DATA, EVENT_TYPES, Event, type EventType } from '@assay/model/event'
 import { Type } from '@assay/model/schema'
 import type { TSchema } from 'typebox'
+import { callerOf } from '../http/auth.ts'
 import { LIMIT_DEFAULT, pageOf, pageQuery } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
 import { plainSchema } from '../http/plain-schema.ts'
+import { invalid } from '../http/validate.ts'
+import { ANSWERED_BY, eventsKey, WAIT_MOST } from '../jobs/changes.ts'
 
 /** The data that several types share, by the name that it has in the OpenAPI document. */
 const DATA_NAMES: Partial<Record<EventType, string>> = {
@@ -34,16 +37,56 @@ export const listEvents = operation({
   tag: 'Events',
   summary: 'List all events of the workspace',
   description:
-    'Lists the newest first. With `order=oldest` the list goes forward and `next_cursor` is never null: send it again later to read further events. No event is skipped.',
+    'Lists the newest first. With `order=oldest` the list goes forward and `next_cursor` is never null: send it again later to read further events. No event is skipped. With `wait` an empty page is answered only when an event has come or after that many seconds, 50 at most.',
   scope: 'viewer',
   query: pageQuery({
     type: Type.Optional(Type.Enum([...EVENT_TYPES])),
     order: Type.Optional(Type.Enum(['newest', 'oldest'], { description: 'newest unless given' })),
+    wait: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: WAIT_MOST,
+        description: 'With order=oldest: seconds to wait for an event where there is none yet',
+      }),
+    ),
   }),
   replies: { 200: { description: 'A page of events', schema: pageOf(EventOfType) } },
-  async handle({ services, principal, query }) {
+  errors: ['workspace_busy'],
+  async handle({ services, principal, query, signal, request }) {
     const { workspace_id } = principal
-    return services.store.listEvents({ limit: LIMIT_DEFAULT, order: 'newest', ...query, workspace_id })
+    const { wait = 0, ...asked } = query
+    if (wait > 0 && query.order !== 'oldest')
+      throw invalid([{ path: 'wait', message: 'goes with order=oldest: only that list goes on' }])
+    let page = await services.store.listEvents({
+      limit: LIMIT_DEFAULT,
+      order: 'newest',
+      ...asked,
+      workspace_id,
+    })
+    if (wait === 0 || page.items.length > 0) return page
+    const until = Math.min(wait, ANSWERED_BY) * 1000
+    const end = services.clock.monotonic() + until
+    const look = async (): Promise<boolean | undefined> => {
+      for (;;) {
+        // Its token may be gone by now.
+        if (!(await callerOf(services, request))) return true
+        const cursor = page.next_cursor!
+        page = await services.store.listEvents({
+          limit: LIMIT_DEFAULT,
+          order: 'oldest',
+          ...asked,
+          cursor,
+          workspace_id,
+        })
+        if (page.items.length > 0) return true
+        // None of those that it looked at has the type: there are more to look at now.
+        const isBehind = page.next_cursor !== cursor
+        if (!isBehind || signal().aborted || services.clock.monotonic() >= end) return undefined
+      }
+    }
+    const close = services.open.open(principal)
+    await services.changes.until(eventsKey(workspace_id), look, until, signal()).finally(close)
+    return page
   },
 })
 

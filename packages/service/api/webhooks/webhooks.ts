@@ -1,6 +1,7 @@
 /** Operations on webhooks: create, list, read, change, delete, test, rotate the secret. Only the answer that creates a secret has it. */
 
 import { Attempt, DeliveryView } from '@assay/model/delivery'
+import { tagOfWebhook } from '@assay/model/entity-tag'
 import { AppError, notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
 import { newSigningSecret } from '@assay/model/signature'
@@ -67,7 +68,7 @@ export const createWebhook = operation({
   scope: 'analyst',
   body: WebhookInput,
   replies: { 200: { description: 'The webhook, with its signing secret', schema: WithSecret } },
-  async handle({ services, principal, body, id }) {
+  async handle({ services, principal, body, id, reply }) {
     const { secrets, store } = services
     const { headers = [], signature = 'v1' } = body
     const faults = [...(await urlFaults(services, principal, 'webhook', body.url)), ...headerFaults(headers)]
@@ -89,6 +90,7 @@ export const createWebhook = operation({
       max_in_flight: body.max_in_flight ?? null,
       rate_per_second: body.rate_per_second ?? null,
     })
+    void reply.header('etag', tagOfWebhook(webhook))
     return withSecret(webhook, secret, services.clock.now())
   },
 })
@@ -126,7 +128,9 @@ export const getWebhook = operation({
   replies: { 200: { description: 'The webhook', schema: WebhookView } },
   errors: ['not_found'],
   async handle(call) {
-    return webhookView(await requireWebhook(call), call.services.clock.now())
+    const webhook = await requireWebhook(call)
+    void call.reply.header('etag', tagOfWebhook(webhook))
+    return webhookView(webhook, call.services.clock.now())
   },
 })
 
@@ -158,6 +162,7 @@ export const changeWebhook = operation({
     if (status === 'disabled') patch.disabled_reason = `Turned off by ${user_id}.`
     const changed = await services.store.updateWebhook({ workspace_id, webhook_id, patch })
     if (!changed) throw notFound('webhook', webhook_id)
+    void call.reply.header('etag', tagOfWebhook(changed))
     return webhookView(changed, services.clock.now())
   },
 })
@@ -212,6 +217,7 @@ export const rotateSecret = operation({
       overlap_ms: (body.overlap_seconds ?? OVERLAP_SECONDS) * 1000,
     })
     if (!webhook) throw notFound('webhook', params.webhook_id)
+    void call.reply.header('etag', tagOfWebhook(webhook))
     return withSecret(webhook, secret, services.clock.now())
   },
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { systemClock } from '@assay/model/clock'
+import { uuidv7 } from '@assay/model/ids'
 import { chartPlaceholder } from '@assay/model/insight'
 import { CONFIRM_CONTEXT, type Target } from '@assay/model/subscription'
 import { DEFAULT_WORKSPACE as workspace_id } from '@assay/model/token'
@@ -9,11 +10,12 @@ import { HOSTILE_TEXTS, UNSEEN } from '../../../../test/hostile-texts.ts'
 import { type MailServerOptions, startMailServer } from '../../../../test/mail-server.ts'
 import { makeChart } from '../../../engine/charts/spec.ts'
 import { hostileInsight } from '../../../engine/rendering/hostile-fixture.ts'
-import { sorted } from '../../../store/conformance/given.ts'
+import { findings, jobInput, sorted } from '../../../store/conformance/given.ts'
 import { noteConsents } from '../../outgoing/consents.ts'
 import { mailOf } from '../../readers/reader-mail.ts'
 import { silentLog } from '../../runtime/log.ts'
 import { hashToken, SecretBox } from '../../runtime/secrets.ts'
+import { fire } from '../../schedules/firing.ts'
 import { compose } from './compose.ts'
 import { type People, PUBLIC_URL, startPeople } from './mail-fixture.ts'
 import { mailBytes } from './mime.ts'
@@ -89,6 +91,55 @@ test("a reader's insight goes to her address alone, whoever else is named", asyn
   await people.finish({ ...FOUND, title: 'Hers' }, { reader_id: 'ada', notify: [stale] })
   const late = await people.told((await store.getWebhook({ workspace_id, webhook_id: stale }))!)
   assert.match(late.attempts[0]!.error!.detail, /nothing was sent/)
+})
+
+test('a due time of a schedule over readers sends each her own insight', async () => {
+  const { mail, people } = await opened()
+  const { store, box, node_id } = people
+  const config = { smtpUrl: mail.server, publicUrl: PUBLIC_URL, mailFrom: null, mailDomains: ['example.com'] }
+  const parts = { store, secrets: box, clock: systemClock, log: silentLog, config }
+  const readers = ['ada', 'bob'].map((id) => ({
+    reader_id: id,
+    name: id,
+    email: `${id}@example.com`,
+    user_id: null,
+    attributes: {},
+  }))
+  await store.putReaders({ workspace_id, readers })
+  const { template, variables } = jobInput()
+  const schedule = await store.createSchedule({
+    schedule_id: uuidv7(),
+    workspace_id,
+    user_id: 'ada',
+    name: 'Weekly',
+    template_id: template.template_id,
+    variables,
+    cron: '@weekly',
+    time_zone: 'UTC',
+    starts_at: null,
+    ends_at: null,
+    missed: 'skip',
+    missed_limit: 10,
+    overlap: 'queue',
+    paused: false,
+    presence_name: null,
+    priority: 0,
+    metadata: {},
+    readers: 'all',
+  })
+  const due = schedule.next_due_at!
+  const plan = { times: [due], missed: 0, latest: due }
+  const mailTo = (reader: Parameters<typeof mailOf>[1]) => mailOf(parts, reader)
+  const fired = await fire({ store, mailOf: mailTo }, schedule, { plan, material: { template, variables } })
+  assert.deepEqual(fired, { made: 2, full: false })
+  for (const { job } of await store.claimJobs({ node_id, limit: 9 })) {
+    const lease = { assignment_id: job.assignment_id, attempt: job.attempt, node_id }
+    await store.startJob(lease)
+    const found = findings({ title: `Sales of ${job.reader_id}`, markdown: `# Sales of ${job.reader_id}\n` })
+    await store.completeJob({ ...lease, insight_id: uuidv7(), findings: found })
+  }
+  const got = [await mail.next(), await mail.next()].map((one) => `${one.to.join()}: ${one.mail.subject}`)
+  assert.deepEqual(sorted(got), ['ada@example.com: Sales of ada', 'bob@example.com: Sales of bob'])
 })
 
 test('who has not agreed is asked once and gets nothing else, until she agrees', async () => {

@@ -1,0 +1,110 @@
+/**
+ * Entity tags of what clients change (RFC 9110, section 8.8.3), and the conditions of a request on them (section 13.1). A tag is made
+ * from what a client can set, so it stays while deliveries or due times change the counts beside it.
+ */
+import { hash } from 'node:crypto'
+import type { Connection } from '../connection.ts'
+import { AppError } from '../errors.ts'
+import type { Schedule } from '../schedule.ts'
+import type { Webhook } from '../webhooks/webhook.ts'
+
+/** The headers If-Match and If-None-Match; null: not sent. */
+export interface Conditions {
+  match: string | null
+  noneMatch: string | null
+}
+
+/** The kinds of objects whose changes take conditions. */
+export type Versioned = 'template' | 'metric' | 'schedule' | 'connection' | 'webhook'
+
+/** What a change expects of the object that it changes. `id`: as the noun is named in its workspace. */
+export interface Expected extends Conditions {
+  noun: Versioned
+  workspace_id: string
+  id: string
+}
+
+/** Why a webhook is disabled while it is deleted in steps. Its tag stays as it was. */
+export const BEING_DELETED = 'It is being deleted.'
+
+const tagOf = (fields: unknown): string => `"${hash('sha256', JSON.stringify(fields)).slice(0, 20)}"`
+
+export function tagOfSource(source: string): string {
+  return tagOf(source)
+}
+
+export function tagOfSchedule(schedule: Schedule): string {
+  const { name, template_id, variables, cron, time_zone, starts_at, ends_at, missed, missed_limit } = schedule
+  const { overlap, paused, presence_name, notify, priority, metadata, readers } = schedule
+  return tagOf([
+    [name, template_id, variables, cron, time_zone, starts_at, ends_at, missed, missed_limit],
+    [overlap, paused, presence_name, notify, priority, metadata, readers],
+  ])
+}
+
+export function tagOfConnection({ kind, description, options, secrets, limits }: Connection): string {
+  return tagOf([
+    kind,
+    description,
+    options,
+    secrets.map(({ name, fingerprint }) => [name, fingerprint]),
+    limits,
+  ])
+}
+
+/**
+ * Of a webhook or a subscription. The time of its last change stands for its sealed texts (the target of a subscription, the secrets),
+ * which are others when they are sealed by another key.
+ */
+export function tagOfWebhook(webhook: Webhook): string {
+  const { url, headers, updated_at, user_id, presence_name, events, description, signature, public_key } =
+    webhook
+  const { retry_schedule, max_in_flight, rate_per_second, tells_skipped, personal, follows } = webhook
+  const status = webhook.disabled_reason === BEING_DELETED ? 'enabled' : webhook.status
+  return tagOf([
+    [
+      url,
+      headers.map(({ name, fingerprint }) => [name, fingerprint]),
+      updated_at,
+      user_id,
+      presence_name,
+      events,
+    ],
+    [description, signature, public_key, retry_schedule, max_in_flight, rate_per_second, status],
+    [tells_skipped, personal, follows],
+  ])
+}
+
+/** Content codings that the tag of a compressed answer names at its end: `"9f2c.gzip"`. */
+const CODED = /\.(?:zstd|br|gzip)"$/
+
+/** The tag of the answer itself, in whatever coding it was sent. */
+const plain = (tag: string): string => tag.trim().replace(/^W\//, '').replace(CODED, '"')
+
+/** Whether `If-None-Match` names the tag (weak comparison). */
+export function matchesTag(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false
+  return header.trim() === '*' || header.split(',').some((part) => plain(part) === plain(tag))
+}
+
+/** Strong comparison: a weak tag names nothing. */
+function names(header: string, tag: string): boolean {
+  if (header.trim() === '*') return true
+  return header.split(',').some((part) => !part.trim().startsWith('W/') && plain(part) === plain(tag))
+}
+
+/** Throws `precondition_failed` if what is there (null: nothing) does not meet the conditions. */
+export function vetConditions(noun: string, tag: string | null, { match, noneMatch }: Conditions): void {
+  if (match !== null && (tag === null || !names(match, tag)))
+    throw new AppError(
+      'precondition_failed',
+      tag === null
+        ? `The ${noun} does not exist, and If-Match requires it.`
+        : `The ${noun} is not the one that If-Match names: it has the ETag ${tag} now. Read it again, and send the change with that.`,
+    )
+  if (noneMatch !== null && tag !== null && matchesTag(noneMatch, tag))
+    throw new AppError(
+      'precondition_failed',
+      `The ${noun} exists with the ETag ${tag}, and If-None-Match requires that it does not.`,
+    )
+}

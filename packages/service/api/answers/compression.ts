@@ -1,0 +1,72 @@
+/**
+ * Compresses answers to GET whose text is longer than a few packets, in the coding that the client wants most. Streams are sent as they
+ * come, and what has a coding already keeps it.
+ *
+ * BREACH (https://breachattack.com, 2013) guesses a secret from the lengths of compressed answers that hold both the secret and text of the
+ * attacker, who makes a browser ask for them. Tokens, signing secrets and addresses of links are told once, by POST, and those answers are
+ * never compressed. A delivery shows the mail that was sent, with the addresses of links in it: it is not compressed either. Nor can another site make a browser ask with the rights of its user: the
+ * cookie is SameSite, and programs send a token that sites do not have.
+ */
+import { brotliCompress, type CompressCallback, constants, gzip, zstdCompress } from 'node:zlib'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { preferredCoding } from '../http/negotiate.ts'
+
+/** Below this a shorter answer takes no fewer packets worth the work. */
+const LEAST_BYTES = 4096
+const TEXT = /^(?:text\/(?!event-stream)|application\/(?:problem\+)?json\b|image\/svg\+xml)/
+
+/** In the order of preference at equal quality. The levels are quick ones: an answer is made for one request. */
+const CODINGS = {
+  zstd: (bytes: Buffer, done: CompressCallback) =>
+    zstdCompress(bytes, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }, done),
+  br: (bytes: Buffer, done: CompressCallback) =>
+    brotliCompress(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 3 } }, done),
+  gzip: (bytes: Buffer, done: CompressCallback) => gzip(bytes, { level: 1 }, done),
+}
+/** Operations whose answers to GET may hold secrets. */
+const WITH_SECRETS: readonly string[] = ['getDelivery']
+
+export const isCompressed = (operation: string): boolean => !WITH_SECRETS.includes(operation)
+
+const NAMES = Object.keys(CODINGS) as (keyof typeof CODINGS)[]
+
+function addVary(reply: FastifyReply): void {
+  const vary = reply.getHeader('vary')
+  void reply.header('vary', vary === undefined ? 'Accept-Encoding' : `${String(vary)}, Accept-Encoding`)
+}
+
+/** A strong tag names the bytes that are sent, so each coding has its own. */
+function codeTag(reply: FastifyReply, coding: string): void {
+  const tag = reply.getHeader('etag')
+  if (typeof tag === 'string') void reply.header('etag', tag.replace(/"$/, `.${coding}"`))
+}
+
+/** Null: the answer is sent as it is. */
+function codingOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+): keyof typeof CODINGS | null {
+  if (request.method !== 'GET' || (typeof payload !== 'string' && !Buffer.isBuffer(payload))) return null
+  if (payload.length < LEAST_BYTES || reply.hasHeader('content-encoding')) return null
+  if (!TEXT.test(String(reply.getHeader('content-type')))) return null
+  addVary(reply)
+  return preferredCoding(request.headers['accept-encoding'], NAMES)
+}
+
+/** The last hook of an answer: what is kept of it was kept before. */
+export function compress(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+  done: (error: Error | null, payload?: unknown) => void,
+): void {
+  const coding = codingOf(request, reply, payload)
+  if (coding === null) return done(null, payload)
+  CODINGS[coding](Buffer.from(payload as string), (error, bytes) => {
+    if (error) return done(error)
+    codeTag(reply, coding)
+    void reply.header('content-encoding', coding).removeHeader('content-length')
+    done(null, bytes)
+  })
+}

@@ -1,0 +1,65 @@
+/**
+ * Which operations read or change something that has an entity tag: their answers bear it as `ETag`, and changes keep `If-Match` and
+ * `If-None-Match` (RFC 9110, section 13.1) in the transaction of the change.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Conditions, Expected, Versioned } from '@assay/model/entity-tag'
+
+/** The noun, and the name in the path by which it is found. */
+const CHANGED: Readonly<Record<string, readonly [noun: Versioned, name: string]>> = {
+  putTemplate: ['template', 'template_id'],
+  deleteTemplate: ['template', 'template_id'],
+  putMetric: ['metric', 'metric_id'],
+  deleteMetric: ['metric', 'metric_id'],
+  changeSchedule: ['schedule', 'schedule_id'],
+  deleteSchedule: ['schedule', 'schedule_id'],
+  changeWebhook: ['webhook', 'webhook_id'],
+  rotateSecret: ['webhook', 'webhook_id'],
+  deleteWebhook: ['webhook', 'webhook_id'],
+  changeSubscription: ['webhook', 'subscription_id'],
+  deleteSubscription: ['webhook', 'subscription_id'],
+  changeConnection: ['connection', 'name'],
+  deleteConnection: ['connection', 'name'],
+}
+
+const READ: readonly string[] = [
+  'getTemplate',
+  'getMetric',
+  'createSchedule',
+  'getSchedule',
+  'createWebhook',
+  'getWebhook',
+  'createSubscription',
+  'getSubscription',
+  'createConnection',
+  'getConnection',
+]
+
+/** Whether the operation changes what has a tag. */
+export const isConditional = (name: string): boolean => Object.hasOwn(CHANGED, name)
+
+/** Whether its answers bear a tag. */
+export const isTagged = (name: string): boolean =>
+  READ.includes(name) || (isConditional(name) && !name.startsWith('delete'))
+
+export function conditionsOf(headers: IncomingHttpHeaders): Conditions {
+  return { match: headers['if-match'] ?? null, noneMatch: headers['if-none-match'] ?? null }
+}
+
+interface Changing {
+  principal: { workspace_id: string }
+  params: unknown
+  query: unknown
+  request: { headers: IncomingHttpHeaders }
+}
+
+/** What the request expects of what it changes; null: nothing. */
+export function expectedOf(name: string, { principal, params, query, request }: Changing): Expected | null {
+  const changed = CHANGED[name]
+  const conditions = conditionsOf(request.headers)
+  if (!changed || (conditions.match === null && conditions.noneMatch === null)) return null
+  const [noun, named] = changed
+  // An admin may change the connections of another workspace.
+  const { workspace_id = principal.workspace_id } = query as { workspace_id?: string }
+  return { noun, workspace_id, id: (params as Record<string, string>)[named]!, ...conditions }
+}

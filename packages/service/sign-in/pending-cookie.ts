@@ -1,0 +1,57 @@
+/**
+ * The cookie of a sign-in that is under way at the provider. It holds what is needed when the browser comes back, sealed, so
+ * any node can go on. The provider's page sends the browser back, so the cookie is SameSite=Lax.
+ */
+import type { FastifyRequest } from 'fastify'
+import { type SecretBox, SecretError } from '../runtime/secrets.ts'
+import type { Begun } from './provider.ts'
+
+const NAMES = { https: '__Host-assay_begun', http: 'assay_begun' } as const
+const CONTEXT = 'sign-in at the provider'
+const SECONDS = 600
+const SEALED_MOST = 4000
+
+export interface Pending extends Begun {
+  /** The address of the console to return to. */
+  next: string
+  /** When it ends, in milliseconds. */
+  ends: number
+}
+
+type Scheme = keyof typeof NAMES
+
+const cookie = (value: string, seconds: number, scheme: Scheme): string =>
+  `${NAMES[scheme]}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${scheme === 'https' ? '; Secure' : ''}`
+
+export function pendingCookie(
+  secrets: SecretBox,
+  begun: Begun & { next: string },
+  now: number,
+  scheme: Scheme,
+): string {
+  const pending: Pending = { ...begun, ends: now + SECONDS * 1000 }
+  return cookie(secrets.sealForOthers(JSON.stringify(pending), CONTEXT), SECONDS, scheme)
+}
+
+export const noPendingCookie = (scheme: Scheme): string => cookie('', 0, scheme)
+
+/** Null: none is under way in this browser, or its time is over. */
+export function pendingOf(
+  secrets: SecretBox,
+  { headers }: FastifyRequest,
+  now: number,
+  scheme: Scheme,
+): Pending | null {
+  const cookies = headers.cookie ?? ''
+  const sealed = new RegExp(`(?:^|;\\s*)${NAMES[scheme]}=([\\w.-]{1,${SEALED_MOST}})(?:;|$)`).exec(
+    cookies,
+  )?.[1]
+  if (sealed === undefined) return null
+  try {
+    const pending = JSON.parse(secrets.open(sealed, CONTEXT)) as Pending
+    return pending.ends > now ? pending : null
+  } catch (error) {
+    if (error instanceof SecretError) return null
+    throw error
+  }
+}

@@ -1,0 +1,216 @@
+/**
+ * The sign-in provider: OpenID Connect's authorization code flow with PKCE, state and nonce, by openid-client. The library is
+ * loaded with the first sign-in. What the provider publishes is read anew each hour and after an answer that cannot be
+ * trusted; its keys are read again when a token names one that is not known. The signature of the ID token is checked, too, although it comes by
+ * TLS: `none` and secrets shared with the provider are no signatures here.
+ */
+import type { Clock } from '@assay/model/clock'
+import type { Identity } from '@assay/model/token'
+import type * as Library from 'openid-client'
+import type { Config } from '../config/config.ts'
+import { groupsOf } from './groups.ts'
+import { guardedFetch, guardFor } from './guarded-fetch.ts'
+import { SignInRefusal } from './refusal.ts'
+import { refusalOf } from './refusal-of.ts'
+
+const KNOWN_MS = 3_600_000
+const TIMEOUT_SECONDS = 10
+/** How far the clocks may be apart. */
+const SKEW_SECONDS = 60
+/** OpenID Connect Core, section 2: a subject has at most 255 characters. */
+const SUBJECT_MOST = 255
+const NAME_MOST = 255
+
+/** What the browser keeps, sealed, until it is back from the provider. */
+export interface Begun {
+  state: string
+  nonce: string
+  verifier: string
+}
+
+/** Who the provider says has signed in. */
+export interface Person extends Identity {
+  username: string
+  display_name: string | null
+  groups: string[]
+}
+
+export interface Provider {
+  /** What the button says. */
+  name: string
+  /** The address at the provider to send the browser to. Rejects with SignInRefusal. */
+  begin(): Promise<{ address: string; begun: Begun }>
+  /** `search`: the query with which the provider has sent the browser back. Rejects with SignInRefusal. */
+  finish(search: string, begun: Begun): Promise<Person>
+  /** The address at the provider that ends the session there; null: it has none. */
+  signOut(): Promise<string | null>
+  close(): Promise<void>
+}
+
+type Settings = Pick<
+  Config,
+  | 'oidcIssuer'
+  | 'oidcName'
+  | 'oidcClientId'
+  | 'oidcClientSecret'
+  | 'oidcScopes'
+  | 'oidcGroupsClaim'
+  | 'publicUrl'
+>
+
+/** Where the provider sends the browser back: the redirect URI to enter there. */
+const CALLBACK = '/auth/callback'
+
+/** Null: the settings name no provider. */
+export function createProvider(config: Settings, clock: Pick<Clock, 'now'>): Provider | null {
+  const { oidcIssuer, oidcClientId, publicUrl } = config
+  if (oidcIssuer === null || oidcClientId === null || publicUrl === null) return null
+  const given = { ...config, oidcIssuer, oidcClientId, publicUrl }
+  const guard = guardFor(oidcIssuer)
+  let known: { at: number; found: Promise<Found> } | undefined
+
+  function found(): Promise<Found> {
+    if (known && clock.now() - known.at < KNOWN_MS) return known.found
+    const asked = { at: clock.now(), found: discover(given, guard) }
+    known = asked
+    // What failed is asked again by the next sign-in.
+    asked.found.catch(() => {
+      if (known === asked) known = undefined
+    })
+    return asked.found
+  }
+
+  return {
+    name: config.oidcName ?? new URL(oidcIssuer).host,
+    begin: async () => beginWith(await found(), given),
+    async finish(search, begun) {
+      try {
+        return await finishWith(await found(), given, search, begun)
+      } catch (error) {
+        // The provider may have new keys or addresses: the next sign-in reads them.
+        if (error instanceof SignInRefusal && error.reason === 'answer_invalid') known = undefined
+        throw error
+      }
+    },
+    async signOut() {
+      const { library, provider } = await found()
+      if (provider.serverMetadata().end_session_endpoint === undefined) return null
+      const back = { post_logout_redirect_uri: `${publicUrl}/sign-in` }
+      return library.buildEndSessionUrl(provider, back).href
+    },
+    close: () => guard.close(),
+  }
+}
+
+type Named = Settings & { oidcIssuer: string; oidcClientId: string; publicUrl: string }
+
+interface Found {
+  library: typeof Library
+  provider: Library.Configuration
+}
+
+async function discover(given: Named, guard: ReturnType<typeof guardFor>): Promise<Found> {
+  const library = await import('openid-client')
+  const { oidcIssuer, oidcClientId, oidcClientSecret } = given
+  const issuer = new URL(oidcIssuer)
+  const metadata = { [library.clockTolerance]: SKEW_SECONDS }
+  /** As the provider takes it: HTTP Basic unless it says otherwise (OpenID Connect Discovery, section 3). */
+  const authenticate: Library.ClientAuth = (server, client, body, headers) => {
+    const ways = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+    const way =
+      oidcClientSecret === null
+        ? library.None()
+        : ways.includes('client_secret_basic')
+          ? library.ClientSecretBasic(oidcClientSecret)
+          : library.ClientSecretPost(oidcClientSecret)
+    return way(server, client, body, headers)
+  }
+  try {
+    const provider = await library.discovery(issuer, oidcClientId, metadata, authenticate, {
+      timeout: TIMEOUT_SECONDS,
+      execute: [
+        library.enableNonRepudiationChecks,
+        ...(issuer.protocol === 'http:' ? [library.allowInsecureRequests] : []),
+      ],
+      [library.customFetch]: (url, options) => guardedFetch(guard, url, options),
+    })
+    return { library, provider }
+  } catch (error) {
+    throw refusalOf(error, library)
+  }
+}
+
+async function beginWith({ library, provider }: Found, given: Named) {
+  const begun = {
+    state: library.randomState(),
+    nonce: library.randomNonce(),
+    verifier: library.randomPKCECodeVerifier(),
+  }
+  const { href } = library.buildAuthorizationUrl(provider, {
+    redirect_uri: `${given.publicUrl}${CALLBACK}`,
+    scope: given.oidcScopes,
+    state: begun.state,
+    nonce: begun.nonce,
+    code_challenge: await library.calculatePKCECodeChallenge(begun.verifier),
+    code_challenge_method: 'S256',
+  })
+  return { address: href, begun }
+}
+
+async function finishWith(
+  { library, provider }: Found,
+  { publicUrl, oidcGroupsClaim }: Named,
+  search: string,
+  { state, nonce, verifier }: Begun,
+): Promise<Person> {
+  try {
+    const tokens = await library.authorizationCodeGrant(
+      provider,
+      new URL(`${publicUrl}${CALLBACK}${search}`),
+      { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true },
+    )
+    const claims = tokens.claims()!
+    // Some providers tell names and groups there only.
+    const asks =
+      groupsOf(claims, oidcGroupsClaim) === null && provider.serverMetadata().userinfo_endpoint !== undefined
+    const more = asks ? await library.fetchUserInfo(provider, tokens.access_token, claims.sub) : {}
+    return personOf({ ...more, ...claims }, oidcGroupsClaim, provider.serverMetadata().issuer)
+  } catch (error) {
+    throw refusalOf(error, library)
+  }
+}
+
+/** A text of at most `most` characters without those that nobody sees; null: none. */
+function textOf(value: unknown, most = NAME_MOST): string | null {
+  if (typeof value !== 'string') return null
+  const text = value
+    .toWellFormed()
+    .replace(/\p{C}+/gu, ' ')
+    .trim()
+    .slice(0, most)
+    .toWellFormed()
+  return text === '' ? null : text
+}
+
+/** `expected`: the issuer that the provider publishes. Throws SignInRefusal. */
+export function personOf(
+  claims: Readonly<Record<string, unknown>>,
+  groupsClaim: string,
+  expected: string,
+): Person {
+  const { iss, sub, name, preferred_username, email } = claims
+  // Of issuers with many tenants the library takes whatever tenant the token names.
+  if (iss !== expected)
+    throw new SignInRefusal('answer_invalid', 'the issuer of the ID token is not the one that is published')
+  const issuer = textOf(iss)
+  const subject = textOf(sub, SUBJECT_MOST + 1)
+  if (issuer === null || subject === null || subject !== sub || subject.length > SUBJECT_MOST)
+    throw new SignInRefusal('answer_invalid', 'the claim sub is not a text of at most 255 characters')
+  return {
+    issuer,
+    subject,
+    username: textOf(preferred_username) ?? textOf(email) ?? subject,
+    display_name: textOf(name),
+    groups: groupsOf(claims, groupsClaim) ?? [],
+  }
+}
