@@ -6,6 +6,7 @@ import { createServer, type Socket } from 'node:net'
 import path from 'node:path'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { rowsOf, xlsx } from '../../packages/engine/sources/sheets/book-fixture.ts'
 import { openPage, signIn } from './browser.ts'
 import { stand } from './stand.ts'
 import { apiOf, assertAccessible, assertPages, button, link, refusal, settle, TOKEN } from './steps.ts'
@@ -233,6 +234,36 @@ test('makes a report of a file in the editor, and asks what can be read in two w
   await assertAccessible(page, 'a draft of a file that was settled before')
   await link(page, 'Choose again').click()
   await page.getByText('left out until you choose').waitFor()
+  here.assertSilent()
+})
+
+test('takes in a workbook, asks which sheet, and makes a report of the chosen one', async () => {
+  const { page } = here.watched
+  const cells = Array.from({ length: 40 }, (_, at) => [at % 2 ? 'DE' : 'FR', at + 0.5])
+  const buffer = xlsx({
+    sheets: [
+      {
+        name: 'Notes',
+        rows: rowsOf([
+          ['about', 'by'],
+          ['the plan', 'Ada'],
+        ]),
+      },
+      { name: 'Plan', rows: rowsOf([['country', 'amount'], ...cells]) },
+    ],
+  })
+  const mimeType = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+  await page.goto('/files')
+  await chooser(page).setInputFiles([{ name: 'plan.xlsx', mimeType, buffer }])
+  await page.getByText('2 columns: about VARCHAR, by VARCHAR').waitFor()
+  await page.getByText('“Notes” was read, the first of 2.').waitFor()
+  await assertAccessible(page, 'a workbook with two sheets')
+  await link(page, 'Make a report with Sheets as Plan').click()
+  await page.getByText('No faults found').waitFor()
+  await button(page, 'Preview').click()
+  await page.locator('.preview .insight-title').getByText('Plan').waitFor()
+  await page.locator('.preview').getByRole('cell', { name: 'FR' }).waitFor()
+  await page.goto('/files')
   here.assertSilent()
 })
 

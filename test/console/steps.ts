@@ -16,7 +16,7 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-pra
 interface Violation {
   id: string
   help: string
-  nodes: { target: string[]; failureSummary: string }[]
+  nodes: { target: string[]; html: string; failureSummary: string }[]
 }
 
 export async function assertAccessible(page: Page, what: string): Promise<void> {
@@ -26,7 +26,8 @@ export async function assertAccessible(page: Page, what: string): Promise<void> 
     `axe.run(document, { runOnly: ${JSON.stringify(RULES)}, resultTypes: ['violations'] }).then((result) => result.violations)`,
   )
   const told = (found as Violation[]).map(
-    ({ id, help, nodes }) => `${id}: ${help} (${nodes.map(({ target }) => target.join(' ')).join('; ')})`,
+    ({ id, help, nodes }) =>
+      `${id}: ${help} (${nodes.map(({ target, html, failureSummary }) => `${target.join(' ')} ${html}: ${failureSummary}`).join('; ')})`,
   )
   assert.deepEqual(told, [], what)
 }

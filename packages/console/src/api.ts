@@ -32,6 +32,7 @@ export const queryClient = new QueryClient({
 export async function signOut(
   end: (client: Client) => Promise<unknown> = ({ logout }) => logout(),
 ): Promise<void> {
+  const isProvided = queryClient.getQueryData<{ by_provider?: boolean }>(['me'])?.by_provider === true
   await end(api()).catch((error: unknown) => {
     // It has ended already.
     if (!(error instanceof ClientError && error.status === 401)) throw error
@@ -39,6 +40,8 @@ export async function signOut(
   for (const key of Object.keys(sessionStorage))
     if (key.startsWith('assay.draft.')) sessionStorage.removeItem(key)
   endSession()
+  // Else the next person at this browser would be signed in by one click.
+  if (isProvided) location.assign('/auth/end')
 }
 
 export function useMe() {

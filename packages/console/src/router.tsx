@@ -13,6 +13,7 @@ import {
 } from '@tanstack/react-router'
 import { ACTIONS } from './audit.ts'
 import { DELIVERY_STATUSES, JOB_STATUSES } from './names.ts'
+import { OPENED } from './pages/opened.ts'
 import { SignInPage } from './pages/sign-in.tsx'
 import { NotFound, PageFault } from './parts/fault.tsx'
 import { Shell } from './parts/shell.tsx'
@@ -34,7 +35,10 @@ interface InsightFilters {
   q?: string
   template?: string
   tag?: string
+  metric?: string
   grade?: Grade
+  /** The id of a collection, or "pinned". */
+  collection?: string
 }
 
 /** What a new template begins with: a copy, a draft of a file or of a table of a database. */
@@ -68,7 +72,19 @@ const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
   component: SignInPage,
-  validateSearch: (search: Search): { next?: string } => ({ next: text(search.next) }),
+  validateSearch: (search: Search): { next?: string; by?: 'provider' } => ({
+    next: text(search.next),
+    by: oneOf(search.by, ['provider']),
+  }),
+})
+
+const authorize = createRoute({
+  getParentRoute: () => root,
+  path: '/oauth/authorize',
+  beforeLoad: () => {
+    if (signInId() === null) throw redirect({ to: '/sign-in', search: { next: `/oauth/authorize${OPENED}` } })
+  },
+  component: lazyRouteComponent(() => import('./pages/authorize.tsx'), 'AuthorizePage'),
 })
 
 const shell = createRoute({
@@ -175,7 +191,9 @@ const insights = createRoute({
     q: text(search.q),
     template: text(search.template),
     tag: text(search.tag),
+    metric: text(search.metric),
     grade: oneOf(search.grade, GRADES),
+    collection: text(search.collection),
   }),
   component: lazyRouteComponent(() => import('./pages/insights.tsx'), 'InsightsPage'),
 })
@@ -358,6 +376,7 @@ const settings = createRoute({
 
 const routeTree = root.addChildren([
   signIn,
+  authorize,
   shell.addChildren([
     home,
     templates,

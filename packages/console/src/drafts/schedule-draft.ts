@@ -34,14 +34,16 @@ export interface ScheduleDraft {
 
 const FIRST_MISSED = 10
 
-type Readers = ScheduleView['readers']
+type Readers = Exclude<ScheduleView['readers'], { count: number }>
 type ReadersDraft = Pick<ScheduleDraft, 'readers_for' | 'readers_ids' | 'readers_where'>
 
-function readersDraft(readers: Readers): ReadersDraft {
+function readersDraft(readers: ScheduleView['readers']): ReadersDraft {
   const empty = { readers_ids: '', readers_where: '' }
   if (readers === null) return { ...empty, readers_for: 'nobody' }
   if (readers === 'all') return { ...empty, readers_for: 'all' }
   if (Array.isArray(readers)) return { ...empty, readers_for: 'chosen', readers_ids: readers.join('\n') }
+  // Only admins change a schedule over readers, and they are shown the ids.
+  if ('count' in readers) return { ...empty, readers_for: 'nobody' }
   return { ...empty, readers_for: 'where', readers_where: attributeLines(readers.where) }
 }
 

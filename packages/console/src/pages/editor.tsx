@@ -7,6 +7,7 @@ import { Link, useLocation, useNavigate, useParams, useSearch } from '@tanstack/
 import { useRef } from 'react'
 import { api, faultsOf } from '../api.ts'
 import { useDraft } from '../drafts/draft.ts'
+import { attributesOf, faultBelow } from '../drafts/readers.ts'
 import type { Insight } from '../insights.ts'
 import { askedOf, DraftMetrics, DraftNotes, type DraftOf } from '../parts/draft-notes.tsx'
 import { Fault } from '../parts/fault.tsx'
@@ -15,6 +16,7 @@ import { InsightText } from '../parts/insight/insight-text.tsx'
 import { LineageSection } from '../parts/insight/lineage.tsx'
 import { VariableField } from '../parts/jobs/variable-field.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
+import { PreviewReader } from '../parts/readers/reader.tsx'
 import { goToLine } from '../parts/text/code-mirror.ts'
 import { Editor } from '../parts/text/editor.tsx'
 import { FaultList, useSettled } from '../parts/text/fault-list.tsx'
@@ -58,10 +60,17 @@ function useChecked(source: string) {
   })
 }
 
+interface Asked {
+  source: string
+  values: Record<string, unknown>
+  /** Of a personal template: whose rows to show. */
+  reader: { reader?: Record<string, unknown> }
+}
+
 function usePreview() {
   return useMutation({
-    mutationFn: async ({ source, values }: { source: string; values: Record<string, unknown> }) => {
-      const asked = api().templates.preview({ source, template_vars: values }, { charts: 'link' })
+    mutationFn: async ({ source, values, reader }: Asked) => {
+      const asked = api().templates.preview({ source, template_vars: values, ...reader }, { charts: 'link' })
       const found = (await asked) as unknown as Insight
       return { ...found, insight_id: 'preview', assignment_id: '' }
     },
@@ -91,6 +100,8 @@ interface Draft {
   source: string
   /** The values of the preview, by variable. */
   values: Values
+  /** Whose rows the preview of a personal template shows, an attribute a line. */
+  reader?: string
 }
 
 function PreviewValues(props: {
@@ -115,6 +126,36 @@ function PreviewValues(props: {
         />
       ))}
     </details>
+  )
+}
+
+/** What the preview is given, and what it shows. */
+function PreviewPane(props: {
+  checked: ReturnType<typeof useChecked>['data']
+  draft: Draft
+  preview: ReturnType<typeof usePreview>
+  onChange(draft: Draft): void
+}) {
+  const { checked, draft, preview, onChange } = props
+  const faults = faultsOf(preview.error)
+  return (
+    <section className="preview" aria-label="Preview">
+      {checked?.personal && (
+        <PreviewReader
+          needs={checked.reader_attributes}
+          value={draft.reader ?? ''}
+          fault={attributesOf(draft.reader ?? '').fault ?? faultBelow(faults, 'reader')}
+          onChange={(reader) => onChange({ ...draft, reader })}
+        />
+      )}
+      <PreviewValues
+        variables={checked?.variables ?? NONE}
+        values={draft.values}
+        faults={faultsOf(preview.error, 'template_vars.')}
+        onChange={(values) => onChange({ ...draft, values })}
+      />
+      <Preview preview={preview} />
+    </section>
   )
 }
 
@@ -211,6 +252,8 @@ function Desk({
   const variables = checked.data?.variables ?? NONE
   const given = (): Record<string, unknown> =>
     sentValues(variables, { ...firstValues(variables), ...draft.values })
+  const person = checked.data?.personal ? attributesOf(draft.reader ?? '').attributes : {}
+  const reader = Object.keys(person).length > 0 ? { reader: person } : {}
   return (
     <>
       <DeskHead
@@ -223,7 +266,7 @@ function Desk({
           label: proposes ? 'Push as a branch' : 'Save',
         }}
         onChange={change}
-        onPreview={() => preview.mutate({ source: draft.source, values: given() })}
+        onPreview={() => preview.mutate({ source: draft.source, values: given(), reader })}
       />
       {save.isError && <Fault error={save.error} />}
       {propose.data && <Proposed branch={propose.data.branch} />}
@@ -243,15 +286,7 @@ function Desk({
             onGo={({ line, column }) => view.current && goToLine(view.current, line, column)}
           />
         </div>
-        <section className="preview" aria-label="Preview">
-          <PreviewValues
-            variables={variables}
-            values={draft.values}
-            faults={faultsOf(preview.error, 'template_vars.')}
-            onChange={(values) => change({ ...draft, values })}
-          />
-          <Preview preview={preview} />
-        </section>
+        <PreviewPane checked={checked.data} draft={draft} preview={preview} onChange={change} />
       </div>
     </>
   )

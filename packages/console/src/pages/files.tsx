@@ -43,7 +43,7 @@ function Delete({ file: { path, etag } }: { file: StoredFile }) {
     <AskFirst
       label="Delete"
       of={path}
-      quiet
+      look="small"
       title={`Delete ${path}?`}
       description="Later jobs that read the file fail, and a job that is reading it may fail. Insights stay."
       action="Delete the file"

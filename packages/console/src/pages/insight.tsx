@@ -5,7 +5,9 @@ import { Compare } from '../parts/comparison/compare.tsx'
 import { Differences } from '../parts/comparison/differences.tsx'
 import { Download } from '../parts/insight/download.tsx'
 import { InsightArticle } from '../parts/insight/insight.tsx'
+import { ReadBy } from '../parts/insight/read-by.tsx'
 import { Share } from '../parts/insight/share.tsx'
+import { Keep } from '../parts/library/keep.tsx'
 import { Loaded, useTitle } from '../parts/page.tsx'
 import { ForReader } from '../parts/readers/reader.tsx'
 import { FollowInsight } from '../parts/receivers/follow.tsx'
@@ -43,6 +45,7 @@ function Tools({ insight, beside }: { insight: Insight; beside: string | undefin
       <div className="actions">
         <Compare insight={insight} beside={beside} />
         <Copy label="Copy the address" text={`${location.origin}/insights/${insight.insight_id}`} />
+        <Keep insight_id={insight.insight_id} />
         <FollowInsight insight={insight} />
         <Share insight_id={insight.insight_id} />
         <Download insight={insight} />
@@ -83,7 +86,11 @@ export function InsightPage() {
           <>
             <Tools insight={insight} beside={beside} />
             {beside === undefined ? (
-              <InsightArticle insight={insight} head={<Head insight={insight} level={1} />} />
+              <InsightArticle
+                insight={insight}
+                head={<Head insight={insight} level={1} />}
+                foot={<ReadBy insight={insight} />}
+              />
             ) : (
               <Both insight={insight} beside={beside} />
             )}

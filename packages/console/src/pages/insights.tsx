@@ -3,25 +3,65 @@ import type { InsightCard } from '@assay/client'
 import { GRADES, type Grade } from '@assay/model/insight'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { useState } from 'react'
-import { api, useMay } from '../api.ts'
+import { lazy, Suspense, useState } from 'react'
+import { api, useIsLimited, useMay } from '../api.ts'
 import { GRADE_WORDS } from '../names.ts'
 import { SelectField, TextField } from '../parts/field.tsx'
 import { CardRow } from '../parts/library/card-row.tsx'
+import { PinButton, useCollections, usePinned } from '../parts/library/pins.tsx'
 import { Paged, usePaged } from '../parts/lists/paged.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { useSettled } from '../settled.ts'
 
+/** Few look at one: it is loaded then. */
+const CollectionHead = lazy(() =>
+  import('../parts/library/collections.tsx').then(({ CollectionHead }) => ({ default: CollectionHead })),
+)
+
 const PAGE = 25
 const TYPED_MS = 250
+const METRICS_MOST = 200
 
 const any = { value: '', label: 'Any' }
+const PINNED = 'pinned'
+
 const asOptions = (values: readonly string[]) => [any, ...values.map((value) => ({ value, label: value }))]
+
+/** By metric and by collection: a token that is limited to templates sees neither. */
+function KeptFilters({ set }: { set(name: 'metric' | 'collection', value: string): void }) {
+  const search = useSearch({ from: '/shell/insights' })
+  const collections = useCollections() ?? []
+  const metrics = useQuery({
+    queryKey: ['metrics', 'names'],
+    queryFn: () => api().metrics.list({ limit: METRICS_MOST }),
+  }).data?.items
+  return (
+    <>
+      <SelectField
+        label="Metric"
+        value={search.metric ?? ''}
+        onChange={({ target }) => set('metric', target.value)}
+        options={[any, ...(metrics ?? []).map(({ metric_id, label }) => ({ value: metric_id, label }))]}
+      />
+      <SelectField
+        label="Collection"
+        value={search.collection ?? ''}
+        onChange={({ target }) => set('collection', target.value)}
+        options={[
+          any,
+          { value: PINNED, label: 'Pinned by me' },
+          ...collections.map(({ collection_id, name }) => ({ value: collection_id, label: name })),
+        ]}
+      />
+    </>
+  )
+}
 
 function Filters() {
   const search = useSearch({ from: '/shell/insights' })
   const navigate = useNavigate({ from: '/insights' })
   const [words, setWords] = useState(search.q ?? '')
+  const limited = useIsLimited()
   const templates = useQuery({ queryKey: ['templates'], queryFn: () => api().templates.list() }).data ?? []
   const set = (name: keyof typeof search, value: string): void => {
     void navigate({ search: (old) => ({ ...old, [name]: value || undefined }), replace: true })
@@ -53,6 +93,7 @@ function Filters() {
         onChange={({ target }) => set('tag', target.value)}
         options={asOptions([...new Set([...tags, ...(search.tag ? [search.tag] : [])])])}
       />
+      {!limited && <KeptFilters set={set} />}
       <SelectField
         label="How sure"
         value={search.grade ?? ''}
@@ -97,14 +138,53 @@ function Nothing() {
   )
 }
 
+function Cards({ cards }: { cards: readonly InsightCard[] }) {
+  return (
+    <ul className="library">
+      {cards.map((card) => (
+        <CardRow
+          key={card.insight_id}
+          card={card}
+          pin={<PinButton insight_id={card.insight_id} title={card.title} />}
+        />
+      ))}
+    </ul>
+  )
+}
+
+/** Above the newest ones, while nothing narrows the list. */
+function Pinned({ cards }: { cards: readonly InsightCard[] }) {
+  if (cards.length === 0) return null
+  return (
+    <section aria-label="Pinned">
+      <h2 className="library-part">Pinned</h2>
+      <Cards cards={cards} />
+      <h2 className="library-part">Newest</h2>
+    </section>
+  )
+}
+
 export function InsightsPage() {
-  const { q, template, tag, grade } = useSearch({ from: '/shell/insights' })
+  const search = useSearch({ from: '/shell/insights' })
+  const { q, template, tag, metric, grade, collection } = search
   const words = useSettled(q ?? '', TYPED_MS)
   const analyst = useMay('analyst')
-  const filter = { q: words === '' ? undefined : words, template_id: template, tag, grade }
+  const known = usePinned() ?? []
+  const narrowed = Object.values(search).some((value) => value !== undefined)
+  const pinned = narrowed ? [] : known
+  const filter = {
+    q: words === '' ? undefined : words,
+    template_id: template,
+    tag,
+    metric_id: metric,
+    grade,
+    collection_id: collection === PINNED ? undefined : collection,
+    pinned_by: collection === PINNED ? ('me' as const) : undefined,
+  }
   const query = usePaged<InsightCard>(['insights', filter], (cursor) =>
     api().insights.list({ ...filter, cursor, limit: PAGE }),
   )
+  const above = new Set(pinned.map(({ insight_id }) => insight_id))
   return (
     <Page
       title="Insights"
@@ -118,14 +198,14 @@ export function InsightsPage() {
       }
     >
       <Filters />
+      {collection !== undefined && collection !== PINNED && (
+        <Suspense fallback={null}>
+          <CollectionHead collection_id={collection} />
+        </Suspense>
+      )}
+      <Pinned cards={pinned} />
       <Paged query={query} empty={<Nothing />}>
-        {(cards) => (
-          <ul className="library">
-            {cards.map((card) => (
-              <CardRow key={card.insight_id} card={card} />
-            ))}
-          </ul>
-        )}
+        {(cards) => <Cards cards={cards.filter(({ insight_id }) => !above.has(insight_id))} />}
       </Paged>
     </Page>
   )

@@ -3,11 +3,13 @@
 import type { JobView } from '@assay/model/job'
 import { Link, useParams } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
+import { useIsLimited } from '../api.ts'
 import { hasEnded, useLiveJob } from '../live.ts'
 import { JOB_WORDS, REMEDIES } from '../names.ts'
 import { Fault } from '../parts/fault.tsx'
+import { Share } from '../parts/insight/share.tsx'
 import { JobActions } from '../parts/jobs/job-actions.tsx'
-import { Told } from '../parts/jobs/tell-fields.tsx'
+import { Told, WhyNotTold } from '../parts/jobs/tell-fields.tsx'
 import { NamedValues } from '../parts/lists/fact-list.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
 import { ForReader } from '../parts/readers/reader.tsx'
@@ -137,7 +139,7 @@ function Details({ job }: { job: JobView }) {
         </dd>
         <dt>Told</dt>
         <dd>
-          <Told notify={job.notify} />
+          <Told notify={job.notify} assignment_id={job.assignment_id} />
         </dd>
         <dt>Presence name</dt>
         <dd>{job.presence_name ?? 'none: all webhooks are notified'}</dd>
@@ -150,6 +152,7 @@ function Details({ job }: { job: JobView }) {
 export function JobPage() {
   const { assignment_id } = useParams({ from: '/shell/jobs/$assignment_id' })
   const { query, lost, retry } = useLiveJob(assignment_id)
+  const limited = useIsLimited()
   const template_id = query.data?.template_id
   return (
     <Page
@@ -188,6 +191,12 @@ export function JobPage() {
             {lost !== null && <Fault error={lost} onRetry={retry} />}
             <WhyNot job={job} />
             <Steps job={job} />
+            {!limited && hasEnded(job.job_status) && (
+              <div className="actions">
+                {job.insight_id !== null && <Share insight_id={job.insight_id} />}
+                <WhyNotTold assignment_id={job.assignment_id} />
+              </div>
+            )}
             <Details job={job} />
             {job.insight_id !== null && (
               <Suspense fallback={<p className="waiting">Loading the insight…</p>}>

@@ -1,7 +1,7 @@
-/** Sign in by a token or by user and password. In both cases the browser gets a cookie, for all of its tabs. */
-import { useMutation } from '@tanstack/react-query'
+/** Sign in by the sign-in provider, a token, or user and password. In each case the browser gets a cookie, for all of its tabs. */
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useRouter, useSearch } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useEffect, useState } from 'react'
 import { api, queryClient } from '../api.ts'
 import { Fault } from '../parts/fault.tsx'
 import { TextField } from '../parts/field.tsx'
@@ -47,19 +47,37 @@ function PasswordFields() {
   )
 }
 
+/** The browser is back from the provider with a cookie: its sign-in begins here, too. */
+function useReturn(isBack: boolean, enter: (sign_in_id: string) => void) {
+  const back = useQuery({ queryKey: ['back'], queryFn: () => api().me(), enabled: isBack, gcTime: 0 })
+  const found = back.data?.token_id
+  useEffect(() => {
+    if (found !== undefined) enter(found)
+  })
+  return back
+}
+
 export function SignInPage() {
   useTitle('Sign in')
-  const [way, setWay] = useState<Way>('token')
-  const { next } = useSearch({ from: '/sign-in' })
+  const ways = useQuery({ queryKey: ['ways'], queryFn: () => api().signIns.ways() })
+  const [chosen, setWay] = useState<Way>('token')
+  const { next, by } = useSearch({ from: '/sign-in' })
   const router = useRouter()
+  const enter = (sign_in_id: string): void => {
+    queryClient.clear()
+    startSession(sign_in_id)
+    const to = ownAddress(next)
+    // The page of a program that asks reads its address as it was written.
+    if (to.startsWith('/oauth/')) location.assign(to)
+    else router.history.replace(to)
+  }
+  const back = useReturn(by === 'provider', enter)
+  const way = ways.data?.password === false ? 'token' : chosen
   const entry = useMutation({
     mutationFn: (form: FormData) => api().signIns.begin(credentials(way, form)),
-    onSuccess: ({ sign_in_id }) => {
-      queryClient.clear()
-      startSession(sign_in_id)
-      router.history.push(ownAddress(next))
-    },
+    onSuccess: ({ sign_in_id }) => enter(sign_in_id),
   })
+  const provider = ways.data?.provider
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
     entry.mutate(new FormData(event.currentTarget))
@@ -73,17 +91,27 @@ export function SignInPage() {
           Your session has ended. Sign in to continue on this page.
         </p>
       )}
-      <div className="switch" role="group" aria-label="How to sign in">
-        {(['token', 'password'] as const).map((name) => (
-          <button key={name} type="button" aria-pressed={way === name} onClick={() => setWay(name)}>
-            {name === 'token' ? 'Token' : 'User and password'}
-          </button>
-        ))}
-      </div>
+      {back.isError && <Fault error={back.error} />}
+      {provider && (
+        <p>
+          <a className="button primary" href={`${provider.url}?next=${encodeURIComponent(ownAddress(next))}`}>
+            Sign in with {provider.name}
+          </a>
+        </p>
+      )}
+      {ways.data?.password !== false && (
+        <div className="switch" role="group" aria-label="How to sign in">
+          {(['token', 'password'] as const).map((name) => (
+            <button key={name} type="button" aria-pressed={way === name} onClick={() => setWay(name)}>
+              {name === 'token' ? 'Token' : 'User and password'}
+            </button>
+          ))}
+        </div>
+      )}
       <form onSubmit={submit}>
         {way === 'token' ? <TokenFields /> : <PasswordFields />}
         {entry.isError && <Fault error={entry.error} />}
-        <button type="submit" className="button primary" disabled={entry.isPending}>
+        <button type="submit" className={provider ? 'button' : 'button primary'} disabled={entry.isPending}>
           Sign in
         </button>
       </form>

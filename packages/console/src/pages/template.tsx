@@ -1,14 +1,15 @@
 /** One template: what it does, its variables as a form that runs it, and its source. */
 
 import type { TemplateView } from '@assay/model/template'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { lazy, Suspense } from 'react'
 import { api, useMay } from '../api.ts'
-import { Confirm } from '../parts/dialog.tsx'
+import { AskFirst } from '../parts/ask-first.tsx'
 import { RunForm } from '../parts/jobs/run-form.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
 import { FollowTemplate } from '../parts/receivers/follow.tsx'
+import { ORIGINS } from '../words/origins.ts'
 
 const SourceView = lazy(() =>
   import('../parts/text/editor.tsx').then(({ SourceView }) => ({ default: SourceView })),
@@ -18,39 +19,22 @@ const BulkForm = lazy(() =>
 )
 type Whole = TemplateView & { source: string }
 
-const ORIGINS = {
-  shipped: 'Ships with Assay: read-only',
-  folder: 'From a folder of the service: read-only',
-  git: 'From the repository: changed there',
-  workspace: 'Of this workspace',
-} as const
-
 function Delete({ template_id }: { template_id: string }) {
-  const [asking, setAsking] = useState(false)
   const navigate = useNavigate()
   const cache = useQueryClient()
-  const remove = useMutation({
-    mutationFn: () => api().templates.delete(template_id),
-    onSuccess: async () => {
-      await cache.invalidateQueries({ queryKey: ['templates'] })
-      await navigate({ to: '/templates', search: {} })
-    },
-  })
   return (
-    <>
-      <button type="button" className="button quiet" onClick={() => setAsking(true)}>
-        Delete
-      </button>
-      <Confirm
-        title={`Delete ${template_id}?`}
-        description="Jobs that were created from it stay. No new job can be created."
-        action="Delete the template"
-        open={asking}
-        request={remove}
-        onClose={() => setAsking(false)}
-        onConfirm={() => remove.mutate()}
-      />
-    </>
+    <AskFirst
+      look="quiet"
+      label="Delete"
+      title={`Delete ${template_id}?`}
+      description="Jobs that were created from it stay. No new job can be created."
+      action="Delete the template"
+      act={() => api().templates.delete(template_id)}
+      onDone={async () => {
+        await cache.invalidateQueries({ queryKey: ['templates'] })
+        await navigate({ to: '/templates', search: {} })
+      }}
+    />
   )
 }
 

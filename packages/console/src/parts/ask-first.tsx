@@ -3,11 +3,14 @@ import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { Confirm } from './dialog.tsx'
 
+const LOOKS = { plain: 'button', quiet: 'button quiet', small: 'button quiet small' } as const
+
 interface AskFirstProps {
   label: string
   /** What the button acts on, if several buttons on a page have the same label. */
   of?: string
-  quiet?: boolean
+  /** Plain unless said. Small ones stand in the rows of tables. */
+  look?: keyof typeof LOOKS
   title: string
   description: ReactNode
   /** Below the description. */
@@ -18,7 +21,7 @@ interface AskFirstProps {
 }
 
 export function AskFirst(props: AskFirstProps) {
-  const { label, of, quiet = false, title, description, note, action, act, onDone } = props
+  const { label, of, look = 'plain', title, description, note, action, act, onDone } = props
   const [asking, setAsking] = useState(false)
   const doing = useMutation({
     mutationFn: act,
@@ -31,7 +34,7 @@ export function AskFirst(props: AskFirstProps) {
     <>
       <button
         type="button"
-        className={quiet ? 'button quiet small' : 'button'}
+        className={LOOKS[look]}
         aria-label={of === undefined ? undefined : `${label} ${of}`}
         onClick={() => setAsking(true)}
       >

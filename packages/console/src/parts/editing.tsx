@@ -4,6 +4,7 @@
  */
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { Fault } from './fault.tsx'
+import { useFaultFocus } from './field.tsx'
 
 interface EditableOptions {
   editable: boolean
@@ -54,7 +55,7 @@ interface ChangeFormOptions {
 
 export function ChangeForm({ save, shown, onSubmit, onDone, children }: ChangeFormOptions) {
   return (
-    <form className="run-form" onSubmit={submitting(onSubmit)} noValidate>
+    <form className="run-form" ref={useFaultFocus(save.error)} onSubmit={submitting(onSubmit)} noValidate>
       {children}
       {save.isError && !shown && <Fault error={save.error} />}
       <div className="actions">
@@ -83,7 +84,7 @@ interface NewFormOptions {
 export function NewForm({ create, shown, action, onSubmit, children }: NewFormOptions) {
   return (
     <>
-      <form className="row-form" onSubmit={submitting(onSubmit)} noValidate>
+      <form className="row-form" ref={useFaultFocus(create.error)} onSubmit={submitting(onSubmit)} noValidate>
         {children}
         <button type="submit" className="button primary" disabled={create.isPending}>
           {action}

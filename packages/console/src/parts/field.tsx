@@ -1,5 +1,5 @@
 /** A field of a form with its label, hint and fault, connected for screen readers. */
-import { type ComponentProps, type ReactNode, useId } from 'react'
+import { type ComponentProps, type ReactNode, useEffect, useId, useRef } from 'react'
 
 export interface FieldParts {
   id: string
@@ -38,12 +38,41 @@ export function Field({ label, hint, fault, required = false, children }: FieldP
   )
 }
 
+/** For the `ref` of a form: after a refusal the first field with a fault has the focus, and is in sight. */
+export function useFaultFocus(error: unknown) {
+  const form = useRef<HTMLFormElement>(null)
+  useEffect(() => {
+    if (error) form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
+  }, [error])
+  return form
+}
+
 type TextProps = Omit<FieldProps, 'children'> & Omit<ComponentProps<'input'>, 'children' | 'required'>
 
 export function TextField({ label, hint, fault, required, ...input }: TextProps) {
   return (
     <Field label={label} hint={hint} fault={fault} required={required}>
       {(parts) => <input className="input" {...input} {...parts} aria-required={required} />}
+    </Field>
+  )
+}
+
+type LinesProps = Omit<FieldProps, 'children'> & Omit<ComponentProps<'textarea'>, 'children' | 'required'>
+
+/** Several lines of plain text. */
+export function LinesField({ label, hint, fault, required, ...text }: LinesProps) {
+  return (
+    <Field label={label} hint={hint} fault={fault} required={required}>
+      {(parts) => (
+        <textarea
+          className="input"
+          rows={3}
+          spellCheck={false}
+          {...text}
+          {...parts}
+          aria-required={required}
+        />
+      )}
     </Field>
   )
 }

@@ -1,15 +1,16 @@
 /** The frame of every page: a skip link, the sections, the signed-in user. */
 
-import type { Scope } from '@assay/model/token'
 import { useMutation } from '@tanstack/react-query'
-import { Link, type LinkProps, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
+import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
-import { queryClient, signOut, useIsLimited, useMay, useMe } from '../api.ts'
+import { queryClient, signOut, useMe } from '../api.ts'
 import { pageUploads } from '../files/uploads.ts'
 import { useSignInId } from '../session.ts'
 import { chooseTheme, chosenTheme, THEMES } from '../theme.ts'
 import { HealthMark } from './health-mark.tsx'
 import { Menu, MenuChoice, MenuItem } from './menu.tsx'
+import { GoTo } from './palette/keys.tsx'
+import { useSections } from './palette/sections.ts'
 
 const THEME_WORDS = { system: 'As the system', light: 'Light', dark: 'Dark' } as const
 
@@ -43,25 +44,6 @@ function UserMenu() {
   )
 }
 
-/**
- * What was found, then the sections in the order of the work: jobs, their data, their receivers, the system. Who only reads
- * is shown no machinery; its addresses still work.
- */
-const SECTIONS: readonly { to: LinkProps['to']; name: string; takes: Scope }[] = [
-  { to: '/insights', name: 'Insights', takes: 'viewer' },
-  { to: '/templates', name: 'Templates', takes: 'viewer' },
-  { to: '/metric', name: 'Metrics', takes: 'viewer' },
-  { to: '/jobs', name: 'Jobs', takes: 'analyst' },
-  { to: '/schedules', name: 'Schedules', takes: 'viewer' },
-  { to: '/files', name: 'Files', takes: 'analyst' },
-  { to: '/webhooks', name: 'Webhooks', takes: 'analyst' },
-  { to: '/subscriptions', name: 'Subscriptions', takes: 'viewer' },
-  { to: '/system', name: 'System', takes: 'admin' },
-]
-
-/** What a token that is limited to templates may see. */
-const OF_TEMPLATES: readonly LinkProps['to'][] = ['/insights', '/templates', '/jobs']
-
 /** On a narrow page the list of sections scrolls: the present one is scrolled into view. */
 function useShownSection(shown: number) {
   const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname })
@@ -77,13 +59,7 @@ function useShownSection(shown: number) {
 }
 
 function Sections() {
-  const may: Record<Scope, boolean> = {
-    viewer: true,
-    analyst: useMay('analyst'),
-    admin: useMay('admin'),
-  }
-  const isLimited = useIsLimited()
-  const shown = SECTIONS.filter(({ to, takes }) => may[takes] && (!isLimited || OF_TEMPLATES.includes(to)))
+  const shown = useSections()
   const nav = useShownSection(shown.length)
   return (
     <nav className="sections" aria-label="Sections" ref={nav}>
@@ -134,6 +110,7 @@ export function Shell() {
           Assay
         </Link>
         <Sections />
+        <GoTo />
         <HealthMark />
         <UserMenu />
       </header>

@@ -70,5 +70,5 @@ export function whyNone(job: JobView, receiver: ReceiverView, noun: Noun): strin
     return `The job ended before this ${noun} was created. Recover with “events that were never sent” to send it now.`
   if (status === 'disabled')
     return `The ${noun} is disabled, and no event is kept for it meanwhile. Enable it, then recover with “events that were never sent”.`
-  return 'No delivery of this job is kept for this ${noun}. It was disabled when the job ended, or the delivery was deleted since: recover with “events that were never sent”.'
+  return `No delivery of this job is kept for this ${noun}. It was disabled when the job ended, or the delivery was deleted since: recover with “events that were never sent”.`
 }

@@ -6,7 +6,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, faultsOf } from '../../api.ts'
 import { ChangeForm, Editable } from '../../parts/editing.tsx'
-import { CheckField, Field, TextField } from '../../parts/field.tsx'
+import { CheckField, LinesField, TextField } from '../../parts/field.tsx'
 import { ListTable } from '../../parts/lists/list-table.tsx'
 import { budgetFaults, changeOf, draftOf, listFault, type RulesDraft } from './outgoing-draft.ts'
 
@@ -94,32 +94,6 @@ function BudgetFields({ draft, change, faults, rules }: FieldsProps & { rules: O
   )
 }
 
-function LinesField(props: {
-  label: string
-  hint: string
-  placeholder: string
-  fault: string | undefined
-  value: string
-  onChange(value: string): void
-}) {
-  const { label, hint, fault, placeholder, value, onChange } = props
-  return (
-    <Field label={label} hint={hint} fault={fault}>
-      {(parts) => (
-        <textarea
-          className="input"
-          {...parts}
-          rows={3}
-          spellCheck={false}
-          placeholder={placeholder}
-          value={value}
-          onChange={({ target }) => onChange(target.value)}
-        />
-      )}
-    </Field>
-  )
-}
-
 function ReachFields({ draft, change, faults }: FieldsProps) {
   return (
     <>
@@ -141,7 +115,7 @@ function ReachFields({ draft, change, faults }: FieldsProps) {
           placeholder="db.example.com"
           fault={listFault(faults, 'hosts', draft.hosts)}
           value={draft.hosts}
-          onChange={(hosts) => change({ ...draft, hosts })}
+          onChange={({ target }) => change({ ...draft, hosts: target.value })}
         />
       )}
       <CheckField
@@ -157,7 +131,7 @@ function ReachFields({ draft, change, faults }: FieldsProps) {
           placeholder="example.com"
           fault={listFault(faults, 'mail_domains', draft.domains)}
           value={draft.domains}
-          onChange={(domains) => change({ ...draft, domains })}
+          onChange={({ target }) => change({ ...draft, domains: target.value })}
         />
       )}
     </>

@@ -1,6 +1,6 @@
 /** Tokens: made here and shown once, listed, revoked. */
 
-import type { Scope, Token } from '@assay/model/token'
+import { LOGIN_TOKEN, SCOPES, type Scope, type Token } from '@assay/model/token'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, faultsOf } from '../../api.ts'
@@ -32,7 +32,7 @@ function NewToken() {
         name: name.trim(),
         scopes: [scope as Scope],
         ...(templates.length === 0 ? {} : { templates }),
-        ...(expires === '' ? {} : { expires_at: new Date(`${expires}T23:59:59`).toISOString() }),
+        ...(expires === '' ? {} : { expires_at: lastDay(expires) }),
       }),
     onSuccess: async () => {
       setName('')
@@ -82,11 +82,63 @@ function NewToken() {
   )
 }
 
+const lastDay = (day: string): string => new Date(`${day}T23:59:59`).toISOString()
+
+/** The scopes that are not above the highest of a token. */
+function fewerThan(scopes: readonly Scope[]) {
+  const highest = Math.max(...scopes.map((scope) => SCOPES.indexOf(scope)))
+  return SCOPE_OPTIONS.slice(0, highest + 1)
+}
+
+function Change({ token: { token_id, name, scopes, expires_at } }: { token: Token }) {
+  const cache = useQueryClient()
+  const highest = SCOPES.findLast((one) => scopes.includes(one)) ?? 'viewer'
+  const day = expires_at?.slice(0, 10) ?? ''
+  const [newName, setName] = useState(name)
+  const [scope, setScope] = useState<string>(highest)
+  const [expires, setExpires] = useState(day)
+  return (
+    <AskFirst
+      look="small"
+      label="Change"
+      of={name}
+      title={`Change “${name}”?`}
+      description="Scopes can only become fewer. Browsers that signed in with the token are signed out by other scopes or another end."
+      note={
+        <>
+          <TextField label="New name" value={newName} onChange={({ target }) => setName(target.value)} />
+          <SelectField
+            label="Scope left"
+            options={fewerThan(scopes)}
+            value={scope}
+            onChange={({ target }) => setScope(target.value)}
+          />
+          <TextField
+            label="Last day, or empty"
+            type="date"
+            value={expires}
+            onChange={({ target }) => setExpires(target.value)}
+          />
+        </>
+      }
+      action="Change the token"
+      act={() =>
+        api().tokens.update(token_id, {
+          ...(newName.trim() === name ? {} : { name: newName.trim() }),
+          ...(scope === highest ? {} : { scopes: [scope as Scope] }),
+          ...(expires === day ? {} : { expires_at: expires === '' ? null : lastDay(expires) }),
+        })
+      }
+      onDone={() => cache.invalidateQueries({ queryKey: ['tokens'] })}
+    />
+  )
+}
+
 function Revoke({ token: { token_id, name } }: { token: Token }) {
   const cache = useQueryClient()
   return (
     <AskFirst
-      quiet
+      look="small"
       label="Revoke"
       of={name}
       title={`Revoke “${name}”?`}
@@ -121,6 +173,7 @@ export function TokensPage() {
                 <td>{token.last_used_at === null ? 'never' : <Time at={token.last_used_at} />}</td>
                 <td>{token.expires_at === null ? 'never' : <Time at={token.expires_at} />}</td>
                 <td>
+                  {token.name !== LOGIN_TOKEN && <Change token={token} />}
                   <Revoke token={token} />
                 </td>
               </tr>

@@ -1,4 +1,4 @@
-/** Users: people who sign in with a password. */
+/** Users: people who sign in with a password or by the sign-in provider. */
 
 import { SCOPES, type Scope, type User } from '@assay/model/token'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
@@ -74,7 +74,7 @@ function ChangeScope({ user: { user_id, username, scopes } }: { user: User }) {
   const [scope, setScope] = useState<string>(highest)
   return (
     <AskFirst
-      quiet
+      look="small"
       label="Change scope"
       of={username}
       title={`Change what “${username}” may do?`}
@@ -99,7 +99,7 @@ function SignOut({ user: { user_id, username } }: { user: User }) {
   return (
     <>
       <AskFirst
-        quiet
+        look="small"
         label="Sign out"
         of={username}
         title={`Sign “${username}” out everywhere?`}
@@ -121,7 +121,7 @@ function SetPassword({ user: { user_id, username } }: { user: User }) {
   const [password, setPassword] = useState('')
   return (
     <AskFirst
-      quiet
+      look="small"
       label="Set password"
       of={username}
       title={`Set the password of “${username}”?`}
@@ -151,7 +151,7 @@ function Disable({ user: { user_id, username, disabled } }: { user: User }) {
     : ['Disable', 'The user is signed out everywhere, and the user’s tokens are refused. Schedules go on.']
   return (
     <AskFirst
-      quiet
+      look="small"
       label={label}
       of={username}
       title={`${label} the user “${username}”?`}
@@ -167,7 +167,7 @@ function Remove({ user: { user_id, username } }: { user: User }) {
   const cache = useQueryClient()
   return (
     <AskFirst
-      quiet
+      look="small"
       label="Delete"
       of={username}
       title={`Delete the user “${username}”?`}
@@ -191,16 +191,17 @@ export function UsersPage() {
             {users.map((user) => (
               <tr key={user.user_id}>
                 <td>
-                  {user.username}
+                  {user.display_name === null ? user.username : `${user.display_name}, ${user.username}`}
                   {user.disabled && ' (disabled)'}
+                  {user.issuer !== null && <div className="small">by {new URL(user.issuer).host}</div>}
                 </td>
-                <td>{user.scopes.join(', ')}</td>
+                <td>{user.scopes.length === 0 ? 'no longer let in' : user.scopes.join(', ')}</td>
                 <td>
                   <Time at={user.created_at} />
                 </td>
                 <td>
-                  <ChangeScope user={user} />
-                  <SetPassword user={user} />
+                  {user.issuer === null && <ChangeScope user={user} />}
+                  {user.issuer === null && <SetPassword user={user} />}
                   <SignOut user={user} />
                   <Disable user={user} />
                   <Remove user={user} />

@@ -9,7 +9,7 @@ import { type ConnectionDraft, firstDraft, inputOf, ofKind } from '../../connect
 import { useDraft } from '../../drafts/draft.ts'
 import { areShown, ConnectionFields, type SecretsDraft } from '../../parts/connections/connection-form.tsx'
 import { Fault } from '../../parts/fault.tsx'
-import { SelectField, TextField } from '../../parts/field.tsx'
+import { SelectField, TextField, useFaultFocus } from '../../parts/field.tsx'
 import { ForAdmins } from '../../parts/for-admins.tsx'
 import { Page } from '../../parts/page.tsx'
 
@@ -37,7 +37,7 @@ function NewConnection() {
     create.mutate()
   }
   return (
-    <form className="run-form" onSubmit={submit} noValidate>
+    <form className="run-form" ref={useFaultFocus(create.error)} onSubmit={submit} noValidate>
       <TextField
         label="Name"
         hint="Templates use this name: lower-case letters, digits, _ and -."

@@ -1,25 +1,19 @@
 /** One metric: what it counts, its definition, and the way to its review. */
 import type { MetricView } from '@assay/client'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { lazy, Suspense } from 'react'
 import { api, useMay } from '../../api.ts'
-import { Confirm } from '../../parts/dialog.tsx'
+import { AskFirst } from '../../parts/ask-first.tsx'
 import { FactList } from '../../parts/lists/fact-list.tsx'
 import { Loaded, Page } from '../../parts/page.tsx'
+import { ORIGINS } from '../../words/origins.ts'
 import { MetricState } from './state.tsx'
 import { targetText } from './words.ts'
 
 const SourceView = lazy(() =>
   import('../../parts/text/editor.tsx').then(({ SourceView }) => ({ default: SourceView })),
 )
-
-const ORIGINS = {
-  shipped: 'Ships with Assay: read-only',
-  folder: 'From a folder of the service: read-only',
-  git: 'From the repository: changed there',
-  workspace: 'Of this workspace',
-} as const
 
 function factsOf(metric: MetricView): [string, string][] {
   const facts: [string, string][] = [
@@ -38,31 +32,21 @@ function factsOf(metric: MetricView): [string, string][] {
 }
 
 function Delete({ metric_id }: { metric_id: string }) {
-  const [asking, setAsking] = useState(false)
   const navigate = useNavigate()
   const cache = useQueryClient()
-  const remove = useMutation({
-    mutationFn: () => api().metrics.delete(metric_id),
-    onSuccess: async () => {
-      await cache.invalidateQueries({ queryKey: ['metrics'] })
-      await navigate({ to: '/metric', search: {} })
-    },
-  })
   return (
-    <>
-      <button type="button" className="button quiet" onClick={() => setAsking(true)}>
-        Delete
-      </button>
-      <Confirm
-        title={`Delete ${metric_id}?`}
-        description="Jobs that were created with it stay. Templates that name it create no job until it is there again."
-        action="Delete the metric"
-        open={asking}
-        request={remove}
-        onClose={() => setAsking(false)}
-        onConfirm={() => remove.mutate()}
-      />
-    </>
+    <AskFirst
+      look="quiet"
+      label="Delete"
+      title={`Delete ${metric_id}?`}
+      description="Jobs that were created with it stay. Templates that name it create no job until it is there again."
+      action="Delete the metric"
+      act={() => api().metrics.delete(metric_id)}
+      onDone={async () => {
+        await cache.invalidateQueries({ queryKey: ['metrics'] })
+        await navigate({ to: '/metric', search: {} })
+      }}
+    />
   )
 }
 

@@ -15,7 +15,7 @@ import {
   readerInput,
 } from '../../drafts/readers.ts'
 import { ChangeForm } from '../../parts/editing.tsx'
-import { Field, SelectField, TextField } from '../../parts/field.tsx'
+import { LinesField, SelectField, TextField } from '../../parts/field.tsx'
 
 const MOST_USERS = 200
 const FIELDS = ['reader_id', 'name', 'email', 'user_id', 'attributes']
@@ -53,19 +53,14 @@ function UserField({ draft: { user_id }, faults, onChange }: FieldsProps) {
 
 function AttributesField({ draft, faults, onChange }: FieldsProps) {
   return (
-    <Field label="Attributes" hint={ATTRIBUTES_HINT} fault={faultBelow(faults, 'attributes')}>
-      {(parts) => (
-        <textarea
-          className="input"
-          {...parts}
-          rows={3}
-          spellCheck={false}
-          placeholder="region: North"
-          value={draft.attributes}
-          onChange={({ target }) => onChange({ attributes: target.value })}
-        />
-      )}
-    </Field>
+    <LinesField
+      label="Attributes"
+      hint={ATTRIBUTES_HINT}
+      fault={faultBelow(faults, 'attributes')}
+      placeholder="region: North"
+      value={draft.attributes}
+      onChange={({ target }) => onChange({ attributes: target.value })}
+    />
   )
 }
 

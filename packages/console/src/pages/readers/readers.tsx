@@ -19,7 +19,7 @@ function Remove({ reader: { reader_id } }: { reader: ReaderView }) {
   const cache = useQueryClient()
   return (
     <AskFirst
-      quiet
+      look="small"
       label="Delete"
       of={reader_id}
       title={`Delete the reader “${reader_id}”?`}

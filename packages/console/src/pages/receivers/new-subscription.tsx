@@ -7,7 +7,7 @@ import { type FormEvent, useState } from 'react'
 import { api, faultsOf } from '../../api.ts'
 import { useDraft } from '../../drafts/draft.ts'
 import { Fault } from '../../parts/fault.tsx'
-import { SelectField } from '../../parts/field.tsx'
+import { SelectField, useFaultFocus } from '../../parts/field.tsx'
 import { Page } from '../../parts/page.tsx'
 import {
   areShown,
@@ -58,7 +58,7 @@ export function NewSubscriptionPage() {
         )
       }
     >
-      <form className="run-form" onSubmit={submit} noValidate>
+      <form className="run-form" ref={useFaultFocus(create.error)} onSubmit={submit} noValidate>
         <SelectField
           label="Send"
           options={KINDS}

@@ -11,7 +11,7 @@ import { useDraft } from '../../drafts/draft.ts'
 import { type HeaderDraft, headerChanges, rowFaults } from '../../drafts/headers.ts'
 import { EVENT_TYPES } from '../../names.ts'
 import { Fault } from '../../parts/fault.tsx'
-import { ChecksField, SelectField, TextField } from '../../parts/field.tsx'
+import { ChecksField, SelectField, TextField, useFaultFocus } from '../../parts/field.tsx'
 import { Page } from '../../parts/page.tsx'
 import { HeaderFields } from '../../parts/receivers/header-fields.tsx'
 import { SigningKey } from '../../parts/receivers/signing-key.tsx'
@@ -132,6 +132,7 @@ export function NewWebhookPage() {
       await cache.invalidateQueries({ queryKey: ['webhooks'] })
     },
   })
+  const form = useFaultFocus(create.error)
   const faults = faultsOf(create.error)
   const shown = Object.keys(faults).some((path) => path in FIRST || path.startsWith('headers'))
   const submit = (event: FormEvent): void => {
@@ -143,7 +144,7 @@ export function NewWebhookPage() {
       {create.data ? (
         <Made webhook={create.data} />
       ) : (
-        <form className="run-form" onSubmit={submit} noValidate>
+        <form className="run-form" ref={form} onSubmit={submit} noValidate>
           <Fields draft={draft} change={change} faults={faults} />
           <HeaderFields headers={headers} faults={rowFaults(faults, headers)} onChange={setHeaders} />
           {create.isError && !shown && <Fault error={create.error} />}

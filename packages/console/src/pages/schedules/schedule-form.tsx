@@ -4,7 +4,7 @@ import type { ScheduleView } from '@assay/model/schedule'
 import type { TemplateView } from '@assay/model/template'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { type FormEvent, type ReactNode, useRef } from 'react'
+import type { FormEvent, ReactNode } from 'react'
 import { api, faultsOf } from '../../api.ts'
 import { useDraft } from '../../drafts/draft.ts'
 import {
@@ -15,9 +15,9 @@ import {
   shownValues,
 } from '../../drafts/schedule-draft.ts'
 import { Fault } from '../../parts/fault.tsx'
-import { CheckField, SelectField, TextField } from '../../parts/field.tsx'
+import { CheckField, SelectField, TextField, useFaultFocus } from '../../parts/field.tsx'
 import { isOfJobFields, JobFields } from '../../parts/jobs/job-fields.tsx'
-import { byVariable, focusFault, VariableFields } from '../../parts/jobs/variable-fields.tsx'
+import { byVariable, VariableFields } from '../../parts/jobs/variable-fields.tsx'
 import { Loaded, Page } from '../../parts/page.tsx'
 import { ScheduleReaders } from '../../parts/readers/schedule-readers.tsx'
 import { useSchedule } from '../../parts/schedules/schedule-name.tsx'
@@ -157,13 +157,19 @@ function useSave(schedule: ScheduleView | undefined, onSaved: () => void) {
   })
 }
 
+/** Readers with an address get their insights anyway. */
+function tellsOf({ readers_for, template_id }: ScheduleDraft, listed: readonly TemplateView[]) {
+  if (readers_for !== 'nobody') return 'nobody'
+  return listed.some((one) => one.template_id === template_id && one.personal) ? 'reader' : 'anybody'
+}
+
 function ScheduleForm(props: { schedule?: ScheduleView; template_id?: string; leave: ReactNode }) {
   const { schedule, template_id = '', leave } = props
-  const form = useRef<HTMLFormElement>(null)
   const key = schedule ? `${schedule.schedule_id}.${schedule.updated_at}` : `new.${template_id}`
   const [draft, change, forget] = useDraft(`schedule.${key}`, () => firstDraft(template_id, schedule))
   const templates = useQuery({ queryKey: ['templates'], queryFn: () => api().templates.list() })
   const save = useSave(schedule, forget)
+  const form = useFaultFocus(save.error)
   const faults: Record<string, string> =
     save.error instanceof ReadersFault ? { readers: save.error.message } : faultsOf(save.error)
   const shown = Object.keys(faults).some(
@@ -172,7 +178,7 @@ function ScheduleForm(props: { schedule?: ScheduleView; template_id?: string; le
   const part: PartProps = { draft, faults, onChange: (changed) => change({ ...draft, ...changed }) }
   const submit = (event: FormEvent): void => {
     event.preventDefault()
-    save.mutate(draft, { onError: () => focusFault(form.current) })
+    save.mutate(draft)
   }
   return (
     <Loaded query={templates}>
@@ -189,7 +195,7 @@ function ScheduleForm(props: { schedule?: ScheduleView; template_id?: string; le
           <TemplateFields {...part} templates={listed} schedule={schedule} />
           <TimingFields timing={draft} faults={faults} onChange={part.onChange} />
           <TroubleFields {...part} />
-          <JobFields draft={draft} faults={faults} onChange={part.onChange} />
+          <JobFields draft={draft} faults={faults} tells={tellsOf(draft, listed)} onChange={part.onChange} />
           <CheckField
             label="Paused"
             hint="A paused schedule has no due times until it is resumed."

@@ -10,6 +10,7 @@ import {
 } from '../../words/differences.ts'
 import { PlainTable } from '../plain-table.tsx'
 import { Time } from '../show.tsx'
+import { OverlaidCharts } from './overlaid.tsx'
 
 function Cells({ heads, label, rows }: { heads: string[]; label: string; rows: (string | null)[][] }) {
   return (
@@ -47,6 +48,17 @@ function Findings({ findings }: { findings: readonly FindingDifference[] }) {
   )
 }
 
+/** What only one of the runs found. */
+function Listed({ title, findings }: { title: string; findings: readonly FindingDifference[] }) {
+  if (findings.length === 0) return null
+  return (
+    <>
+      <h3>{title}</h3>
+      <Findings findings={findings.map((finding) => ({ ...finding, change: null }))} />
+    </>
+  )
+}
+
 function Part({ title, children }: { title: string; children: ReactNode }) {
   return (
     <>
@@ -61,7 +73,10 @@ export function Differences({ insight, earlier }: { insight: Insight; earlier: I
   const findings = findingDifferences(insight, earlier)
   const variables = variableDifferences(insight, earlier)
   const unequal = unequalPeriods(insight, earlier)
-  const changed = findings.filter(({ change }) => change !== null)
+  const isThere = ({ now, before }: FindingDifference): boolean => now !== null && before !== null
+  const changed = findings.filter((one) => isThere(one) && one.change !== null)
+  const appeared = findings.filter(({ before }) => before === null)
+  const gone = findings.filter(({ now }) => now === null)
   const kept = findings.filter(({ change }) => change === null)
   return (
     <section className="differences">
@@ -88,6 +103,8 @@ export function Differences({ insight, earlier }: { insight: Insight; earlier: I
           ) : (
             <p>No finding became surer or less sure, or turned.</p>
           )}
+          <Listed title="New" findings={appeared} />
+          <Listed title="Gone" findings={gone} />
           {kept.length > 0 && (
             <details>
               <summary>As sure as before: {kept.length}</summary>
@@ -96,6 +113,7 @@ export function Differences({ insight, earlier }: { insight: Insight; earlier: I
           )}
         </Part>
       )}
+      <OverlaidCharts insight_id={insight.insight_id} earlier_id={earlier.insight_id} />
       {variables.length > 0 && (
         <Part title="Variables">
           <Cells

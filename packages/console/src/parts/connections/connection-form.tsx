@@ -5,7 +5,7 @@
 import type { ConnectionView } from '@assay/model/connection'
 import { CONNECTION_LIMITS, KINDS, type OptionField } from '@assay/model/connection-kinds'
 import { type ConnectionDraft, LIMITS, textOf } from '../../connections.ts'
-import { CheckField, Field, SelectField, TextField } from '../field.tsx'
+import { CheckField, LinesField, SelectField, TextField } from '../field.tsx'
 
 /** The entered secrets by name; null removes one. */
 export type SecretsDraft = Record<string, string | null>
@@ -46,13 +46,7 @@ function OptionInput({ name, field, value, fault, onChange }: OptionProps) {
     )
   }
   if ((field.max_length ?? 0) > LONG)
-    return (
-      <Field label={label} hint={doc} fault={fault}>
-        {(parts) => (
-          <textarea className="input" {...parts} rows={3} spellCheck={false} value={value} onChange={set} />
-        )}
-      </Field>
-    )
+    return <LinesField label={label} hint={doc} fault={fault} value={value} onChange={set} />
   return (
     <TextField
       label={label}

@@ -39,8 +39,9 @@ function Contents({ headings }: { headings: Heading[] }) {
   )
 }
 
-/** `head` is shown above the text; it is the title as a heading. */
-export function InsightArticle({ insight, head }: { insight: Insight; head: ReactNode }) {
+/** `head` is shown above the text, it is the title as a heading; `foot` below all. */
+export function InsightArticle(props: { insight: Insight; head: ReactNode; foot?: ReactNode }) {
+  const { insight, head, foot } = props
   const { article, headings } = useContents(insight)
   const [asked, setAsked] = useState<Asked>(NOTHING)
   const trace = (event: MouseEvent): void => {
@@ -62,6 +63,7 @@ export function InsightArticle({ insight, head }: { insight: Insight; head: Reac
             onChange={(number) => setAsked(askedIn(article.current, number))}
           />
         </LineageSection>
+        {foot}
       </article>
     </div>
   )

@@ -119,7 +119,7 @@ function Row({ link, revocable }: { link: Link; revocable: boolean }) {
       {revocable && (
         <td>
           <AskFirst
-            quiet
+            look="small"
             label="Revoke"
             of={label ?? 'the link without a note'}
             title="Revoke this link?"

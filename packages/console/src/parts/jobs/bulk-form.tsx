@@ -9,6 +9,7 @@ import { api, faultsOf } from '../../api.ts'
 import { useDraft } from '../../drafts/draft.ts'
 import { readSets, SETS_MOST, type VariableSets } from '../../drafts/variable-sets.ts'
 import { useSettled } from '../../settled.ts'
+import { textOf } from '../../values.ts'
 import { Fault } from '../fault.tsx'
 import { CheckField, Field, TextField } from '../field.tsx'
 import { Copy, ShortId } from '../show.tsx'
@@ -28,21 +29,37 @@ interface Draft extends JobDraft {
 
 const FIRST: Draft = { text: '', run: true, ...FIRST_JOB }
 
-const itemsOf = ({ sets }: VariableSets): BatchInput['items'] =>
-  sets.map((template_vars) => ({ template_vars }))
+/** The column of a personal template that names the reader of each row. */
+const READER = 'reader_id'
+
+/** The columns of the text: the variables, and whom each run of a personal template is for. */
+function namesOf({ variables, personal }: TemplateView): string[] {
+  const names = variables.map(({ name }) => name)
+  return personal && !names.includes(READER) ? [READER, ...names] : names
+}
+
+function itemsOf(template: TemplateView, { sets }: VariableSets): BatchInput['items'] {
+  const [first] = namesOf(template)
+  if (first !== READER || !template.personal) return sets.map((template_vars) => ({ template_vars }))
+  return sets.map(({ [READER]: reader_id, ...template_vars }) =>
+    reader_id === undefined ? { template_vars } : { template_vars, reader_id: textOf(reader_id) },
+  )
+}
+
 const jobs = (count: number): string => (count === 1 ? 'one job' : `${count.toLocaleString('en')} jobs`)
 const rows = (count: number): string => (count === 1 ? 'one row' : `${count.toLocaleString('en')} rows`)
 
 const NOTHING: VariableSets = { columns: [], sets: [] }
 
 /** The rows of the text, and the service's check of each once typing has paused. */
-function useSets({ template_id, version, variables }: TemplateView, text: string) {
+function useSets(template: TemplateView, text: string) {
+  const { template_id, version, variables } = template
   const settled = useSettled(text, CHECK_AFTER_MS)
   const parsed = useMemo(() => readSets(settled, variables), [settled, variables])
   const read = 'fault' in parsed ? NOTHING : parsed
   const check = useQuery({
     queryKey: ['check of sets', template_id, version, settled],
-    queryFn: () => api().jobs.checkMany({ template_id, items: itemsOf(read) }),
+    queryFn: () => api().jobs.checkMany({ template_id, items: itemsOf(template, read) }),
     enabled: read.sets.length > 0,
     gcTime: 0,
   })
@@ -59,7 +76,7 @@ interface TextProps {
 
 function TextFields({ template, text, fault, onChange }: TextProps) {
   const [refused, setRefused] = useState<string | undefined>()
-  const names = template.variables.map(({ name }) => name).join(',')
+  const names = namesOf(template).join(',')
   const read = async (file: File | undefined): Promise<void> => {
     if (!file) return
     const large = file.size > TEXT_MOST
@@ -75,6 +92,12 @@ function TextFields({ template, text, fault, onChange }: TextProps) {
             One row for each job, at most {SETS_MOST.toLocaleString('en')}. Paste cells of a spreadsheet, CSV,
             or JSON (a list of objects). An empty cell leaves the default. The first row names the variables:{' '}
             <code>{names || 'there are none'}</code> {names && <Copy text={names} label="Copy the names" />}
+            {template.personal && (
+              <>
+                {' '}
+                <code>{READER}</code> names the reader whose rows a job shows; an empty cell means yourself.
+              </>
+            )}
           </>
         }
         fault={fault}
@@ -165,11 +188,12 @@ function Preview({ check, read }: Pick<ReturnType<typeof useSets>, 'check' | 're
   )
 }
 
-function useMake(template_id: string, onMade: () => void) {
+function useMake(template: TemplateView, onMade: () => void) {
+  const { template_id } = template
   const cache = useQueryClient()
   return useMutation({
     mutationFn: async ({ read, draft }: { read: VariableSets; draft: Draft }) => {
-      const input = { template_id, items: itemsOf(read), run: draft.run, ...jobSettings(draft) }
+      const input = { template_id, items: itemsOf(template, read), run: draft.run, ...jobSettings(draft) }
       return { read, batch: await api().jobs.createMany(input) }
     },
     onSuccess: async () => {
@@ -183,7 +207,7 @@ export function BulkForm({ template }: { template: TemplateView }) {
   const { template_id } = template
   const [draft, change, forget] = useDraft<Draft>(`bulk.${template_id}`, () => FIRST)
   const { read, check, fault, fitting } = useSets(template, draft.text)
-  const make = useMake(template_id, forget)
+  const make = useMake(template, forget)
   const faults = faultsOf(make.error)
   const submit = (event: FormEvent): void => {
     event.preventDefault()
@@ -211,7 +235,12 @@ export function BulkForm({ template }: { template: TemplateView }) {
           checked={draft.run}
           onChange={({ target }) => change({ ...draft, run: target.checked })}
         />
-        <JobFields draft={draft} faults={faults} onChange={(more) => change({ ...draft, ...more })} />
+        <JobFields
+          draft={draft}
+          faults={faults}
+          tells={template.personal ? 'reader' : 'anybody'}
+          onChange={(more) => change({ ...draft, ...more })}
+        />
       </div>
       {read.sets.length > 0 && <Preview check={check} read={read} />}
       {make.isError && <Fault error={make.error} />}

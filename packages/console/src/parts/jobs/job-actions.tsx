@@ -3,10 +3,9 @@
 import type { JobView } from '@assay/model/job'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
 import { api, useMay } from '../../api.ts'
 import { hasEnded } from '../../live.ts'
-import { Confirm } from '../dialog.tsx'
+import { AskFirst } from '../ask-first.tsx'
 import { Fault } from '../fault.tsx'
 import { runAgain } from './run-again.ts'
 
@@ -27,20 +26,16 @@ function useActs(job: JobView) {
       await navigate({ to: '/jobs/$assignment_id', params: { assignment_id: made.assignment_id } })
     },
   })
-  const remove = useMutation({
-    mutationFn: () => api().jobs.delete(assignment_id),
-    onSuccess: async () => {
-      await navigate({ to: '/jobs', search: {} })
-      cache.removeQueries({ queryKey: ['job', assignment_id] })
-      await cache.invalidateQueries({ queryKey: ['jobs'] })
-    },
-  })
-  return { run, cancel, again, remove }
+  const leave = async (): Promise<void> => {
+    await navigate({ to: '/jobs', search: {} })
+    cache.removeQueries({ queryKey: ['job', assignment_id] })
+    await cache.invalidateQueries({ queryKey: ['jobs'] })
+  }
+  return { run, cancel, again, leave }
 }
 
 export function JobActions({ job }: { job: JobView }) {
-  const { run, cancel, again, remove } = useActs(job)
-  const [asking, setAsking] = useState(false)
+  const { run, cancel, again, leave } = useActs(job)
   const analyst = useMay('analyst')
   const ended = hasEnded(job.job_status)
   const failed = [run, cancel, again].find(({ isError }) => isError)
@@ -75,21 +70,18 @@ export function JobActions({ job }: { job: JobView }) {
           >
             Change and run
           </Link>
-          <button type="button" className="button quiet" onClick={() => setAsking(true)}>
-            Delete
-          </button>
+          <AskFirst
+            look="quiet"
+            label="Delete"
+            title="Delete this job?"
+            description="Its insight and its deliveries are deleted, too. Links to the insight open nothing any more."
+            action="Delete the job"
+            act={() => api().jobs.delete(job.assignment_id)}
+            onDone={leave}
+          />
         </>
       )}
       {failed && <Fault error={failed.error} />}
-      <Confirm
-        title="Delete this job?"
-        description="Its insight and its deliveries are deleted, too. Links to the insight open nothing any more."
-        action="Delete the job"
-        open={asking}
-        request={remove}
-        onClose={() => setAsking(false)}
-        onConfirm={() => remove.mutate()}
-      />
     </>
   )
 }

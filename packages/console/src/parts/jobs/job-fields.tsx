@@ -2,7 +2,7 @@
 import { type MetadataRow, metadataOf } from '../../drafts/metadata.ts'
 import { TextField } from '../field.tsx'
 import { MetadataFields } from './metadata-fields.tsx'
-import { TellFields } from './tell-fields.tsx'
+import { TellFields, TellReader } from './tell-fields.tsx'
 
 export interface JobDraft {
   /** The ids of subscriptions. */
@@ -38,14 +38,18 @@ export function isOfJobFields(path: string): boolean {
 interface JobFieldsProps {
   draft: JobDraft
   faults: Record<string, string>
+  /** Who may be told: anybody, of a personal run its reader, or nobody because each reader is told anyway. */
+  tells?: 'anybody' | 'reader' | 'nobody'
   onChange(changed: Partial<JobDraft>): void
 }
 
-export function JobFields({ draft, faults, onChange }: JobFieldsProps) {
+export function JobFields({ draft, faults, tells = 'anybody', onChange }: JobFieldsProps) {
   const folded = Object.keys(faults).some((path) => isOfJobFields(path) && !path.startsWith('notify'))
+  const told = { chosen: draft.notify, faults, onChange: (notify: string[]) => onChange({ notify }) }
   return (
     <>
-      <TellFields chosen={draft.notify} faults={faults} onChange={(notify) => onChange({ notify })} />
+      {tells === 'anybody' && <TellFields {...told} />}
+      {tells === 'reader' && <TellReader {...told} />}
       <details open={draft.metadata.length > 0 || folded || undefined}>
         <summary>Presence name, priority, metadata</summary>
         <TextField

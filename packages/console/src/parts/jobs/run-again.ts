@@ -31,8 +31,9 @@ async function create(input: JobInput & { notify: string[] }, key: string | unde
 export async function runAgain(job: JobView, key?: string): Promise<JobView> {
   const { template_id, template_vars, presence_name, metadata, reader_id } = job
   const presence = presence_name === null ? {} : { presence_name }
-  // A personal insight is told to no other than its reader.
-  const notify = hasFailed(job) && reader_id === null ? job.notify : []
+  // A personal insight is sent to its reader alone.
+  const told = reader_id === null || job.notify.length === 0 ? job.notify : ['reader']
+  const notify = hasFailed(job) ? told : []
   const reader = reader_id === null ? {} : { reader_id }
   const input = { template_id, template_vars, metadata, notify, ...presence, ...reader }
   return api().jobs.run(await create(input, key))

@@ -5,16 +5,17 @@ import type { JobView } from '@assay/model/job'
 import type { TemplateView } from '@assay/model/template'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { type FormEvent, useRef } from 'react'
+import type { FormEvent } from 'react'
 import { api, faultsOf } from '../../api.ts'
 import { useDraft } from '../../drafts/draft.ts'
 import { metadataRows } from '../../drafts/metadata.ts'
 import { firstValues, sentValues, type Values } from '../../values.ts'
 import { Fault } from '../fault.tsx'
+import { useFaultFocus } from '../field.tsx'
 import { RunReader } from '../readers/reader.tsx'
 import { Submit } from '../submit.tsx'
 import { FIRST_JOB, isOfJobFields, type JobDraft, JobFields, jobSettings } from './job-fields.tsx'
-import { byVariable, focusFault, VariableFields } from './variable-fields.tsx'
+import { byVariable, VariableFields } from './variable-fields.tsx'
 
 interface Draft extends JobDraft {
   values: Values
@@ -59,7 +60,6 @@ interface RunFormProps {
 
 export function RunForm({ template, earlier, metric }: RunFormProps) {
   const { template_id, variables, version } = template
-  const form = useRef<HTMLFormElement>(null)
   const name = `run.${template_id}.${version}.${earlier?.assignment_id ?? metric ?? ''}`
   const asked = metric === undefined ? undefined : { metrics: [metric], period: 'last_week' }
   const [draft, change, forget] = useDraft<Draft>(name, () => ({
@@ -77,10 +77,10 @@ export function RunForm({ template, earlier, metric }: RunFormProps) {
     Object.keys(others).some((path) => path === 'reader_id' || isOfJobFields(path))
   const submit = (event: FormEvent): void => {
     event.preventDefault()
-    run.mutate(draft, { onError: () => focusFault(form.current) })
+    run.mutate(draft)
   }
   return (
-    <form className="run-form" ref={form} onSubmit={submit} noValidate>
+    <form className="run-form" ref={useFaultFocus(run.error)} onSubmit={submit} noValidate>
       {variables.length === 0 && <p>The template has no variables.</p>}
       <VariableFields
         template={template}
@@ -95,7 +95,12 @@ export function RunForm({ template, earlier, metric }: RunFormProps) {
           onChange={(reader_id) => change({ ...draft, reader_id })}
         />
       )}
-      <JobFields draft={draft} faults={others} onChange={(more) => change({ ...draft, ...more })} />
+      <JobFields
+        draft={draft}
+        faults={others}
+        tells={template.personal ? 'reader' : 'anybody'}
+        onChange={(more) => change({ ...draft, ...more })}
+      />
       {run.isError && !shown && <Fault error={run.error} />}
       <Submit pending={run.isPending}>{run.isPending ? 'Starting…' : 'Run'}</Submit>
     </form>

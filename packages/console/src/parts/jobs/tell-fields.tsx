@@ -7,10 +7,13 @@ import { api, useMe } from '../../api.ts'
 import { targetOf } from '../../receivers.ts'
 import { ChecksField } from '../field.tsx'
 import { ShortId } from '../show.tsx'
+import { MailTo } from './mail-to.tsx'
 
 const MOST = 200
 /** As the API writes them in `notify`. */
 const FOLLOWERS = 'followers'
+/** The same of a personal run. */
+const READER = 'reader'
 const STALE_MS = 30_000
 
 /** The newest subscriptions, and the name of each for the signed-in user. */
@@ -36,6 +39,25 @@ interface TellProps {
   onChange(notify: string[]): void
 }
 
+function faultOf(faults: Record<string, string>): string | undefined {
+  const paths = Object.keys(faults).filter((path) => /^notify(\.|$)/.test(path))
+  return paths.map((path) => faults[path]).join('; ') || undefined
+}
+
+/** Of a personal run: nobody but its reader can be told. */
+export function TellReader({ chosen, faults, onChange }: TellProps) {
+  return (
+    <ChecksField
+      legend="Tell"
+      hint="A personal insight is sent to its reader alone, by mail."
+      fault={faultOf(faults)}
+      options={[{ value: READER, label: 'the reader, at her own address' }]}
+      chosen={chosen}
+      onChange={(notify) => onChange(notify.filter((one) => one === READER))}
+    />
+  )
+}
+
 /** Nobody is told unless somebody is chosen. Whoever was chosen before and is not there now stays, to be taken out. */
 export function TellFields({ chosen, faults, onChange }: TellProps) {
   const { known, isOwn, nameOf } = useSubscriptions()
@@ -49,40 +71,70 @@ export function TellFields({ chosen, faults, onChange }: TellProps) {
     ...gone.map((id) => ({ value: id, label: `${id}, not in this list` })),
   ]
   const own = shown.some(isOwn)
-  const messages = Object.keys(faults).filter((path) => /^notify(\.|$)/.test(path))
   return (
-    <ChecksField
-      legend="Tell"
-      hint={
-        <>
-          By mail or in a chat. Nobody is told unless you choose somebody.
-          {!own && (
-            <>
-              {' '}
-              To be told yourself, make a <Link to="/subscriptions/new">subscription of your own</Link>.
-            </>
-          )}
-        </>
-      }
-      fault={messages.map((path) => faults[path]).join('; ') || undefined}
-      options={options}
-      chosen={chosen}
-      onChange={onChange}
-    />
+    <>
+      <ChecksField
+        legend="Tell"
+        hint={
+          <>
+            By mail or in a chat. Nobody is told unless you choose somebody.
+            {!own && (
+              <>
+                {' '}
+                To be told yourself, make a <Link to="/subscriptions/new">subscription of your own</Link>.
+              </>
+            )}
+          </>
+        }
+        fault={faultOf(faults)}
+        options={options}
+        chosen={chosen}
+        onChange={onChange}
+      />
+      <MailTo known={known} onAdd={(id) => onChange([...new Set([...chosen, id])])} />
+    </>
   )
 }
 
-export function Told({ notify }: { notify: readonly string[] }) {
+/** Leads to why a subscription of one's own was not told of the job. */
+export function WhyNotTold({ assignment_id }: { assignment_id: string }) {
+  const { known = [], isOwn } = useSubscriptions()
+  const own = known.find((one) => isOwn(one) && one.status === 'enabled') ?? known.find(isOwn)
+  const label = 'Why was I not told?'
+  if (!own)
+    return (
+      <Link to="/subscriptions/new" title="You have no subscription of your own yet">
+        {label}
+      </Link>
+    )
+  return (
+    <Link
+      to="/subscriptions/$subscription_id"
+      params={{ subscription_id: own.subscription_id }}
+      search={{ job: assignment_id }}
+    >
+      {label}
+    </Link>
+  )
+}
+
+/** `assignment_id`: each leads to why it was told of the job, or was not. */
+export function Told({ notify, assignment_id }: { notify: readonly string[]; assignment_id?: string }) {
   const { known = [], nameOf } = useSubscriptions()
   if (notify.length === 0) return <>nobody by name</>
   return notify.map((subscription_id, index) => {
+    if (subscription_id === READER) return <span key={READER}>the reader, at her own address</span>
     if (subscription_id === FOLLOWERS)
       return <span key={FOLLOWERS}>{index > 0 && ', '}those who follow the template</span>
     const one = known.find((other) => other.subscription_id === subscription_id)
     return (
       <span key={subscription_id}>
         {index > 0 && ', '}
-        <Link to="/subscriptions/$subscription_id" params={{ subscription_id }} search={{}}>
+        <Link
+          to="/subscriptions/$subscription_id"
+          params={{ subscription_id }}
+          search={{ job: assignment_id }}
+        >
           {one ? nameOf(one) : <ShortId id={subscription_id} />}
         </Link>
       </span>

@@ -8,11 +8,6 @@ export function byVariable(faults: Record<string, string>): Record<string, strin
   return Object.fromEntries(Object.entries(faults).map(([path, message]) => [path.split('.')[0]!, message]))
 }
 
-/** Moves the focus to the first field with a fault after a refusal. */
-export function focusFault(form: HTMLFormElement | null): void {
-  setTimeout(() => form?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus())
-}
-
 interface VariableFieldsProps {
   template: { template_id: string; variables: readonly VariableView[] }
   values: Values

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useId } from 'react'
 import { api, useMay } from '../../api.ts'
 import { READERS, shown } from '../../drafts/readers.ts'
-import { TextField } from '../field.tsx'
+import { LinesField, TextField } from '../field.tsx'
 
 const SHOWN_ATTRIBUTES = 4
 /** Readers that a field offers; others are typed. */
@@ -93,6 +93,26 @@ export function RunReader(props: Omit<ReaderFieldProps, 'hint' | 'required'>) {
     <ReaderField
       hint="Each reader sees rows of her own. The id of the one for whom this is run; empty for yourself, if your user is a reader."
       {...props}
+    />
+  )
+}
+
+/** Asks whose rows to show: whoever may preview a source may read all of them, so the attributes are free. */
+export function PreviewReader(props: {
+  needs: readonly string[]
+  value: string
+  fault: string | undefined
+  onChange(reader: string): void
+}) {
+  const { needs, value, fault, onChange } = props
+  return (
+    <LinesField
+      label="Reader for the preview"
+      hint="The template shows each reader rows of her own: her id and her attributes, one a line. The id alone takes a stored reader, if you are an admin."
+      placeholder={['id: ada', ...needs.map((name) => `${name}: …`)].join('\n')}
+      fault={fault}
+      value={value}
+      onChange={({ target }) => onChange(target.value)}
     />
   )
 }

@@ -5,7 +5,7 @@ import type { TemplateView } from '@assay/model/template'
 import { useMay } from '../../api.ts'
 import { faultBelow, shown } from '../../drafts/readers.ts'
 import type { ScheduleDraft } from '../../drafts/schedule-draft.ts'
-import { Field, SelectField } from '../field.tsx'
+import { LinesField, SelectField } from '../field.tsx'
 
 interface Props {
   template: TemplateView
@@ -20,33 +20,6 @@ const CHOICES = [
   { value: 'chosen', label: 'Chosen readers' },
   { value: 'where', label: 'Readers with an attribute' },
 ] as const
-
-interface LinesProps {
-  label: string
-  hint: string
-  placeholder: string
-  fault: string | undefined
-  value: string
-  onChange(value: string): void
-}
-
-function Lines({ label, hint, placeholder, fault, value, onChange }: LinesProps) {
-  return (
-    <Field label={label} hint={hint} fault={fault} required>
-      {(parts) => (
-        <textarea
-          className="input"
-          {...parts}
-          rows={3}
-          spellCheck={false}
-          placeholder={placeholder}
-          value={value}
-          onChange={({ target }) => onChange(target.value)}
-        />
-      )}
-    </Field>
-  )
-}
 
 /** Shown where the template is personal, or readers are chosen. Whoever is no admin cannot choose. */
 export function ScheduleReaders({ template, draft, faults, onChange }: Props) {
@@ -74,23 +47,25 @@ export function ScheduleReaders({ template, draft, faults, onChange }: Props) {
         onChange={({ target }) => onChange({ readers_for: target.value as ScheduleDraft['readers_for'] })}
       />
       {draft.readers_for === 'chosen' && (
-        <Lines
+        <LinesField
           label="Readers"
           hint="Their ids, one a line."
           placeholder="ada"
           fault={fault}
           value={draft.readers_ids}
-          onChange={(readers_ids) => onChange({ readers_ids })}
+          required
+          onChange={({ target }) => onChange({ readers_ids: target.value })}
         />
       )}
       {draft.readers_for === 'where' && (
-        <Lines
+        <LinesField
           label="Attributes"
           hint='One a line, as in region: north; each must fit. Of a list such as region: ["north", "west"] one must.'
           placeholder="region: north"
           fault={fault}
           value={draft.readers_where}
-          onChange={(readers_where) => onChange({ readers_where })}
+          required
+          onChange={({ target }) => onChange({ readers_where: target.value })}
         />
       )}
     </>
@@ -102,25 +77,24 @@ const ids = (all: readonly string[]): string =>
     ? all[0]!
     : `${all.slice(0, 5).join(', ')}${all.length > 5 ? `, … (${all.length} in all)` : ''}`
 
+function namesOf(readers: NonNullable<ScheduleView['readers']>): string {
+  if (readers === 'all') return 'all readers'
+  if (Array.isArray(readers)) return ids(readers)
+  if ('count' in readers) return readers.count === 1 ? 'one reader' : `${readers.count} readers`
+  const wanted = Object.entries(readers.where).map(
+    ([name, value]) => `${name} ${Array.isArray(value) ? value.map(String).join(' or ') : shown(value)}`,
+  )
+  return `those with ${wanted.join(', ')}`
+}
+
 /** For whom a schedule over readers runs, and how far the jobs of its due time are made. */
 export function ReadersOf({ schedule: { readers, firing } }: { schedule: ScheduleView }) {
   if (readers === null) return null
-  const words =
-    readers === 'all'
-      ? 'all readers'
-      : Array.isArray(readers)
-        ? ids(readers)
-        : `those with ${Object.entries(readers.where)
-            .map(
-              ([name, value]) =>
-                `${name} ${Array.isArray(value) ? value.map(String).join(' or ') : shown(value)}`,
-            )
-            .join(', ')}`
   return (
     <>
       <dt>For</dt>
       <dd>
-        {words}
+        {namesOf(readers)}
         {firing !== null && ` (${firing.made.toLocaleString('en')} jobs of this due time are made so far)`}
       </dd>
     </>

@@ -1,4 +1,4 @@
-/** "Follow" of a template or a schedule: what it sends comes to one's own subscription from then on. */
+/** "Follow" of a template, a schedule or a collection: what it sends comes to one's own subscription from then on. */
 import type { SubscriptionView } from '@assay/model/subscription'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -119,6 +119,11 @@ function useMayFollow(): boolean {
 export function FollowTemplate({ template_id }: { template_id: string }) {
   const comes = `Each run of ${template_id} that somebody sends to its followers`
   return useMayFollow() ? <Follow what={`template:${template_id}`} comes={comes} /> : null
+}
+
+export function FollowCollection({ collection_id, name }: { collection_id: string; name: string }) {
+  const comes = `Each newest run in “${name}” that a schedule makes or somebody sends to its followers`
+  return useMayFollow() ? <Follow what={`collection:${collection_id}`} comes={comes} /> : null
 }
 
 function FollowSchedule({ schedule_id, template_id }: { schedule_id: string; template_id: string }) {

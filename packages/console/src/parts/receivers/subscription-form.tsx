@@ -7,7 +7,7 @@ import type { EventType } from '@assay/model/event'
 import type { SubscriptionKind, SubscriptionView } from '@assay/model/subscription'
 import { EVENT_TYPES, LINK_LIFETIMES } from '../../names.ts'
 import { duration } from '../../words/durations.ts'
-import { CheckField, ChecksField, Field, SelectField, TextField } from '../field.tsx'
+import { CheckField, ChecksField, LinesField, SelectField, TextField } from '../field.tsx'
 
 export const KIND_WORDS: Record<SubscriptionKind, string> = { email: 'Mail', slack: 'Chat' }
 
@@ -138,25 +138,15 @@ function TargetField(props: FieldsProps) {
   if (draft.kind === 'email')
     return (
       <>
-        <Field
+        <LinesField
           label="Readers"
           hint="One address a line, at most 50. Each reader gets a separate mail and can unsubscribe."
           required
           fault={readersFault(draft, faults)}
-        >
-          {(parts) => (
-            <textarea
-              className="input"
-              {...parts}
-              aria-required
-              rows={3}
-              spellCheck={false}
-              placeholder="ada@example.com"
-              value={draft.to}
-              onChange={({ target }) => change({ ...draft, to: target.value })}
-            />
-          )}
-        </Field>
+          placeholder="ada@example.com"
+          value={draft.to}
+          onChange={({ target }) => change({ ...draft, to: target.value })}
+        />
         <MailFields {...props} />
       </>
     )
@@ -210,28 +200,20 @@ export function SubscriptionFields(props: FieldsProps) {
         value={draft.presence_name}
         onChange={({ target }) => change({ ...draft, presence_name: target.value })}
       />
-      <Field
+      <LinesField
         label="Follows"
-        hint="One a line: schedule:ID gets each run of a schedule, template:ID the runs of a template that are sent to its followers."
+        hint="One a line: schedule:ID gets each run of a schedule, template:ID the runs of a template that are sent to its followers, collection:ID those of what a collection holds."
         fault={
           Object.entries(faults)
             .filter(([path]) => /^follows(\.|$)/.test(path))
             .map(([path, message]) => `“${linesOf(draft.follows)[Number(path.slice(8))] ?? ''}” ${message}`)
             .join('; ') || undefined
         }
-      >
-        {(parts) => (
-          <textarea
-            className="input"
-            {...parts}
-            rows={2}
-            spellCheck={false}
-            placeholder="template:penguins"
-            value={draft.follows}
-            onChange={({ target }) => change({ ...draft, follows: target.value })}
-          />
-        )}
-      </Field>
+        rows={2}
+        placeholder="template:penguins"
+        value={draft.follows}
+        onChange={({ target }) => change({ ...draft, follows: target.value })}
+      />
       <ChecksField
         legend="Events"
         options={EVENT_TYPES.map((type) => ({ value: type, label: type }))}

@@ -5,7 +5,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, faultsOf } from '../../api.ts'
-import { Confirm, Dialog } from '../dialog.tsx'
+import { AskFirst } from '../ask-first.tsx'
+import { Dialog } from '../dialog.tsx'
 import { Fault } from '../fault.tsx'
 import { ReaderField } from '../readers/reader.tsx'
 
@@ -29,15 +30,12 @@ function useActs({ schedule_id, paused }: ScheduleView) {
     mutationFn: () => api().schedules.update(schedule_id, { paused: !paused }),
     onSuccess: refresh,
   })
-  const remove = useMutation({
-    mutationFn: () => api().schedules.delete(schedule_id),
-    onSuccess: async () => {
-      await navigate({ to: '/schedules' })
-      cache.removeQueries({ queryKey: ['schedule', schedule_id] })
-      await cache.invalidateQueries({ queryKey: ['schedules'] })
-    },
-  })
-  return { run, toggle, remove }
+  const leave = async (): Promise<void> => {
+    await navigate({ to: '/schedules' })
+    cache.removeQueries({ queryKey: ['schedule', schedule_id] })
+    await cache.invalidateQueries({ queryKey: ['schedules'] })
+  }
+  return { run, toggle, leave }
 }
 
 /** A schedule over readers is run by hand for one of them. */
@@ -75,8 +73,7 @@ function RunForReader({ run }: { run: ReturnType<typeof useActs>['run'] }) {
 }
 
 export function ScheduleActions({ schedule }: { schedule: ScheduleView }) {
-  const { run, toggle, remove } = useActs(schedule)
-  const [asking, setAsking] = useState(false)
+  const { run, toggle, leave } = useActs(schedule)
   const { schedule_id, name, paused } = schedule
   const failed = [...(schedule.readers === null ? [run] : []), toggle].find(({ isError }) => isError)
   return (
@@ -99,19 +96,16 @@ export function ScheduleActions({ schedule }: { schedule: ScheduleView }) {
       <Link className="button" to="/schedules/$schedule_id/edit" params={{ schedule_id }}>
         Edit
       </Link>
-      <button type="button" className="button quiet" onClick={() => setAsking(true)}>
-        Delete
-      </button>
-      {failed && <Fault error={failed.error} />}
-      <Confirm
+      <AskFirst
+        look="quiet"
+        label="Delete"
         title={`Delete “${name}”?`}
         description="The schedule creates no more jobs. Its jobs and their insights stay."
         action="Delete the schedule"
-        open={asking}
-        request={remove}
-        onClose={() => setAsking(false)}
-        onConfirm={() => remove.mutate()}
+        act={() => api().schedules.delete(schedule_id)}
+        onDone={leave}
       />
+      {failed && <Fault error={failed.error} />}
     </>
   )
 }
