@@ -42,7 +42,7 @@ const manifestOf = (name: string): Manifest =>
 const STARTED: Record<string, string[]> = {
   engine: ['run/child/child.ts', 'run/child/fill-cache.ts'],
   cli: ['main.ts'],
-  service: ['recovery/thread.ts'],
+  service: ['git/pull-thread.ts', 'recovery/thread.ts'],
 }
 const BIN: Record<string, Record<string, string>> = { cli: { assay: './main.js' } }
 /** Files read at run time: from, relative to the repository, and to, relative to the package. */
@@ -79,6 +79,19 @@ function withNeeded(names: string[]): string[] {
 /** What CommonJS needs beside the options of the repository. */
 const COMMON_JS = { module: 'commonjs', moduleResolution: 'bundler', verbatimModuleSyntax: false }
 
+/** Where the compiler finds what our packages export: the source of each import. */
+function exportedFiles(): Record<string, [file: string]> {
+  return Object.fromEntries(
+    globSync('packages/*/package.json', { cwd: root }).flatMap((file) => {
+      const name = file.split(path.sep)[1]!
+      return Object.entries(manifestOf(name).exports ?? {}).map(([subpath, own]) => [
+        path.posix.join(`@assay/${name}`, subpath),
+        [path.join(folderOf(name), own)] as [string],
+      ])
+    }),
+  )
+}
+
 /** Compiles what the packages export and start, with all that it imports, into `out/NAME/`. */
 function compile(names: string[], out: string, other: object = {}): void {
   mkdirSync(out, { recursive: true })
@@ -98,6 +111,8 @@ function compile(names: string[], out: string, other: object = {}): void {
     rewriteRelativeImportExtensions: true,
     rootDir: path.join(root, 'packages'),
     typeRoots: [path.join(root, 'node_modules/@types')],
+    // The compiler writes nothing of a file that it first meets through node_modules.
+    paths: exportedFiles(),
     outDir: out,
     ...other,
   }

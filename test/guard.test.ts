@@ -20,11 +20,11 @@ const oracle = await Oracle.open(await mkdtemp(path.join(tmpdir(), 'assay-oracle
 const guard = createGuard(oracle.engine)
 after(() => oracle.close())
 
-test('of 3,000 random statements none that touches more than its sources passes the guard', async () => {
-  const report = await tryGuard({ statements: 3_000, seed: 15 })
+test('of 1,500 random statements none that touches more than its sources passes the guard', async () => {
+  const report = await tryGuard({ statements: 1_500, seed: 15 })
   assert.deepEqual(report.holes, [])
-  assert.ok(report.passed > 600, `only ${report.passed} statements pass`)
-  assert.ok(report.ran > 150, `only ${report.ran} statements run`)
+  assert.ok(report.passed > 300, `only ${report.passed} statements pass`)
+  assert.ok(report.ran > 75, `only ${report.ran} statements run`)
 })
 
 test('the oracle sees what a statement touches, by each of its ways', async () => {

@@ -1,7 +1,8 @@
 /**
  * ClickHouse's own engine (chdb) behind as much of its HTTP interface as a client needs, for machines without a server:
  * settings, parameters, formats, read-only sessions, the list of queries and KILL QUERY are the engine's; requests are
- * read and answered here. It knows no users. It says its address and serves until it is stopped:
+ * read and answered here. It knows no users: SHOW GRANTS tells of one who only reads. It says its address and serves until it is
+ * stopped:
  *
  *   node bin/runtime.js bench/peers/clickhouse.ts [FOLDER WHERE chdb IS INSTALLED, else bench's own]
  */
@@ -25,6 +26,8 @@ interface Session {
 
 /** Parameters of the HTTP interface that are no settings of the engine. */
 const OWN = new Set(['query', 'query_id', 'database', 'user', 'password', 'default_format'])
+
+const READS_ONLY = 'GRANT SELECT ON *.* TO default\n'
 
 const literal = (text: string): string => `'${text.replace(/[\\']/g, '\\$&')}'`
 
@@ -57,7 +60,11 @@ function serveClickhouse(open: () => Session) {
       for (const [name, value] of settings) session.query(`SET ${name} = ${literal(value)}`)
       if (searchParams.has('readonly'))
         session.query(`SET readonly = ${Number(searchParams.get('readonly'))}`)
-      if (!/^\s*(select|with|show)/i.test(sql)) {
+      if (/^\s*show grants/i.test(sql)) {
+        response.end(READS_ONLY)
+        return
+      }
+      if (!/^\s*(select|with)/i.test(sql)) {
         response.end((await session.queryAsync(sql, { format })).text())
         return
       }
