@@ -23,6 +23,8 @@ export interface Postgres {
   restart: ((signal?: 'SIGQUIT' | 'SIGKILL', awayMs?: number) => Promise<void>) | null
   /** Where it listens; for one that was started here. */
   port: number | null
+  /** The end of what the server has logged; for one that was started here. */
+  log: (() => string) | null
   /** A standby that streams from this server, with a copy of its data; only for one that was started here. */
   standby: (() => Promise<Postgres>) | null
   /** Makes a standby a primary. */
@@ -56,26 +58,35 @@ function serverArgs(data: string, port: number, over: Settings): string[] {
   return ['-D', data, '-p', String(port), ...flags]
 }
 
-async function startServer(runner: Runner, port: number, over: Settings): Promise<ChildProcess> {
+/** So much of what a server logs is kept. */
+const LOG_CHARACTERS = 200_000
+
+/** A server that runs, and the end of its log. */
+interface Server {
+  child: ChildProcess
+  log(): string
+}
+
+async function startServer(runner: Runner, port: number, over: Settings): Promise<Server> {
   const child = runner.run(runner.postgres, serverArgs(runner.data, port, over))
   let said = ''
   const started = new Promise<void>((resolve, reject) => {
     child.stderr?.on('data', (chunk: Buffer) => {
-      said = `${said}${chunk.toString('utf8')}`.slice(-4000)
+      said = `${said}${chunk.toString('utf8')}`.slice(-LOG_CHARACTERS)
       if (STARTED.test(said)) resolve()
     })
     child.on('error', reject)
-    child.on('exit', () => reject(new Error(`PostgreSQL did not start:\n${said}`)))
+    child.on('exit', () => reject(new Error(`PostgreSQL did not start:\n${said.slice(-4000)}`)))
   })
   await within(started, 'PostgreSQL starts').catch((error: Error) => {
     child.kill('SIGQUIT')
-    throw new Error(`${error.message}\n${said}`)
+    throw new Error(`${error.message}\n${said.slice(-4000)}`)
   })
-  return child
+  return { child, log: () => said }
 }
 
 /** A backend that started at the moment of the kill holds the shared memory until it notices that the server is gone. */
-async function startAgain(runner: Runner, port: number, over: Settings): Promise<ChildProcess> {
+async function startAgain(runner: Runner, port: number, over: Settings): Promise<Server> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await startServer(runner, port, over)
@@ -152,7 +163,7 @@ async function serve(folder: string, runner: Runner, over: Settings): Promise<Po
   const own = `postgres://postgres@127.0.0.1:${port}/postgres`
   let server = await startServer(runner, port, over)
   const killed = (): void => {
-    server.kill('SIGQUIT')
+    server.child.kill('SIGQUIT')
     rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
   }
   // The runner ends a file that takes too long with SIGTERM: the server would outlive it.
@@ -162,6 +173,7 @@ async function serve(folder: string, runner: Runner, over: Settings): Promise<Po
   return {
     ...databases(own),
     port,
+    log: () => server.log(),
     async standby() {
       const beside = newFolder()
       chmodSync(beside, 0o755)
@@ -175,9 +187,10 @@ async function serve(folder: string, runner: Runner, over: Settings): Promise<Po
     },
     async restart(signal = 'SIGQUIT', awayMs = 0) {
       // No checkpoint, every backend ends at once, the next start recovers.
-      const exited = exitOf(server)
-      const backends = signal === 'SIGKILL' ? descendants(server.pid!) : []
-      server.kill(signal)
+      const { child } = server
+      const exited = exitOf(child)
+      const backends = signal === 'SIGKILL' ? descendants(child.pid!) : []
+      child.kill(signal)
       for (const pid of backends) tryKill(pid)
       await exited
       await eventually(() => !backends.some(isAlive), 'the backends are gone')
@@ -185,8 +198,8 @@ async function serve(folder: string, runner: Runner, over: Settings): Promise<Po
       server = await startAgain(runner, port, over)
     },
     async stop() {
-      const exited = exitOf(server)
-      server.kill('SIGINT')
+      const exited = exitOf(server.child)
+      server.child.kill('SIGINT')
       await exited
       process.off('exit', killed)
       process.off('SIGTERM', ended)
@@ -199,7 +212,14 @@ async function serve(folder: string, runner: Runner, over: Settings): Promise<Po
 export async function startPostgres(over: Settings = {}): Promise<Postgres> {
   const given = process.env.ASSAY_TEST_POSTGRES
   if (given)
-    return { ...databases(given), restart: null, standby: null, port: null, stop: async () => undefined }
+    return {
+      ...databases(given),
+      restart: null,
+      standby: null,
+      port: null,
+      log: null,
+      stop: async () => undefined,
+    }
   return startOwnPostgres(over)
 }
 

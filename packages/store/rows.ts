@@ -46,6 +46,8 @@ export interface NewEvent {
   data: Record<string, unknown>
   /** Null for events of no job. One without an assignment is a schedule's, which notifies as its jobs would. */
   job: (Audience & { assignment_id: string | null }) | null
+  /** The ids of webhooks that the transaction has locked: no other is told. Without them all that subscribe are. */
+  among?: readonly string[]
 }
 
 /** `from` is null for a job that is made, `to` for one that is deleted. */

@@ -25,11 +25,17 @@ export interface Context {
   readonly caps: JobCaps
 }
 
+/** The webhooks that a transaction has made deliveries for, by now. */
+export interface Woken {
+  /** With a space between them. */
+  webhook_ids: string
+}
+
 export interface Transaction extends Rows, Starter {
   /** The database's time at the beginning, as everywhere: RFC 3339 UTC with milliseconds. */
   readonly now: string
-  /** Webhooks have new deliveries: their rows are written last, before the commit or by `wakeNow`. */
-  wake(): void
+  /** Webhooks have new deliveries, which `told` names: their rows are written last, before the commit or by `wakeNow`. */
+  wake(told: Promise<Woken[]>): void
   wakeNow(): Routine<void>
 }
 
@@ -238,7 +244,7 @@ export interface ConnectOptions extends Context {
   size?: number | undefined
   nativeOf(tx: Transaction): Native
   /** For a transaction that may have made deliveries. */
-  wakeWebhooks(tx: Transaction): Routine<void>
+  wakeWebhooks(tx: Transaction, told: Promise<Woken[]>): Routine<void>
 }
 
 class Transactions {
@@ -266,7 +272,7 @@ class Transactions {
       }
     }
     const hints = new Map<string, Hint>()
-    let wakes = false
+    let woken: Promise<Woken[]> | null = null
     const pending: Promise<unknown>[] = []
     const later = (write: Promise<unknown>): void => {
       write.catch(() => undefined)
@@ -286,13 +292,14 @@ class Transactions {
       get native() {
         return native
       },
-      wake() {
-        wakes = true
+      wake(told) {
+        woken = told
       },
       *wakeNow() {
-        if (!wakes) return
-        wakes = false
-        yield* wakeWebhooks(tx)
+        const told = woken
+        if (!told) return
+        woken = null
+        yield* wakeWebhooks(tx, told)
       },
     }
     const native = nativeOf(tx)

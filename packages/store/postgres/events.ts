@@ -6,7 +6,7 @@ import { uuidv7 } from '@assay/model/ids'
 import { lock, writeStates } from '../nouns/webhooks/states.ts'
 import type { NewEvent, Routine } from '../rows.ts'
 import { statement } from '../statement.ts'
-import type { Transaction } from './connection.ts'
+import type { Transaction, Woken } from './connection.ts'
 
 /**
  * `notifies` of webhook.ts as a query over `webhook_events`, a search of an index for each of its rules: webhooks of the
@@ -16,13 +16,13 @@ import type { Transaction } from './connection.ts'
 const wanted = (also: string): string => `
       SELECT webhook_id FROM webhook_events
       WHERE workspace_id = given.workspace_id AND event_type = given.type AND skipped >= given.skipped AND ${also}`
-const WRITE_EVENTS = statement(`
+const WRITE_EVENTS = statement<Woken>(`
   WITH given AS MATERIALIZED (
     SELECT *, nextval(pg_get_serial_sequence('events', 'seq')) AS seq
     FROM ROWS FROM (unnest(:ids::text[]), unnest(:workspace_ids::text[]), unnest(:types::text[]), unnest(:times::timestamptz[]),
       unnest(:assignment_ids::text[]), unnest(:presence_names::text[]), unnest(:notify::text[]), unnest(:of_job::boolean[]),
-      unnest(:skipped::boolean[]), unnest(:personal::boolean[]), json_array_elements(:data::json))
-      AS given (event_id, workspace_id, type, at, assignment_id, presence_name, notify, of_job, skipped, personal, data)
+      unnest(:skipped::boolean[]), unnest(:personal::boolean[]), unnest(:among::text[]), json_array_elements(:data::json))
+      AS given (event_id, workspace_id, type, at, assignment_id, presence_name, notify, of_job, skipped, personal, among, data)
   ), told AS (
     INSERT INTO events (seq, event_id, workspace_id, type, timestamp, data) OVERRIDING SYSTEM VALUE
     SELECT seq, event_id, workspace_id, type, at, data FROM given
@@ -37,16 +37,18 @@ const WRITE_EVENTS = statement(`
       UNION ALL ${wanted(`people AND webhook_id = ANY (string_to_array(given.notify, ' '))
         AND (given.personal OR presence_name IS DISTINCT FROM given.presence_name)`)}
       UNION ALL ${wanted('people AND NOT given.of_job')}
-    ) AS wanted JOIN webhooks USING (webhook_id) FOR KEY SHARE OF webhooks
+    ) AS wanted
+    WHERE given.among IS NULL OR webhook_id = ANY (string_to_array(given.among, ' '))
     RETURNING webhook_id
   )
   SELECT set_config('assay.woken', concat_ws(' ', current_setting('assay.woken', true), string_agg(DISTINCT webhook_id, ' ')), true)
+    AS webhook_ids
   FROM sent`)
 
 /** Their webhooks are woken at the end of the transaction, or beside its last question: others wait for little but the commit. */
 export function writeEvents(tx: Transaction, events: readonly NewEvent[]): void {
   if (events.length === 0) return
-  void tx.start(WRITE_EVENTS, {
+  const told = tx.start(WRITE_EVENTS, {
     ids: events.map(() => uuidv7()),
     workspace_ids: events.map(({ workspace_id }) => workspace_id),
     types: events.map(({ type }) => type),
@@ -57,18 +59,29 @@ export function writeEvents(tx: Transaction, events: readonly NewEvent[]): void 
     of_job: events.map(({ job }) => job !== null),
     skipped: events.map(({ job }) => (job?.skipped ?? null) !== null),
     personal: events.map(({ job }) => job?.personal ?? false),
+    among: events.map(({ among }) => among?.join(' ') ?? null),
     data: `[${events.map(({ data }) => JSON.stringify(data)).join(',')}]`,
     due_at: tx.now,
   })
-  tx.wake()
+  tx.wake(told)
 }
 
 // The transaction itself keeps their ids (a setting until its end), so that nobody waits to be told them.
 const LOCK_WOKEN = lock(`webhook_id = ANY (string_to_array(current_setting('assay.woken'), ' '))`)
+const FORGET = statement('DELETE FROM deliveries WHERE webhook_id = ANY (:webhook_ids)')
 
-/** Webhooks that this transaction has made deliveries for: due now, unless an earlier one waits already. */
-export function* wakeWebhooks(tx: Transaction): Routine<void> {
+/**
+ * Webhooks that this transaction has made deliveries for: due now, unless an earlier one waits already. This is the first lock
+ * on them. A lock while the deliveries are made would stand in no order, and a deletion that waits for it would hold up others who
+ * wait for the webhook. So a webhook that was deleted in between takes the deliveries with it here. `told`: the answers of
+ * `WRITE_EVENTS`.
+ */
+export function* wakeWebhooks(tx: Transaction, told: Promise<Woken[]>): Routine<void> {
   const webhooks = yield* tx.all(LOCK_WOKEN)
+  const [last] = (yield told) as Woken[]
+  const there = new Set(webhooks.map(({ webhook_id }) => webhook_id))
+  const gone = last!.webhook_ids.split(' ').filter((id) => id !== '' && !there.has(id))
+  if (gone.length > 0) yield* tx.run(FORGET, { webhook_ids: gone })
   if (webhooks.length === 0) return
   const later = webhooks.filter(({ due_at }) => due_at === null || due_at > tx.now)
   yield* writeStates(

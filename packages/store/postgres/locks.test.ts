@@ -11,6 +11,7 @@ import {
   DAY,
   FAILED_ATTEMPT,
   findings,
+  otherWorkspace,
   outcome,
   queueNew,
   register,
@@ -95,11 +96,20 @@ async function handles(store: Store, node_id: string): Promise<void> {
   await register(store, node_id)
 }
 
+/** What PostgreSQL says of each deadlock: who waited for whom, and by which statements. */
+function deadlocksIn(log: string): string {
+  const entries = log.split(/\n(?=\d{4}-\d\d-\d\d )/)
+  const told = entries.flatMap((entry, at) =>
+    entry.includes('ERROR:  deadlock detected') ? entries.slice(at, at + 5) : [],
+  )
+  return `PostgreSQL ended transactions that waited for each other:\n${told.join('\n')}`
+}
+
 suite('the locks of the store on PostgreSQL', { skip: missing ?? false }, () => {
   let postgres: Postgres
   let url: string
   before(async () => {
-    postgres = await startPostgres()
+    postgres = await startPostgres({ track_activity_query_size: '8192' })
     url = await postgres.createDatabase(DATABASE)
     // A circle is found at once, and one that would have dissolved in the meantime is not counted.
     await withClient(url, (client) =>
@@ -132,7 +142,7 @@ suite('the locks of the store on PostgreSQL', { skip: missing ?? false }, () => 
       ),
     )
     for (const store of stores) await store.close()
-    assert.equal(await deadlocks(), 0)
+    assert.equal(await deadlocks(), 0, deadlocksIn(postgres.log?.() ?? ''))
   })
 
   /** `first` under way in a transaction that the work waits for, then `second`, which ends it. */
@@ -172,6 +182,25 @@ suite('the locks of the store on PostgreSQL', { skip: missing ?? false }, () => 
       [lock('NO KEY UPDATE'), webhook_id],
     )
     assert.equal(await store.getWebhook(webhook), null)
+    assert.equal(await deadlocks(), before)
+    await store.close()
+  })
+
+  test('an event whose webhook is deleted in between holds nobody up and leaves no delivery to it', async () => {
+    const store = await open(url)
+    const before = await deadlocks()
+    const workspace_id = await otherWorkspace(store, 'apart')
+    const add = () => addWebhook(store, { workspace_id, events: ['*'] })
+    const [kept, gone] = [await add(), await add()].toSorted((a, b) => (a.webhook_id < b.webhook_id ? -1 : 1))
+    await meets(
+      ['SELECT 1 FROM webhooks WHERE webhook_id = $1 FOR NO KEY UPDATE', kept!.webhook_id],
+      () => queueNew(store, { workspace_id }),
+      ['DELETE FROM webhooks WHERE webhook_id = $1', gone!.webhook_id],
+    )
+    const { rows } = await withClient(url, (client) =>
+      client.query('SELECT webhook_id FROM deliveries WHERE workspace_id = $1', [workspace_id]),
+    )
+    assert.deepEqual(rows, [{ webhook_id: kept!.webhook_id }])
     assert.equal(await deadlocks(), before)
     await store.close()
   })

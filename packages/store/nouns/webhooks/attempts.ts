@@ -127,12 +127,13 @@ export function* recordAttempts(tx: Transaction, outcomes: readonly AttemptOutco
     if (own) after.push(yield* updateHealth(tx, state, own))
   }
   yield* writeStates(tx, after)
+  const among = states.map(({ webhook_id }) => webhook_id)
   for (const [webhook_id, own] of of) {
     const told = own.map(({ outcome }) => outcome)
     const off = told.find(({ disable }) => disable)
     const fails = told.find(({ warn }) => warn)
-    if (off?.disable) yield* disableWebhook(tx, webhook_id, off.disable.reason, off.delivery_id)
-    else if (fails) yield* warnOfFailing(tx, webhook_id, fails.delivery_id)
+    if (off?.disable) yield* disableWebhook(tx, { ...off, webhook_id, among }, off.disable.reason)
+    else if (fails) yield* warnOfFailing(tx, { ...fails, webhook_id, among })
   }
   return written
 }

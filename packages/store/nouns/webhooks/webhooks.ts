@@ -202,23 +202,30 @@ export function* writeHealth(tx: Writer, webhook_id: string, health: Health): Ro
   yield* tx.run(WRITE_HEALTH, { ...health, webhook_id })
 }
 
+/** Tried: a delivery of a webhook that is locked. `among` are all that are locked: no other is told. */
+interface Tried {
+  webhook_id: string
+  delivery_id: string
+  among: readonly string[]
+}
+
 /** A locked one, where it is enabled and fails: writes one event, once until it succeeds again. */
-export function* warnOfFailing(tx: Transaction, webhook_id: string, delivery_id: string): Routine<void> {
+export function* warnOfFailing(tx: Transaction, { webhook_id, delivery_id, among }: Tried): Routine<void> {
   const webhook = yield* tx.find(FIND_ENABLED, { webhook_id })
   if (!webhook?.failing_since || webhook.warned_at !== null) return
   yield* writeHealth(tx, webhook_id, { ...webhook, warned_at: tx.now })
   const delivery = (yield* tx.find(TRIED, { delivery_id }))!
   const data = failingData(webhook, delivery)
   const { workspace_id } = webhook
-  yield* tx.native.writeEvents([{ workspace_id, type: 'webhook.failing', at: tx.now, data, job: null }])
+  const event = { workspace_id, type: 'webhook.failing' as const, at: tx.now, data, job: null, among }
+  yield* tx.native.writeEvents([event])
 }
 
 /** A locked one, where it is enabled: turns it off and writes one event. What waits stays pending. */
 export function* disableWebhook(
   tx: Transaction,
-  webhook_id: string,
+  { webhook_id, delivery_id, among }: Tried,
   reason: string,
-  delivery_id: string,
 ): Routine<void> {
   const webhook = yield* tx.find(FIND_ENABLED, { webhook_id })
   if (!webhook) return
@@ -232,7 +239,8 @@ export function* disableWebhook(
   const delivery = (yield* tx.find(TRIED, { delivery_id }))!
   const { workspace_id, url } = webhook
   const data = { webhook_id, url, disabled_reason: reason, delivery }
-  yield* tx.native.writeEvents([{ workspace_id, type: 'webhook.disabled', at: tx.now, data, job: null }])
+  const event = { workspace_id, type: 'webhook.disabled' as const, at: tx.now, data, job: null, among }
+  yield* tx.native.writeEvents([event])
 }
 
 export function* rotateSecret(tx: Writer, input: Input<'rotateSecret'>): Routine<Webhook | null> {
