@@ -118,6 +118,8 @@ export function DraftMetrics({ metrics }: { metrics: Metrics }) {
   const put = useMutation({
     mutationFn: () => putNew(metrics),
     onSuccess: async () => {
+      // A first check that is under way does not know the metrics, and would be taken for the new one.
+      await cache.cancelQueries({ queryKey: ['check'] })
       await cache.invalidateQueries({ queryKey: ['check'] })
       await cache.invalidateQueries({ queryKey: ['metrics'] })
     },
