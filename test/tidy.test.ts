@@ -222,7 +222,7 @@ test('no file or folder has a vague name', () => {
 
 test('names of files are lower case with hyphens', () => {
   for (const file of [...sources, ...console_])
-    assert.match(path.basename(file), /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.generated)?\.tsx?$/, file)
+    assert.match(path.basename(file), /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.generated|\.d)?\.tsx?$/, file)
 })
 
 test('every source file begins by saying what it promises', () => {

@@ -19,6 +19,9 @@ const ofRepository = (name: SettingName, isSet: (config: Config) => boolean): Ru
 const isLoopback = (url: string): boolean =>
   /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname)
 
+const isBySsh = ({ templates: { repository } }: Config): boolean =>
+  repository !== null && !/^https?:/.test(repository)
+
 const isBucket = ({ files }: Config): boolean => files?.startsWith('s3:') === true
 
 /** Settings of the sign-in provider mean nothing without it. */
@@ -61,6 +64,25 @@ export const RULES: readonly Rule[] = [
   ofRepository('templatesFolder', ({ templatesFolder }) => templatesFolder !== ''),
   ofRepository('templatesToken', ({ templatesToken }) => templatesToken !== null),
   ofRepository('templatesHookSecret', ({ templatesHookSecret }) => templatesHookSecret !== null),
+  ofRepository('templatesSshKey', ({ templatesSshKey }) => templatesSshKey !== null),
+  ofRepository('templatesSshHostKeys', ({ templatesSshHostKeys }) => templatesSshHostKeys.length > 0),
+  {
+    name: 'templatesSshKey',
+    broken: (config) => isBySsh(config) && config.templatesSshKey === null,
+    remedy:
+      'set it (or ASSAY_TEMPLATES_SSH_KEY_FILE) to the deploy key: ASSAY_TEMPLATES is an address by ssh',
+  },
+  {
+    name: 'templatesSshHostKeys',
+    broken: (config) => isBySsh(config) && config.templatesSshHostKeys.length === 0,
+    remedy:
+      'set the fingerprints that the operator of the git server publishes (ssh-keyscan HOST shows its keys), so that no other server can answer in its place',
+  },
+  {
+    name: 'templatesToken',
+    broken: (config) => isBySsh(config) && config.templatesToken !== null,
+    remedy: 'leave it out: over ssh the key of ASSAY_TEMPLATES_SSH_KEY is used',
+  },
   {
     name: 'templates',
     broken: ({ templates: { repository }, templatesToken }) =>

@@ -4,6 +4,7 @@
  */
 import path from 'node:path'
 import { parseProxies } from '@assay/net/proxies'
+import { hostKeys, sshKey } from '../git/transport/ssh-address.ts'
 import { parseCollector, parseCollectorHeaders } from './collector.ts'
 import { claimName, groupRules, issuer, oidcScopes } from './sign-in-values.ts'
 import { branchName, folderWithin, templatesPlace } from './templates-place.ts'
@@ -69,7 +70,7 @@ const ROWS = {
   ),
   token: secret('Admin token of a fresh server; empty: the first start makes and prints one', token),
   templates: setting(
-    `Templates beside the shipped ones: folders, divided by "${path.delimiter}", or a git repository (https://HOST/PATH.git)`,
+    `Templates beside the shipped ones: folders, divided by "${path.delimiter}", or a git repository (https://HOST/PATH.git, ssh://git@HOST/PATH.git)`,
     templatesPlace,
   ),
   templatesBranch: setting("The branch of the repository; empty: the repository's own default", branchName),
@@ -79,6 +80,14 @@ const ROWS = {
   ),
   templatesUser: setting('The user name that goes with ASSAY_TEMPLATES_TOKEN', userName, 'git'),
   templatesToken: secret('A token or password that may read the repository; empty: none', optional),
+  templatesSshKey: secret(
+    'The private key, such as a deploy key, by which a repository is read over ssh; empty: none',
+    sshKey,
+  ),
+  templatesSshHostKeys: setting(
+    'The keys of the git server over ssh: fingerprints (SHA256:...), or lines that ssh-keyscan writes',
+    hostKeys,
+  ),
   templatesHookSecret: secret(
     'The secret of the webhook by which the git server tells of a push; empty: the clock alone',
     token,

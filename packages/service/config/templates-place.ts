@@ -1,21 +1,23 @@
 /** Where templates come from beside the shipped ones: folders of this machine, or one git repository. */
 import path from 'node:path'
+import { sshAddress } from '../git/transport/ssh-address.ts'
 
 export interface TemplatesPlace {
   folders: string[]
-  /** https://HOST/PATH, without a name and a password. */
+  /** https://HOST/PATH without a name and a password, ssh://NAME@HOST/PATH or NAME@HOST:PATH. */
   repository: string | null
 }
 
-/** ssh://..., git@host:path, git://... */
-const OTHER_GIT = /^(?:ssh|git|git\+ssh|git\+https?):\/\/|^[A-Za-z0-9_.-]+@[A-Za-z0-9.-]+:/
+/** git://... */
+const OTHER_GIT = /^(?:git|git\+https?):\/\//
 
 /** Throws an Error whose message says what the text must be. */
 export function templatesPlace(value: string): TemplatesPlace {
   if (OTHER_GIT.test(value))
     throw new Error(
-      'must be folders or a repository by https: write https://HOST/PATH.git and set ASSAY_TEMPLATES_TOKEN (ssh is not spoken)',
+      'must be folders or a repository by https or ssh: write https://HOST/PATH.git or ssh://git@HOST/PATH.git',
     )
+  if (sshAddress(value)) return { folders: [], repository: value.replace(/\/+$/, '') }
   if (!/^https?:\/\//.test(value)) return { folders: foldersOf(value), repository: null }
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (!url || url.pathname.length < 2)

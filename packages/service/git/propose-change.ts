@@ -1,10 +1,8 @@
 /** Pushes a change of one file as a branch of its own. It runs in the thread that reads commits. */
-import { createGuard } from '@assay/net/guard'
-import { parseTargets } from '@assay/net/target'
 import * as git from 'isomorphic-git'
-import { gitHttp } from './http-client.ts'
-import { authorization, fetchTip, type Objects, type PullInput } from './pull-commit.ts'
+import { fetchTip, type Objects, type PullInput } from './pull-commit.ts'
 import { PullError } from './pull-fault.ts'
+import { openTransport } from './transport/transport.ts'
 
 export interface ProposeInput extends Omit<PullInput, 'known'> {
   /** Its path in the repository. */
@@ -50,11 +48,10 @@ async function changedTree(
 
 /** Rejects as pullCommit does. */
 export async function proposeChange(input: ProposeInput): Promise<Proposed> {
-  const { address: url, file, proposal, message, author: name } = input
-  const guard = createGuard({ targets: parseTargets(input.targets) })
+  const { file, proposal, message, author: name } = input
+  const transport = openTransport(input)
   try {
-    const http = gitHttp(guard)
-    const { objects, oid: based_on } = await fetchTip(http, input)
+    const { objects, oid: based_on } = await fetchTip(transport, input)
     const root = (await git.readTree({ ...objects, oid: based_on })).oid
     const tree = await changedTree(objects, root, file.split('/'), input)
     const ref = `refs/heads/${proposal}`
@@ -68,9 +65,9 @@ export async function proposeChange(input: ProposeInput): Promise<Proposed> {
       author,
       committer: author,
     })
-    await git.push({ ...objects, http, url, headers: authorization(input), ref, remoteRef: ref })
+    await git.push({ ...objects, ...transport.remote(), ref, remoteRef: ref })
     return { commit_id, based_on }
   } finally {
-    await guard.close()
+    await transport.close()
   }
 }

@@ -1,22 +1,15 @@
 /** Reads one commit of a git repository: its newest, without its history. It runs in a thread of its own (pull.ts). */
 import fs from 'node:fs'
 import type { RepositoryCommit } from '@assay/model/repository'
-import { createGuard } from '@assay/net/guard'
-import { parseTargets } from '@assay/net/target'
 import * as git from 'isomorphic-git'
-import { gitHttp } from './http-client.ts'
 import { PullError } from './pull-fault.ts'
+import { openTransport, type Transport, type TransportOptions } from './transport/transport.ts'
 
-export interface PullInput {
-  address: string
+export interface PullInput extends TransportOptions {
   /** Null: the repository's own default. */
   branch: string | null
   /** Below the root of the repository; "": the whole. */
   folder: string
-  user: string
-  token: string | null
-  /** Where the request may go, as `parseTargets` reads it. */
-  targets: readonly string[]
   /** A commit whose files are not wanted. */
   known: string | null
   /** An empty folder for the objects of the commit. */
@@ -37,23 +30,15 @@ const BYTES_MOST = 20_000_000
 const BRANCHES_SHOWN = 5
 const HEADS = 'refs/heads/'
 
-type Http = ReturnType<typeof gitHttp>
-
-export function authorization({ user, token }: Pick<PullInput, 'user' | 'token'>): Record<string, string> {
-  if (token === null) return {}
-  return { authorization: `Basic ${Buffer.from(`${user}:${token}`).toString('base64')}` }
-}
-
 interface Tip {
   ref: string
   oid: string
 }
 
 /** The newest commit of the branch. Throws PullError where there is none. */
-async function tipOf(http: Http, input: Omit<PullInput, 'known'>): Promise<Tip> {
-  const { address: url, branch } = input
+async function tipOf(transport: Transport, { branch }: Pick<PullInput, 'branch'>): Promise<Tip> {
   const list = (prefix: string, symrefs: boolean) =>
-    git.listServerRefs({ http, url, headers: authorization(input), prefix, symrefs })
+    git.listServerRefs({ ...transport.remote(), prefix, symrefs })
   if (branch === null) {
     const head = (await list('HEAD', true)).find(({ ref }) => ref === 'HEAD')
     if (head) return { ref: head.target ?? 'HEAD', oid: head.oid }
@@ -119,20 +104,18 @@ async function filesOf(objects: Objects, root: string): Promise<Map<string, Uint
 
 /** The newest commit, without its history, in `gitdir`; only its id where that is `known`. */
 export async function fetchTip(
-  http: Http,
+  transport: Transport,
   input: Omit<PullInput, 'known'> & { known?: string | null },
 ): Promise<{ objects: Objects; oid: string }> {
-  const { address: url, gitdir, known } = input
+  const { gitdir, known } = input
   const objects = store(gitdir)
-  const tip = await tipOf(http, input)
+  const tip = await tipOf(transport, input)
   if (tip.oid === known) return { objects, oid: tip.oid }
   await git.init({ ...objects, bare: true, defaultBranch: 'main' })
-  await git.addRemote({ ...objects, remote: 'origin', url })
+  await git.addRemote({ ...objects, remote: 'origin', url: transport.remote().url })
   const { fetchHead } = await git.fetch({
     ...objects,
-    http,
-    url,
-    headers: authorization(input),
+    ...transport.remote(),
     ref: tip.ref,
     remoteRef: tip.ref,
     singleBranch: true,
@@ -145,14 +128,14 @@ export async function fetchTip(
 /** Rejects with PullError and with errors of isomorphic-git, undici and the guard (pull-fault.ts). */
 export async function pullCommit(input: PullInput): Promise<PulledCommit> {
   const { folder, known } = input
-  const guard = createGuard({ targets: parseTargets(input.targets) })
+  const transport = openTransport(input)
   try {
-    const { objects, oid } = await fetchTip(gitHttp(guard), input)
+    const { objects, oid } = await fetchTip(transport, input)
     if (oid === known) return { unchanged: true }
     const commit = await commitOf(objects, oid)
     const tree = await treeAt(objects, oid, folder)
     return { commit, files: tree === null ? null : await filesOf(objects, tree) }
   } finally {
-    await guard.close()
+    await transport.close()
   }
 }

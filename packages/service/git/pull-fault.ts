@@ -1,6 +1,6 @@
 /** Why a repository could not be pulled, in a sentence for its authors and the operator. It holds no secret. */
 import { BlockedError, ResolveError } from '@assay/net/unreached'
-import { TooLargeError } from './http-client.ts'
+import { TooLargeError } from './transport/http-client.ts'
 
 /** The message is that sentence. */
 export class PullError extends Error {}

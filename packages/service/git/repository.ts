@@ -20,7 +20,7 @@ import { layerOf } from './layer.ts'
 import type { LayeredCatalog } from './layered-catalog.ts'
 import type { Proposal, Propose } from './proposal.ts'
 import { createPuller, type Puller } from './pull.ts'
-import type { Pull } from './pull-commit.ts'
+import type { Pull, PullInput } from './pull-commit.ts'
 
 const POLL_MS = 1000
 
@@ -35,6 +35,8 @@ export interface RepositoryOptions extends Omit<JudgeParts, 'store'> {
     | 'templatesFolder'
     | 'templatesUser'
     | 'templatesToken'
+    | 'templatesSshKey'
+    | 'templatesSshHostKeys'
     | 'templatesEvery'
   >
   targets: readonly string[]
@@ -107,16 +109,23 @@ class Node implements RepositoryNode {
   }
 
   propose({ branch: proposal, file, ...rest }: Proposal, signal: AbortSignal) {
-    const { config, targets } = this.#options
-    const {
-      templatesUser: user,
-      templatesToken: token,
-      templatesBranch: branch,
-      templatesFolder: folder,
-    } = config
+    const folder = this.#options.config.templatesFolder
     const path = folder === '' ? file : `${folder}/${file}`
-    const where = { address: this.#address, branch, folder, user, token, targets }
-    return this.#puller.propose({ ...where, ...rest, proposal, file: path }, signal)
+    return this.#puller.propose({ ...this.#where(), ...rest, proposal, file: path }, signal)
+  }
+
+  #where(): Omit<PullInput, 'known' | 'gitdir'> {
+    const { config, targets } = this.#options
+    return {
+      address: this.#address,
+      branch: config.templatesBranch,
+      folder: config.templatesFolder,
+      user: config.templatesUser,
+      token: config.templatesToken,
+      key: config.templatesSshKey,
+      hostKeys: config.templatesSshHostKeys,
+      targets,
+    }
   }
 
   async #look(signal: AbortSignal): Promise<void> {
@@ -171,11 +180,9 @@ class Node implements RepositoryNode {
   }
 
   async #pull(claimed: Repository, signal: AbortSignal): Promise<Pulled> {
-    const { store, config, targets } = this.#options
-    const { templatesUser: user, templatesToken: token, templatesBranch: branch } = config
+    const { store } = this.#options
     const known = isWorthAnother(claimed) ? null : (claimed.latest?.commit_id ?? null)
-    const where = { address: this.#address, branch, folder: config.templatesFolder }
-    const found: Pull = await this.#puller.pull({ ...where, user, token, targets, known }, signal)
+    const found: Pull = await this.#puller.pull({ ...this.#where(), known }, signal)
     if ('unreached' in found || 'unchanged' in found) return found
     const before = await store.getRepositoryTree(REPOSITORY_ID)
     const { commit, files } = found

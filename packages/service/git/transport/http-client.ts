@@ -4,7 +4,7 @@ import type { GitHttpRequest, GitHttpResponse, HttpClient } from 'isomorphic-git
 import { request } from 'undici'
 
 /** Bytes of one answer: a commit without its history, compressed. */
-const ANSWER_MOST = 50_000_000
+export const ANSWER_MOST = 50_000_000
 const SILENT_MS = 30_000
 
 /** The answer is larger than ANSWER_MOST. */
