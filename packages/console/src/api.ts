@@ -5,7 +5,15 @@
 
 import { type Client, ClientError, createClient } from '@assay/client'
 import type { Scope } from '@assay/model/token'
-import { MutationCache, QueryCache, QueryClient, useQuery } from '@tanstack/react-query'
+import {
+  type InvalidateOptions,
+  type InvalidateQueryFilters,
+  MutationCache,
+  QueryCache,
+  QueryClient,
+  type QueryKey,
+  useQuery,
+} from '@tanstack/react-query'
 import { endSession, signInId } from './session.ts'
 
 const RETRIES = 2
@@ -22,7 +30,27 @@ export function onError(error: unknown): void {
   if (error instanceof ClientError && error.status === 401 && signInId() !== null) endSession('expired')
 }
 
-export const queryClient = new QueryClient({
+/**
+ * After a change, requests that are under way are dropped: their answers can be older than the change. TanStack alone waits for
+ * the first request of a page and shows its answer as the new one, until the page is opened again.
+ */
+class FreshQueryClient extends QueryClient {
+  override async invalidateQueries<Key extends QueryKey = QueryKey>(
+    filters?: InvalidateQueryFilters<Key>,
+    options?: InvalidateOptions,
+  ): Promise<void> {
+    await this.cancelQueries(filters)
+    await super.invalidateQueries(filters, options)
+  }
+
+  /** Keeps what the service answered to a change. */
+  keep(queryKey: QueryKey, answer: unknown): void {
+    void this.cancelQueries({ queryKey, exact: true })
+    this.setQueryData(queryKey, answer)
+  }
+}
+
+export const queryClient = new FreshQueryClient({
   queryCache: new QueryCache({ onError }),
   mutationCache: new MutationCache({ onError }),
   defaultOptions: { queries: { retry: false, staleTime: 5_000, refetchOnWindowFocus: true } },

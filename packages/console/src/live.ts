@@ -4,9 +4,9 @@
  */
 
 import type { JobStatus } from '@assay/model/job'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import { api } from './api.ts'
+import { api, queryClient } from './api.ts'
 
 export function hasEnded(status: JobStatus): boolean {
   return status === 'completed' || status === 'canceled'
@@ -14,7 +14,6 @@ export function hasEnded(status: JobStatus): boolean {
 
 /** `lost`: why the stream ended for good; the job then has its last known state. */
 export function useLiveJob(assignment_id: string) {
-  const cache = useQueryClient()
   const [lost, setLost] = useState<unknown>(null)
   const [round, setRound] = useState(0)
   const query = useQuery({
@@ -28,14 +27,14 @@ export function useLiveJob(assignment_id: string) {
     const stop = new AbortController()
     const follow = async (): Promise<void> => {
       for await (const job of api().jobs.watch(assignment_id, stop.signal))
-        cache.setQueryData(['job', assignment_id], job)
-      await cache.invalidateQueries({ queryKey: ['jobs'] })
+        queryClient.keep(['job', assignment_id], job)
+      await Promise.all(['jobs', 'insights'].map((key) => queryClient.invalidateQueries({ queryKey: [key] })))
     }
     follow().catch((error: unknown) => {
       if (!stop.signal.aborted) setLost(error)
     })
     return () => stop.abort()
-  }, [assignment_id, moving, round, cache])
+  }, [assignment_id, moving, round])
   return {
     query,
     lost,

@@ -54,7 +54,6 @@ function useChecked(source: string) {
     queryKey: ['check', settled],
     queryFn: () => api().templates.check(settled),
     enabled: settled.trim() !== '',
-    staleTime: Number.POSITIVE_INFINITY,
     gcTime: 60_000,
     placeholderData: (previous) => previous,
   })

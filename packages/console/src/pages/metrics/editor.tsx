@@ -47,7 +47,6 @@ function Desk({ name, first, fixed }: { name: string; first: string; fixed: stri
     queryKey: ['metrics', 'check', settled],
     queryFn: () => api().metrics.check(settled),
     enabled: settled.trim() !== '',
-    staleTime: Number.POSITIVE_INFINITY,
     gcTime: 60_000,
     placeholderData: (previous) => previous,
   })

@@ -2,10 +2,10 @@
 
 import type { ScheduleView } from '@assay/model/schedule'
 import type { TemplateView } from '@assay/model/template'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import type { FormEvent, ReactNode } from 'react'
-import { api, faultsOf } from '../../api.ts'
+import { api, faultsOf, queryClient } from '../../api.ts'
 import { useDraft } from '../../drafts/draft.ts'
 import {
   firstDraft,
@@ -135,7 +135,6 @@ function TroubleFields({ draft, faults, onChange }: PartProps) {
 class ReadersFault extends Error {}
 
 function useSave(schedule: ScheduleView | undefined, onSaved: () => void) {
-  const cache = useQueryClient()
   const navigate = useNavigate()
   return useMutation({
     mutationFn: async (draft: ScheduleDraft) => {
@@ -148,12 +147,13 @@ function useSave(schedule: ScheduleView | undefined, onSaved: () => void) {
     onSuccess: async (saved) => {
       onSaved()
       const { schedule_id } = saved
-      cache.setQueryData(['schedule', schedule_id], saved)
-      await cache.invalidateQueries({ queryKey: ['schedules'] })
+      queryClient.keep(['schedule', schedule_id], saved)
+      await queryClient.invalidateQueries({ queryKey: ['schedules'] })
       await navigate({ to: '/schedules/$schedule_id', params: { schedule_id } })
     },
     // The refusal may name a variable that the template got after it was read.
-    onError: (_error, { template_id }) => cache.invalidateQueries({ queryKey: ['template', template_id] }),
+    onError: (_error, { template_id }) =>
+      queryClient.invalidateQueries({ queryKey: ['template', template_id] }),
   })
 }
 

@@ -1,9 +1,9 @@
 /** The actions of a job in its state: run, cancel, run again with the same or other variables, delete. */
 
 import type { JobView } from '@assay/model/job'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { api, useMay } from '../../api.ts'
+import { api, queryClient, useMay } from '../../api.ts'
 import { hasEnded } from '../../live.ts'
 import { AskFirst } from '../ask-first.tsx'
 import { Fault } from '../fault.tsx'
@@ -11,11 +11,10 @@ import { runAgain } from './run-again.ts'
 
 function useActs(job: JobView) {
   const { assignment_id } = job
-  const cache = useQueryClient()
   const navigate = useNavigate()
   const keep = (moved: JobView): void => {
-    cache.setQueryData(['job', moved.assignment_id], moved)
-    void cache.invalidateQueries({ queryKey: ['jobs'] })
+    queryClient.keep(['job', moved.assignment_id], moved)
+    void queryClient.invalidateQueries({ queryKey: ['jobs'] })
   }
   const run = useMutation({ mutationFn: () => api().jobs.run(assignment_id), onSuccess: keep })
   const cancel = useMutation({ mutationFn: () => api().jobs.cancel(assignment_id), onSuccess: keep })
@@ -28,8 +27,8 @@ function useActs(job: JobView) {
   })
   const leave = async (): Promise<void> => {
     await navigate({ to: '/jobs', search: {} })
-    cache.removeQueries({ queryKey: ['job', assignment_id] })
-    await cache.invalidateQueries({ queryKey: ['jobs'] })
+    queryClient.removeQueries({ queryKey: ['job', assignment_id] })
+    await queryClient.invalidateQueries({ queryKey: ['jobs'] })
   }
   return { run, cancel, again, leave }
 }

@@ -3,10 +3,10 @@
 import type { JobInput } from '@assay/client'
 import type { JobView } from '@assay/model/job'
 import type { TemplateView } from '@assay/model/template'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import type { FormEvent } from 'react'
-import { api, faultsOf } from '../../api.ts'
+import { api, faultsOf, queryClient } from '../../api.ts'
 import { useDraft } from '../../drafts/draft.ts'
 import { metadataRows } from '../../drafts/metadata.ts'
 import { firstValues, sentValues, type Values } from '../../values.ts'
@@ -36,7 +36,6 @@ function inputOf({ template_id, variables, personal }: TemplateView, draft: Draf
 
 /** Creates and runs a job. The idempotency key belongs to this submit, so a retry creates no second job. */
 function useRun(template: TemplateView, onCreated: () => void) {
-  const cache = useQueryClient()
   const navigate = useNavigate()
   return useMutation({
     mutationFn: async (draft: Draft) => {
@@ -45,7 +44,7 @@ function useRun(template: TemplateView, onCreated: () => void) {
     },
     onSuccess: async (job) => {
       onCreated()
-      cache.setQueryData(['job', job.assignment_id], job)
+      queryClient.keep(['job', job.assignment_id], job)
       await navigate({ to: '/jobs/$assignment_id', params: { assignment_id: job.assignment_id } })
     },
   })

@@ -1,27 +1,26 @@
 /** The actions of a schedule: run now, pause, resume, edit, delete. */
 
 import type { ScheduleView } from '@assay/model/schedule'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { api, faultsOf } from '../../api.ts'
+import { api, faultsOf, queryClient } from '../../api.ts'
 import { AskFirst } from '../ask-first.tsx'
 import { Dialog } from '../dialog.tsx'
 import { Fault } from '../fault.tsx'
 import { ReaderField } from '../readers/reader.tsx'
 
 function useActs({ schedule_id, paused }: ScheduleView) {
-  const cache = useQueryClient()
   const navigate = useNavigate()
   const refresh = async (): Promise<void> => {
-    await cache.invalidateQueries({ queryKey: ['schedule', schedule_id] })
-    await cache.invalidateQueries({ queryKey: ['schedules'] })
+    await queryClient.invalidateQueries({ queryKey: ['schedule', schedule_id] })
+    await queryClient.invalidateQueries({ queryKey: ['schedules'] })
   }
   const run = useMutation({
     mutationFn: (reader_id?: string) =>
       api().schedules.runNow(schedule_id, reader_id === undefined ? {} : { reader_id }),
     onSuccess: async (job) => {
-      cache.setQueryData(['job', job.assignment_id], job)
+      queryClient.keep(['job', job.assignment_id], job)
       void refresh()
       await navigate({ to: '/jobs/$assignment_id', params: { assignment_id: job.assignment_id } })
     },
@@ -32,8 +31,8 @@ function useActs({ schedule_id, paused }: ScheduleView) {
   })
   const leave = async (): Promise<void> => {
     await navigate({ to: '/schedules' })
-    cache.removeQueries({ queryKey: ['schedule', schedule_id] })
-    await cache.invalidateQueries({ queryKey: ['schedules'] })
+    queryClient.removeQueries({ queryKey: ['schedule', schedule_id] })
+    await queryClient.invalidateQueries({ queryKey: ['schedules'] })
   }
   return { run, toggle, leave }
 }
