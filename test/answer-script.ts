@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import path from 'node:path'
 
-const SOURCES = ['answer.ts', 'answers/tables.ts', 'answers/frame.ts'].map(sourceOf)
+const SOURCES = ['answer.ts', 'answers/tables.ts', 'answers/anchors.ts', 'answers/frame.ts'].map(sourceOf)
 const ELEMENT = sourceOf('embed/assay-insight.ts')
 
 function sourceOf(file: string): string {

@@ -576,6 +576,8 @@ export type CreateLinkRequest = {
   label?: string | null | undefined
   /** Whether it always opens the newest run of the same template with the same variables but the period (default false) */
   newest?: boolean | undefined
+  /** Whether its readers see the rows behind the numbers, too: the tables from which the text and its charts come (default false) */
+  rows?: boolean | undefined
 }
 
 export type CreateScheduleRequest = {
@@ -1312,6 +1314,8 @@ export type Link = {
   label: string | null
   /** Whether it opens the newest run of the same template with the same variables but the period; `insight_id` is the one that was opened last */
   newest: boolean
+  /** Whether its readers see the rows behind the numbers, too: the tables from which the text and its charts come */
+  rows: boolean
   expires_at: string
   /** How often the page was opened */
   opened_count: number
@@ -1334,6 +1338,8 @@ export type LinkWithAddress = {
   label: string | null
   /** Whether it opens the newest run of the same template with the same variables but the period; `insight_id` is the one that was opened last */
   newest: boolean
+  /** Whether its readers see the rows behind the numbers, too: the tables from which the text and its charts come */
+  rows: boolean
   expires_at: string
   /** How often the page was opened */
   opened_count: number

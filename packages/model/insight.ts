@@ -194,6 +194,8 @@ export interface Insight {
 export type InsightData = Record<'tables' | 'analyses' | 'facts' | 'lineage', string> & {
   provenance: string | null
 }
+/** The data behind the text of a page, as it is stored. */
+export type StoredBehind = Pick<InsightData, 'tables' | 'analyses' | 'provenance'>
 /** An insight without its data. */
 export type InsightHead = Omit<Insight, keyof InsightData>
 

@@ -17,6 +17,10 @@ export const Link = Type.Object(
       description:
         'Whether it opens the newest run of the same template with the same variables but the period; `insight_id` is the one that was opened last',
     }),
+    rows: Type.Boolean({
+      description:
+        'Whether its readers see the rows behind the numbers, too: the tables from which the text and its charts come',
+    }),
     expires_at: Type.String({ format: 'date-time' }),
     opened_count: Type.Integer({ minimum: 0, description: 'How often the page was opened' }),
     last_opened_at: nullable(Type.String({ format: 'date-time' })),

@@ -18,7 +18,7 @@ test('a reader sees the whole page, and the browser asks for nothing but it', as
   const { service, browser } = stood
   const api = apiOf(service.url)
   const { insight_id } = await runJob(service.url, 'nile-flow')
-  const link = await api.links.create(insight_id!, { expires_in: 3600 })
+  const link = await api.links.create(insight_id!, { expires_in: 3600, rows: true })
   const { page, context, complaints } = await openPage(browser, service.url)
   const asked: string[] = []
   page.on('request', (request) => asked.push(request.url()))
@@ -29,6 +29,7 @@ test('a reader sees the whole page, and the browser asks for nothing but it', as
   assert.deepEqual(asked, [`${service.url}${link.url}`])
   assert.deepEqual(complaints, [], 'nothing that the policy had to stop')
   assert.deepEqual(await context.cookies(), [])
+  await leadsToRows(page)
   await assertAccessible(page, 'the page of a link')
   assert.doesNotMatch(service.log(), new RegExp(link.url.split('/').at(-1)!), 'the log tells no address')
 
@@ -39,6 +40,25 @@ test('a reader sees the whole page, and the browser asks for nothing but it', as
   await assertAccessible(page, 'the page of a link that is gone')
   await context.close()
 })
+
+/** Two clicks lead from a sentence to the rows: its evidence, and what that was computed from. One does from a number. */
+async function leadsToRows(page: Page): Promise<void> {
+  const section = page.getByText('The rows behind the numbers')
+  await section.waitFor()
+  const proof = page.locator('details.proof').first()
+  await proof.locator('summary').click()
+  await proof.getByRole('link').click()
+  const sheet = new URL(page.url()).hash
+  assert.match(sheet, /^#rows-/)
+  await page.locator(`${sheet} tbody tr`).first().waitFor()
+  const number = page.locator('a.number[title*=": "]').first()
+  const title = await number.getAttribute('title')
+  await number.press('Enter')
+  const place = page.locator(`[id="${decodeURIComponent(new URL(page.url()).hash.slice(1))}"]`)
+  await place.waitFor()
+  const exact = /: (.+)$/.exec(title ?? '')?.[1]
+  assert.ok(exact && (await place.innerText()).includes(exact), `${title} is in the row`)
+}
 
 test('an analyst makes a link at the insight, sees its address once and how often it was opened, and revokes it', async () => {
   const { service, browser } = stood
@@ -51,9 +71,11 @@ test('an analyst makes a link at the insight, sees its address once and how ofte
   await assertAccessible(page, 'no links')
   await page.getByLabel('Valid for').selectOption('a day')
   await page.getByLabel('Note').fill('for the board')
+  await page.getByLabel('With the rows behind the numbers').check()
   await button(page, 'Make a link').click()
   const address = await page.locator('.secret code').innerText()
   await page.getByText('never opened').waitFor()
+  await page.getByText('for the board (with rows)').waitFor()
   await assertAccessible(page, 'a link that was made')
 
   const reader = await openPage(browser, service.url)

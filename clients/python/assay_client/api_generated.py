@@ -494,6 +494,7 @@ class CreateLinkRequest(TypedDict):
     expires_in: NotRequired[int]
     label: NotRequired[Union[str, None]]
     newest: NotRequired[bool]
+    rows: NotRequired[bool]
 
 
 class CreateScheduleRequestReaders3(TypedDict):
@@ -1150,6 +1151,7 @@ class Link(TypedDict):
     user_id: str
     label: Union[str, None]
     newest: bool
+    rows: bool
     expires_at: str
     opened_count: int
     last_opened_at: Union[str, None]
@@ -1167,6 +1169,7 @@ class LinkWithAddress(TypedDict):
     user_id: str
     label: Union[str, None]
     newest: bool
+    rows: bool
     expires_at: str
     opened_count: int
     last_opened_at: Union[str, None]

@@ -2,7 +2,8 @@
  * Where a number of the text comes from, by the marks that were recorded while the text was written
  * (packages/model/insights/provenance.ts). Pure.
  */
-import type { Mark, MarkedTable, Origin } from '@assay/model/provenance'
+import { marksIn, rowAt, valueAt, whereText } from '@assay/model/places'
+import type { Mark, Origin } from '@assay/model/provenance'
 import type { Insight } from './insights.ts'
 import { textOf } from './values.ts'
 
@@ -47,30 +48,6 @@ const SAYS = {
   unrecorded: 'The text prints more values than are recorded. The blocks below have them.',
 }
 
-/** Marks are in the order of the text. */
-export function marksIn(marks: readonly Mark[], { start, end }: Spot): Mark[] {
-  let low = 0
-  let high = marks.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (marks[middle]!.end <= start) low = middle + 1
-    else high = middle
-  }
-  const found: Mark[] = []
-  for (; low < marks.length && marks[low]!.start < end; low++) found.push(marks[low]!)
-  return found
-}
-
-/** The row of the block that a line of the table shows; undefined behind the last. */
-function rowAt(runs: MarkedTable['rows'], line: number): number | undefined {
-  let left = line
-  for (const [first, last] of runs) {
-    if (first + left <= last) return first + left
-    left -= last - first + 1
-  }
-  return undefined
-}
-
 /** One entry for each value that the number was printed from; mostly one. */
 export function traceSpot(insight: Marked, spot: Spot): Traced[] {
   if (!insight.provenance) return [told('absent')]
@@ -103,58 +80,4 @@ function sourceOf(insight: Marked, origin: Origin): Source {
     row: origin.field === undefined ? (origin.row ?? null) : null,
     value: value === undefined || value === null ? null : textOf(value),
   }
-}
-
-function whereText(origin: Origin): string {
-  const { field, column, variable, run } = origin
-  if (variable !== undefined) return `the variable ${variable}`
-  if (run !== undefined) return `${run} of the run`
-  const place = [column, rowsText(origin)].filter(Boolean).join(', ')
-  if (field === undefined) return place
-  if (place !== '') return `${place} of ${field}`
-  const counted = /^(?:(.+)\.)?size$/.exec(field)
-  return counted ? `the count of ${counted[1] ?? 'rows'}` : field
-}
-
-/** Rows are counted from 1, as people do. */
-function rowsText({ row, rows, count = 0 }: Origin): string {
-  const shown = (value: number): string => value.toLocaleString('en')
-  if (row !== undefined) return `row ${shown(row + 1)}`
-  if (rows === undefined) return ''
-  const [first, last] = rows
-  const range = `rows ${shown(first + 1)} to ${shown(last + 1)}`
-  return count === last - first + 1 ? range : `${shown(count)} of ${range}`
-}
-
-/** Undefined for several cells, and for what the insight does not have. */
-function valueAt({ tables, analyses, lineage }: Marked, origin: Origin): unknown {
-  const { block = '', field, row, rows, column, variable, run } = origin
-  if (variable !== undefined) return labelled(pathIn(lineage.variables, variable))
-  if (run !== undefined) return pathIn(lineage, run)
-  if (rows !== undefined) return undefined
-  const table = Object.hasOwn(tables, block) ? tables[block] : undefined
-  if (!table) {
-    const held = field === undefined ? undefined : pathIn(analyses[block], field)
-    if (row === undefined) return Array.isArray(held) ? undefined : held
-    return column === undefined ? undefined : pathIn((held as unknown[] | undefined)?.[row], column)
-  }
-  if (field === 'size') return table.total
-  if (row === undefined || column === undefined) return undefined
-  const names = table.columns.map(({ name }) => name)
-  return pathIn(Object.fromEntries(names.map((name, index) => [name, table.rows[row]?.[index]])), column)
-}
-
-/** A period is printed by its label. */
-function labelled(value: unknown): unknown {
-  return (value as { label?: unknown } | null | undefined)?.label ?? value
-}
-
-/** The value behind names with dots; a name may have dots itself. */
-function pathIn(value: unknown, names: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined
-  if (Object.hasOwn(value, names)) return (value as Record<string, unknown>)[names]
-  const [first, ...rest] = names.split('.')
-  return rest.length > 0 && Object.hasOwn(value, first!)
-    ? pathIn((value as Record<string, unknown>)[first!], rest.join('.'))
-    : undefined
 }

@@ -59,12 +59,12 @@ function changeHtml({ direction, text, good }: TileChange): string {
   return `<span class="tile-change${kind}">${arrow}${escapeHtml(opening(text))}</span>`
 }
 
-/** `linked`: whether the page lists the blocks that an address can lead to. */
-export function proofHtml(proof: Proof, linked: boolean): string {
+/** `anchor`: where the page shows what it was computed from. */
+export function proofHtml(proof: Proof, anchor: string | null): string {
   const { grade, evidence, notes, method, of, n } = proof
   const list = notes.map((note) => `<li>${escapeHtml(note)}</li>`).join('')
   const name = `<code>${escapeHtml(of)}</code>`
-  const source = linked ? `<a href="#computed-${escapeHtml(of)}">${name}</a>` : name
+  const source = anchor === null ? name : `<a href="#${escapeHtml(anchor)}">${name}</a>`
   const how = `<p>Method: ${escapeHtml(method)}. Computed from ${source}, n = ${n.toLocaleString('en')}.</p>`
   return `<details class="proof"><summary>${gradeMark(grade)} <span class="proof-word">evidence</span></summary><div><p>${escapeHtml(evidence)}</p>${list === '' ? '' : `<ul>${list}</ul>`}${how}</div></details>\n`
 }

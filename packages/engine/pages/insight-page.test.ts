@@ -67,7 +67,10 @@ test('the only script is the one that the policy names', () => {
   assert.equal(scripts.length, 1)
   const hash = createHash('sha256').update(scripts[0]!).digest('base64')
   assert.ok(html.includes(`script-src 'sha256-${hash}'`))
-  assert.match(scripts[0]!, /answerCharts\(document\)\nanswerTables\(document\)\nanswerFrame\(window\)/)
+  assert.match(
+    scripts[0]!,
+    /answerCharts\(document\)\nanswerTables\(document\)\nanswerAnchors\(document\)\nanswerFrame\(window\)/,
+  )
 })
 
 test('how it was computed is folded, whatever the text before says', () => {

@@ -5,6 +5,9 @@
  */
 import type { Chart, PageInsight } from '@assay/model/insight'
 import { LINEAGE_HEADING } from '../printing/lineage-section.ts'
+import { placeLinks } from './behind/place-links.ts'
+import { rowsSection } from './behind/section.ts'
+import { type Behind, type BehindPage, behindPage } from './behind/sheets.ts'
 import { chartFigure, type Drawing } from './chart-figure.ts'
 import { escapeHtml } from './html.ts'
 import { cutLongPages } from './page-cuts.ts'
@@ -18,6 +21,7 @@ function createMarkdown() {
   const markdown = createParser()
   cutLongPages(markdown)
   placeAround(markdown)
+  placeLinks(markdown)
   const { rules } = markdown.renderer
   rules.image = (tokens, index, options, _env, self) => {
     const token = tokens[index]!
@@ -60,46 +64,51 @@ const PLACE = /(<p>)?\u2063chart:([a-z0-9_-]+)\u2063(<\/p>)?|<[^>]*>/g
 
 let markdown: ReturnType<typeof createMarkdown> | undefined
 
-/** Markdown as HTML; `figure` renders each chart, `around` is set around the text. */
+/** Markdown as HTML; `figure` renders each chart, `around` is set around the text, numbers lead to the rows `behind` it. */
 export function insightBody(
   text: string,
   charts: readonly Chart[],
   figure: (chart: Chart, index: number) => string,
   around: Around = { reading: null, folds: false },
+  behind?: BehindPage,
 ): string {
   markdown ??= createMarkdown()
-  return markdown.render(text, { around }).replace(PLACE, (all, open, id: string | undefined, close) => {
-    if (id === undefined) return all
-    const index = charts.findIndex((chart) => chart.id === id)
-    const drawn = index < 0 ? '' : figure(charts[index]!, index)
-    return open === undefined || close === undefined ? `${open ?? ''}${drawn}${close ?? ''}` : drawn
-  })
+  return markdown
+    .render(text, { around, behind })
+    .replace(PLACE, (all, open, id: string | undefined, close) => {
+      if (id === undefined) return all
+      const index = charts.findIndex((chart) => chart.id === id)
+      const drawn = index < 0 ? '' : figure(charts[index]!, index)
+      return open === undefined || close === undefined ? `${open ?? ''}${drawn}${close ?? ''}` : drawn
+    })
 }
 
-/** `drawings`: one for each chart of the insight; a chart without one is shown as text. */
-export function insightPage(insight: PageInsight, drawings: readonly Drawing[]): string {
+/** `drawings`: one for each chart of the insight; a chart without one is shown as text. `behind`: its rows are shown, too. */
+export function insightPage(insight: PageInsight, drawings: readonly Drawing[], behind?: Behind): string {
   const { markdown: text, charts, reading } = insight
-  const around = { reading, folds: true }
-  const filled = insightBody(text, charts, (chart, index) => chartFigure(chart, drawings[index]), around)
+  const rows = behind && behindPage(behind, insight)
+  const around = { reading, folds: true, rows: new Set(rows?.sheets.map(({ id }) => id)) }
+  const figure = (chart: Chart, index: number): string => chartFigure(chart, drawings[index])
+  const filled = insightBody(text, charts, figure, around, rows)
   const title = escapeHtml(insight.title)
   const heading = /<h1[ >]/.test(filled) ? '' : `<h1>${title}</h1>\n`
   return wholePage(
     title,
     `<main>
-${heading}${folded(filled)}</main>
+${heading}${folded(filled, rows ? rowsSection(rows) : '')}</main>
 ${footer(insight)}`,
     INSIGHT_PAGE_POLICY,
     PAGE_SCRIPT,
   )
 }
 
-/** Folds "How this was computed", which is more than half of a page. */
-function folded(body: string): string {
+/** Folds "How this was computed", which is more than half of a page, below the rows. */
+function folded(body: string, rows: string): string {
   const heading = `<h2>${LINEAGE_HEADING}</h2>`
   const start = body.lastIndexOf(heading)
-  if (start < 0) return body
+  if (start < 0) return body + rows
   const computed = body
     .slice(start + heading.length)
     .replace(/<p><code>([a-z_][a-z0-9_]*)<\/code>/g, '<p id="computed-$1"><code>$1</code>')
-  return `${body.slice(0, start)}<details class="computed"><summary>${LINEAGE_HEADING}</summary>${computed}</details>\n`
+  return `${body.slice(0, start)}${rows}<details class="computed"><summary>${LINEAGE_HEADING}</summary>${computed}</details>\n`
 }

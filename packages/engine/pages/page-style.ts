@@ -52,6 +52,13 @@ th { border-bottom: 2px solid var(--line); font-weight: 600; vertical-align: bot
 @media (max-width: 600px) { th.right { min-width: 6.5em; } }
 .center { text-align: center; }
 details.computed { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
+a.number { color: inherit; text-decoration: underline dotted; text-decoration-color: var(--soft); }
+a.number:hover { color: var(--link); text-decoration-style: solid; }
+td a.number { text-decoration: none; }
+td a.number:hover { text-decoration: underline; }
+.rows details { margin: 0.8em 0; }
+.rows details .table { max-height: 34rem; overflow: auto; margin-top: 0.6em; }
+tr:target, details:target > summary { background: color-mix(in srgb, var(--link) 14%, transparent); }
 summary { cursor: pointer; font-weight: 600; color: var(--soft); }
 figure.chart { margin: 1.8em 0; container-type: inline-size; position: relative; }
 .drawing svg { display: block; width: 100%; height: auto; }

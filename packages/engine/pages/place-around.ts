@@ -9,14 +9,16 @@ import type { Parser, State, Token } from './parser.ts'
 export interface Around {
   reading: Reading | null
   folds: boolean
+  /** The anchors of the rows that the page shows. */
+  rows?: ReadonlySet<string>
 }
 
 export function placeAround(markdown: Parser): void {
   markdown.core.ruler.after('block', 'around', (state) => {
-    const { reading, folds } = (state.env as { around: Around }).around
+    const { reading, folds, rows } = (state.env as { around: Around }).around
     if (!reading) return
     const html = (content: string): Token => Object.assign(new state.Token('html_block', '', 0), { content })
-    const tokens = folds ? withProofs(state, reading, html) : state.tokens
+    const tokens = folds ? withProofs(state, reading, html, rows) : state.tokens
     const { above, below, lead } = placesIn(tokens)
     if (lead) lead.attrSet('class', 'lead')
     const grade = folds || reading.grade === null || !lead ? '' : `<p>${gradeMark(reading.grade)}</p>\n`
@@ -32,14 +34,22 @@ export function placeAround(markdown: Parser): void {
 }
 
 /** Each sentence once, behind the paragraph that prints it. */
-function withProofs({ tokens, src }: State, { proofs }: Reading, html: (content: string) => Token): Token[] {
+function withProofs(
+  { tokens, src }: State,
+  { proofs }: Reading,
+  html: (content: string) => Token,
+  rows: ReadonlySet<string> = new Set(),
+): Token[] {
   const left = new Map(proofs.map((proof) => [escapeMarkdown(proof.says), proof]))
   const linked = src.includes(`## ${LINEAGE_HEADING}`)
+  const sourceAnchor = (of: string): string | null =>
+    rows.has(`rows-${of}`) ? `rows-${of}` : linked ? `computed-${of}` : null
   const placed: Token[] = []
   let waiting: Token[] = []
   for (const [index, token] of tokens.entries()) {
     placed.push(token)
-    for (const proof of proofsIn(token, tokens[index - 1], left)) waiting.push(html(proofHtml(proof, linked)))
+    for (const proof of proofsIn(token, tokens[index - 1], left))
+      waiting.push(html(proofHtml(proof, sourceAnchor(proof.of))))
     if (token.type === 'paragraph_close' && waiting.length > 0) {
       placed.push(...waiting)
       waiting = []

@@ -12,7 +12,7 @@ import { PAGE_STYLE } from './page-style.ts'
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64')
 /** Lets charts answer the pointer and the arrow keys, tables sort, filter and be saved, and a frame be as high as its page. */
-export const PAGE_SCRIPT = `${ANSWER}\nanswerCharts(document)\nanswerTables(document)\nanswerFrame(window)\n`
+export const PAGE_SCRIPT = `${ANSWER}\nanswerCharts(document)\nanswerTables(document)\nanswerAnchors(document)\nanswerFrame(window)\n`
 /** The policy, also sent as a header: browsers apply both. */
 export const INSIGHT_PAGE_POLICY = `default-src 'none'; script-src 'sha256-${hashOf(PAGE_SCRIPT)}'; style-src 'sha256-${hashOf(PAGE_STYLE)}'; img-src data:; base-uri 'none'; form-action 'none'`
 

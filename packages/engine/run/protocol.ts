@@ -6,7 +6,7 @@
 import type { OpenConnection } from '@assay/model/connection'
 import type { FoundColumn, FoundDialect } from '@assay/model/dialect'
 import type { JobErrorCode } from '@assay/model/errors'
-import type { Chart, Column, Findings, Outcome, PageInsight } from '@assay/model/insight'
+import type { Chart, Column, Findings, Outcome, PageInsight, StoredBehind } from '@assay/model/insight'
 import type { Progress } from '@assay/model/job'
 import type { Reader } from '@assay/model/reader'
 import type { Reading } from '@assay/model/reading'
@@ -94,6 +94,8 @@ export type RenderTask = { kind: 'render' } & (
       insight: PageInsight
       /** One per chart; a chart without one is shown as text. */
       drawings: Drawing[]
+      /** A page that shows the rows behind its numbers, too. */
+      behind?: StoredBehind
     }
   | {
       form: 'mail'

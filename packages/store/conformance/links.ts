@@ -24,6 +24,7 @@ function linkInput(insight_id: string, over: Partial<NewLink> = {}): NewLink {
     user_id: 'ada',
     label: null,
     newest: false,
+    rows: false,
     lifetime_ms: HOUR,
     link_hash: `hash ${uuidv7()}`,
     ...over,
@@ -38,8 +39,10 @@ async function insightOf(store: Store): Promise<string> {
 export const linkTests: ConformanceTests = {
   'finds a link by its hash until it expires': async ({ store, now, elapse }) => {
     const insight_id = await insightOf(store)
-    const link = await store.createLink(linkInput(insight_id, { link_hash: 'h-1', label: 'for Bob' }))
-    assert.equal(link.label, 'for Bob')
+    const link = await store.createLink(
+      linkInput(insight_id, { link_hash: 'h-1', label: 'for Bob', rows: true }),
+    )
+    assert.deepEqual([link.label, link.rows], ['for Bob', true])
     assert.equal(link.opened_count, 0)
     assert.ok(Math.abs(Date.parse(link.expires_at) - now() - HOUR) < 10_000)
     assert.deepEqual(await store.findLink('h-1'), { ...link, workspace_id: WORKSPACE, opens: insight_id })

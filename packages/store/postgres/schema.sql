@@ -300,6 +300,7 @@ CREATE TABLE links (
   user_id text COLLATE "C" NOT NULL,
   label text,
   newest boolean NOT NULL,
+  rows boolean NOT NULL,
   expires_at timestamp(3) with time zone NOT NULL,
   opened_count integer NOT NULL DEFAULT 0,
   last_opened_at timestamp(3) with time zone,

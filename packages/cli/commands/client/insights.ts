@@ -153,6 +153,7 @@ export const LINKS = [
         expires: text('DURATION', 'How long it opens the page (default: 7d)'),
         label: text('TEXT', 'A note for people'),
         newest: flag('It always opens the newest run with these variables but the period'),
+        rows: flag('Its readers see the rows behind the numbers, too'),
       },
     },
     async (client, call) => {
@@ -160,6 +161,7 @@ export const LINKS = [
         expires_in: secondsOption(call, 'expires'),
         label: call.text('label'),
         newest: call.on('newest') || undefined,
+        rows: call.on('rows') || undefined,
       }
       const link = await client.links.create(call.operands[0]!, input)
       return { ...link, url: link.url.startsWith('/') ? `${client.url}${link.url}` : link.url }

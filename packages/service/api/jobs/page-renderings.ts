@@ -8,7 +8,7 @@ import type { Pool } from '@assay/engine/run/pool'
 import type { RenderTask } from '@assay/engine/run/protocol'
 import type { Clock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
-import type { PageInsight } from '@assay/model/insight'
+import type { PageInsight, StoredBehind } from '@assay/model/insight'
 import type { Logger } from '../../runtime/log.ts'
 import type { ChartRenderings } from './chart-renderings.ts'
 import { createSharedCache, type Made } from './shared-cache.ts'
@@ -25,11 +25,21 @@ export interface Page {
 }
 
 export interface PageRenderings {
-  /** The cached page of an insight; undefined: there is none. */
-  kept(insight_id: string): Page | undefined
-  /** The page of an insight, cached if the insight has an id. `reader`: for a reader of a link. Rejects with `workspace_busy`. */
-  of(insight: PageInsight, workspace_id: string, reader?: boolean): Promise<Page>
+  /** The cached page of an insight, or that with its rows; undefined: there is none. */
+  kept(insight_id: string, rows?: boolean): Page | undefined
+  /**
+   * The page of an insight, cached if the insight has an id. `reader`: for a reader of a link; `behind`: with its rows. Rejects with
+   * `workspace_busy`.
+   */
+  of(
+    insight: PageInsight,
+    workspace_id: string,
+    asked?: { reader?: boolean; behind?: StoredBehind },
+  ): Promise<Page>
 }
+
+/** A page with rows is another one. */
+const keyOf = (insight_id: string, rows: boolean): string => (rows ? `${insight_id} rows` : insight_id)
 
 /** What a process gets of an insight. */
 export function shownOf(insight: PageInsight): PageInsight {
@@ -67,11 +77,17 @@ export function createPageRenderings(
     return { value: { html, whole: false }, size: html.length, keep_ms }
   }
 
-  async function make(insight: PageInsight, workspace_id: string, reader: boolean): Promise<Made<Page>> {
+  async function make(
+    insight: PageInsight,
+    workspace_id: string,
+    reader: boolean,
+    behind: StoredBehind | undefined,
+  ): Promise<Made<Page>> {
     const drawn = await drawings.of(insight, workspace_id, reader)
     const whole = drawn.length === insight.charts.length
     try {
-      const task = { kind: 'render', form: 'page', insight: shownOf(insight), drawings: drawn } as const
+      const shown = { insight: shownOf(insight), drawings: drawn, ...(behind ? { behind } : {}) }
+      const task = { kind: 'render', form: 'page', ...shown } as const
       const html = await renderedInTime({ pool, clock }, task, { workspace_id, reader })
       if (html === null) return plain(insight, 0)
       return { value: { html, whole }, size: html.length, keep_ms: whole ? Number.POSITIVE_INFINITY : 0 }
@@ -83,10 +99,12 @@ export function createPageRenderings(
   }
 
   return {
-    kept: (insight_id) => kept.get(insight_id),
-    async of(insight, workspace_id, reader = false) {
-      const of = () => make(insight, workspace_id, reader)
-      return insight.insight_id === '' ? (await of()).value : kept.of(insight.insight_id, of, reader)
+    kept: (insight_id, rows = false) => kept.get(keyOf(insight_id, rows)),
+    async of(insight, workspace_id, { reader = false, behind } = {}) {
+      const of = () => make(insight, workspace_id, reader, behind)
+      const { insight_id } = insight
+      if (insight_id === '') return (await of()).value
+      return kept.of(keyOf(insight_id, behind !== undefined), of, reader)
     },
   }
 }

@@ -49,10 +49,15 @@ async function openedBy({ store, pages }: Services, secret: string): Promise<Ope
   const { link_id, workspace_id, opens: insight_id } = link
   // It then ends with the newest insight, and not with the one that it was made for.
   if (insight_id !== link.insight_id) await store.moveLink({ workspace_id, link_id, insight_id })
-  const kept = pages.kept(insight_id)
+  const kept = pages.kept(insight_id, link.rows)
   if (kept) return { link_id, workspace_id, page: async () => kept }
-  const insight = await store.getInsightHead({ workspace_id, insight_id })
-  return insight && { link_id, workspace_id, page: () => pages.of(insight, workspace_id, true) }
+  const of = { workspace_id, insight_id }
+  const insight = await store.getInsightHead(of)
+  const data = link.rows ? await store.getInsightData(of) : null
+  if (!insight) return null
+  const behind = data && { tables: data.tables, analyses: data.analyses, provenance: data.provenance }
+  const asked = { reader: true, ...(behind ? { behind } : {}) }
+  return { link_id, workspace_id, page: () => pages.of(insight, workspace_id, asked) }
 }
 
 /** A site that may show it in a frame may do so under any policy of its own. */

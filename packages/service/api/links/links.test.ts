@@ -50,6 +50,38 @@ test('opens the page of an insight without a token, for nobody else to keep or t
   assert.equal(page.headers.etag, undefined)
 })
 
+test('shows the rows behind the numbers to the readers of a link that was made so, and to no other', async (t) => {
+  const opened = await openTestServer(t, { pool: 'real' })
+  const table = {
+    columns: [{ name: 'flights', type: 'integer', database_type: 'BIGINT' }],
+    rows: [[7], [27]],
+    total: 2,
+  }
+  const markdown = '# Late\n\nIt is 27 now.\n'
+  const start = markdown.indexOf('27')
+  const origin = { block: 'late', row: 1, column: 'flights' }
+  const { insight_id } = await completed(opened, {
+    markdown,
+    tables: { late: table },
+    provenance: [{ start, end: start + 2, from: [origin] }],
+  })
+  const [plain, whole] = [
+    await makeLink(opened, insight_id),
+    await makeLink(opened, insight_id, { rows: true }),
+  ]
+  assert.deepEqual([plain.rows, whole.rows], [false, true])
+  for (const age of ['made', 'kept']) {
+    const shown = await open(opened, whole.url)
+    assert.match(
+      shown.text,
+      /<a class="number" href="#rows-late-2" title="flights, row 2 in late: 27">27<\/a>/,
+      age,
+    )
+    assert.match(shown.text, /<tr id="rows-late-1">/)
+    assert.doesNotMatch((await open(opened, plain.url)).text, /rows-late|class="number"/, age)
+  }
+})
+
 test('answers the same for a link that expired, was revoked, was never there, or whose job was deleted', async (t) => {
   const clock = new FakeClock()
   const opened = await openTestServer(t, { clock })

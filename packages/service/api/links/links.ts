@@ -45,6 +45,12 @@ export const createLink = operation({
           'Whether it always opens the newest run of the same template with the same variables but the period (default false)',
       }),
     ),
+    rows: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether its readers see the rows behind the numbers, too: the tables from which the text and its charts come (default false)',
+      }),
+    ),
   }),
   replies: {
     201: {
@@ -71,6 +77,7 @@ export const createLink = operation({
       ...params,
       label: body.label ?? null,
       newest: body.newest ?? false,
+      rows: body.rows ?? false,
       lifetime_ms: (body.expires_in ?? LINK_SECONDS.usual) * 1000,
       link_hash: hashToken(secret),
     })

@@ -110,6 +110,7 @@ async function linkOf(
     user_id: webhook.user_id,
     label: `${webhook.kind} ${webhook.webhook_id}`,
     newest: false,
+    rows: false,
     lifetime_ms: seconds * 1000,
     link_hash: hashToken(secret),
   })

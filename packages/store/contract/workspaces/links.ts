@@ -10,6 +10,8 @@ export interface NewLink {
   label: string | null
   /** Whether it opens the newest insight of the series of this one. */
   newest: boolean
+  /** Whether its readers see the rows behind the numbers. */
+  rows: boolean
   /** From now, in milliseconds. */
   lifetime_ms: number
   /** `hashToken` of its secret. */

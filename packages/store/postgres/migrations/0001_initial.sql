@@ -458,6 +458,7 @@ CREATE TABLE links (
   user_id text COLLATE "C" NOT NULL,
   label text,
   newest boolean NOT NULL,
+  rows boolean NOT NULL,
   expires_at timestamptz(3) NOT NULL,
   opened_count integer NOT NULL DEFAULT 0,
   last_opened_at timestamptz(3),

@@ -444,6 +444,7 @@ CREATE TABLE links (
   user_id TEXT NOT NULL,
   label TEXT,
   newest INTEGER NOT NULL,
+  rows INTEGER NOT NULL,
   expires_at TEXT NOT NULL,
   opened_count INTEGER NOT NULL DEFAULT 0,
   last_opened_at TEXT,

@@ -15,6 +15,7 @@ export const LINKS = new Table<LinkRow>('links', ['link_id'], {
   user_id: 'text',
   label: 'text?',
   newest: 'boolean',
+  rows: 'boolean',
   expires_at: 'time',
   opened_count: 'integer',
   last_opened_at: 'time?',

@@ -2,10 +2,11 @@
  * Makes the numbers of a text clickable. Each gets its place in the Markdown, and in a marked table its cell, before the table
  * sorts: a click shows where it comes from.
  */
+import { marksIn } from '@assay/model/places'
 import type { Mark } from '@assay/model/provenance'
 import type { Element, ElementContent, Root, RootContent, Text } from 'hast'
 import type { Insight } from '../../insights.ts'
-import { marksIn, type Spot } from '../../trace.ts'
+import type { Spot } from '../../trace.ts'
 import { textIn } from './hast-text.ts'
 
 const NUMBERS = /(?<![\w.,-])[+\-−]?\d[\d,]*(?:\.\d+)?%?(?![\w-]|[.,]\d)/g

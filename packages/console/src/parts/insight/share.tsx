@@ -43,12 +43,14 @@ function NewLinkForm({ insight_id }: { insight_id: string }) {
   const [lifetime, setLifetime] = useState(String(WEEK_SECONDS))
   const [label, setLabel] = useState('')
   const [newest, setNewest] = useState(false)
+  const [rows, setRows] = useState(false)
   const create = useMutation({
     mutationFn: () =>
       api().links.create(insight_id, {
         expires_in: Number(lifetime),
         ...(label.trim() === '' ? {} : { label: label.trim() }),
         newest,
+        rows,
       }),
     onSuccess: async () => {
       setLabel('')
@@ -84,6 +86,12 @@ function NewLinkForm({ insight_id }: { insight_id: string }) {
           checked={newest}
           onChange={({ target }) => setNewest(target.checked)}
         />
+        <CheckField
+          label="With the rows behind the numbers"
+          hint="Readers see the tables from which the text and its charts come, and a number leads to its row."
+          checked={rows}
+          onChange={({ target }) => setRows(target.checked)}
+        />
       </NewForm>
       {create.data && <Secret label="The link" value={wholeAddress(create.data)} />}
       {create.data && <Frame address={wholeAddress(create.data)} />}
@@ -100,6 +108,7 @@ function Row({ link, revocable }: { link: Link; revocable: boolean }) {
       <td>
         {label ?? 'without a note'}
         {link.newest && ' (the newest run)'}
+        {link.rows && ' (with rows)'}
       </td>
       <td>
         {expired ? <span className="state state-canceled">✕ expired</span> : 'ends'} <Time at={expires_at} />
