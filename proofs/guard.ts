@@ -21,6 +21,8 @@ export interface GuardReport {
   holes: string[]
 }
 
+/** Statements between two lines of progress. */
+const PROGRESS = 10_000
 const NAMES = Object.keys(SOURCES)
 const columnsOf = (name: string): { name: string }[] =>
   (SOURCES[name] ?? []).map((column) => ({ name: column }))
@@ -30,6 +32,9 @@ export interface GuardOptions {
   seed: number
   log?(line: string): void
 }
+
+const said = ({ statements, passed, ran, holes }: GuardReport): string =>
+  `${statements} statements: ${passed} passed the guard, ${ran} of them ran, ${holes.length} holes`
 
 export async function tryGuard({ statements, seed, log }: GuardOptions): Promise<GuardReport> {
   const oracle = await Oracle.open(await mkdtemp(path.join(tmpdir(), 'assay-guard-')))
@@ -49,10 +54,14 @@ export async function tryGuard({ statements, seed, log }: GuardOptions): Promise
           .filter((name) => !verdict.reads.includes(name))
           .map((name) => `It reads ${name} unnoticed.`)
         const [why] = [...outside, ...untold]
-        if (why !== undefined) report.holes.push(`${why} ${JSON.stringify(sql)}`)
+        if (why !== undefined) {
+          const hole = `${why} ${JSON.stringify(sql)}`
+          report.holes.push(hole)
+          // A run takes an hour or more, and may be cut off.
+          log?.(`HOLE at statement ${report.statements}: ${hole}`)
+        }
       }
-      if (report.statements % 20_000 === 0)
-        log?.(`${report.statements} statements, ${report.passed} passed, ${report.ran} ran`)
+      if (report.statements % PROGRESS === 0) log?.(said(report))
     }
   } finally {
     await oracle.close()
@@ -65,8 +74,7 @@ export const proof: Proof = {
     "random statements over DuckDB's grammar: none that touches more than its sources passes [--statements 1000000]",
   async run({ seed, number, log }) {
     const report = await tryGuard({ statements: number('statements', 1_000_000), seed, log })
-    const { statements, passed, ran, holes } = report
-    log(`${statements} statements: ${passed} passed the guard, ${ran} of them ran`)
-    return holes
+    log(said(report))
+    return report.holes
   },
 }

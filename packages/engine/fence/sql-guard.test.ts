@@ -136,6 +136,7 @@ test('a name of the clock is a column only where a relation of the same FROM, or
     'select f.current_date from "Airports", flights f where current_date > b',
     'select a from flights where exists (select 1 from "Airports" where b = current_date)',
     'with t as (select current_date, user from flights) select user, count(*) from t group by user',
+    'select a from flights limit (select year(min(current_date)) from flights)',
   ])
     assert.equal(await asks(sql), null, sql)
   for (const sql of [
@@ -146,6 +147,10 @@ test('a name of the clock is a column only where a relation of the same FROM, or
     'select current_date from flights f(a, b)',
     'select current_date from "Airports" semi join flights on a = b',
     'with flights as (select 1) select current_date from flights',
+    'select a from flights limit (select current_date from "Airports")',
+    'select a from flights limit 1 offset (select current_date)',
+    'select a from flights limit (select year(current_date))%',
+    'select a from flights union select a from flights limit (select current_date)',
   ])
     assert.match((await asks(sql)) ?? 'passed', /with its table: t\.current_date/, sql)
 })

@@ -229,6 +229,8 @@ function within(found: Collected, inScope: readonly string[], visit: () => void)
   found.inScope = before
 }
 
+const LIMITS = new Set(['LIMIT_MODIFIER', 'LIMIT_PERCENT_MODIFIER'])
+
 /** A query node, a table or a modifier. */
 function part(node: TreeNode, scope: Scope, found: Collected, at: number, depth: number): void {
   const type = node.type as string
@@ -253,6 +255,8 @@ function part(node: TreeNode, scope: Scope, found: Collected, at: number, depth:
   }
   if (type === 'BASE_TABLE') return baseTable(node, scope, found, at)
   if (type === 'TABLE_FUNCTION') return tableFunction(node, scope, found, at, depth)
+  // A query within LIMIT or OFFSET sees no column of the rows that it counts.
+  if (LIMITS.has(type)) return within(found, [], () => children(node, scope, found, at, depth))
   const { cte_map: ctes, expected_types: _types, ...rest } = node
   const inner = ctes ? withTables(ctes as TreeNode, scope, found, at, depth) : scope
   if (type === 'SELECT_NODE') {
