@@ -4,8 +4,19 @@ import { after, test } from 'node:test'
 import { ACTIONS } from '@assay/model/audit'
 import { ACTIONS as TOLD } from '../../packages/console/src/audit.ts'
 import { openGitServer } from '../../packages/service/git/git-server-fixture.ts'
+import { openPage, signIn } from './browser.ts'
 import { stand } from './stand.ts'
-import { apiOf, assertAccessible, assertPages, button, link, refusal, runJob } from './steps.ts'
+import {
+  apiOf,
+  assertAccessible,
+  assertPages,
+  assertSilent,
+  button,
+  link,
+  refusal,
+  runJob,
+  TOKEN,
+} from './steps.ts'
 
 const GREETING = '---\ntitle: A greeting\n---\n\n# Good morning\n'
 const git = await openGitServer({ after })
@@ -197,6 +208,76 @@ test('an admin changes what a user may do, and signs the user out everywhere', a
   const actions = (await api.audit({ object_id: user_id })).items.map(({ action }) => action)
   assert.deepEqual(actions.toSorted(), ['user.change', 'user.create', 'user.sign_out'])
   stood.assertSilent()
+})
+
+test('an admin renames a token, takes scopes away, sets its end by a day of the own time zone, and revokes it', async () => {
+  const api = apiOf(stood.service.url)
+  const { token, token_id } = await api.tokens.create({ name: 'nightly', scopes: ['analyst'] })
+  const made = async () => (await api.tokens.list()).items.find((one) => one.token_id === token_id)
+  const queued = async () => {
+    const body = JSON.stringify({ payload: { type: 'template', template_id: 'penguins' } })
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    return (await fetch(`${stood.service.url}/v1alpha/jobs/`, { method: 'POST', headers, body })).status
+  }
+  const west = await openPage(stood.browser, stood.service.url, { timeZone: 'America/Los_Angeles' })
+  const { page } = west
+  await signIn(page, TOKEN)
+  await page.goto('/system/tokens')
+  const dialog = page.getByRole('dialog')
+  const [name, scope, day] = [/^New name/, /^Scope left/, /^Last day/].map((label) =>
+    dialog.getByLabel(label),
+  )
+  const change = async (of: string) => {
+    await button(page, `Change ${of}`).click()
+    await dialog.waitFor()
+  }
+  const done = async () => {
+    await button(page, 'Change the token').click()
+    await dialog.waitFor({ state: 'detached' })
+  }
+  await change('nightly')
+  await assertAccessible(page, 'the change of a token')
+  assert.deepEqual(await scope!.locator('option').evaluateAll((all) => all.map((one) => one.textContent)), [
+    'viewer: reads',
+    'analyst: also runs jobs and webhooks',
+  ])
+  await name!.fill('')
+  await button(page, 'Change the token').click()
+  await dialog.getByRole('alert').waitFor()
+  await scope!.selectOption('viewer')
+  await button(page, 'Keep it').click()
+  assert.deepEqual([(await made())?.name, await queued()], ['nightly', 200])
+
+  await change('nightly')
+  assert.deepEqual([await name!.inputValue(), await scope!.inputValue()], ['nightly', 'analyst'])
+  assert.equal(await dialog.getByRole('alert').count(), 0)
+  await name!.fill('weekly')
+  await done()
+  await page.getByRole('row', { name: 'weekly analyst all' }).waitFor()
+  await change('weekly')
+  await scope!.selectOption('viewer')
+  await day!.fill('2091-05-20')
+  await done()
+  await page.getByRole('row', { name: 'weekly viewer all' }).waitFor()
+  assert.deepEqual([(await made())?.expires_at, await queued()], ['2091-05-21T06:59:59.000Z', 403])
+  await change('weekly')
+  assert.equal(await day!.inputValue(), '2091-05-20')
+  assert.equal(await scope!.locator('option').count(), 1)
+  await day!.fill('')
+  await done()
+  await page.getByRole('row', { name: /^weekly viewer all .* never never Change/ }).waitFor()
+  assert.equal((await made())?.expires_at, null)
+
+  await button(page, 'Revoke weekly').click()
+  await button(page, 'Revoke the token').click()
+  await button(page, 'Revoke weekly').waitFor({ state: 'detached' })
+  assert.equal(await queued(), 401)
+  const fields = (await api.audit({ object_id: token_id, action: 'token.change' })).items.map(
+    (one) => one.fields,
+  )
+  assert.deepEqual(fields, [['expires_at'], ['expires_at', 'scopes'], ['name']])
+  assertSilent(west, [refusal(422)])
+  await west.context.close()
 })
 
 test('an admin adds, changes and deletes readers, and imports a list whose faults are told by line', async () => {

@@ -68,6 +68,7 @@ export interface View {
   dark?: boolean
   width?: number
   height?: number
+  timeZone?: string
 }
 
 export async function openPage(browser: Browser, url: string, view: View = {}): Promise<Watched> {
@@ -77,7 +78,7 @@ export async function openPage(browser: Browser, url: string, view: View = {}): 
     viewport: { width: view.width ?? 1280, height: view.height ?? 900 },
     reducedMotion: 'reduce',
     locale: 'en-GB',
-    timezoneId: 'UTC',
+    timezoneId: view.timeZone ?? 'UTC',
     acceptDownloads: true,
   })
   context.setDefaultTimeout(PATIENCE_MS)

@@ -16,12 +16,14 @@ interface AskFirstProps {
   /** Below the description. */
   note?: ReactNode
   action: string
+  /** Called before the question is shown: fields of its note begin anew. */
+  onAsk?(): void
   act(): Promise<unknown>
   onDone(): unknown
 }
 
 export function AskFirst(props: AskFirstProps) {
-  const { label, of, look = 'plain', title, description, note, action, act, onDone } = props
+  const { label, of, look = 'plain', title, description, note, action, onAsk, act, onDone } = props
   const [asking, setAsking] = useState(false)
   const doing = useMutation({
     mutationFn: act,
@@ -36,7 +38,11 @@ export function AskFirst(props: AskFirstProps) {
         type="button"
         className={LOOKS[look]}
         aria-label={of === undefined ? undefined : `${label} ${of}`}
-        onClick={() => setAsking(true)}
+        onClick={() => {
+          onAsk?.()
+          doing.reset()
+          setAsking(true)
+        }}
       >
         {label}
       </button>

@@ -12,6 +12,7 @@ import { Paged, usePaged } from '../../parts/lists/paged.tsx'
 import { Empty } from '../../parts/page.tsx'
 import { Secret, Time } from '../../parts/show.tsx'
 import { UserName } from '../../parts/user-name.tsx'
+import { localInput } from '../../words/zones.ts'
 
 export const SCOPE_OPTIONS = [
   { value: 'viewer', label: 'viewer: reads' },
@@ -82,7 +83,9 @@ function NewToken() {
   )
 }
 
+/** The end of a day in the reader's time zone, and the day of an end. */
 const lastDay = (day: string): string => new Date(`${day}T23:59:59`).toISOString()
+const dayOf = (expires_at: string | null): string => localInput(expires_at).slice(0, 10)
 
 /** The scopes that are not above the highest of a token. */
 function fewerThan(scopes: readonly Scope[]) {
@@ -93,7 +96,7 @@ function fewerThan(scopes: readonly Scope[]) {
 function Change({ token: { token_id, name, scopes, expires_at } }: { token: Token }) {
   const cache = useQueryClient()
   const highest = SCOPES.findLast((one) => scopes.includes(one)) ?? 'viewer'
-  const day = expires_at?.slice(0, 10) ?? ''
+  const day = dayOf(expires_at)
   const [newName, setName] = useState(name)
   const [scope, setScope] = useState<string>(highest)
   const [expires, setExpires] = useState(day)
@@ -122,6 +125,11 @@ function Change({ token: { token_id, name, scopes, expires_at } }: { token: Toke
         </>
       }
       action="Change the token"
+      onAsk={() => {
+        setName(name)
+        setScope(highest)
+        setExpires(day)
+      }}
       act={() =>
         api().tokens.update(token_id, {
           ...(newName.trim() === name ? {} : { name: newName.trim() }),
