@@ -1,20 +1,33 @@
 /**
  * A thread that asks a running service every few milliseconds whether it is alive and how a job stands, however long the
- * answers before take, and keeps how long each took.
+ * answers before take, and keeps for each how long it took and what the service's thread did meanwhile.
  */
+import { once } from 'node:events'
 import { Agent, get } from 'node:http'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
+import { mainThreadOf, thisThread } from './thread.ts'
 
-/** Milliseconds, in the order of asking. */
+/** One request, in milliseconds. */
+export interface Wait {
+  /** From the question to the answer. */
+  ms: number
+  /** Processor time that the thread which answers took meanwhile. */
+  worked: number
+  /** How long that thread, or the asking one if longer, was ready and had no processor. */
+  stood: number
+}
+
 export interface Waits {
-  health: number[]
-  status: number[]
+  health: Wait[]
+  status: Wait[]
 }
 
 export interface Watched {
   url: string
   token: string
   assignment_id: string
+  /** The process of the service. */
+  pid: number
 }
 
 export interface Watcher {
@@ -26,16 +39,27 @@ export interface Watcher {
 const HEALTH_MS = 10
 const STATUS_MS = 50
 
-function watch({ url, token, assignment_id }: Watched): void {
+/**
+ * What a request would have taken at most had each of the two threads a processor of its own. The two may have stood at the same
+ * time, so only the longer is taken away; and never processor time of the service, where the thread stood before the question too.
+ */
+export const ownWait = ({ ms, worked, stood }: Wait): number => Math.max(ms - stood, Math.min(ms, worked))
+
+function watch({ url, token, assignment_id, pid }: Watched): void {
   const agent = new Agent({ keepAlive: true })
   let waits: Waits = { health: [], status: [] }
   const open = new Set<Promise<void>>()
-  const ask = (path: string, headers: Record<string, string>, into: () => number[]): void => {
-    const begun = performance.now()
+  const ask = (path: string, headers: Record<string, string>, into: () => Wait[]): void => {
+    const begun = { now: performance.now(), service: mainThreadOf(pid), own: thisThread() }
     const { promise, resolve } = Promise.withResolvers<void>()
     open.add(promise)
     const done = (): void => {
-      into().push(performance.now() - begun)
+      const [ms, service, own] = [performance.now() - begun.now, mainThreadOf(pid), thisThread()]
+      into().push({
+        ms,
+        worked: service.worked - begun.service.worked,
+        stood: Math.max(service.stood - begun.service.stood, own.stood - begun.own.stood),
+      })
       open.delete(promise)
       resolve()
     }
@@ -65,10 +89,9 @@ export function startWatcher(watched: Watched): Watcher {
   const thread = new Worker(new URL(import.meta.url), { workerData: watched })
   return {
     take() {
-      const { promise, resolve } = Promise.withResolvers<Waits>()
-      thread.once('message', (waits: Waits) => resolve(waits))
+      const answer = once(thread, 'message') as Promise<[Waits]>
       thread.postMessage('take', [])
-      return promise
+      return answer.then(([waits]) => waits)
     },
     async end() {
       await thread.terminate()

@@ -206,10 +206,26 @@ test('unpacks what is packed on the way, and no more of it than is allowed', asy
   assert.match((await verdict('a.csv.gz', bomb, [1000], 500_000))!.message, /larger than 500000 bytes/)
 })
 
+test('finds the names in a first row of a million characters, whatever divides it', async () => {
+  const numbers = (separator: string): string => `1${separator}`.repeat(5000)
+  for (const separator of [',', ';', '\t', '|']) {
+    assert.match((await verdict('a.csv', `${numbers(separator)}1\n`))!.message, /has no header/)
+    assert.equal(await verdict('a.csv', `${numbers(separator)}a\n`), null)
+    assert.match((await verdict('a.csv', `"1"${separator}"2"\n`))!.message, /has no header/)
+  }
+  assert.equal(await verdict('a.csv', `"${'a'.repeat(990_000)}",1\n`), null)
+  assert.match((await verdict('a.csv', `"1,5";"2"\n`))!.message, /has no header/)
+})
+
 test('stops at a ratio of gzip that no table has, and at blank lines without end', async () => {
   const bomb = gzipSync(Buffer.alloc(100_000_000, '"a",b\n'))
   assert.ok(bomb.length * 250 < 100_000_000)
   assert.match((await verdict('a.csv.gz', bomb, [1000]))!.message, /more than 250 times as large/)
   assert.equal(await verdict('a.csv.gz', gzipSync(Buffer.alloc(9_000_000, '"a",b\n')), [1000]), null)
-  assert.match((await verdict('a.csv', '\n'.repeat(1_100_000)))!.message, /with the blank lines before it/)
+  assert.match((await verdict('a.csv', '\n'.repeat(1_100_000)))!.message, /begins with 1000 blank lines/)
+  assert.equal(await verdict('a.csv', `${' \r\n'.repeat(900)}a,b\n`), null)
+  assert.match(
+    (await verdict('a.csv', `"${'a\n'.repeat(600_000)}`))!.message,
+    /with the blank lines before it/,
+  )
 })

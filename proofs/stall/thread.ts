@@ -1,0 +1,21 @@
+/** What the system knows of one thread (Linux, /proc/…/schedstat), in milliseconds. */
+import { readFileSync } from 'node:fs'
+
+export interface ThreadTimes {
+  /** Its processor time. */
+  worked: number
+  /** How long it was ready while the processors did something else. */
+  stood: number
+}
+
+function timesIn(file: string): ThreadTimes {
+  const [worked = 0, stood = 0] = readFileSync(file, 'latin1')
+    .split(' ')
+    .map((nanoseconds) => Number(nanoseconds) / 1e6)
+  return { worked, stood }
+}
+
+/** Of the main thread of a process: the one that answers requests. */
+export const mainThreadOf = (pid: number): ThreadTimes => timesIn(`/proc/${pid}/task/${pid}/schedstat`)
+
+export const thisThread = (): ThreadTimes => timesIn('/proc/thread-self/schedstat')
