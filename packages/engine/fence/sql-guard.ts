@@ -303,9 +303,13 @@ function baseTable(node: TreeNode, scope: Scope, found: Collected, at: number): 
     const name = [catalog, schema, table].filter(Boolean).join('.')
     const known = [...new Set([...scope.values()].filter((one) => one !== null))]
     const list = known.length > 0 ? ` There are: ${known.join(', ')}.` : ''
+    // The list of an analysis, written as the text writes it.
+    const meant = scope.get(fold(`${schema}_${table}`))
     refuse(
       `There is no source or earlier block named ${JSON.stringify(name)}.`,
-      `Name a source, a block above this one, or a table of the WITH.${list}`,
+      meant
+        ? `In SQL this list of the analysis is named ${meant}.`
+        : `Name a source, a block above this one, or a table of the WITH.${list}`,
       at,
     )
   }

@@ -15,8 +15,7 @@ export function metricsBehind(
     if (seen.has(one)) return
     seen.add(one)
     const block = template.blocks.find((each) => each.name === one)
-    if (block?.kind !== 'sql') return
-    if (block.metrics) found.set(one, block)
+    if (block?.kind === 'sql' && block.metrics) found.set(one, block)
     for (const read of readsOf(one)) visit(read)
   }
   visit(name)

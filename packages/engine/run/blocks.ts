@@ -25,6 +25,7 @@ import { doubted } from '../verdicts/verdict.ts'
 import { Extents } from './extent.ts'
 import { failAt } from './failure.ts'
 import { MetricTests } from './metric-tests.ts'
+import { makeTable, outcomeTables } from './outcome-tables.ts'
 import { blockFault, type Plan, sessionFault } from './plan.ts'
 import { badRowsDoubt, profileDoubts, sheetDoubt } from './two-readings.ts'
 
@@ -76,7 +77,9 @@ export async function runBlocks(run: BlockRun): Promise<BlockResults> {
         elapsed_ms: elapsed(),
       })
     } else {
-      analyses[block.name] = await runAnalysis(run, block, extents, tests)
+      const outcome = await runAnalysis(run, block, extents, tests)
+      analyses[block.name] = outcome
+      await keepLists(run, block, outcome)
       lineage.push({ name: block.name, kind: 'analysis', sql: null, rows: null, elapsed_ms: elapsed() })
     }
   }
@@ -100,6 +103,13 @@ async function runSql(run: BlockRun, block: SqlBlock): Promise<Table> {
   } catch (error) {
     return failAt({ what: `SQL block "${block.name}"`, line: block.line }, error)
   }
+}
+
+/** The lists of an outcome that blocks below read. */
+async function keepLists(run: BlockRun, block: AnalysisBlock, outcome: Outcome): Promise<void> {
+  const { template, vars, plan } = run
+  for (const table of outcomeTables(block, { template, vars, columns: run.columns.get(block.of)! }))
+    if (plan.readers.has(table.name)) run.columns.set(table.name, await makeTable(run.engine, table, outcome))
 }
 
 async function keptTable(engine: Engine, name: string, limit: number, characters: number): Promise<Table> {
@@ -132,7 +142,7 @@ async function runAnalysis(
   if (unknown) throw new TemplateFault(unknown)
   const method = METHODS[block.method]!
   const columns = run.columns.get(block.of)!
-  const behind = metricsBehind(block.of, run.template, (name) => run.plan.sql.get(name)?.reads ?? [])
+  const behind = metricsBehind(block.of, run.template, run.plan.readsOf)
   const infos = behind.flatMap(({ metrics = [] }) => metrics.map(({ info }) => info))
   const options = optionsOf(method, withMissing(block, method, infos), run.vars, positionOf)
   const [fault] = columnFaults({ block, method, options, positionOf }, columns)
@@ -173,7 +183,7 @@ function doubtsOfData(run: BlockRun, block: AnalysisBlock, columns: readonly Col
 /** Whether a source or block reads a source, at once or through others. */
 function isBehind(run: BlockRun, name: string, source: string): boolean {
   if (name === source) return true
-  return run.plan.sql.get(name)?.reads.some((read) => isBehind(run, read, source)) ?? false
+  return run.plan.readsOf(name).some((read) => isBehind(run, read, source))
 }
 
 /** The block with the `missing` that all its metrics ask for, where it names none. */

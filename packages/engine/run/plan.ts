@@ -8,6 +8,7 @@ import type { Guard, SessionName, SqlFault } from '../fence/sql-guard.ts'
 import type { UsedNames } from '../fence/used-names.ts'
 import { makeFault, TemplateFault } from '../language/fault.ts'
 import { bindSql } from '../language/sql-clauses.ts'
+import { outcomeTables } from './outcome-tables.ts'
 
 export interface PlannedSql {
   sql: string
@@ -20,8 +21,10 @@ export interface PlannedSql {
 
 export interface Plan {
   sql: ReadonlyMap<string, PlannedSql>
-  /** How many blocks read each source or block. */
+  /** How many blocks read each source, block or list of an outcome. */
   readers: ReadonlyMap<string, number>
+  /** What a block reads, and what the analysis reads that gives a list. */
+  readsOf(name: string): readonly string[]
 }
 
 export function columnVariables(template: Template): string[] {
@@ -37,6 +40,7 @@ export async function makePlan(
   const names = template.sources.map((source) => source.name)
   const sql = new Map<string, PlannedSql>()
   const readers = new Map<string, number>()
+  const behindLists = new Map<string, string>()
   const columnVars = columnVariables(template)
   for (const block of template.blocks) {
     let reads: string[]
@@ -49,10 +53,20 @@ export async function makePlan(
       sql.set(block.name, { ...bound, reads: verdict.reads, uses: verdict.uses, session: verdict.session })
       reads = verdict.reads
       names.push(block.name)
-    } else reads = [block.of]
+    } else {
+      reads = [block.of]
+      for (const { name } of outcomeTables(block, { template, vars, columns: null })) {
+        names.push(name)
+        behindLists.set(name, block.of)
+      }
+    }
     for (const name of reads) readers.set(name, (readers.get(name) ?? 0) + 1)
   }
-  return { sql, readers }
+  const readsOf = (name: string): readonly string[] => {
+    const behind = behindLists.get(name)
+    return sql.get(name)?.reads ?? (behind === undefined ? [] : [behind])
+  }
+  return { sql, readers, readsOf }
 }
 
 export function blockFault(block: SqlBlock, fault: SqlFault): ReturnType<typeof makeFault> {

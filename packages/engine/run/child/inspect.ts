@@ -25,6 +25,7 @@ import { bindOptions } from '../../reading/options.ts'
 import { attachSource } from '../../sources/attach.ts'
 import { type Acquire, type Attached, SourceError } from '../../sources/source.ts'
 import { resolvePeriod } from '../../values/period.ts'
+import { makeTable, outcomeTables } from '../outcome-tables.ts'
 import { blockFault, columnVariables, sessionFault } from '../plan.ts'
 import type { Roots } from '../protocol.ts'
 import { type BlockUse, firstUse, namesInOptions, useSentence } from '../two-readings.ts'
@@ -117,7 +118,14 @@ export async function inspectTemplate(template: Template, options: InspectOption
   const inspected: Inspected = { sources, blocks: {}, faults: [] }
   const uses: BlockUse[] = []
   for (const block of template.blocks) {
-    if (block.kind !== 'sql') continue
+    if (block.kind !== 'sql') {
+      const given = { template, vars: samples, columns: columns.get(block.of) ?? null }
+      for (const table of outcomeTables(block, given)) {
+        columns.set(table.name, await makeTable(options.engine, table, null))
+        names.push(table.name)
+      }
+      continue
+    }
     const found = await inspectBlock(block, {
       template,
       samples,
