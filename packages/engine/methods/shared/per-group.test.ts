@@ -65,6 +65,29 @@ test('tests of many groups of noise are corrected, so that none is claimed by ch
   assert.ok(outcome.caveats.some(({ code }) => code === 'many_tests'))
 })
 
+test('what stands beside the answer of a group is told over all groups, once for each kind', async () => {
+  const by = (rows: string, sql: string) =>
+    relation(`select date '2024-01-01' + k::int as t, ${sql} as v, ${rows} as seg from range(240) r(k)`)
+  const days = "case when k % 3 = 0 then 'a' when k % 3 = 1 then 'b' else 'c' end"
+  const noise = '(hash(k) % 1000) / 100.0'
+  const twice = await relation(
+    `select t, v, seg from (select date '2024-01-01' + (k // 3)::int as t, ${noise} as v, ${days} as seg from range(240) r(k)) union all select date '2024-01-01', 3, 'b'`,
+  )
+  const shared = await outcomeOf(METHODS.trend!, twice, { time: 't', value: 'v', by: 'seg' })
+  const told = shared.caveats.find(({ code }) => code === 'times_shared')
+  assert.equal(told?.says, 'Of "b": 1 row shares its time with another; their mean is taken.')
+  assert.match(shared.summary, /Of "b": 1 row shares its time with another/u)
+  const gaps = await outcomeOf(METHODS.trend!, await by(days, noise), {
+    time: 't',
+    value: 'v',
+    by: 'seg',
+  })
+  const codes = gaps.caveats.map(({ code }) => code)
+  assert.deepEqual(codes, [...new Set(codes)], 'each kind once')
+  const groups = gaps.groups as { caveats: { code: string; says: string }[] }[]
+  for (const { caveats } of groups) for (const { code } of caveats) assert.ok(codes.includes(code), code)
+})
+
 test('too many groups are refused with what to do, and none is an answer', async () => {
   const many = await rows("'s' || k")
   await assert.rejects(

@@ -8,6 +8,7 @@ import type { Doubt, Grade, Outcome } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import type { TSchema } from 'typebox'
 import { meaningOf } from '../../metrics/meaning.ts'
+import { CODE_NAMES, CODES, type Code } from '../../verdicts/codes.ts'
 import { leftOut } from '../../verdicts/common-doubts.ts'
 import { measureOf } from '../../verdicts/measure.ts'
 import { doubt, doubted, judgedAgain, regraded, verdict } from '../../verdicts/verdict.ts'
@@ -16,7 +17,7 @@ import { columnOf, groupSql, nameSql } from './columns.ts'
 import { groupedOutcome } from './fields.ts'
 import { type Method, type MethodContext, MethodError, type Relation } from './method.ts'
 import { adjustAcross, chanceOf } from './multiplicity.ts'
-import { count } from './sentence.ts'
+import { count, enumeration } from './sentence.ts'
 
 const MOST = 100
 
@@ -110,9 +111,7 @@ async function runGroups(
     const doubts = mine === context || method.judges_metrics ? [] : mine.metrics.flatMap((one) => one.doubts)
     outcomes[`g${index}`] = doubted(outcome, doubts)
   }
-  const together = (tests: number) =>
-    `The ${tests} values are tested together, and their certainty allows for that.`
-  const adjusted = Object.values(adjustAcross(outcomes, together))
+  const adjusted = Object.values(adjustAcross(outcomes, family))
   const groups = named.map((row, index) => ({
     by: row.g as string,
     ...labelled(context, column, row.g as string),
@@ -154,6 +153,9 @@ interface Whole {
   left: number
 }
 
+/** What forbids the claim of one group only stands beside the others. */
+const MILD = CODE_NAMES.filter((code) => CODES[code].kind === 'blocker')
+
 const ORDER: Grade[] = ['firm', 'likely', 'unclear', 'withheld']
 
 function overAll(whole: Whole, groups: readonly Group[], more: Doubt[] = []): Outcome {
@@ -166,8 +168,12 @@ function overAll(whole: Whole, groups: readonly Group[], more: Doubt[] = []): Ou
     headline: headline(label, groups, best),
     grade: best === 'withheld' ? 'unclear' : best,
     evidence: `${method.name} for each of ${count(groups.length, 'value')} of ${label}${tests.length > 1 ? ', p corrected over them after Holm' : ''}, n = ${count(n, 'row')}.`,
-    doubts: [...doubtsOf(label, groups, tests.length, left), ...more],
-    mild: best === 'withheld' || groups.length === 0 ? [] : ['too_few', 'constant'],
+    doubts: [
+      ...doubtsOf(label, groups, tests.length, left),
+      ...ofGroups(groups, family(tests.length)),
+      ...more,
+    ],
+    mild: best === 'withheld' || groups.length === 0 ? [] : MILD,
   })
   const outcome = { ...told, n, method: groups[0]?.method ?? method.name, groups }
   // A correction over the whole report raises the p of each group by the same factor.
@@ -202,17 +208,43 @@ function doubtsOf(label: string, groups: readonly Group[], tests: number, left: 
   if (groups.length === 0) found.push(doubt('too_few', `No row has a value of ${label}.`))
   if (withheld.length > 0) {
     const code = withheld[0]!.blockers[0]?.code === 'constant' ? 'constant' : 'too_few'
-    const names = withheld.slice(0, 3).map((group) => quoted(group.by))
-    const more = withheld.length > 3 ? ` and ${withheld.length - 3} more` : ''
+    const names = namesOf(withheld.map(({ by }) => by))
     const text =
       withheld.length === 1
-        ? `Of ${names[0]}: ${withheld[0]!.headline}`
-        : `For ${names.join(', ')}${more} this question has no answer.`
+        ? `Of ${names}: ${withheld[0]!.headline}`
+        : `For ${names} this question has no answer.`
     found.push(doubt(code, text))
   }
-  if (tests > 1)
-    found.push(
-      doubt('many_tests', `The ${tests} values are tested together, and their certainty allows for that.`),
-    )
+  if (tests > 1) found.push(doubt('many_tests', family(tests)))
   return [...found, ...leftOut(left, `without a value of ${label}`)]
+}
+
+const family = (tests: number): string =>
+  `The ${tests} values are tested together, and their certainty allows for that.`
+
+/**
+ * What stands beside the answers of single groups: each kind of doubt once, in the words of most groups, with the groups that have it.
+ * \`told\` is said of all already.
+ */
+function ofGroups(groups: readonly Group[], told: string): Doubt[] {
+  const each = groups.flatMap(({ by, caveats }) => caveats.map(({ code, says }) => ({ by, code, says })))
+  const kinds = Map.groupBy(
+    each.filter(({ says }) => says !== told),
+    ({ code }) => code,
+  )
+  return [...kinds].map(([code, all]) => {
+    const texts = [...Map.groupBy(all, ({ says }) => says)].toSorted(([, a], [, b]) => b.length - a.length)
+    const [says, own] = texts[0]!
+    const names = new Set(own.map(({ by }) => by))
+    const others = new Set(all.map(({ by }) => by).filter((by) => !names.has(by)))
+    const whose = names.size === groups.length ? '' : `Of ${namesOf([...names])}: `
+    const more = others.size === 0 ? '' : ` The same kind of doubt holds for ${namesOf([...others])}.`
+    return doubt(code as Code, `${whose}${says}${more}`)
+  })
+}
+
+/** '"a", "b", "c" and 4 more'. */
+function namesOf(names: readonly string[]): string {
+  const shown = names.slice(0, 3).map(quoted)
+  return enumeration(names.length > 3 ? [...shown, `${names.length - 3} more`] : shown)
 }
