@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { normalTwoSided } from '../numeric/distributions.ts'
 import { METHODS } from './catalog.ts'
 import type { Cause } from './drivers/causes.ts'
 import { outcomeOf, relation } from './relation-fixture.ts'
@@ -54,6 +55,23 @@ test('a rate that fell and a share that rose stand beside each other and add up 
   const sum = outcome.causes.reduce((all, { change }) => all + change!, 0)
   assert.ok(Math.abs(sum / outcome.change - outcome.explained) < 1e-9)
   assert.ok(Math.abs(sum - outcome.change) < 0.01)
+})
+
+test('the q of a share that moved is no surer than the interval of what it did to the ratio', async () => {
+  // The admissions of two departments of Berkeley in 1973: one row a department and sex.
+  const table = await relation(
+    "select * from (values ('m', 'A', 825, 512), ('m', 'F', 373, 22), ('f', 'A', 108, 89), ('f', 'F', 341, 24)) t(sex, department, applicants, admitted)",
+  )
+  const { causes } = await outcomeOf(METHODS.drivers!, table, {
+    numerator: 'admitted',
+    denominator: 'applicants',
+    by: ['department'],
+    split: { column: 'sex', before: 'm', after: 'f' },
+  })
+  const [{ change, low, high, q, kind }] = causes as [Cause]
+  assert.equal(kind, 'mix')
+  const p = normalTwoSided((2 * 1.959963984540054 * change!) / (high! - low!))
+  assert.ok(q >= p * (1 - 1e-9) && q <= 0.01, `${q} beside ${p}`)
 })
 
 test('a share that moved between segments of one rate is no cause, and noise names none', async () => {

@@ -7,7 +7,7 @@
  * over the others; the intervals agree with both. A split that differs from the planned shares (chi-square, p below 0.001)
  * and a unit in two arms withhold every result. One row for each arm and metric is fetched, of at most 50 arms.
  */
-import type { Doubt } from '@assay/model/insight'
+import type { Doubt, Grade } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import { leftOut } from '../verdicts/common-doubts.ts'
 import type { Meanings } from '../verdicts/measure.ts'
@@ -110,6 +110,12 @@ export const experiment: Method = {
     const stops = [...splitDoubt(split, nounsOf(given.unit)), ...stopsOf(given, units, control, judged)]
     const tested = judged.some(({ effect, primary }) => effect !== null && primary)
     const n = Object.values(units.seen).reduce((sum, size) => sum + size, 0)
+    const resultsBy = (grade: Grade, factor: number): Result[] => {
+      const results = (factor === 1 ? judged : judge(units.metrics, told.control, given, factor)).map(
+        ({ result }) => result,
+      )
+      return grade === 'withheld' ? results.map(withheld) : results
+    }
     const outcome = verdict({
       headline: tested ? (grade, factor) => headline(raisedBy(told, factor), grade) : '',
       grade: gradeOfAll(judged),
@@ -121,8 +127,8 @@ export const experiment: Method = {
         ...rowsOf(given, units, n),
       ],
       mild: mildOf(units, tested),
+      corrected: (grade, factor) => ({ results: resultsBy(grade, factor) }),
     })
-    const results = judged.map(({ result }) => result)
     return {
       ...outcome,
       n,
@@ -134,7 +140,7 @@ export const experiment: Method = {
         share: units.seen[name]! / n,
         control: name === control,
       })),
-      results: outcome.grade === 'withheld' ? results.map(withheld) : results,
+      results: resultsBy(outcome.grade, 1),
       power,
     }
   },

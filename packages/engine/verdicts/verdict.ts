@@ -41,8 +41,12 @@ export interface Finding {
   mild?: readonly Code[]
   /** What the outcome holds where a correction leaves the claim `unclear`, such as `{ direction: 'none' }`. */
   unfound?: Record<string, unknown>
+  /** The fields of the outcome that a correction changes, such as the grade of each result. */
+  corrected?: (grade: Grade, factor: number) => Record<string, unknown>
   /** By how much corrections for several tests have raised p. */
   factor?: number
+  /** p after these corrections, and the grade before them. */
+  among?: { p: number; alone: Grade }
 }
 
 /** How a verdict was found, kept beside it until the run is over. JSON does not hold it. */
@@ -54,7 +58,7 @@ type Told = Verdict & { [FINDING]?: Finding }
  * headline. `summary` is the headline and what blockers and caveats say; `notes` lists the latter.
  */
 export function verdict(finding: Finding): Verdict {
-  const { grade, evidence, mild = [], factor = 1 } = finding
+  const { grade, mild = [], factor = 1 } = finding
   const doubts = (finding.doubts ?? []).flatMap((one) => (typeof one === 'function' ? one(factor) : one))
   const blocks = ({ code }: Doubt): boolean =>
     CODES[code as Code].kind === 'blocker' && !mild.includes(code as Code)
@@ -71,11 +75,22 @@ export function verdict(finding: Finding): Verdict {
     grade: first ? 'withheld' : grade,
     blockers,
     caveats,
-    evidence,
+    evidence: evidenceOf(finding),
     summary: [shown, ...rest].join(' '),
     notes,
   }
   return told
+}
+
+/** The evidence tells p of the test alone; what a correction for others makes of it is said where it matters. */
+function evidenceOf({ evidence, grade, among, factor = 1 }: Finding): string {
+  if (!among || factor === 1 || among.p < 0.001) return evidence
+  const p = String(Number(among.p.toPrecision(2)))
+  const alone =
+    grade === 'unclear' && among.alone !== 'unclear'
+      ? ', which may be chance: what stands before it is of this test alone'
+      : ''
+  return `${evidence} Allowing for the other tests, p is ${p}${alone}.`
 }
 
 /** The verdict where the data cannot answer at all: `stop` stands in place of the headline. */
@@ -125,6 +140,8 @@ export function regraded(outcome: Outcome, correction: Correction, more: Doubt |
   const grade = lesser(finding.grade, gradeOf(correction.p))
   const factor = (finding.factor ?? 1) * correction.factor
   const doubts = [...(finding.doubts ?? []), ...(more ? [more] : [])]
-  const told = verdict({ ...finding, grade, factor, doubts })
-  return { ...outcome, ...told, ...(grade === 'unclear' ? finding.unfound : {}) }
+  const among = { p: correction.p, alone: finding.among?.alone ?? finding.grade }
+  const told = verdict({ ...finding, grade, factor, doubts, among })
+  const fields = finding.corrected?.(told.grade, factor)
+  return { ...outcome, ...told, ...(grade === 'unclear' ? finding.unfound : {}), ...fields }
 }

@@ -251,7 +251,7 @@ function ofRatio(
   const change = cancelling || after === before ? null : after - before
   const sorted = rows.toSorted((a, b) => Math.abs(b.effect) - Math.abs(a.effect))
   const causes = sorted.map(
-    ({ cause, own, effect, error, kind }): Cause => ({
+    ({ cause, own, effect, error, kind, q }): Cause => ({
       where: whereOf(table, options, cause),
       kind,
       weight_before: finite(own.bottom[0] / whole.bottom[0]),
@@ -263,7 +263,7 @@ function ofRatio(
       share: change === null ? null : finite(effect / change),
       low: finite(effect - NORMAL_95 * error),
       high: finite(effect + NORMAL_95 * error),
-      q: cause.q,
+      q,
     }),
   )
   const claimed = new Set(found.causes.flatMap(({ leaves }) => [...leaves]))

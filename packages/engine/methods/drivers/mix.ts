@@ -8,6 +8,7 @@
 import type { Cell } from '@assay/model/insight'
 import type { Leaves } from '../../causes/leaves.ts'
 import type { FoundCause } from '../../causes/search.ts'
+import { normalTwoSided } from '../../numeric/distributions.ts'
 import { exactSum } from '../../numeric/sum.ts'
 import { spreadOfRows } from './counts.ts'
 import { type Compared, countsIn, leavesOfSum } from './leaf-noise.ts'
@@ -20,6 +21,8 @@ export interface Moved {
   effect: number
   /** The standard error of the effect. */
   error: number
+  /** Of a share that moved: the larger of the chances that it did not, and that the ratio did not move by it. */
+  q: number
 }
 
 export interface Ends {
@@ -39,7 +42,8 @@ export interface Unmatched {
 
 /** A mix below this share of the change, or of all that rates did, is not told. */
 const LEAST = 0.1
-const NORMAL_95 = 1.959963984540054
+/** A cause needs this. */
+const MOST_Q = 0.01
 
 /** The denominators as leaves: what moved with all is no change of the mix. */
 export function leavesOfMix(table: Pick<Table, 'codes' | 'names'>, sums: Compared, options: Options): Leaves {
@@ -118,15 +122,13 @@ export function effectsOf(
   const ofRates = (groups: readonly FoundCause[]): Moved[] => rateEffects(table, whole, groups, rates)
   // Where they are all there is, the last is what the others displaced.
   const moved = exactSum(mixes.map(({ leaves }) => leaves.length)) < all.length ? mixes : mixes.slice(0, -1)
-  const first = mixEffects(table, whole, moved)
   const scale = Math.max(Math.abs(change), exactSum(ofRates(moved).map(({ effect }) => Math.abs(effect))))
-  const told = first.filter(
-    ({ effect, error }) => Math.abs(effect) >= LEAST * scale && Math.abs(effect) > NORMAL_95 * error,
-  )
-  const kept = told.map(({ cause }) => cause)
-  return {
-    mixes: kept.length === first.length ? first : mixEffects(table, whole, kept),
-    rates: ofRates(kept),
+  let found = mixEffects(table, whole, moved, moved.length)
+  for (;;) {
+    const told = found.filter(({ effect, q }) => Math.abs(effect) >= LEAST * scale && q <= MOST_Q)
+    const kept = told.map(({ cause }) => cause)
+    if (told.length === found.length) return { mixes: found, rates: ofRates(kept) }
+    found = mixEffects(table, whole, kept, moved.length)
   }
 }
 
@@ -143,7 +145,8 @@ const weightsOf = (ends: Ends, whole: Ends): [number, number] => [
   ends.bottom[1] / whole.bottom[1],
 ]
 
-function mixEffects(table: Table, whole: Ends, groups: readonly FoundCause[]): Moved[] {
+/** `looked`: so many were looked at, and the chances allow for that (Bonferroni). */
+function mixEffects(table: Table, whole: Ends, groups: readonly FoundCause[], looked: number): Moved[] {
   const taken = new Set(groups.flatMap(({ leaves }) => [...leaves]))
   const rest = [...table.before.rows.keys()].filter((leaf) => !taken.has(leaf))
   const base = meanRate(endsOf(table, rest)) ?? meanRate(whole)!
@@ -155,7 +158,9 @@ function mixEffects(table: Table, whole: Ends, groups: readonly FoundCause[]): M
     const [shift, gap] = [after - before, mean - base]
     const ofRates = Math.hypot(errorOfRate(table, cause.leaves, mean), baseError)
     const ofShares = cause.error / whole.bottom[1]
-    return { cause, effect: shift * gap, error: Math.hypot(gap * ofShares, shift * ofRates) }
+    const [effect, error] = [shift * gap, Math.hypot(gap * ofShares, shift * ofRates)]
+    const chance = effect === 0 ? 1 : normalTwoSided(effect / error)
+    return { cause, effect, error, q: Math.max(cause.q, Math.min(1, looked * chance)) }
   })
 }
 
@@ -192,6 +197,6 @@ function rateEffects(
       const within = (own[0] / of[0] + own[1] / of[1]) / 2
       return ((of[0] + of[1]) / 2) * within * (rateOf(ends, 1) - rateOf(ends, 0))
     })
-    return { cause, effect: exactSum(effects), error: cause.error / whole.bottom[1] }
+    return { cause, effect: exactSum(effects), error: cause.error / whole.bottom[1], q: cause.q }
   })
 }

@@ -59,7 +59,8 @@ function primaries(metrics: readonly MetricUnits[]): boolean[] {
   return metrics.map(({ metric }, index) => (marked ? metric.primary === true : index === 0))
 }
 
-export function judge(metrics: readonly MetricUnits[], control: string, rules: Rules): Judged[] {
+/** `factor`: what a correction over the whole report raises the p of the primary metrics by. */
+export function judge(metrics: readonly MetricUnits[], control: string, rules: Rules, factor = 1): Judged[] {
   const first = primaries(metrics)
   const judged = metrics.flatMap((units, index): Judged[] => {
     const base = units.moments.get(control)
@@ -82,6 +83,7 @@ export function judge(metrics: readonly MetricUnits[], control: string, rules: R
     judged.filter(({ primary }) => primary),
     true,
     rules,
+    factor,
   )
   correct(
     judged.filter(({ primary }) => !primary),
@@ -137,16 +139,16 @@ function plain(
  * of Benjamini and Yekutieli (JASA 100, 2005). So an interval excludes 0, or the
  * loss that a margin allows, exactly where q is at most 1 - confidence.
  */
-function correct(family: readonly Judged[], primary: boolean, rules: Rules): void {
+function correct(family: readonly Judged[], primary: boolean, rules: Rules, factor = 1): void {
   const known = family.filter(({ effect }) => effect !== null)
   const values = known.map(({ effect }) => effect!.p)
-  const adjusted = primary ? holm(values) : benjaminiHochberg(values)
+  const adjusted = primary ? holm(values).map((q) => Math.min(1, q * factor)) : benjaminiHochberg(values)
   const alpha = 1 - rules.confidence
   const rejected = adjusted.filter((q) => q <= alpha).length
   for (const [index, { effect, result, control, arm, units }] of known.entries()) {
     const { estimate, error, p } = effect!
     const q = adjusted[index]!
-    const step = q <= alpha && p > 0 ? q / p : known.length
+    const step = q <= alpha && p > 0 ? q / p : known.length * factor
     const level = primary ? alpha / step : (alpha * Math.max(1, rejected)) / known.length
     const reach = reachOf(effect!, control.n + arm.n, level, rules.looks, rules.tuned_for)
     // Shares differ by at most a whole, and what is never below zero loses at most all of itself.

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Outcome } from '@assay/model/insight'
 import { gradeOf, verdict } from '../../verdicts/verdict.ts'
 import { METHODS } from '../catalog.ts'
+import type { Result } from '../experiment/results.ts'
 import { columnsOf, outcomeOf, relation } from '../relation-fixture.ts'
 import { adjustAcross, benjaminiHochberg, chanceOf, holm } from './multiplicity.ts'
 
@@ -122,10 +123,17 @@ test('an experiment whose answer does not survive the correction says so', async
   )
   const whole = { unit: 'unit', arm: 'arm', metrics: [{ name: 'revenue', value: 'v' }] }
   const experiment = await outcomeOf(METHODS.experiment!, units, whole)
-  const { grade, headline } = adjustAcross({ experiment, b: outcome({ p: 0.8 }), c: outcome({ p: 0.9 }) })
-    .experiment!
+  const found = adjustAcross({ experiment, b: outcome({ p: 0.8 }), c: outcome({ p: 0.9 }) }).experiment!
+  const { grade, headline } = found
   assert.deepEqual([experiment.grade, grade], ['likely', 'unclear'])
   assert.match(headline, /^The experiment cannot tell whether "b" changed revenue/)
+  const [before, after] = [experiment, found].map(({ results }) => (results as Result[])[0]!)
+  assert.deepEqual([before!.grade, after!.grade, after!.q], ['likely', 'unclear', found.p_adjusted])
+  assert.ok(before!.low! > 0 && after!.low! < 0, 'the interval agrees with the grade')
+  assert.match(
+    found.evidence,
+    /Allowing for the other tests, p is 0\.\d+, which may be chance: what stands before it/,
+  )
 })
 
 test('what one row decides, and what columns show together, is told by the p that several tests leave', async () => {
