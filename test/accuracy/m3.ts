@@ -104,10 +104,12 @@ export function freshPart(scores: readonly FreshScore[]): string {
       `| ${method} | ${smape.toFixed(2)} | ${mase.toFixed(3)} | ${median_mase.toFixed(3)} | ${within_80 === null ? '' : `${(100 * within_80).toFixed(0)} of 100`} |`,
   )
   return `
-## Series that no setting was chosen on
+## Series that no setting was searched for on
 
-${Object.keys(series).length} quarterly series of the M3 competition, the last ${HORIZON} quarters kept back. No setting of \`forecast\` was chosen on them, and none was changed after this
-was first computed. The forecasts by ETS and ARIMA and their 80% intervals are published (${source}).
+${Object.keys(series).length} quarterly series of the M3 competition, the last ${HORIZON} quarters kept back. No value of a setting was searched for on them. But they are no longer unseen: when
+they were first computed \`forecast\` had sMAPE 9.95, MASE 1.208, median MASE 0.835 and 74 of 100. Since then the forms of smoothing are weighed, its drift is
+not taken as known, and a change of level must hold without its farthest value; these changes were made for the simulated series of
+[calibration.md](calibration.md), with the results below in sight. The forecasts by ETS and ARIMA and their 80% intervals are published (${source}).
 
 | method | sMAPE | MASE | median MASE | in the 80% interval |
 |---|--:|--:|--:|--:|
