@@ -10,6 +10,7 @@ import type { Expression } from '../packages/engine/language/expressions.ts'
 import { readProse, type Statement } from '../packages/engine/language/statements.ts'
 import { METHODS } from '../packages/engine/methods/catalog.ts'
 import { replayAll, unmarked } from '../packages/engine/rendering/replay-fixture.ts'
+import { headlineFaults } from '../packages/engine/verdicts/headline-fixture.ts'
 import { gallery, galleryTasks, goldenFolder } from './gallery.ts'
 import type { Ran } from './gallery-child.ts'
 
@@ -165,6 +166,22 @@ test('each template runs to its golden result in another time zone and language 
 test('with little or no data a template says so', async () => {
   for (const [name, markdown] of Object.entries((await ran).sparse))
     assert.doesNotMatch(textOf(markdown), HOLES, name)
+})
+
+/** Lines in bold, which a template writes in place of a headline, and the numbered findings below. */
+const SENTENCES = /^\*\*(.+?)\*\*(?= |$)|^\d\. (.+)$/gmu
+
+test('no leading sentence of a template holds a statistic, a sign, a raw name, a cause or more than three digits', () => {
+  const faults: string[] = []
+  for (const file of readdirSync(goldenFolder)) {
+    const text = textOf(readFileSync(path.join(goldenFolder, file), 'utf8'))
+    const found = [...text.matchAll(SENTENCES)].map(([, bold, numbered]) => bold ?? numbered!)
+    assert.ok(found.length > 0, file)
+    const plain = found.map((one) => one.replaceAll('**', '').replaceAll('\\', ''))
+    for (const headline of plain)
+      faults.push(...headlineFaults({ headline, grade: 'firm' }).map((fault) => `${file}: ${fault}`))
+  }
+  assert.deepEqual(faults, [])
 })
 
 test('nothing in a result is a hole: no NaN, undefined or null in its text', () => {

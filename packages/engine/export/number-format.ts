@@ -11,6 +11,8 @@ const places = (count: number): string => (count === 0 ? '' : `.${'0'.repeat(cou
 export function numberFormat(code: string): string | null {
   if (code === 'sci') return '0.00E+00'
   if (code === 'id') return '0'
+  // No number format rounds to significant digits: a cell keeps them all.
+  if (code === 'brief') return '#,##0.##'
   const [, kind, digits, unit = ''] = CODE.exec(code) ?? []
   if (kind === undefined) return null
   const given = digits === undefined ? null : Number(digits)

@@ -1,11 +1,12 @@
 /**
  * The `fmt` codes, named as in Evidence: num0..num4, num0k/m/b, pct0..pct3, currencies (usd, eur0, gbp1k, ...), mult, sci,
- * id, dates. Decimals and big integers are exact, halves round away from zero, the machine's locale is not used.
+ * id, brief, dates. Decimals and big integers are exact, halves round away from zero, the machine's locale is not used.
  */
 import type { Cell } from '@assay/model/insight'
 import { type Decimal, roundTo, shift, toDecimal, toText } from '../values/decimal.ts'
 import { suggest } from '../values/near.ts'
 import { ValueError } from '../values/value.ts'
+import { brief } from '../verdicts/words.ts'
 import { CURRENCIES } from './currencies.ts'
 import { DATE_CODES, datePattern, formatMoment, readMoment } from './date-format.ts'
 
@@ -15,12 +16,12 @@ const UNITS: Record<string, [powers: number, sign: string]> = {
   m: [6, 'M'],
   b: [9, 'B'],
 }
-const CODE = /^(num|pct|mult|sci|[a-z]{3})([0-4])?([kmb])?$/
+const CODE = /^(num|pct|mult|sci|brief|[a-z]{3})([0-4])?([kmb])?$/
 
 /** For suggestions and the documentation. */
 export const FORMAT_CODES: readonly string[] = [
   ...'num num0 num1 num2 num3 num4 num0k num1k num2k num0m num1m num2m num0b num1b num2b'.split(' '),
-  ...'pct pct0 pct1 pct2 pct3 id mult mult0 mult1 mult2 sci'.split(' '),
+  ...'pct pct0 pct1 pct2 pct3 id brief mult mult0 mult1 mult2 sci'.split(' '),
   ...Object.keys(CURRENCIES).flatMap((name) => [name, `${name}0`, `${name}1`, `${name}2`, `${name}0k`]),
   ...DATE_CODES,
 ]
@@ -87,6 +88,7 @@ function numberPrinter(
   unit: string,
 ): ((value: Decimal) => string) | null {
   const given = places === undefined ? null : Number(places)
+  if (kind === 'brief') return unit || given !== null ? null : briefly
   if (kind === 'sci') return unit || given !== null ? null : scientific
   if (kind === 'mult') return unit ? null : (value) => `${grouped(value, given ?? 1)}x`
   if (kind === 'pct') {
@@ -118,6 +120,12 @@ function grouped(value: Decimal, places: number): string {
   const [, sign, whole, fraction] = /^(-?)(\d+)(\.\d+)?$/.exec(text)!
   const zero = /^0+$/.test(whole! + (fraction ?? '.').slice(1))
   return `${zero ? '' : sign}${whole!.replace(/\B(?=(\d{3})+$)/g, ',')}${fraction ?? ''}`
+}
+
+/** As the sentences of analyses: at most three significant digits. */
+function briefly(value: Decimal): string {
+  const number = Number(toText(value))
+  return number < 0 ? `-${brief(-number)}` : brief(number)
 }
 
 /** "1.23e+4": Evidence's 0.00E+0 in lower case. */

@@ -20,8 +20,8 @@ const RULES: [RegExp, string][] = [
   [/\s{2}|^\s|\s$| ,| \./u, 'stray blanks'],
 ]
 
-/** What is wrong with the headline of an outcome; an empty list where nothing is. */
-export function headlineFaults({ headline, grade }: Outcome): string[] {
+/** What is wrong with the headline of an outcome, or with a sentence that stands in its place; an empty list where nothing is. */
+export function headlineFaults({ headline, grade }: Pick<Outcome, 'headline' | 'grade'>): string[] {
   const found: string[] = []
   if (!/^[\p{Lu}\d"€$£¥]/u.test(headline) || !/[.)]$/u.test(headline)) found.push('not a sentence')
   const unquoted = headline.replaceAll(/"[^"]*"/gu, '"..."')
