@@ -8,6 +8,7 @@ import { eventually } from '../../../test/service.ts'
 import { expectingWebhook } from '../conformance/expected.ts'
 import {
   addWebhook,
+  at,
   DAY,
   FAILED_ATTEMPT,
   findings,
@@ -15,6 +16,7 @@ import {
   outcome,
   queueNew,
   register,
+  send,
   WORKSPACE,
 } from '../conformance/given.ts'
 import type { ClaimedJob, Lease, Store } from '../store.ts'
@@ -71,7 +73,8 @@ async function sends(store: Store, node_id: string, round: number): Promise<void
       tries.map((one, nth) => {
         if (nth % 5 !== round % 5) return outcome(one)
         const record = { ...FAILED_ATTEMPT, number: one.attempt }
-        return outcome(one, { record, next: { status: 'failed' }, warn: true })
+        const off = nth % 2 ? { warn: true as const } : { disable: { reason: 'It fails.' } }
+        return outcome(one, { record, next: { status: 'failed' }, ...off })
       }),
     ),
     store.releaseDeliveries(given.toReversed()),
@@ -94,6 +97,46 @@ async function handles(store: Store, node_id: string): Promise<void> {
     other && tried(store.deleteJob(other)),
   ])
   await register(store, node_id)
+}
+
+/** Deliveries are made anew, a webhook goes while it recovers, and a workspace comes and goes. */
+async function repeats(store: Store, node_id: string, round: number): Promise<void> {
+  const workspace_id = `${node_id} ${round}`
+  await store.createWorkspace({ workspace_id, name: 'Short', data_folder: null })
+  const short = await addWebhook(store, { workspace_id, events: ['*'] })
+  const webhook = await addWebhook(store, { presence_name: node_id, events: ['*'] })
+  const jobs = await Promise.all([1, 2, 3].map(() => queueNew(store, { workspace_id })))
+  await Promise.all([...jobs.map((job) => tried(store.cancelJob(job))), send(store, short, 3)])
+  const shared = (await store.listWebhooks({ workspace_id: WORKSPACE, limit: 4 })).items[round % 4] ?? webhook
+  const { items } = await store.listDeliveries({
+    workspace_id: WORKSPACE,
+    webhook_id: shared.webhook_id,
+    limit: 8,
+  })
+  const since = at(Date.now() - DAY)
+  for (const { webhook_id } of [shared, webhook]) {
+    const window = { workspace_id: WORKSPACE, webhook_id, since, until: null, include_unsent: true }
+    await store.createRecovery({ ...window, recovery_id: uuidv7() })
+  }
+  const keep = { ...KEEP, events_ms: 1 }
+  await Promise.all([
+    tried(store.deleteWorkspace(workspace_id)),
+    ...jobs.map((job) => tried(store.deleteJob(job))),
+    ...items.map((one) => tried(store.redeliver({ ...one, new_delivery_id: uuidv7() }))),
+    ...[20, 20].map((limit) => tried(store.advanceRecoveries({ limit }))),
+    ...[20, 20].map((limit) => store.prune({ keep, limit })),
+    tried(store.updateWebhook({ ...shared, patch: { status: 'enabled' } })),
+    tried(store.deleteWebhook(webhook)),
+    erased(store),
+  ])
+}
+
+/** All that a user has left. */
+async function erased(store: Store): Promise<void> {
+  const input = { workspace_id: WORKSPACE, user_id: 'eve', limit: 40 }
+  let step = await tried(store.eraseUser(input))
+  while (step && step.next_cursor !== null)
+    step = await tried(store.eraseUser({ ...input, cursor: step.next_cursor }))
 }
 
 /** What PostgreSQL says of each deadlock: who waited for whom, and by which statements. */
@@ -129,7 +172,7 @@ suite('the locks of the store on PostgreSQL', { skip: missing ?? false }, () => 
       await addWebhook(stores[0], { presence_name, events: ['*'], max_in_flight: 20 })
     await Promise.all(
       stores.flatMap((store, nth) =>
-        [works, sends, handles].map(async (work) => {
+        [works, sends, handles, repeats].map(async (work) => {
           for (let round = 0; round < ROUNDS; round += 1) {
             await Promise.all(
               Array.from({ length: 6 }, (_, one) =>
@@ -201,6 +244,60 @@ suite('the locks of the store on PostgreSQL', { skip: missing ?? false }, () => 
       client.query('SELECT webhook_id FROM deliveries WHERE workspace_id = $1', [workspace_id]),
     )
     assert.deepEqual(rows, [{ webhook_id: kept!.webhook_id }])
+    assert.equal(await deadlocks(), before)
+    await store.close()
+  })
+
+  test('a step of a recovery holds nothing that the deletion of its webhook waits for', async () => {
+    const store = await open(url)
+    const before = await deadlocks()
+    const webhook = await addWebhook(store)
+    const window = { ...webhook, since: at(0), until: null, include_unsent: true }
+    await withClient(url, (client) => client.query('DELETE FROM recoveries'))
+    await store.createRecovery({ ...window, recovery_id: uuidv7() })
+    await meets(
+      ['SELECT 1 FROM webhooks WHERE webhook_id = $1 FOR UPDATE', webhook.webhook_id],
+      () => store.advanceRecoveries({ limit: 5 }),
+      ['DELETE FROM recoveries WHERE webhook_id = $1', webhook.webhook_id],
+    )
+    assert.equal(await deadlocks(), before)
+    await store.close()
+  })
+
+  test('the jobs of a deleted workspace are locked before its webhooks', async () => {
+    const store = await open(url)
+    const before = await deadlocks()
+    const workspace_id = await otherWorkspace(store, 'closed')
+    await addWebhook(store, { workspace_id, events: ['*'] })
+    const job = await queueNew(store, { workspace_id })
+    await store.cancelJob(job)
+    await meets(
+      ['SELECT 1 FROM jobs WHERE assignment_id = $1 FOR UPDATE', job.assignment_id],
+      () => store.deleteWorkspace(workspace_id),
+      ['SELECT 1 FROM webhooks WHERE workspace_id = $1 FOR NO KEY UPDATE', workspace_id],
+    )
+    assert.equal(await deadlocks(), before)
+    await store.close()
+  })
+
+  test('deletions of the same attempts lock them in the order of their keys', async () => {
+    const store = await open(url)
+    const before = await deadlocks()
+    const workspace_id = await otherWorkspace(store, 'tried')
+    for (const _ of [1, 2]) await addWebhook(store, { workspace_id, events: ['*'] })
+    const job = await queueNew(store, { workspace_id })
+    await store.cancelJob(job)
+    await withClient(url, async (client) => {
+      const { rows } = await client.query<{ delivery_id: string }>(
+        'SELECT delivery_id FROM deliveries WHERE assignment_id = $1 ORDER BY delivery_id DESC',
+        [job.assignment_id],
+      )
+      // As the attempts lie, they are found from the last to the first.
+      for (const { delivery_id } of rows)
+        await client.query(`INSERT INTO attempts VALUES ($1, 1, '{}')`, [delivery_id])
+      const lock = 'SELECT 1 FROM attempts WHERE delivery_id = $1 FOR UPDATE'
+      await meets([lock, rows.at(-1)!.delivery_id], () => store.deleteJob(job), [lock, rows[0]!.delivery_id])
+    })
     assert.equal(await deadlocks(), before)
     await store.close()
   })

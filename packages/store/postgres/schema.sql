@@ -701,7 +701,9 @@ CREATE OR REPLACE FUNCTION delete_attempts()
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  DELETE FROM attempts WHERE delivery_id IN (SELECT delivery_id FROM gone);
+  DELETE FROM attempts WHERE ctid = ANY (ARRAY (
+    SELECT ctid FROM attempts WHERE delivery_id = ANY (ARRAY (SELECT delivery_id FROM gone))
+    ORDER BY delivery_id, number FOR UPDATE));
   RETURN NULL;
 END $function$;
 
@@ -719,7 +721,9 @@ CREATE OR REPLACE FUNCTION delete_deliveries_of_events()
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  DELETE FROM deliveries WHERE event_seq = ANY (ARRAY (SELECT seq FROM gone));
+  DELETE FROM deliveries WHERE delivery_id = ANY (ARRAY (
+    SELECT delivery_id FROM deliveries WHERE event_seq = ANY (ARRAY (SELECT seq FROM gone))
+    ORDER BY delivery_id FOR UPDATE));
   RETURN NULL;
 END $function$;
 
@@ -728,7 +732,9 @@ CREATE OR REPLACE FUNCTION delete_deliveries_of_webhooks()
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  DELETE FROM deliveries WHERE webhook_id = ANY (ARRAY (SELECT webhook_id FROM gone));
+  DELETE FROM deliveries WHERE delivery_id = ANY (ARRAY (
+    SELECT delivery_id FROM deliveries WHERE webhook_id = ANY (ARRAY (SELECT webhook_id FROM gone))
+    ORDER BY delivery_id FOR UPDATE));
   RETURN NULL;
 END $function$;
 

@@ -12,7 +12,7 @@ import { INSIGHTS, JOBS } from '../../tables/jobs/jobs.ts'
 import { by } from '../../tables/table.ts'
 import { removeDeliveriesOfJobs } from '../webhooks/waiting.ts'
 import { admitWork } from '../workspaces/processor-use.ts'
-import { keepTemplateVersion } from '../workspaces/templates.ts'
+import { keepTemplateVersion, keepTemplateVersions } from '../workspaces/templates.ts'
 import { NO_PROGRESS, type OwnedJob, shown } from './job-move.ts'
 import { moveJob } from './moves.ts'
 
@@ -102,8 +102,13 @@ function* lockJob(tx: Transaction, key: Key): Routine<OwnedJob> {
   return job
 }
 
-export function* createJob(tx: Transaction, { template, ...input }: NewJob): Routine<Job> {
-  yield* keepTemplateVersion(tx, template)
+export function* createJob(tx: Transaction, input: NewJob): Routine<Job> {
+  yield* keepTemplateVersion(tx, input.template)
+  return yield* insertJob(tx, input)
+}
+
+/** Its template's version is kept. */
+function* insertJob(tx: Transaction, { template, ...input }: NewJob): Routine<Job> {
   const made = yield* tx.find(INSERT, {
     ...input,
     template_id: template.template_id,
@@ -168,8 +173,12 @@ export function* createJobs(tx: Transaction, { jobs, run }: Input<'createJobs'>)
   const workspace_id = jobs[0]?.workspace_id
   if (workspace_id !== undefined)
     yield* run ? admitWork(tx, workspace_id) : admitDrafts(tx, workspace_id, jobs.length)
+  yield* keepTemplateVersions(
+    tx,
+    jobs.map(({ template }) => template),
+  )
   for (const input of jobs) {
-    const job = yield* createJob(tx, input)
+    const job = yield* insertJob(tx, input)
     made.push(run && job.job_status === 'draft' ? yield* enqueueJob(tx, job) : job)
   }
   return made

@@ -39,6 +39,7 @@ import { SCHEDULES } from '../../tables/jobs/schedules.ts'
 import { by } from '../../tables/table.ts'
 import { findFollowers } from '../webhooks/webhooks.ts'
 import { admitWork } from '../workspaces/processor-use.ts'
+import { keepTemplateVersion } from '../workspaces/templates.ts'
 import { collectionFollowers } from './collections.ts'
 import { createJob, enqueueJob, reachedCap } from './jobs.ts'
 
@@ -289,6 +290,8 @@ function* makeForReaders(
 ): Routine<{ runs: ScheduleRun[]; full: boolean; after: string | null }> {
   const runs: ScheduleRun[] = []
   let after: string | null = null
+  // Before the lock of a full queue, for which others wait who keep the same version.
+  if (page.readers.length > 0) yield* keepTemplateVersion(tx, page.material.template)
   for (const { reader_id, notify } of page.readers) {
     if ((yield* reachedCap(tx, schedule.workspace_id)) !== null) return { runs, full: true, after }
     const name = `${schedule.schedule_id} ${scheduled_for} ${reader_id}`

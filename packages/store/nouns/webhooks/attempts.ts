@@ -24,7 +24,10 @@ const CLAIM = [
 ] as const
 type Claim = Pick<DeliveryRow, (typeof CLAIM)[number]>
 
-const LOCK = DELIVERIES.select('WHERE delivery_id = ANY (:delivery_ids) FOR NO KEY UPDATE', CLAIM)
+const LOCK = DELIVERIES.select(
+  'WHERE delivery_id = ANY (:delivery_ids) ORDER BY delivery_id FOR NO KEY UPDATE',
+  CLAIM,
+)
 const WRITE = DELIVERIES.updateAll(['owner', 'status', 'due_at', 'attempt_count'])
 const INSERT_ATTEMPT = ATTEMPTS.insert()
 const COUNT = ATTEMPT_COUNTS.insert(

@@ -72,9 +72,8 @@ const SHOWN = ['recovery_id', 'webhook_id', 'status', 'done', 'count', 'created_
 const FIND = RECOVERIES.select(by('recovery_id', 'webhook_id', 'workspace_id'), SHOWN)
 const INSERT = RECOVERIES.insert(RECOVERIES.columns, 'ON CONFLICT DO NOTHING')
 // What another dispatcher works at is passed over.
-const LOCK_RUNNING = RECOVERIES.select(
-  `WHERE status = 'running' ORDER BY created_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
-)
+const FIND_RUNNING = RECOVERIES.select(`WHERE status = 'running' ORDER BY created_at LIMIT 1`)
+const LOCK_RUNNING = RECOVERIES.select(`${by('recovery_id')} AND status = 'running' FOR UPDATE`)
 const ADVANCE = RECOVERIES.update(['done', 'next_seq', 'next_at', 'status'], by('recovery_id'))
 const COUNTS = ATTEMPT_COUNTS.select('WHERE webhook_id = :webhook_id AND hour >= :hour', [
   'hour',
@@ -159,12 +158,17 @@ export function* insertRecovery(
   return yield* getRecovery(tx, input)
 }
 
-/** Dispatchers that come at once wait at the webhook's row: two recoveries of one webhook make no delivery twice. */
+/**
+ * Dispatchers that come at once wait at the webhook's row: two recoveries of one webhook make no delivery twice. That row is
+ * locked before the recovery's, as where a deleted webhook takes its recoveries with it.
+ */
 export function* advanceRecoveries(tx: Transaction, { limit }: { limit: number }): Routine<boolean> {
-  const recovery = yield* tx.find(LOCK_RUNNING)
-  if (!recovery) return false
-  const webhook = yield* lockWebhook(tx, recovery)
-  if (!webhook) return false
+  const running = yield* tx.find(FIND_RUNNING)
+  if (!running) return false
+  const webhook = yield* lockWebhook(tx, running)
+  const recovery = yield* tx.find(LOCK_RUNNING, running)
+  // Another has ended or deleted it meanwhile.
+  if (!webhook || !recovery) return true
   const { include_unsent, event_types } = recovery
   const { events, rest } = yield* stepWalk(
     tx,

@@ -1,6 +1,6 @@
 /** Deliveries that wait or are claimed, changed by others than who sends them: given back, canceled, made due, deleted. */
 import type { Routine, Transaction, Writer } from '../../rows.ts'
-import { statement } from '../../statement.ts'
+import { both, statement, type Text } from '../../statement.ts'
 import type { Input } from '../../store.ts'
 import { DELIVERIES, type DeliveryRow } from '../../tables/webhooks/deliveries.ts'
 import { canceled, givenBack } from './delivery-move.ts'
@@ -18,11 +18,12 @@ const LOCK_OF_JOBS = DELIVERIES.select(
   CLAIM,
 )
 const WRITE = DELIVERIES.updateAll(['owner', 'status', 'due_at'])
-// As an array: PostgreSQL may look for each attempt among the deliveries.
+// As an array: PostgreSQL may look for each attempt among the deliveries. Others may delete them with their deliveries.
 const OF_JOBS = 'SELECT delivery_id FROM deliveries WHERE assignment_id = ANY (:assignment_ids)'
 const DELETE_ATTEMPTS = statement({
   sqlite: `DELETE FROM attempts WHERE delivery_id IN (${OF_JOBS})`,
-  postgres: `DELETE FROM attempts WHERE delivery_id = ANY (ARRAY (${OF_JOBS}))`,
+  postgres: `DELETE FROM attempts WHERE ctid = ANY (ARRAY (
+    SELECT ctid FROM attempts WHERE delivery_id = ANY (ARRAY (${OF_JOBS})) ORDER BY delivery_id, number FOR UPDATE))`,
 })
 const OF_WEBHOOK = 'workspace_id = :workspace_id AND webhook_id = :webhook_id'
 // SQLite has an index of what is claimed that names no webhook, and would not choose it.
@@ -40,11 +41,20 @@ const MAKE_DUE = statement(
      SELECT delivery_id FROM deliveries WHERE webhook_id = :webhook_id AND status = 'pending' AND owner IS NULL
        AND due_at > :at ORDER BY due_at LIMIT :most)`,
 )
+const SOME = `SELECT delivery_id FROM deliveries WHERE webhook_id = :webhook_id
+  ORDER BY status, created_at, delivery_id LIMIT :most`
 const DELETE = DELIVERIES.sql<Pick<DeliveryRow, 'owner' | 'webhook_id' | 'ahead'>>(
-  `DELETE FROM deliveries WHERE delivery_id IN (
-     SELECT delivery_id FROM deliveries WHERE webhook_id = :webhook_id ORDER BY status, created_at, delivery_id LIMIT :most)
-   RETURNING owner, webhook_id, ahead`,
+  both((database) => `${deletionOf(SOME)[database]} RETURNING owner, webhook_id, ahead`),
 )
+
+/** PostgreSQL locks them in the order of their ids first: others may delete the same by another condition. `ids`: a query. */
+export function deletionOf(ids: string): Exclude<Text, string> {
+  return {
+    sqlite: `DELETE FROM deliveries WHERE delivery_id IN (${ids})`,
+    postgres: `DELETE FROM deliveries WHERE delivery_id = ANY (ARRAY (
+      SELECT delivery_id FROM deliveries WHERE delivery_id = ANY (ARRAY (${ids})) ORDER BY delivery_id FOR UPDATE))`,
+  }
+}
 
 export function writeClaims(tx: Writer, claims: readonly Claim[]): Routine<void> {
   return tx.writeAll(WRITE, claims)
@@ -71,19 +81,24 @@ export function* giveBackDeliveries(
   return held.length
 }
 
-/** Deleted jobs: what waits is canceled, claimed or not, and the attempts go with the bodies that they hold. */
-export function* removeDeliveriesOfJobs(tx: Transaction, assignment_ids: readonly string[]): Routine<void> {
+/** Deleted jobs: what waits is canceled, claimed or not. */
+export function* cancelDeliveriesOfJobs(tx: Transaction, assignment_ids: readonly string[]): Routine<void> {
   const states = yield* lockOfJobs(tx, assignment_ids)
   const locked = new Set(states.map(({ webhook_id }) => webhook_id))
   const rows = states.length === 0 ? [] : yield* tx.all(LOCK_OF_JOBS, { assignment_ids })
   const pending = rows.filter(({ webhook_id }) => locked.has(webhook_id))
   yield* writeClaims(tx, pending.map(canceled))
-  yield* tx.run(DELETE_ATTEMPTS, { assignment_ids })
   yield* refreshFreed(
     tx,
     states,
     pending.filter(({ owner }) => owner !== null),
   )
+}
+
+/** Likewise, and their attempts go with the bodies that they hold. */
+export function* removeDeliveriesOfJobs(tx: Transaction, assignment_ids: readonly string[]): Routine<void> {
+  yield* cancelDeliveriesOfJobs(tx, assignment_ids)
+  yield* tx.run(DELETE_ATTEMPTS, { assignment_ids })
 }
 
 /** Those under way end with their present try: they cannot be called back. */

@@ -30,7 +30,7 @@ import { TEMPLATES } from '../../tables/workspaces/templates.ts'
 import { cancelJob, removeJobs } from '../jobs/jobs.ts'
 import { lockJobs } from '../jobs/moves.ts'
 import { lockOfWorkspace } from '../webhooks/states.ts'
-import { removeDeliveriesOfJobs } from '../webhooks/waiting.ts'
+import { cancelDeliveriesOfJobs, deletionOf } from '../webhooks/waiting.ts'
 
 /**
  * All that names the workspace but its jobs, with their insights, and its deliveries, which go first. What others refer to
@@ -80,8 +80,10 @@ const NEXT_EVENTS = EVENTS.sql<Pick<EventRow, 'seq' | 'timestamp' | 'data'>>({
   postgres: `SELECT seq, timestamp, data FROM events WHERE workspace_id = :workspace_id AND (timestamp, seq) > (:at, :seq)
     ORDER BY timestamp, seq LIMIT :limit`,
 })
-export const DELETE_DELIVERIES_OF_EVENTS = statement('DELETE FROM deliveries WHERE event_seq = ANY (:seqs)')
-export const DELETE_EVENTS = statement('DELETE FROM events WHERE seq = ANY (:seqs)')
+const DELETE_DELIVERIES_OF_EVENTS = statement(
+  deletionOf('SELECT delivery_id FROM deliveries WHERE event_seq = ANY (:seqs)'),
+)
+const DELETE_EVENTS = statement('DELETE FROM events WHERE seq = ANY (:seqs)')
 
 // The lock holds up what is being made in it, and waits for what has been.
 const LOCK_WORKSPACE = WORKSPACES.select(`${by('workspace_id')} FOR UPDATE`, ['deleted_at'])
@@ -107,13 +109,11 @@ const COUNT_UNFINISHED = statement<{ unfinished: number }>({
 const DELETE_COUNTS = JOB_COUNTS.delete(by('workspace_id'))
 // No index of deliveries begins with their workspace: they are found by its webhooks, a few of each.
 const SOME_DELIVERIES = statement({
-  sqlite: `DELETE FROM deliveries WHERE delivery_id IN (
-      SELECT delivery_id FROM webhooks CROSS JOIN deliveries USING (webhook_id)
-      WHERE webhooks.workspace_id = :workspace_id LIMIT :most)`,
-  postgres: `DELETE FROM deliveries WHERE delivery_id = ANY (ARRAY (
-      SELECT few.delivery_id FROM webhooks CROSS JOIN LATERAL (
+  sqlite: deletionOf(`SELECT delivery_id FROM webhooks CROSS JOIN deliveries USING (webhook_id)
+      WHERE webhooks.workspace_id = :workspace_id LIMIT :most`).sqlite,
+  postgres: deletionOf(`SELECT few.delivery_id FROM webhooks CROSS JOIN LATERAL (
         SELECT delivery_id FROM deliveries WHERE deliveries.webhook_id = webhooks.webhook_id LIMIT :most) AS few
-      WHERE webhooks.workspace_id = :workspace_id LIMIT :most))`,
+      WHERE webhooks.workspace_id = :workspace_id LIMIT :most`).postgres,
 })
 
 const CURSOR = 'erasure'
@@ -148,8 +148,8 @@ function* eraseEvents(tx: Transaction, input: Input<'eraseUser'>, [at, , seq]: P
   }
   if (jobs.size > 0) {
     const seqs = [...jobs.keys()]
-    // One may have been sent anew after its job was deleted.
-    yield* removeDeliveriesOfJobs(tx, [...new Set(jobs.values())])
+    // One may have been sent anew after its job was deleted. The attempts go with the deliveries.
+    yield* cancelDeliveriesOfJobs(tx, [...new Set(jobs.values())])
     yield* tx.run(DELETE_DELIVERIES_OF_EVENTS, { seqs })
     yield* tx.run(DELETE_EVENTS, { seqs })
   }
@@ -195,12 +195,11 @@ export function* closeWorkspace(tx: Transaction, workspace_id: string): Routine<
 export function* emptyWorkspace(tx: Transaction, workspace_id: string, most: number): Routine<number> {
   yield* tx.native.useIndexes()
   if (!(yield* tx.find(LOCK_CLOSED, { workspace_id }))) return 0
-  yield* lockOfWorkspace(tx, workspace_id)
   const jobs = yield* tx.all(SOME_JOBS, { workspace_id, most })
-  yield* removeJobs(
-    tx,
-    jobs.map(({ assignment_id }) => assignment_id),
-  )
+  const assignment_ids = jobs.map(({ assignment_id }) => assignment_id)
+  if (jobs.length > 0) yield* lockJobs(tx, assignment_ids)
+  yield* lockOfWorkspace(tx, workspace_id)
+  yield* removeJobs(tx, assignment_ids)
   if (jobs.length > 0) return jobs.length
   for (const deleteSome of [SOME_DELIVERIES, ...DELETE_SOME]) {
     const rows = yield* tx.run(deleteSome, { workspace_id, most })

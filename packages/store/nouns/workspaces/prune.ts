@@ -18,7 +18,7 @@ import { LINKS } from '../../tables/workspaces/links.ts'
 import { NARRATIVES } from '../../tables/workspaces/narratives.ts'
 import { SIGN_INS } from '../../tables/workspaces/sign-ins.ts'
 import { removeDrafts, removeJobs } from '../jobs/jobs.ts'
-import { DELETE_DELIVERIES_OF_EVENTS, DELETE_EVENTS, emptyClosed } from './erasure.ts'
+import { emptyClosed } from './erasure.ts'
 import { KEEP_KEYS_MS } from './idempotency.ts'
 
 interface OldJob {
@@ -115,13 +115,23 @@ const OTHERS = [
   RECOVERIES.deleteSome(`WHERE status = 'completed' AND created_at < :before`, 'FOR UPDATE SKIP LOCKED'),
 ]
 
+// Others may hold some of them, such as a deletion of their webhook: these stay, and their event with them.
+const DELETE_THEIR_DELIVERIES = statement({
+  sqlite: 'DELETE FROM deliveries WHERE event_seq = ANY (:seqs)',
+  postgres: `DELETE FROM deliveries WHERE delivery_id = ANY (ARRAY (
+    SELECT delivery_id FROM deliveries WHERE event_seq = ANY (:seqs) FOR UPDATE SKIP LOCKED))`,
+})
+const DELETE_EVENTS = statement(
+  'DELETE FROM events WHERE seq = ANY (:seqs) AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_seq = events.seq)',
+)
+
 /** With their deliveries; an event that a webhook still waits for stays. */
 function* pruneEvents(tx: Transaction, before: string, limit: number): Routine<number> {
   const old = yield* tx.all(OLD_EVENTS, { before, limit })
   if (old.length === 0) return 0
   const free = yield* tx.all(STILL_FREE, { seqs: old.map(({ seq }) => seq) })
   const seqs = free.map(({ seq }) => seq)
-  yield* tx.run(DELETE_DELIVERIES_OF_EVENTS, { seqs })
+  yield* tx.run(DELETE_THEIR_DELIVERIES, { seqs })
   return yield* tx.run(DELETE_EVENTS, { seqs })
 }
 

@@ -59,6 +59,13 @@ export function* keepTemplateVersion(tx: Writer, template: TemplateSource): Rout
   }
 }
 
+/** Several, before the first of their jobs is made: in one order, so that no two wait for each other. */
+export function* keepTemplateVersions(tx: Writer, templates: readonly TemplateSource[]): Routine<void> {
+  const each = new Map(templates.map((template) => [`${template.template_id} ${template.version}`, template]))
+  for (const [, template] of [...each].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    yield* keepTemplateVersion(tx, template)
+}
+
 export function* getTemplateVersion(
   from: Reader,
   input: Input<'getTemplateVersion'>,

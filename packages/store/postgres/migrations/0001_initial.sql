@@ -586,9 +586,12 @@ CREATE TABLE attempts (
   record json NOT NULL,
   PRIMARY KEY (delivery_id, number)
 );
+-- Rows are locked in the order of their keys before they are deleted, so that no two deletions wait for each other.
 CREATE FUNCTION delete_attempts() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  DELETE FROM attempts WHERE delivery_id IN (SELECT delivery_id FROM gone);
+  DELETE FROM attempts WHERE ctid = ANY (ARRAY (
+    SELECT ctid FROM attempts WHERE delivery_id = ANY (ARRAY (SELECT delivery_id FROM gone))
+    ORDER BY delivery_id, number FOR UPDATE));
   RETURN NULL;
 END $$;
 CREATE TRIGGER attempts_go_with_deliveries AFTER DELETE ON deliveries
@@ -596,14 +599,18 @@ CREATE TRIGGER attempts_go_with_deliveries AFTER DELETE ON deliveries
 
 CREATE FUNCTION delete_deliveries_of_webhooks() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  DELETE FROM deliveries WHERE webhook_id = ANY (ARRAY (SELECT webhook_id FROM gone));
+  DELETE FROM deliveries WHERE delivery_id = ANY (ARRAY (
+    SELECT delivery_id FROM deliveries WHERE webhook_id = ANY (ARRAY (SELECT webhook_id FROM gone))
+    ORDER BY delivery_id FOR UPDATE));
   RETURN NULL;
 END $$;
 CREATE TRIGGER deliveries_go_with_webhooks AFTER DELETE ON webhooks
   REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION delete_deliveries_of_webhooks();
 CREATE FUNCTION delete_deliveries_of_events() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  DELETE FROM deliveries WHERE event_seq = ANY (ARRAY (SELECT seq FROM gone));
+  DELETE FROM deliveries WHERE delivery_id = ANY (ARRAY (
+    SELECT delivery_id FROM deliveries WHERE event_seq = ANY (ARRAY (SELECT seq FROM gone))
+    ORDER BY delivery_id FOR UPDATE));
   RETURN NULL;
 END $$;
 CREATE TRIGGER deliveries_go_with_events AFTER DELETE ON events
