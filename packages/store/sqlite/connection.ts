@@ -6,16 +6,15 @@ import { DatabaseSync } from 'node:sqlite'
 import { type Clock, iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 import type { JobCaps } from '../caps.ts'
-import type { Transaction } from '../rows.ts'
 import type { Hint } from '../store.ts'
 import { groupCommit } from './durable/group-commit.ts'
 import { openLog } from './durable/log.ts'
 import { nativeOf } from './native.ts'
-import { sqliteRows } from './rows.ts'
+import { type Run, sqliteRows } from './rows.ts'
 
 export interface Connection {
-  /** Within a write its changes are of that transaction. */
-  readonly tx: Transaction
+  /** Runs a routine. Within a write its changes are of that transaction. */
+  readonly run: Run
   /** One transaction; resolves once it is durable. */
   write<T>(work: () => T): Promise<T>
   /** As `write`, after all others of its commit. */
@@ -140,7 +139,7 @@ export async function connect(db: DatabaseSync, options: ConnectionOptions): Pro
     else hints.set(given.topic, new Map([[of, given]]))
   }
   return {
-    tx: sqliteRows({ db, now: () => iso(clock.now()), publicUrl, caps, hint }, nativeOf),
+    run: sqliteRows({ db, now: () => iso(clock.now()), publicUrl, caps, hint }, nativeOf),
     write: (work) => translated(commits.write(work)),
     writeLast: (work) => translated(commits.writeLast(work)),
     join: (work, input) => translated(commits.join(work, input)),

@@ -2,7 +2,7 @@
 /* oxlint-disable require-yield -- these routines have their answer at once */
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { JobCaps } from '../caps.ts'
-import type { Native, Transaction } from '../rows.ts'
+import { finish, type Native, type Routine, type Transaction } from '../rows.ts'
 import { type Kind, type Parameter, type Statement, valueOf } from '../statement.ts'
 import type { Hint } from '../store.ts'
 
@@ -50,10 +50,14 @@ export interface SqliteContext {
   hint(hint: Hint): void
 }
 
+/** Runs a routine to its end, with one time for all that it writes. */
+export type Run = <Result>(work: (tx: Transaction) => Routine<Result>) => Result
+
 export function sqliteRows(
   { db, now, publicUrl, caps, hint }: SqliteContext,
   nativeOf: (tx: Transaction) => Native,
-): Transaction {
+): Run {
+  let time = ''
   const prepared = new Map<Statement, Prepared>()
 
   function preparedOf(statement: Statement): Prepared {
@@ -66,7 +70,7 @@ export function sqliteRows(
 
   function bound({ sqlite }: Statement, values: object): SQLInputValue[] {
     return sqlite.parameters.map((parameter) =>
-      parameter.name === 'now' ? now() : encoded(parameter, values),
+      parameter.name === 'now' ? time : encoded(parameter, values),
     )
   }
 
@@ -83,7 +87,7 @@ export function sqliteRows(
     caps,
     hint,
     get now() {
-      return now()
+      return time
     },
     *find<Row>(statement: Statement<Row>, values: object = {}) {
       const made = preparedOf(statement)
@@ -103,5 +107,8 @@ export function sqliteRows(
     },
   }
   const native = nativeOf(tx)
-  return tx
+  return (work) => {
+    time = now()
+    return finish(work(tx))
+  }
 }

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { FakeClock } from '@assay/model/clock'
+import { FakeClock, systemClock } from '@assay/model/clock'
 import { NO_CAPS } from '../caps.ts'
 import { conformance, type Harness } from '../conformance/conformance.ts'
-import { NODE, outcome, send } from '../conformance/given.ts'
+import { addWebhook, completeNew, LEASE_MS, NODE, outcome, register, send } from '../conformance/given.ts'
 import { type Fill, STEP_TESTS } from '../conformance/steps.ts'
 import { openStore } from '../open.ts'
 import { NODES } from '../tables/jobs/nodes.ts'
@@ -70,6 +70,35 @@ for (const [title, run] of Object.entries(STEP_TESTS))
     await run(harness.store, fillOf(harness.store))
     await harness.close()
   })
+
+test('SQLite has one time for all that a write does, however the clock moves', async () => {
+  const home = await mkdtemp(path.join(tmpdir(), 'assay-store-'))
+  const clock = new FakeClock()
+  // Whoever reads it moves it on.
+  const moving = {
+    ...systemClock,
+    now: () => {
+      clock.advance(1)
+      return clock.now()
+    },
+  }
+  const store = await openStore({ url: '', home, clock: moving, publicUrl: null, caps: NO_CAPS })
+  const webhook = await addWebhook(store)
+  assert.equal(webhook.updated_at, webhook.created_at)
+  await register(store)
+  const [node] = await store.listNodes()
+  assert.equal(Date.parse(node!.lease_until) - Date.parse(node!.started_at), LEASE_MS)
+  const job = await completeNew(store, { presence_name: webhook.presence_name })
+  const insight = await store.getInsightHead({ ...job, insight_id: job.insight_id! })
+  assert.deepEqual([job.moves.at(-1)!.at, insight!.created_at], [job.finished_at, job.finished_at])
+  const { items } = await store.listDeliveries({ ...webhook, status: 'pending', limit: 5 })
+  assert.deepEqual(
+    items.map(({ created_at, next_attempt_at }) => [created_at, next_attempt_at]),
+    [[job.finished_at, job.finished_at]],
+  )
+  await store.close()
+  await rm(home, { recursive: true })
+})
 
 /** Few rows by nature, a list that was given, or an index read in order up to a limit. */
 const MAY_BE_SCANNED =

@@ -8,7 +8,6 @@ import type { AppError } from '@assay/model/errors'
 import type { JobCaps } from '../caps.ts'
 import { type Database, storeOf } from '../methods.ts'
 import { ensureDefaultWorkspace } from '../nouns/workspaces/accounts.ts'
-import { finish } from '../rows.ts'
 import type { Store } from '../store.ts'
 import { type Connection, connect, openDatabase, translate, unavailable } from './connection.ts'
 import { takeLock } from './lock.ts'
@@ -34,7 +33,7 @@ export async function openSqlite({ file, ...options }: SqliteOptions): Promise<S
     const db = openDatabase(file)
     await migrateSqlite(db)
     const connection = await connect(db, { file, ...options })
-    await connection.write(() => finish(ensureDefaultWorkspace(connection.tx)))
+    await connection.write(() => connection.run(ensureDefaultWorkspace))
     return storeOf(databaseOf(connection, () => lock.release()))
   } catch (error) {
     lock.release()
@@ -43,27 +42,27 @@ export async function openSqlite({ file, ...options }: SqliteOptions): Promise<S
 }
 
 function databaseOf(connection: Connection, released: () => void): Database {
-  const { tx } = connection
-  const read: Database['read'] = (work) => connection.read(() => finish(work(tx)))
-  const write: Database['write'] = (work) => connection.write(() => finish(work(tx)))
+  const { run } = connection
+  const read: Database['read'] = (work) => connection.read(() => run(work))
+  const write: Database['write'] = (work) => connection.write(() => run(work))
   let open = true
   return {
     kind: 'sqlite',
     read,
-    readTogether: (work) => connection.read(() => finish(work(tx))),
+    readTogether: (work) => connection.read(() => run(work)),
     write,
     control: write,
     reports: (writeReports) => {
       const joined: (groups: Parameters<typeof writeReports>[1][]) => boolean[][] = (groups) => {
-        const written = finish(writeReports(tx, groups.flat()))
+        const written = run((tx) => writeReports(tx, groups.flat()))
         return groups.map(({ length }) => written.splice(0, length))
       }
       return {
         report: (reports) => connection.join(joined, reports),
-        follow: (work) => connection.writeLast(() => finish(work(tx))),
-        alone: (work) => connection.writeLast(() => finish(work(tx))),
+        follow: (work) => connection.writeLast(() => run(work)),
+        alone: (work) => connection.writeLast(() => run(work)),
         beside: async (work) => ({
-          value: await connection.writeLast(() => finish(work(tx))),
+          value: await connection.writeLast(() => run(work)),
           isBeside: false,
         }),
       }
