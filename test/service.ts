@@ -68,7 +68,7 @@ function serverOf(home: string): number {
 
 /**
  * Starts the service and resolves when it is ready. Throws with its output if it ends before. It runs one job at a time
- * unless `env` says otherwise: each further analysis process adds a third to the start of the service.
+ * unless `env` says otherwise: each further one may start an analysis process.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { home, port = 0, env = {}, wrapped = true, args = [] } = options

@@ -266,7 +266,7 @@ test('a pool that stops while walls are built ends at once and leaves no process
 }, async () => {
   const tempRoot = folder('stopped')
   for (let round = 0; round < 30; round += 1) {
-    const pool = createPool({ jail: 'require', size: 1, tempRoot })
+    const pool = createPool({ jail: 'require', size: 1, single: true, tempRoot })
     const until = performance.now() + round / 3
     while (performance.now() < until) await new Promise((resolve) => setImmediate(resolve))
     await pool.stop()

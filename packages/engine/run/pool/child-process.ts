@@ -132,6 +132,12 @@ const FLAGS = [`--max-old-space-size=${HEAP_MB}`, `--max-semi-space-size=${SEMI_
 /** Whether this process has seen to the compile cache of walled processes. */
 let filled = false
 
+/** Sees to the compile cache of walled processes, which takes a second or two after a change of the program. */
+export function fillOnce(tempRoot: string): void {
+  if (!filled) fillCompileCache(environment(), FLAGS, path.join(tempRoot, 'fill-cache'))
+  filled = true
+}
+
 export function startProcess(options: ProcessOptions): AnalysisProcess {
   const given = options.cold ? [COLD] : []
   const stdio: ('ignore' | 'pipe' | 'ipc')[] = ['ignore', 'pipe', 'pipe', 'ipc']
@@ -141,8 +147,7 @@ export function startProcess(options: ProcessOptions): AnalysisProcess {
     goBehind(forked.pid)
     return new ForkedProcess(forked, options, null, options.tempRoot)
   }
-  if (!filled) fillCompileCache(env, FLAGS, path.join(options.tempRoot, 'fill-cache'))
-  filled = true
+  fillOnce(options.tempRoot)
   const temp = path.join(options.tempRoot, `process-${randomUUID()}`)
   const view = new View(options.folders)
   const [file, args] = walled([process.execPath, ...FLAGS, ENTRY, ...given], {

@@ -24,6 +24,7 @@ import {
   type TestPool,
   templateOf,
 } from '../test-pool.ts'
+import { SPARE_AFTER_MS } from './pool.ts'
 import { MOST_QUEUED, processesOf } from './scheduler.ts'
 
 // Before any process starts.
@@ -312,8 +313,10 @@ test('on a pool of one a job does not wait for previews, which run one at a time
 
 test("another's small task is done before most of the many that a workspace has in line", async () => {
   const { pool, roots } = narrow
-  const describe = () => pool.describe({ kind: 'describe', template: SHORT, roots }, { workspace_id: 'mine' })
-  // Its workspace has a process then: the start of one is not measured.
+  const describe = (workspace_id = 'mine') =>
+    pool.describe({ kind: 'describe', template: SHORT, roots }, { workspace_id })
+  // Both workspaces have a process then: the start of one is not measured.
+  await describe('guest')
   await describe()
   const blocks = Array.from({ length: 40 }, (_, index) => `\`\`\`sql b${index}\nselect 1 as a\n\`\`\`\n`)
   const template = templateOf(`# Many\n\n${blocks.join('\n')}`)
@@ -431,6 +434,32 @@ test('a pool for a single job has one process, and starts none ahead', async () 
   }
 })
 
+test('an unused process is started once the pool has been without one for a while, not with the pool and not with each task', async () => {
+  const clock = new FakeClock()
+  const own = await openTestPool({ size: 1, clock })
+  const owners = () => own.pool.stats().children.map(({ owner }) => owner)
+  const pass = async (ms: number): Promise<void> => {
+    clock.advance(ms)
+    await setImmediate()
+  }
+  try {
+    await pass(SPARE_AFTER_MS - 1)
+    assert.deepEqual(owners(), [])
+    findingsOf(await own.run(sqlTemplate('select 1 as a')))
+    assert.deepEqual(owners(), ['test'])
+    await pass(1)
+    assert.deepEqual(owners(), [null, 'test'])
+    findingsOf(await own.run(sqlTemplate('select 1 as a'), {}, { workspace_id: 'other' }))
+    assert.deepEqual(owners(), ['test', 'other'])
+    await pass(SPARE_AFTER_MS)
+    assert.deepEqual(owners(), [null, 'test', 'other'])
+    await pass(10 * SPARE_AFTER_MS)
+    assert.equal(owners().length, 3, 'one is enough')
+  } finally {
+    await own.close()
+  }
+})
+
 test('processes that nobody has needed for five minutes end, but for the last one used and a fresh one', async () => {
   const clock = new FakeClock()
   const own = await openTestPool({ size: 2, clock })
@@ -444,9 +473,10 @@ test('processes that nobody has needed for five minutes end, but for the last on
   try {
     const jobs = Array.from({ length: 2 }, () => own.run(sqlTemplate('select 1 as a')))
     for (const result of await Promise.all(jobs)) findingsOf(result)
-    while (children().some(({ state }) => state !== 'idle')) await systemClock.sleep(5)
+    clock.advance(SPARE_AFTER_MS)
+    while (children().length < 3 || children().some(({ state }) => state !== 'idle'))
+      await systemClock.sleep(5)
     const before = children().length
-    assert.ok(before > 2, `${before} processes`)
     await pass(4)
     assert.equal(children().length, before)
     await pass(2)
@@ -479,6 +509,7 @@ test(
     const script = `
     import { openTestPool, sqlTemplate } from ${JSON.stringify(path.join(import.meta.dirname, '../test-pool.ts'))}
     const bench = await openTestPool({ size: 1 })
+    await bench.run(sqlTemplate('select 1 as a'), {}, { workspace_id: 'other' })
     void bench.run(sqlTemplate(${JSON.stringify(STUCK.levenshtein)}))
     const look = () => {
       const { states, children } = bench.pool.stats()

@@ -2,8 +2,8 @@
  * The pool of analysis processes. Each process does one task at a time and is warm before a task comes.
  *
  * scheduler.ts says how many processes there are, and what runs next. Processes are started on demand, with one
- * unused process ahead while there is room. A process serves one workspace only; it is replaced after many tasks or
- * when its memory has grown.
+ * unused process ahead while there is room, which starts a while after the last was taken. A process serves one workspace
+ * only; it is replaced after many tasks or when its memory has grown.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -34,7 +34,7 @@ import type {
   TablesTask,
   Task,
 } from '../protocol.ts'
-import { type AnalysisProcess, type Ending, startProcess } from './child-process.ts'
+import { type AnalysisProcess, type Ending, fillOnce, startProcess } from './child-process.ts'
 import {
   type Claim,
   type Pool,
@@ -62,6 +62,8 @@ export {
 
 /** Tasks before a process is replaced. Starting one costs 0.25 s of a core, 0.25 ms per task at this number. */
 const TASKS_MAX = 1000
+/** When an unused process is started, after the start of the pool or after the last unused one was taken. */
+export const SPARE_AFTER_MS = 10_000
 /** Idle processes that are never ended: the one last used, and an unused one. */
 const KEPT = 2
 /** The others end after this idle time, checked every LOOK_MS. */
@@ -108,6 +110,7 @@ class ProcessPool implements Pool {
   readonly #spent = new Map<string, number>()
   #stopping = false
   #watching = false
+  #preparing = false
   readonly #stopped = new AbortController()
   /** The temporary folder is this pool's to remove. */
   readonly #ownsTemp: boolean
@@ -125,8 +128,11 @@ class ProcessPool implements Pool {
     this.#ownsTemp = options.tempRoot === undefined
     this.#scheduler = new Scheduler(this.#options.size)
     options.metrics?.measureChildren(() => this.#measure(options.metrics!))
-    // Ready for the first task; when that begins, the next one starts.
-    this.#start()
+    if (this.#options.single) this.#start()
+    else {
+      if (this.jail.walls.length > 0) fillOnce(this.#options.tempRoot)
+      void this.#keepOneReady()
+    }
   }
 
   run(task: Omit<RunTask, 'caps'>, { workspace_id, ...options }: RunOptions): Promise<RunResult> {
@@ -268,7 +274,7 @@ class ProcessPool implements Pool {
     const chosen =
       own ?? unused.find((child) => child.state === 'idle') ?? unused[0] ?? this.#replacement(free, wanted)
     if (chosen) chosen.owner = owner
-    this.#keepOneReady()
+    void this.#keepOneReady()
     return chosen
   }
 
@@ -322,7 +328,7 @@ class ProcessPool implements Pool {
       : SMALL_TIMEOUT_MS
   }
 
-  /** After a task: replaces a worn-out process, and keeps one unused process warm. */
+  /** After a task: replaces a worn-out process, and sees to an unused one. */
   #renew(child: AnalysisProcess, ending: Ending<Task['kind']>): void {
     if (this.#stopping) return
     const worn =
@@ -330,24 +336,30 @@ class ProcessPool implements Pool {
       ending.kind === 'fault' ||
       child.tasks >= TASKS_MAX ||
       child.residentBytes() > RESIDENT_MAX_BYTES
-    if (worn) {
-      this.#remove(child)
-      this.#keepOneReady()
-      return
-    }
-    const idle = this.#children.filter((one) => one.state === 'idle')
-    const fresh = this.#children.some((one) => one.owner === null)
-    if (!fresh && idle.length > 1 && this.#scheduler.waiting === 0) {
-      this.#remove(idle[0]!)
-      this.#start()
-    }
+    if (!worn) return void this.#keepOneReady()
+    this.#remove(child)
+    if (!this.#options.single && !this.#hasUnused()) this.#start()
   }
 
-  /** While there is room, keeps one unused process warm for the next task. */
-  #keepOneReady(): void {
-    if (this.#stopping || this.#options.single) return
-    const ready = this.#children.some(({ owner }) => owner === null)
-    if (!ready && this.#children.length < processesOf(this.#options.size)) this.#start()
+  #hasUnused(): boolean {
+    return this.#children.some(({ owner }) => owner === null)
+  }
+
+  /**
+   * Starts an unused process for the next task, if there is none a while later. Where there is no room it replaces an idle one of
+   * several.
+   */
+  async #keepOneReady(): Promise<void> {
+    if (this.#preparing || this.#options.single || this.#hasUnused()) return
+    this.#preparing = true
+    await this.#options.clock.sleep(SPARE_AFTER_MS, this.#stopped.signal)
+    this.#preparing = false
+    if (this.#stopping || this.#hasUnused()) return
+    const hasRoom = this.#children.length < processesOf(this.#options.size)
+    const idle = this.#children.filter(({ state }) => state === 'idle')
+    if (!hasRoom && (idle.length < 2 || this.#scheduler.waiting > 0)) return
+    if (!hasRoom) this.#remove(idle[0]!)
+    this.#start()
   }
 
   /** `wanted`: folders of its task, where known. `awaited`: a task waits, to which a warm-up costs more than it saves. */
