@@ -237,6 +237,61 @@ test('makes a report of a file in the editor, and asks what can be read in two w
   here.assertSilent()
 })
 
+test('builds a metric and a report of a file by choices, which write the text beside them', async () => {
+  const { page } = here.watched
+  const rows = Array.from(
+    { length: 120 },
+    (_, at) => `0${1 + (at % 9)}/0${1 + (at % 7)}/2025,${(at * 7) % 31}.5,${at % 2 ? 'DE' : 'FR'}`,
+  )
+  const api = apiOf(here.service.url)
+  await api.files.put('choices.csv', `due,amount,country\n${rows.join('\n')}\n`)
+  await api.drafts.create({ file: 'uploads/choices.csv', dialect: ['dates: dmy'], keep: true })
+  await page.goto('/metric')
+  await link(page, 'New metric').click()
+  await page.getByLabel('Data').selectOption('choices.csv')
+  const text = page.getByRole('textbox', { name: 'Definition of the metric' })
+  await text.getByText('sum("amount")').waitFor()
+  await page.getByLabel('Measure').selectOption('Mean of a column')
+  await page.getByLabel('One value for each').selectOption('week')
+  await page.getByLabel('Unit').fill('EUR')
+  await text.getByText('avg("amount")').waitFor()
+  await text.getByText('file: "uploads/choices.csv", dates: dmy').waitFor()
+  await page.getByText('No faults found').waitFor()
+  await assertAccessible(page, 'a metric that is built')
+
+  await text.press('ControlOrMeta+End')
+  await page.keyboard.type('# by hand')
+  await page.getByLabel('Unit').fill('USD')
+  await page.getByText('The text was changed by hand').waitFor()
+  assert.match(await text.innerText(), /unit: EUR[\s\S]*# by hand/)
+  await button(page, 'Write the text anew').click()
+  await text.getByText('unit: USD').waitFor()
+  await page.getByText('No faults found').waitFor()
+  await button(page, 'Save choices_mean_amount').click()
+  await page.getByRole('heading', { name: 'mean amount', level: 1 }).waitFor()
+
+  await link(page, 'Ask a question').click()
+  const source = page.getByRole('textbox', { name: 'Source of the template' })
+  await source.getByText('metric: choices_mean_amount').first().waitFor()
+  await page.getByLabel('Question').selectOption('Which times stand out?')
+  await source.getByText('method: anomalies').waitFor()
+  await page.getByText('No faults found').waitFor()
+  await button(page, 'Preview').click()
+  await page.locator('.preview .insight-title').waitFor()
+
+  await page.goto('/templates/new?file=uploads/choices.csv')
+  await page.getByText('Build it by choosing').click()
+  await page.getByLabel('Question').selectOption('Which parts make up most of it?')
+  await source.getByText('method: pareto').waitFor()
+  await page.getByText('No faults found').waitFor()
+  await button(page, 'Preview').click()
+  await page.locator('.preview').getByRole('cell', { name: 'DE' }).first().waitFor()
+  await assertAccessible(page, 'a template that is built')
+  await api.metrics.delete('choices_mean_amount')
+  await api.files.delete('choices.csv')
+  here.assertSilent()
+})
+
 test('takes in a workbook, asks which sheet, and makes a report of the chosen one', async () => {
   const { page } = here.watched
   const cells = Array.from({ length: 40 }, (_, at) => [at % 2 ? 'DE' : 'FR', at + 0.5])

@@ -41,13 +41,14 @@ interface InsightFilters {
   collection?: string
 }
 
-/** What a new template begins with: a copy, a draft of a file or of a table of a database. */
+/** What a new template begins with: a copy, a draft of a file or of a table of a database, a metric. */
 interface NewTemplate {
   from?: string
   file?: string
   lines?: string
   connection?: string
   table?: string
+  metric?: string
 }
 
 const TEMPLATE_TABS = ['run', 'many', 'source'] as const
@@ -123,6 +124,7 @@ const newTemplate = createRoute({
     lines: text(search.lines),
     connection: text(search.connection),
     table: text(search.table),
+    metric: text(search.metric),
   }),
   component: lazyRouteComponent(() => import('./pages/editor.tsx'), 'NewTemplatePage'),
 })
@@ -151,7 +153,12 @@ const metrics = createRoute({
 const newMetric = createRoute({
   getParentRoute: () => shell,
   path: '/metric/new',
-  validateSearch: (search: Search): { from?: string } => ({ from: text(search.from) }),
+  validateSearch: (search: Search): Omit<NewTemplate, 'lines' | 'metric'> => ({
+    from: text(search.from),
+    file: text(search.file),
+    connection: text(search.connection),
+    table: text(search.table),
+  }),
   component: lazyRouteComponent(() => import('./pages/metrics/editor.tsx'), 'NewMetricPage'),
 })
 const metric = createRoute({

@@ -4,11 +4,12 @@ import type { VariableView } from '@assay/model/template'
 import type { EditorView } from '@codemirror/view'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useLocation, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { useRef } from 'react'
+import { type ReactNode, useRef } from 'react'
 import { api, faultsOf } from '../api.ts'
 import { useDraft } from '../drafts/draft.ts'
 import { attributesOf, faultBelow } from '../drafts/readers.ts'
 import type { Insight } from '../insights.ts'
+import { Builder } from '../parts/builder/builder.tsx'
 import { askedOf, DraftMetrics, DraftNotes, type DraftOf } from '../parts/draft-notes.tsx'
 import { Fault } from '../parts/fault.tsx'
 import { TextField } from '../parts/field.tsx'
@@ -17,7 +18,7 @@ import { LineageSection } from '../parts/insight/lineage.tsx'
 import { VariableField } from '../parts/jobs/variable-field.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
 import { PreviewReader } from '../parts/readers/reader.tsx'
-import { goToLine } from '../parts/text/code-mirror.ts'
+import { goToLine, replaceAll } from '../parts/text/code-mirror.ts'
 import { Editor } from '../parts/text/editor.tsx'
 import { FaultList, useSettled } from '../parts/text/fault-list.tsx'
 import { firstValues, sentValues, textOf, type Values } from '../values.ts'
@@ -233,12 +234,15 @@ function Desk({
   first,
   fixed,
   proposes = false,
+  above,
 }: {
   name: string
   first: Draft
   fixed: boolean
   /** The template is the repository's. */
   proposes?: boolean
+  /** What stands above the editor, given its text and the way to replace it. */
+  above?: (source: string, write: (text: string) => void) => ReactNode
 }) {
   const [draft, change, forget] = useDraft<Draft>(`template.${name}`, () => first)
   const view = useRef<EditorView | null>(null)
@@ -269,6 +273,7 @@ function Desk({
       />
       {save.isError && <Fault error={save.error} />}
       {propose.data && <Proposed branch={propose.data.branch} />}
+      {above?.(draft.source, (text) => view.current && replaceAll(view.current, text))}
       <div className="pair">
         <div>
           <Editor
@@ -320,6 +325,16 @@ function Drafted({ of }: { of: DraftOf }) {
             name={name}
             first={{ template_id: draft.name, source: draft.source, values: {} }}
             fixed={false}
+            {...('file' in of && {
+              above: (source: string, write: (text: string) => void) => (
+                <Builder
+                  kind="template"
+                  of={{ file: of.file, lines: draft.dialect }}
+                  source={source}
+                  write={write}
+                />
+              ),
+            })}
           />
         </>
       )}
@@ -328,7 +343,7 @@ function Drafted({ of }: { of: DraftOf }) {
 }
 
 export function NewTemplatePage() {
-  const { from, file, lines = '', connection, table } = useSearch({ from: '/shell/templates/new' })
+  const { from, file, lines = '', connection, table, metric } = useSearch({ from: '/shell/templates/new' })
   const query = useQuery({
     queryKey: ['template', from],
     queryFn: () => api().templates.get(from!),
@@ -341,7 +356,21 @@ export function NewTemplatePage() {
       ) : connection !== undefined && table !== undefined ? (
         <Drafted of={{ connection, table }} />
       ) : from === undefined ? (
-        <Desk name="new" first={{ template_id: '', source: START, values: {} }} fixed={false} />
+        <Desk
+          key={metric}
+          name={metric === undefined ? 'new' : `metric.${metric}`}
+          first={{ template_id: metric ?? '', source: START, values: {} }}
+          fixed={false}
+          above={(source, write) => (
+            <Builder
+              kind="template"
+              of={metric === undefined ? undefined : { metric }}
+              begins={metric !== undefined}
+              source={source}
+              write={write}
+            />
+          )}
+        />
       ) : (
         <Loaded query={query}>
           {({ source }) => (

@@ -145,7 +145,7 @@ function ReportOfTable({ name }: { name: string }) {
   const given = table.trim()
   return (
     <>
-      <h2>A report of a table</h2>
+      <h2>A report or a metric of a table</h2>
       <form
         className="row-form"
         onSubmit={(event) => {
@@ -162,6 +162,14 @@ function ReportOfTable({ name }: { name: string }) {
         <div className="actions">
           <button type="submit" className="button" disabled={given === ''}>
             Make a report
+          </button>
+          <button
+            type="button"
+            className="button"
+            disabled={given === ''}
+            onClick={() => void navigate({ to: '/metric/new', search: { connection: name, table: given } })}
+          >
+            Define a metric
           </button>
         </div>
       </form>

@@ -2,12 +2,14 @@
 import type { EditorView } from '@codemirror/view'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { useRef } from 'react'
+import { type ReactNode, useRef } from 'react'
 import { api } from '../../api.ts'
+import type { BuiltOf } from '../../drafts/builder/choices.ts'
 import { useDraft } from '../../drafts/draft.ts'
+import { Builder } from '../../parts/builder/builder.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { Loaded, Page } from '../../parts/page.tsx'
-import { goToLine } from '../../parts/text/code-mirror.ts'
+import { goToLine, replaceAll } from '../../parts/text/code-mirror.ts'
 import { Editor } from '../../parts/text/editor.tsx'
 import { FaultList, useSettled } from '../../parts/text/fault-list.tsx'
 
@@ -39,7 +41,11 @@ function useSave(source: string, metric_id: string, forget: () => void) {
   })
 }
 
-function Desk({ name, first, fixed }: { name: string; first: string; fixed: string | null }) {
+/** What stands above the editor, given its text and the way to replace it. */
+type Above = (source: string, write: (text: string) => void) => ReactNode
+
+function Desk(props: { name: string; first: string; fixed: string | null; above?: Above }) {
+  const { name, first, fixed, above } = props
   const [{ source }, change, forget] = useDraft(`metric.${name}`, () => ({ source: first }))
   const view = useRef<EditorView | null>(null)
   const settled = useSettled(source)
@@ -53,8 +59,9 @@ function Desk({ name, first, fixed }: { name: string; first: string; fixed: stri
   const metric_id = fixed ?? nameIn(source)
   const save = useSave(source, metric_id, forget)
   const faults = checked.data?.faults ?? NONE
-  return (
-    <>
+  const built = above?.(source, (text) => view.current && replaceAll(view.current, text))
+  const text = (
+    <div>
       <p className="actions">
         <button
           type="button"
@@ -79,7 +86,15 @@ function Desk({ name, first, fixed }: { name: string; first: string; fixed: stri
         pending={checked.isFetching}
         onGo={({ line, column }) => view.current && goToLine(view.current, line, column)}
       />
-    </>
+    </div>
+  )
+  return built ? (
+    <div className="pair">
+      <div>{built}</div>
+      {text}
+    </div>
+  ) : (
+    text
   )
 }
 
@@ -91,13 +106,37 @@ function useDefinition(metric_id: string | undefined) {
   })
 }
 
+function builtOf(given: {
+  file?: string | undefined
+  connection?: string | undefined
+  table?: string | undefined
+}): BuiltOf | undefined {
+  const { file, connection, table } = given
+  if (file !== undefined) return { file, lines: [] }
+  return connection !== undefined && table !== undefined ? { connection, table } : undefined
+}
+
 export function NewMetricPage() {
-  const { from } = useSearch({ from: '/shell/metric/new' })
+  const { from, file, connection, table } = useSearch({ from: '/shell/metric/new' })
   const query = useDefinition(from)
   return (
-    <Page title="New metric" trail={<Link to="/metric">Metrics</Link>}>
+    <Page title="New metric" wide trail={<Link to="/metric">Metrics</Link>}>
       {from === undefined ? (
-        <Desk name="new" first={START} fixed={null} />
+        <Desk
+          key={`${file} ${connection} ${table}`}
+          name={file ?? table ?? 'new'}
+          first={START}
+          fixed={null}
+          above={(source, write) => (
+            <Builder
+              kind="metric"
+              of={builtOf({ file, connection, table })}
+              begins
+              source={source}
+              write={write}
+            />
+          )}
+        />
       ) : (
         <Loaded query={query}>
           {({ source }) => (

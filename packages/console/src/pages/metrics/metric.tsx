@@ -52,6 +52,7 @@ function Delete({ metric_id }: { metric_id: string }) {
 
 function Actions({ metric: { metric_id, origin } }: { metric: MetricView }) {
   const admin = useMay('admin')
+  const analyst = useMay('analyst')
   return (
     <>
       <Link
@@ -62,6 +63,11 @@ function Actions({ metric: { metric_id, origin } }: { metric: MetricView }) {
       >
         Review it
       </Link>
+      {analyst && (
+        <Link className="button" to="/templates/new" search={{ metric: metric_id }}>
+          Ask a question
+        </Link>
+      )}
       {admin && origin === 'workspace' && (
         <>
           <Link className="button" to="/metric/$metric_id/edit" params={{ metric_id }}>

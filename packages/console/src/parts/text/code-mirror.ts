@@ -68,6 +68,11 @@ const liquidMarks = ViewPlugin.fromClass(
   { decorations: (plugin) => plugin.marks },
 )
 
+/** In place of all that stands there; one undo brings that back. */
+export function replaceAll(view: EditorView, text: string): void {
+  view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, scrollIntoView: false })
+}
+
 function grammarOf(info: string) {
   if (/^sql\b/.test(info)) return PostgreSQL.language
   return /^(analysis|ya?ml)\b/.test(info) ? yamlLanguage : null
