@@ -21,15 +21,15 @@ fences stand behind each other, each held by tests (paths below \`packages/engin
 | That process dials nobody: its parent judges each address, dials it and hands the socket over, for the connection which a source names and for nothing else. It lends the secrets of this connection only | \`run/socket-requests.test.ts\`, \`../service/connections/connection-registry.test.ts\`, \`sources/conformance.ts\` |
 | That process has a bounded data segment and a temporary folder of its own, and is killed at the deadline | \`run/pool/pool.test.ts\`, \`fence/fence.test.ts\` |
 | That process goes behind the service where both want the processor | \`run/pool/pool.test.ts\`, \`run/jail/jail.test.ts\` |
-| Where the machine has bubblewrap the system holds all of this against a process that has been taken over: no network, no file but its own, no other process, no capability | \`run/jail/jail.test.ts\` |
+| Where the machine allows namespaces the system holds all of this against a process that has been taken over: no network, no file but its own, no other process, no capability | \`run/jail/jail.test.ts\` |
 | What comes from data is escaped in the report: it becomes no element, loads nothing, forges no chart | \`printing/escape.test.ts\` |
 
-## With bubblewrap and without
+## With walls and without
 
 The fences above hold what a template can ask for. Walls of the system hold what a process can do that a fault in DuckDB's native code has taken over.
 \`assay status\` and the log say which stand; \`ASSAY_JAIL=require\` refuses the start without them ([deploying.md](deploying.md#walls-around-analyses)).
 
-| a process that has been taken over | with bubblewrap | without it | without it, under the systemd unit |
+| a process that has been taken over | with walls | without them | without them, under the systemd unit |
 |---|---|---|---|
 | the key of secrets, the database, \`server.json\` | not there | read and written | read and written: they belong to the same user |
 | uploads and data folders | of its own workspace, for reading | of every workspace | of every workspace |
@@ -39,9 +39,9 @@ The fences above hold what a template can ask for. Walls of the system hold what
 | more rights | none, and no way to gain one | programs with set-user-id can be tried | none by such programs (\`NoNewPrivileges\`) |
 | memory, time, room on disk, turns | bounded | memory and time bounded by the parent, room by DuckDB's own count | the same |
 
-Nothing else of the system is built in. Landlock would take files away, and since Linux 6.7 TCP ports, but a program must ask the kernel for it, and Node has no such call; \`setpriv\`
-of util-linux 2.40 or later can ask for files only. Namespaces cover all of that and the other processes, and where they are forbidden bubblewrap says so. Node's own \`--permission\` binds
-JavaScript and not native code. \`unshare\` makes the same namespaces as bubblewrap and is not used, so that one way is tested.
+Two programs build the walls: bubblewrap, and where it is missing \`unshare\` with the other programs of util-linux. The same attacker is let loose behind both. Landlock would take
+files away, and since Linux 6.7 TCP ports, but a program must ask the kernel for it, and Node has no such call; \`setpriv\` of util-linux 2.40 or later can ask for files only.
+Namespaces cover all of that and the other processes. Seccomp is in no call of Node either. Node's own \`--permission\` binds JavaScript and not native code.
 
 ## What each attempt got
 

@@ -37,8 +37,8 @@ export function poolOf(
     spillBytes: config.maxSpill,
     vetDial: vetDialOf(ledger),
   })
-  const { walls, missing } = pool.jail
-  if (walls.length > 0) log.info({ walls }, 'analysis processes run behind walls')
+  const { walls, by, missing } = pool.jail
+  if (walls.length > 0) log.info({ walls, by }, 'analysis processes run behind walls')
   else log.warn({ missing }, 'analysis processes run without walls')
   return pool
 }

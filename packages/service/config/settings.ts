@@ -287,7 +287,7 @@ const ROWS = {
   backupAccessKey: setting("Id of the key to the backups' bucket", optional),
   backupSecretKey: secret("The key to the backups' bucket", optional),
   jail: setting(
-    'Walls around analysis processes by bubblewrap: auto where the machine has it, require to refuse the start without, or off',
+    'Walls around analysis processes by bubblewrap or unshare: auto where the machine has one, require to refuse the start without, or off',
     oneOf('auto', 'require', 'off'),
     'auto',
   ),

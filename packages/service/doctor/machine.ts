@@ -99,10 +99,11 @@ export async function data({ data: folder }: Config): Promise<Finding> {
 }
 
 export function jail(config: Config): Finding {
-  const { walls, missing } = wallsHere(config.jail === 'require' ? 'auto' : config.jail)
-  if (walls.length > 0) return ok('jail', `Analysis processes run behind walls: ${walls.join(', ')}.`)
-  const says = `No walls stand around analysis processes, as ${missing}.`
-  const remedy = 'Install bubblewrap and util-linux, and allow user namespaces.'
+  const { walls, by, missing } = wallsHere(config.jail === 'require' ? 'auto' : config.jail)
+  if (walls.length > 0)
+    return ok('jail', `Analysis processes run behind walls (by ${by}): ${walls.join(', ')}.`)
+  const says = `No walls stand around analysis processes (${missing}).`
+  const remedy = 'Install bubblewrap or util-linux, and allow user namespaces.'
   if (config.jail === 'off') return unused('jail', says)
   return config.jail === 'require' ? failed('jail', says, remedy) : warning('jail', says, remedy)
 }

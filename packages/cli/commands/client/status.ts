@@ -72,9 +72,9 @@ function print(url: string | null, nodes: NodeView[], queue: QueueView, reposito
   out(`\n${table(['WEBHOOKS', 'COUNT'], Object.entries(webhooks))}`)
   if (repository) out(repositoryLine(repository))
   printSecrets(queue.secrets)
-  const { walls, missing } = wallsHere('auto')
+  const { walls, by, missing } = wallsHere('auto')
   out(
-    `\nWalls around analysis processes on this machine: ${walls.length > 0 ? walls.join(', ') : `none, as ${missing}`}.\n`,
+    `\nWalls around analysis processes on this machine: ${walls.length > 0 ? `${walls.join(', ')} (by ${by})` : `none (${missing})`}.\n`,
   )
   if (disk) out(`\n${size(disk.free_bytes)} of ${size(disk.total_bytes)} are free.\n`)
 }

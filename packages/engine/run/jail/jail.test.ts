@@ -1,6 +1,6 @@
 /** The walls of an analysis process, where this machine has them; a test that needs them says so where it has not. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   existsSync,
@@ -23,7 +23,7 @@ import { fillCompileCache } from '../pool/compile-cache.ts'
 import { createPool } from '../pool/pool.ts'
 import { CAPS, findingsOf, STARTED_AT, templateOf } from '../test-pool.ts'
 import { View } from './folders.ts'
-import { type Folder, identityOf, NICENESS, narrow, walled, wallsHere } from './jail.ts'
+import { type Builder, type Folder, identityOf, NICENESS, narrow, walled, wallsHere } from './jail.ts'
 
 const { missing } = wallsHere('auto')
 const home = realpathSync(mkdtempSync(path.join(tmpdir(), 'assay-jail-')))
@@ -42,6 +42,12 @@ const [data, uploads, mine, others] = ['data', 'uploads', 'uploads/mine', 'uploa
 writeFileSync(path.join(data, 'a.csv'), 'n\n1\n2\n')
 writeFileSync(path.join(mine, 'a.csv'), 'n\n3\n')
 writeFileSync(path.join(others, 'a.csv'), 'n\n4\n')
+const builders = (['bubblewrap', 'unshare'] as const).filter((by) => {
+  if (missing !== null) return false
+  const options = { folders: [], temp: folder('tried'), cache: folder('cache'), by }
+  const [file, args] = walled(['/usr/bin/true'], options)
+  return existsSync(file) && spawnSync(file, args, { env: {} }).status === 0
+})
 for (const name of ['secret.key', 'assay.db', 'server.json'])
   writeFileSync(path.join(home, name), `the ${name}`)
 
@@ -65,9 +71,7 @@ interface Reached {
   within: unknown
 }
 
-test('full control of a walled process reaches no file of the home, no token, no address and no other process', {
-  skip: missing ?? false,
-}, async () => {
+async function attack(by: Builder): Promise<void> {
   const server = createServer((socket) => socket.end('inside')).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const temp = folder('temp')
@@ -91,7 +95,7 @@ test('full control of a walled process reaches no file of the home, no token, no
   }
   const [file, args] = walled(
     [process.execPath, path.join(import.meta.dirname, 'attacker.ts'), JSON.stringify(given)],
-    { folders, temp, cache: folder('cache') },
+    { folders, temp, cache: folder('cache'), by },
   )
   process.env.ASSAY_TOKEN_OF_THE_TEST = 'a-token'
   const child = spawn(file, args, { env: { TZ: 'UTC' }, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -109,6 +113,7 @@ test('full control of a walled process reaches no file of the home, no token, no
     [temp],
     'of what it writes only its temporary folder is of this machine',
   )
+  rmSync(path.join(temp, 'attack'))
   for (const how of Object.values(reached.dial)) assert.match(how, /^no: /)
   assert.deepEqual(
     reached.interfaces.filter((name) => name !== 'lo'),
@@ -130,13 +135,48 @@ test('full control of a walled process reaches no file of the home, no token, no
   assert.match(String(reached.sooner), /^no: /)
   assert.match(
     String(reached.within),
-    /^no: Error: ASSAY_JAIL=require, but analysis processes cannot be walled in: bubblewrap cannot make its namespaces here: .+\. Install what is missing, allow user namespaces, or set ASSAY_JAIL=auto\.$/,
+    /^no: Error: ASSAY_JAIL=require, but analysis processes cannot be walled in: bubblewrap: it .+; unshare: it cannot make its namespaces here: .+\. Install what is missing, allow user namespaces, or set ASSAY_JAIL=auto\.$/,
   )
+}
+
+test('full control of a walled process reaches no file of the home, no token, no address and no other process', {
+  skip: missing ?? false,
+}, async (t) => {
+  for (const by of builders) {
+    t.diagnostic(by)
+    await attack(by)
+  }
+})
+
+test('a walled process ends with the process that started it, whoever builds the walls', {
+  skip: missing ?? false,
+}, async () => {
+  for (const by of builders) {
+    const mark = `mark-${by}-${process.pid}`
+    const [file, args] = walled(
+      [process.execPath, '-e', `process.title = '${mark}'; setInterval(() => {}, 1e6); console.log('.')`],
+      {
+        folders: [],
+        temp: folder(`temp-${by}`),
+        cache: folder('cache'),
+        by,
+      },
+    )
+    const child = spawn(file, args, { env: {}, stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(child.stdout, 'data')
+    assert.ok(naming(mark).length > 0)
+    child.kill('SIGKILL')
+    await eventually(() => naming(mark).length === 0, `what ${by} walled in has ended`)
+  }
 })
 
 test('before its first task a process loses the folders of other workspaces, and keeps its own for reading', {
   skip: missing ?? false,
 }, async () => {
+  for (const by of builders) await loses(by)
+})
+
+async function loses(by: Builder): Promise<void> {
   const script = `process.stdin.once('data', () => {
     const fs = require('node:fs')
     const list = (one) => { try { return fs.readdirSync(one) } catch (error) { return error.code } }
@@ -151,6 +191,7 @@ test('before its first task a process loses the folders of other workspaces, and
     folders,
     temp: folder('temp2'),
     cache: folder('cache'),
+    by,
   })
   const child = spawn(file, args, { env: {}, stdio: ['pipe', 'pipe', 'inherit'] })
   await once(child.stdout, 'data')
@@ -158,7 +199,7 @@ test('before its first task a process loses the folders of other workspaces, and
   const answer = text(child.stdout)
   child.stdin.write('go')
   assert.deepEqual(JSON.parse(await answer), [['mine'], ['a.csv'], []])
-})
+}
 
 test('a walled process reads its program compiled from a cache that a process without a task fills, once for each change', {
   skip: missing ?? false,
@@ -229,7 +270,7 @@ test('a view covers what lies in its folders as they are, and misses nothing tha
 })
 
 test('walls that are off are told as off, and required ones that cannot be had refuse with what to do', () => {
-  assert.deepEqual(wallsHere('off'), { walls: [], missing: 'ASSAY_JAIL is off' })
+  assert.deepEqual(wallsHere('off'), { walls: [], by: null, missing: 'ASSAY_JAIL is off' })
   if (missing === null) assert.ok(wallsHere('require').walls.length >= 4)
   else assert.throws(() => wallsHere('require'), /ASSAY_JAIL=require.*Install what is missing/)
 })

@@ -1,5 +1,5 @@
 /**
- * The walls around an analysis process, by bubblewrap: a user, mount, process, network and IPC namespace of its own and no
+ * The walls around an analysis process, by bubblewrap or by util-linux (unshare.ts): a user, mount, process, network and IPC namespace of its own and no
  * capability. It sees the program, the system's libraries, one temporary folder and the folders of its tasks. Before the first
  * task of a workspace the folders of all others are taken away.
  */
@@ -8,13 +8,19 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, realpathS
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { sampleFiles } from '../../reading/samples.ts'
+import { PIVOT, type Plan, TOOLS, unshared } from './unshare.ts'
 
 /** `auto`: walls where the machine has them. `require`: without them nothing runs. */
 export type JailMode = 'auto' | 'require' | 'off'
 
+/** What makes the walls: the first that can is taken. */
+export type Builder = 'bubblewrap' | 'unshare'
+const ORDER: readonly Builder[] = ['bubblewrap', 'unshare']
+
 export interface JailReport {
   /** What stands, as clauses. Empty: no wall but the process itself. */
   walls: string[]
+  by: Builder | null
   /** Why no more stands; null: all do. */
   missing: string | null
 }
@@ -44,21 +50,47 @@ const BEHIND = ['nice', '-n', String(NICENESS)]
 /** Where folders stand while the others are taken away. */
 const KEEP = '/.keep'
 
+const forReading = (path: string): Folder => ({ path, writable: false })
+
 /** The system's folders: links as they are, the rest for reading. */
-function system(): string[] {
-  return ['/usr', '/lib', '/lib64', '/lib32', '/bin', '/sbin'].flatMap((folder) => {
-    if (!existsSync(folder)) return []
-    return lstatSync(folder).isSymbolicLink()
-      ? ['--symlink', readlinkSync(folder), folder]
-      : ['--ro-bind', folder, folder]
-  })
+function system(): Pick<Plan, 'links' | 'shown'> {
+  const there = ['/usr', '/lib', '/lib64', '/lib32', '/bin', '/sbin'].filter((folder) => existsSync(folder))
+  const links = there.filter((folder) => lstatSync(folder).isSymbolicLink())
+  return {
+    links: links.map((at) => ({ at, to: readlinkSync(at) })),
+    shown: there.filter((folder) => !links.includes(folder)).map(forReading),
+  }
 }
 
-const BASE = [
-  ...`--unshare-all --uid 0 --gid 0 --die-with-parent --new-session --cap-drop ALL`.split(' '),
-  ...`--proc /proc --tmpfs /tmp --tmpfs ${KEEP} --chdir /`.split(' '),
-  ...['null', 'zero', 'urandom', 'random'].flatMap((name) => ['--dev-bind', `/dev/${name}`, `/dev/${name}`]),
-]
+const DEVICES = ['null', 'zero', 'urandom', 'random'].map((name) => `/dev/${name}`)
+
+/** By bubblewrap. */
+function wrapped({ links, shown, empty, devices, command }: Plan): [string, string[]] {
+  return [
+    PLACES.find((file) => existsSync(file)) ?? PLACES[0]!,
+    [
+      ...`--unshare-all --uid 0 --gid 0 --die-with-parent --new-session --cap-drop ALL`.split(' '),
+      ...'--proc /proc --chdir /'.split(' '),
+      ...empty.flatMap((one) => ['--tmpfs', one]),
+      ...devices.flatMap((one) => ['--dev-bind', one, one]),
+      ...links.flatMap(({ at, to }) => ['--symlink', to, at]),
+      ...shown.flatMap(({ path: one, writable }) => [writable ? '--bind' : '--ro-bind', one, one]),
+      ...command,
+    ],
+  ]
+}
+
+/** The plan in which a command sees the system and what else is named. */
+function planOf(command: readonly string[], folders: readonly Folder[]): Plan {
+  const { links, shown } = system()
+  return {
+    links,
+    shown: [...shown, ...folders],
+    empty: ['/tmp', KEEP],
+    devices: DEVICES,
+    command: [...BEHIND, ...command],
+  }
+}
 
 /** The program: this package, those that it imports, and the modules beside and above them. */
 function program(): string[] {
@@ -72,22 +104,50 @@ function program(): string[] {
 
 let report: JailReport | undefined
 
-function lookFor(): JailReport {
-  if (process.platform !== 'linux') return { walls: [], missing: 'bubblewrap is a program of Linux' }
-  const bwrap = PLACES.find((file) => existsSync(file))
-  if (bwrap === undefined) return { walls: [], missing: 'bubblewrap is not installed (package "bubblewrap")' }
-  const tried = spawnSync(bwrap, [...BASE, ...system(), ...BEHIND, '/usr/bin/true'], {
-    timeout: PROBE_MS,
-    env: {},
-  })
-  if (tried.status === 0 && existsSync('/usr/bin/nsenter')) return { walls: WALLS, missing: null }
-  const why = tried.status === 0 ? 'nsenter is not installed' : tried.stderr.toString().trim().split('\n')[0]
-  return { walls: [], missing: `bubblewrap cannot make its namespaces here: ${why}` }
+const pivot = (): string | undefined => PIVOT.find((file) => existsSync(file))
+
+const BUILDERS: Record<Builder, { needs(): string | null; build(plan: Plan): [string, string[]] }> = {
+  bubblewrap: {
+    needs() {
+      if (!PLACES.some((file) => existsSync(file))) return 'it is not installed (package "bubblewrap")'
+      return existsSync('/usr/bin/nsenter') ? null : 'nsenter is not installed (package "util-linux")'
+    },
+    build: wrapped,
+  },
+  unshare: {
+    needs() {
+      const missed = [...TOOLS.filter((file) => !existsSync(file)), ...(pivot() ? [] : ['pivot_root'])]
+      return missed.length === 0 ? null : `${missed.join(', ')} of util-linux is not there`
+    },
+    build: (plan) => unshared(plan, pivot()!),
+  },
 }
 
-/** What stands on this machine. The first call tries it, which takes about 10 ms. */
+/** Why a builder has no walls to give here; null: it has. */
+function lacks(by: Builder): string | null {
+  const needed = BUILDERS[by].needs()
+  if (needed !== null) return needed
+  const [file, args] = BUILDERS[by].build(planOf(['/usr/bin/true'], []))
+  const { status, stderr } = spawnSync(file, args, { timeout: PROBE_MS, env: {} })
+  if (status === 0) return null
+  return `it cannot make its namespaces here: ${stderr.toString().trim().split('\n')[0] || 'it did not end'}`
+}
+
+function lookFor(): JailReport {
+  const none = { walls: [], by: null }
+  if (process.platform !== 'linux') return { ...none, missing: 'they are made of namespaces of Linux' }
+  const reasons: string[] = []
+  for (const by of ORDER) {
+    const why = lacks(by)
+    if (why === null) return { walls: WALLS, by, missing: null }
+    reasons.push(`${by}: ${why}`)
+  }
+  return { ...none, missing: reasons.join('; ') }
+}
+
+/** What stands on this machine. The first call tries it, which takes 10 to 100 ms. */
 export function wallsHere(mode: JailMode): JailReport {
-  if (mode === 'off') return { walls: [], missing: 'ASSAY_JAIL is off' }
+  if (mode === 'off') return { walls: [], by: null, missing: 'ASSAY_JAIL is off' }
   report ??= lookFor()
   if (mode === 'require' && report.walls.length === 0)
     throw new JailError(
@@ -96,32 +156,18 @@ export function wallsHere(mode: JailMode): JailReport {
   return report
 }
 
-/** The command and arguments that run `command` within the walls. `cache`: the compile cache, for reading only. */
+/**
+ * The command and arguments that run `command` within the walls. `cache`: the compile cache, for reading only. `by`: the
+ * builder, if not the first that stands here.
+ */
 export function walled(
   command: readonly string[],
-  { folders, temp, cache }: { folders: readonly Folder[]; temp: string; cache: string },
+  { folders, temp, cache, by }: { folders: readonly Folder[]; temp: string; cache: string; by?: Builder },
 ): [file: string, args: string[]] {
-  const readable = program().flatMap((one) => ['--ro-bind', one, one])
-  const own = folders.flatMap(({ path: one, writable }) => [writable ? '--bind' : '--ro-bind', one, one])
   mkdirSync(temp, { recursive: true, mode: 0o700 })
-  const bwrap = PLACES.find((file) => existsSync(file))!
-  return [
-    bwrap,
-    [
-      ...BASE,
-      ...system(),
-      ...readable,
-      '--ro-bind-try',
-      cache,
-      cache,
-      ...own,
-      '--bind',
-      temp,
-      temp,
-      ...BEHIND,
-      ...command,
-    ],
-  ]
+  const readable = [...program(), ...(existsSync(cache) ? [cache] : [])].map(forReading)
+  const plan = planOf(command, [...readable, ...folders, { path: temp, writable: true }])
+  return BUILDERS[by ?? wallsHere('require').by!].build(plan)
 }
 
 /** The processes below a process, as the system lists them. Empty where it does not. */
