@@ -21,7 +21,7 @@ export const StoredFile = Type.Object(
 )
 export type StoredFile = Static<typeof StoredFile>
 
-export type FormatName = 'csv' | 'tsv' | 'json' | 'ndjson' | 'parquet' | 'xlsx' | 'ods'
+export type FormatName = 'csv' | 'tsv' | 'json' | 'ndjson' | 'parquet' | 'avro' | 'arrow' | 'xlsx' | 'ods'
 
 export interface FileFormat {
   name: FormatName
@@ -42,6 +42,8 @@ export const FILE_FORMATS: readonly FileFormat[] = [
   row('json', /\.json(\.(gz|zst))?$/i, 'application/json'),
   row('ndjson', /\.(ndjson|jsonl)(\.(gz|zst))?$/i, 'application/x-ndjson'),
   row('parquet', /\.parquet$/i, 'application/vnd.apache.parquet'),
+  row('avro', /\.avro$/i, 'application/vnd.apache.avro'),
+  row('arrow', /\.(arrow|arrows|feather|ipc)$/i, 'application/vnd.apache.arrow.file'),
   row('xlsx', /\.xlsx$/i, 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'),
   row('ods', /\.ods$/i, 'application/vnd.oasis.opendocument.spreadsheet'),
 ]

@@ -229,3 +229,23 @@ test('stops at a ratio of gzip that no table has, and at blank lines without end
     /with the blank lines before it/,
   )
 })
+
+test('asks of Avro and Arrow the marks by which they begin, and of Arrow those at its end', async () => {
+  assert.equal(await verdict('a.avro', 'Obj\u0001 and more', [1]), null)
+  for (const wrong of ['Obj', 'a,b\n1,2\n', ''])
+    assert.match((await verdict('a.avro', wrong, [1]))!.message, /is no Avro file/)
+  const stream = Buffer.concat([
+    Buffer.alloc(4, 255),
+    Buffer.alloc(40),
+    Buffer.alloc(4, 255),
+    Buffer.alloc(4),
+  ])
+  const file = Buffer.concat([Buffer.from('ARROW1\0\0'), stream, Buffer.from('ARROW1')])
+  for (const sizes of [[1], [7, 3], [1000]])
+    for (const bytes of [stream, file]) {
+      assert.equal(await verdict('a.arrow', bytes, sizes), null)
+      assert.match((await verdict('a.feather', bytes.subarray(0, -1), sizes))!.message, /no whole Arrow IPC/)
+    }
+  assert.match((await verdict('a.arrow', 'PAR1 and more'))!.message, /is no Arrow IPC/)
+  assert.match((await verdict('a.arrow', 'ARR'))!.message, /is no Arrow IPC/)
+})

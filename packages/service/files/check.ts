@@ -215,12 +215,72 @@ class WorkbookCheck implements Check {
   }
 }
 
+const AVRO = Buffer.from('Obj\u0001')
+
+class AvroCheck implements Check {
+  #head = Buffer.alloc(0)
+
+  push(bytes: Buffer): CheckFault | null {
+    if (this.#head.length === AVRO.length) return null
+    this.#head = Buffer.concat([this.#head, bytes.subarray(0, AVRO.length - this.#head.length)])
+    return this.#head.length === AVRO.length ? this.#fault() : null
+  }
+
+  #fault(): CheckFault | null {
+    return this.#head.equals(AVRO) ? null : { message: 'is no Avro file: it does not begin with "Obj" and 1' }
+  }
+
+  end(): CheckFault | null {
+    return this.#fault()
+  }
+}
+
+const ARROW = Buffer.from('ARROW1')
+/** How each message of a stream begins. */
+const MESSAGE = Buffer.from([0xff, 0xff, 0xff, 0xff])
+
+/** A file ends with its mark. A stream ends with an empty message. */
+class ArrowCheck implements Check {
+  #head = Buffer.alloc(0)
+  #tail = Buffer.alloc(0)
+
+  push(bytes: Buffer): CheckFault | null {
+    if (this.#head.length < ARROW.length) {
+      this.#head = Buffer.concat([this.#head, bytes.subarray(0, ARROW.length - this.#head.length)])
+      if (this.#head.length === ARROW.length && this.#kind() === null) return this.#none()
+    }
+    this.#tail = Buffer.from(Buffer.concat([this.#tail, bytes.subarray(-8)]).subarray(-8))
+    return null
+  }
+
+  #kind(): 'file' | 'stream' | null {
+    if (this.#head.equals(ARROW)) return 'file'
+    return this.#head.subarray(0, 4).equals(MESSAGE) ? 'stream' : null
+  }
+
+  #none(): CheckFault {
+    return { message: 'is no Arrow IPC: it begins neither with "ARROW1" nor with a message of a stream' }
+  }
+
+  end(): CheckFault | null {
+    const kind = this.#kind()
+    if (kind === null) return this.#none()
+    const whole =
+      kind === 'file'
+        ? this.#tail.subarray(2).equals(ARROW)
+        : this.#tail.subarray(0, 4).equals(MESSAGE) && this.#tail.readUInt32LE(4) === 0
+    return whole ? null : { message: 'is no whole Arrow IPC: it does not end with its mark' }
+  }
+}
+
 const CHECKS: Record<FormatName, () => Check> = {
   csv: () => new TableCheck(null),
   tsv: () => new TableCheck('\t'),
   json: () => new Every([new TextCheck(true), new JsonCheck('json')]),
   ndjson: () => new Every([new TextCheck(true), new JsonCheck('ndjson')]),
   parquet: () => new ParquetCheck(),
+  avro: () => new AvroCheck(),
+  arrow: () => new ArrowCheck(),
   xlsx: () => new WorkbookCheck('.xlsx'),
   ods: () => new WorkbookCheck('.ods'),
 }

@@ -38,7 +38,7 @@ export const FILES = [
       operands: 'FILE...',
       summary: 'Upload files, so that templates can read them as uploads/NAME',
       details:
-        'CSV, TSV, JSON, NDJSON (each also packed as .gz or .zst), Parquet, .xlsx and .ods, by the ending. A file that cannot be read\n' +
+        'CSV, TSV, JSON, NDJSON (each also packed as .gz or .zst), Parquet, Avro, Arrow IPC, .xlsx and .ods, by the ending. A file that cannot be read\n' +
         'is refused with line and column of the fault, and an earlier one of the same name stays.',
       options: {
         json: JSON_OPTION,

@@ -64,7 +64,8 @@ export async function attachFile(
   lineage.catch(() => undefined)
   let opened: SourceFile[] = files
   try {
-    const made = await (format.table ? makeTextTable : makeTable)(engine, attachment, { files, format })
+    const make = format.table ? makeTextTable : format.typed ? makeTypedTable : makeTable
+    const made = await make(engine, attachment, { files, format })
     const { load, dialect, found = [] } = made
     opened = made.files
     const columns = await describeQuery(engine, `select * from ${identifier(attachment.name)}`)
@@ -108,14 +109,29 @@ interface Resolved {
 const isLoaded = ({ peek, readers }: FileSource, { text }: Format, files: readonly SourceFile[]): boolean =>
   text && !peek && !(readers === 1 && files.reduce((sum, file) => sum + file.bytes, 0) > SCAN_BYTES)
 
-async function makeTable(engine: Engine, attachment: FileSource, { files, format }: Resolved): Promise<Made> {
-  const load = isLoaded(attachment, format, files)
-  const casts = Object.entries(attachment.columns).map(
+const casts = (columns: Record<string, string>): string => {
+  const all = Object.entries(columns).map(
     ([column, type]) => `cast(${identifier(column)} as ${type}) as ${identifier(column)}`,
   )
-  const replaced = casts.length === 0 ? '' : ` replace (${casts.join(', ')})`
+  return all.length === 0 ? '' : ` replace (${all.join(', ')})`
+}
+
+async function makeTypedTable(
+  engine: Engine,
+  { name, columns, temp_folder, spill_bytes, peek }: FileSource,
+  { files, format }: Resolved,
+): Promise<Made> {
+  const { typedQuery } = await import('../typed/typed-text.ts')
+  const read = await typedQuery(files, await format.typed!(), { temp_folder, spill_bytes, peek })
+  const query = `select *${casts(columns)} from (${read.sql})`
+  await execute(engine, `create ${peek ? 'view' : 'table'} ${identifier(name)} as ${query}`)
+  return { load: !peek, files: read.files }
+}
+
+async function makeTable(engine: Engine, attachment: FileSource, { files, format }: Resolved): Promise<Made> {
+  const load = isLoaded(attachment, format, files)
   const name = identifier(attachment.name)
-  const query = `select *${replaced} from ${format.call(files)}`
+  const query = `select *${casts(attachment.columns)} from ${format.call(files)}`
   await execute(engine, `create ${load ? 'table' : 'view'} ${name} as ${query}`)
   if (!format.text) return { load, files }
   const columns = await describeQuery(engine, `select * from ${name}`)

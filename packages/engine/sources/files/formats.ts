@@ -2,6 +2,7 @@
 import { type FormatName, fileFormat } from '@assay/model/file'
 import { literal } from '../../duckdb/duckdb.ts'
 import { NO_DATES } from '../text/json-dates.ts'
+import type { OpenTyped } from '../typed/typed-text.ts'
 
 export interface Format {
   name: FormatName
@@ -12,6 +13,8 @@ export interface Format {
   table: boolean
   /** A workbook, whose sheet is read as a table in text. */
   sheets?: boolean
+  /** The engine does not read it: its rows are written with their types first (typed/typed-text.ts). */
+  typed?: () => Promise<OpenTyped>
   /** A query for the number of rows that is cheaper than counting. */
   count?(files: Files): string
 }
@@ -59,6 +62,15 @@ const workbook = (name: 'xlsx' | 'ods'): Format => ({
   call: () => '',
 })
 
+/** Loaded on demand: most jobs read none of them. */
+const typed = (name: 'avro' | 'arrow', reader: () => Promise<OpenTyped>): Format => ({
+  name,
+  text: true,
+  table: false,
+  typed: reader,
+  call: () => '',
+})
+
 export const FORMATS: readonly Format[] = [
   tableIn('csv'),
   tableIn('tsv'),
@@ -71,6 +83,8 @@ export const FORMATS: readonly Format[] = [
     call: (files) => `read_parquet(${list(files)}${several(files)})`,
     count: (files) => `select sum(num_rows)::bigint from parquet_file_metadata(${list(files)})`,
   },
+  typed('avro', async () => (await import('../typed/avro.ts')).openAvro),
+  typed('arrow', async () => (await import('../typed/arrow.ts')).openArrow),
   workbook('xlsx'),
   workbook('ods'),
 ]

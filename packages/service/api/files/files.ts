@@ -127,7 +127,7 @@ export const putFile = operation({
   tag: 'Files',
   summary: 'Upload a file, or replace one',
   description:
-    'The body is the file itself: CSV, TSV, JSON, NDJSON (text also packed with gzip or Zstandard), Parquet, .xlsx or .ods, by the ending of the path. ' +
+    'The body is the file itself: CSV, TSV, JSON, NDJSON (text also packed with gzip or Zstandard), Parquet, Avro, Arrow IPC, .xlsx or .ods, by the ending of the path. ' +
     'The file is checked while it arrives. A fault is answered with its line and column, and an interrupted upload leaves nothing. ' +
     'The answer tells how it was read, and which columns can be read in two ways. ' +
     'Templates name the file `uploads/PATH`. `If-Match` and `If-None-Match: *` apply.',

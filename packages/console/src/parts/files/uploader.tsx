@@ -9,7 +9,8 @@ import { Copy } from '../show.tsx'
 import { ReadingNotes } from './reading-notes.tsx'
 
 /** The formats of packages/model/file.ts. */
-const ENDINGS = '.csv,.tsv,.json,.ndjson,.jsonl,.parquet,.xlsx,.ods,.gz,.zst'
+const ENDINGS =
+  '.csv,.tsv,.json,.ndjson,.jsonl,.parquet,.avro,.arrow,.arrows,.feather,.ipc,.xlsx,.ods,.gz,.zst'
 
 function isTaken(error: unknown): boolean {
   return error instanceof ClientError && error.code === 'precondition_failed'
@@ -117,8 +118,8 @@ export function Uploader({ uploads, folder }: UploaderProps) {
           }}
         />
         <div className="hint" id={`${id}h`}>
-          CSV, TSV, JSON, NDJSON (also .gz and .zst), Parquet, .xlsx or .ods. Each file is checked while it
-          arrives.
+          CSV, TSV, JSON, NDJSON (also .gz and .zst), Parquet, Avro, Arrow, .xlsx or .ods. Each file is
+          checked while it arrives.
         </div>
       </fieldset>
       {shown.length > 0 && (
