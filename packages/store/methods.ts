@@ -207,14 +207,16 @@ export interface Reports<Report> {
   /** Answers for each whether it was written. */
   report(reports: Report[]): Promise<boolean[]>
   /**
-   * After all reports that were given before, maybe in one transaction with them. `first` takes the locks that come before
-   * theirs. Locks that come with or after theirs `work` takes only where others hold none.
+   * After all reports that were given before, maybe in one transaction with them. `first`, which goes before `work`, takes the locks
+   * that come before theirs. Locks that come with or after theirs `work` takes only where others hold none.
    */
   follow<Result>(work: Write<Result>, first: Write<void>): Promise<Result>
   /** After all reports that were given before, in a transaction of its own. */
   alone<Result>(work: Write<Result>): Promise<Result>
-  /** The same, where the database has one writer. Else at once, and `isBeside` if reports that were given before are under way. */
-  beside<Result>(work: Write<Result>): Promise<{ value: Result; isBeside: boolean }>
+  /**
+   * The same, where the database has one writer. Else at once, and `isBeside` if reports that were given before are under way.
+   */
+  beside<Result>(work: Write<Result>, first: Write<void>): Promise<{ value: Result; isBeside: boolean }>
 }
 
 /** A database as the store needs it. Each work is one transaction, but for those of `read`. */
@@ -322,14 +324,15 @@ function writesInSteps(database: Database, change: Change = database.write, vet?
  * fails the whole claim fails. It may have been committed all the same, and the caller must give back what it does not know.
  */
 async function claimJobs(settles: Reports<Settle>, input: Input<'claimJobs'>): Promise<ClaimedJob[]> {
-  const { value, isBeside } = await settles.beside((tx) => tx.native.claimJobs(input))
+  const first: Write<void> = (tx) => nodes.requireNode(tx, input.node_id)
+  const { value, isBeside } = await settles.beside((tx) => tx.native.claimJobs(input), first)
   const { jobs, isCapped } = value
   const limit = input.limit - jobs.length
   if (!isBeside || !isCapped || limit === 0) return jobs
-  const more = await settles.follow(
-    (tx) => tx.native.claimJobs({ ...input, limit }),
-    (tx) => nodes.requireNode(tx, input.node_id),
-  )
+  const more = await settles.follow(function* claim(tx) {
+    yield* tx.native.useIndexes()
+    return yield* tx.native.claimJobs({ ...input, limit })
+  }, first)
   return [...jobs, ...more.jobs]
 }
 

@@ -65,7 +65,9 @@ export interface ClaimedJobs {
 
 /** What each database does with SQL of its own: postgres/native.ts, sqlite/native.ts. */
 export interface Native {
+  /** After `requireNode`. */
   claimJobs(input: Input<'claimJobs'>): Routine<ClaimedJobs>
+  /** After `requireNode`. */
   claimDeliveries(input: Input<'claimDeliveries'>): Routine<ClaimedDelivery[]>
   /** Keeps the counts of unfinished jobs (`job_counts`), after the rows of the jobs were written. */
   countMoves(moves: readonly CountedMove[]): Routine<void>
@@ -106,6 +108,12 @@ function next<Result>(routine: Routine<Result>, answer?: unknown): IteratorResul
   const step = routine.next(answer)
   if (!step.done) step.value.catch(() => undefined)
   return step
+}
+
+/** The second once the first has ended. */
+export function* inTurn<Result>(first: Routine<unknown>, second: Routine<Result>): Routine<Result> {
+  yield* first
+  return yield* second
 }
 
 /**

@@ -6,7 +6,6 @@
 import { type Event, eventText } from '@assay/model/event'
 import { MAX_IN_FLIGHT } from '@assay/model/webhook'
 import type { ClaimedDelivery } from '../contract/webhooks/deliveries.ts'
-import { requireNode } from '../nouns/jobs/nodes.ts'
 import { afterClaim, claimAt, mayRun } from '../nouns/webhooks/sending-state.ts'
 import { writeStates } from '../nouns/webhooks/states.ts'
 import type { Routine } from '../rows.ts'
@@ -157,13 +156,11 @@ function* claimed(
   )
 }
 
-/** Throws `conflict` if the node is not registered. */
 export function* claimDeliveries(
   tx: Transaction,
   input: Input<'claimDeliveries'>,
 ): Routine<ClaimedDelivery[]> {
   const { node_id, limit } = input
-  yield* requireNode(tx, node_id)
   const all = yield* candidatesOf(tx, input)
   const chosen = choose(all, tx.now, limit)
   const deliveries = yield* claimed(tx, node_id, chosen)

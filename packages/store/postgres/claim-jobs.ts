@@ -6,9 +6,8 @@
 import type { ClaimedJob } from '../contract/jobs/jobs.ts'
 import { claimed, type OwnedJob, shown } from '../nouns/jobs/job-move.ts'
 import { writeClaimed } from '../nouns/jobs/moves.ts'
-import { requireNode } from '../nouns/jobs/nodes.ts'
-import { spendingNow, spentBy } from '../nouns/workspaces/processor-use.ts'
-import { type ClaimedJobs, type Routine, together } from '../rows.ts'
+import { spentBy } from '../nouns/workspaces/processor-use.ts'
+import type { ClaimedJobs, Routine } from '../rows.ts'
 import { statement } from '../statement.ts'
 import type { Input } from '../store.ts'
 import type { Transaction } from './connection.ts'
@@ -16,6 +15,8 @@ import type { Transaction } from './connection.ts'
 interface Candidate extends OwnedJob {
   data_folder: string | null
   candidates: number
+  /** Whether any workspace with a queue has a cap. */
+  capped: boolean
 }
 
 /** The workspaces with a queue and the job at its head: one look into the index for each. */
@@ -40,6 +41,9 @@ const LOCK_CAPPED = statement<{ workspace_id: string }>(`
   SELECT workspace_id FROM capped
   WHERE pg_try_advisory_xact_lock(hashtextextended('assay run ' || workspace_id, 0))`)
 
+/** As `hourOf` (caps.ts) has it. A claim is asked for before the time of its transaction is known. */
+const HOUR = `to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24')`
+
 /**
  * Up to :limit jobs of the first :most candidates. Of the best queues the first jobs are looked at. Within a queue the k-th job
  * counts as if the k-1 before it ran already, so the whole order is one ORDER BY. What would be beyond a cap (:cap, or the
@@ -58,7 +62,7 @@ const CLAIM = statement<Candidate>(`
           WHEN workspace_id = ANY (:locked::text[]) THEN coalesce(max_running, :cap::int) - coalesce(running.count, 0)
           ELSE 0 END AS room
       FROM heads JOIN workspaces USING (workspace_id) LEFT JOIN running USING (workspace_id)
-      WHERE NOT ${spentBy('heads')}) AS waiting
+      WHERE NOT ${spentBy('heads', HOUR)}) AS waiting
     WHERE room > 0 ORDER BY running, served, queued_at LIMIT :most),
   chosen AS MATERIALIZED (
     SELECT waiting.assignment_id, data_folder, count(*) OVER () AS candidates,
@@ -71,7 +75,9 @@ const CLAIM = statement<Candidate>(`
             WHERE jobs.workspace_id = open.workspace_id AND job_status = 'queued'
             ORDER BY priority DESC, queued_at, assignment_id LIMIT least(:most, open.room)) AS first) AS waiting
     ORDER BY nth LIMIT :most)
-  SELECT jobs.*, data_folder, candidates FROM chosen JOIN jobs USING (assignment_id)
+  SELECT jobs.*, data_folder, candidates, EXISTS (
+    SELECT 1 FROM heads JOIN workspaces USING (workspace_id) WHERE coalesce(max_running, :cap::int) IS NOT NULL) AS capped
+  FROM chosen JOIN jobs USING (assignment_id)
   WHERE job_status || '' = 'queued' ORDER BY chosen.nth LIMIT :limit FOR UPDATE OF jobs SKIP LOCKED`)
 
 /** So many jobs may be locked by other nodes without one of them going away empty. */
@@ -79,27 +85,40 @@ const SPARE = 16
 /** Others may have taken the candidates meanwhile: a claim looks so many times. */
 const ROUNDS = 4
 
-function ownedOf({ data_folder: _folder, candidates: _candidates, ...job }: Candidate): OwnedJob {
+function ownedOf({
+  data_folder: _folder,
+  candidates: _candidates,
+  capped: _capped,
+  ...job
+}: Candidate): OwnedJob {
   return job
 }
 
-/** In the order in which they were taken. Throws `conflict` if the node is not registered. */
+/**
+ * In the order in which they were taken. The transaction holds the node, and plans out of indexes (`Native.useIndexes`).
+ */
 export function* claimJobs(tx: Transaction, { node_id, limit }: Input<'claimJobs'>): Routine<ClaimedJobs> {
   if (limit <= 0) return { jobs: [], isCapped: false }
-  const cap = tx.caps.max_running
-  yield* tx.native.useIndexes()
-  const [capped] = yield* together(tx.all(LOCK_CAPPED, { cap }), requireNode(tx, node_id))
-  const locked = capped.map(({ workspace_id }) => workspace_id)
+  const { max_running: cap, max_processor_seconds } = tx.caps
+  const claim = (left: number, locked: string[]): Routine<Candidate[]> =>
+    tx.all(CLAIM, { limit: left, most: left + SPARE, cap, locked, max_processor_seconds })
+  // Most installations have no cap, and then this is all that is asked.
+  let rows = yield* claim(limit, [])
+  let locked: string[] = []
+  if (rows[0]?.capped ?? true) {
+    // With a cap the counts must be read under the lock. What the first look has locked stays so until the end of the transaction.
+    locked = (yield* tx.all(LOCK_CAPPED, { cap })).map(({ workspace_id }) => workspace_id)
+    if (locked.length > 0) rows = yield* claim(limit, locked)
+  }
   const taken: ClaimedJob[] = []
   for (let round = 0; round < ROUNDS && taken.length < limit; round += 1) {
     const left = limit - taken.length
-    const most = left + SPARE
-    const rows = yield* tx.all(CLAIM, { limit: left, most, cap, locked, ...spendingNow(tx) })
+    if (round > 0) rows = yield* claim(left, locked)
     const changes = rows.map((row) => claimed(ownedOf(row), node_id, tx.now))
     yield* writeClaimed(tx, changes)
     for (const [index, { states }] of changes.entries())
       taken.push({ job: shown(states[0]!), data_folder: rows[index]!.data_folder })
-    if ((rows[0]?.candidates ?? 0) < most) break
+    if ((rows[0]?.candidates ?? 0) < left + SPARE) break
   }
   return { jobs: taken, isCapped: locked.length > 0 && taken.length < limit }
 }

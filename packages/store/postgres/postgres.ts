@@ -50,7 +50,7 @@ function databaseOf(connection: Connection): Database {
     readTogether: (work) => connection.readTogether((tx) => follow(work(tx))),
     write: (work) => connection.write((tx) => follow(work(tx))),
     control: (work) => connection.control((tx) => follow(work(tx))),
-    reports: (writeReports) => createWriteGroups(connection.report, writeReports),
+    reports: (writeReports) => createWriteGroups(connection, writeReports),
     subscribe,
     connections: connection.usage,
     ping: () => connection.read((from) => follow(requireSchema(from))),

@@ -44,7 +44,7 @@ function* writeAll<Report>(
   writeReports: (tx: Rows, reports: Report[]) => Routine<boolean[]>,
 ): Routine<unknown[]> {
   const reports = group.flatMap(({ work }) => ('reports' in work ? work.reports : []))
-  const firsts = group.flatMap(({ work }) => ('follow' in work ? [work.first(tx)] : []))
+  const firsts = group.flatMap(({ work }) => ('first' in work ? [work.first(tx)] : []))
   const [, written] =
     reports.length > 0
       ? yield* together<[void[], boolean[], void]>(
@@ -52,7 +52,7 @@ function* writeAll<Report>(
           writeReports(tx, reports),
           wakeSecond(tx),
         )
-      : [[], []]
+      : [yield* together<void[]>(...firsts), []]
   const values: unknown[] = []
   for (const { work } of group)
     if ('reports' in work) values.push(written.splice(0, work.reports.length))
@@ -61,7 +61,7 @@ function* writeAll<Report>(
 }
 
 export function createWriteGroups<Report>(
-  write: Write,
+  { report: write, claim }: { report: Write; claim: Write },
   writeReports: (tx: Rows, reports: Report[]) => Routine<boolean[]>,
 ): Reports<Report> {
   let waiting: Entry<Report>[] = []
@@ -105,9 +105,10 @@ export function createWriteGroups<Report>(
     report: (reports) => add({ reports }),
     follow: (work, first) => add({ follow: work, first }),
     alone: (work) => add({ alone: work }),
-    async beside(work) {
+    async beside<T>(work: Work<T>, first: Work<void>) {
       const isBeside = running
-      return { value: await write((tx) => follow(work(tx))), isBeside }
+      const [, value] = await claim((tx) => follow(together<[void, T]>(first(tx), work(tx))))
+      return { value, isBeside }
     },
   }
 }

@@ -6,7 +6,6 @@
  */
 import { type Event, eventText } from '@assay/model/event'
 import type { ClaimedDelivery } from '../contract/webhooks/deliveries.ts'
-import { requireNode } from '../nouns/jobs/nodes.ts'
 import { afterClaim, claimAt, mayRun } from '../nouns/webhooks/sending-state.ts'
 import { writeStates } from '../nouns/webhooks/states.ts'
 import type { Routine, Transaction, Writer } from '../rows.ts'
@@ -149,13 +148,11 @@ interface Claimed extends Pick<ClaimedDelivery, 'delivery_id' | 'workspace_id'>,
 }
 type Told = Pick<ClaimedDelivery, 'event' | 'body'>
 
-/** Throws `conflict` if the node is not registered. */
 export function* claimDeliveries(
   tx: Transaction,
   input: Input<'claimDeliveries'>,
 ): Routine<ClaimedDelivery[]> {
   const { node_id } = input
-  yield* requireNode(tx, node_id)
   const taken = yield* takeSlots(tx, input)
   if (taken.length === 0) return []
   const claim = (claimed: Waiting[], ahead: boolean): Routine<number> =>

@@ -5,7 +5,6 @@
 import type { ClaimedJob } from '../contract/jobs/jobs.ts'
 import { claimed as claimedBy, type OwnedJob, shown } from '../nouns/jobs/job-move.ts'
 import { writeClaimed } from '../nouns/jobs/moves.ts'
-import { requireNode } from '../nouns/jobs/nodes.ts'
 import { spendingNow, spentBy } from '../nouns/workspaces/processor-use.ts'
 import type { Routine, Transaction } from '../rows.ts'
 import { statement } from '../statement.ts'
@@ -36,9 +35,8 @@ function* claimNext(tx: Transaction, node_id: string): Routine<OwnedJob | undefi
   return change.states[0]
 }
 
-/** In the order in which they were taken. Throws `conflict` if the node is not registered. */
+/** In the order in which they were taken. */
 export function* claimJobs(tx: Transaction, { node_id, limit }: Input<'claimJobs'>): Routine<ClaimedJob[]> {
-  yield* requireNode(tx, node_id)
   const claimed: ClaimedJob[] = []
   while (claimed.length < limit) {
     const job = yield* claimNext(tx, node_id)

@@ -8,6 +8,7 @@ import type { AppError } from '@assay/model/errors'
 import type { JobCaps } from '../caps.ts'
 import { type Database, storeOf } from '../methods.ts'
 import { ensureDefaultWorkspace } from '../nouns/workspaces/accounts.ts'
+import { inTurn } from '../rows.ts'
 import type { Store } from '../store.ts'
 import { type Connection, connect, openDatabase, translate, unavailable } from './connection.ts'
 import { takeLock } from './lock.ts'
@@ -59,10 +60,10 @@ function databaseOf(connection: Connection, released: () => void): Database {
       }
       return {
         report: (reports) => connection.join(joined, reports),
-        follow: (work) => connection.writeLast(() => run(work)),
+        follow: (work, first) => connection.writeLast(() => run((tx) => inTurn(first(tx), work(tx)))),
         alone: (work) => connection.writeLast(() => run(work)),
-        beside: async (work) => ({
-          value: await connection.writeLast(() => run(work)),
+        beside: async (work, first) => ({
+          value: await connection.writeLast(() => run((tx) => inTurn(first(tx), work(tx)))),
           isBeside: false,
         }),
       }

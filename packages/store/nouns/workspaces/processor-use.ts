@@ -19,10 +19,10 @@ const USED = PROCESSOR_USE.sql<WorkspaceUse>(
    WHERE workspaces.workspace_id = ANY (:workspace_ids) AND deleted_at IS NULL`,
 )
 
-/** A condition: the workspace of a row of `table` has used up its processor seconds of :hour. */
-export function spentBy(table: string): string {
+/** A condition: the workspace of a row of `table` has used up its processor seconds of the hour. */
+export function spentBy(table: string, hour = ':hour'): string {
   return `EXISTS (SELECT 1 FROM processor_use AS used JOIN workspaces AS own ON own.workspace_id = used.workspace_id
-    WHERE used.workspace_id = ${table}.workspace_id AND used.hour = :hour
+    WHERE used.workspace_id = ${table}.workspace_id AND used.hour = ${hour}
       AND used.ms >= 1000 * CAST(coalesce(own.max_processor_seconds, :max_processor_seconds) AS bigint))`
 }
 
