@@ -24,6 +24,8 @@ export interface Grid {
   values: number[]
   /** False if the value was interpolated. */
   observed: boolean[]
+  /** The steps that no clock of the zone shows, where it is put forward. */
+  skipped: ReadonlySet<number>
   time_zone: string | undefined
   /** The time `ahead` steps after the last one. */
   after(ahead: number): Time
@@ -40,6 +42,7 @@ export function gridOf(series: Series): Grid {
       positions: series.positions,
       values: series.values,
       observed: series.values.map(() => true),
+      skipped: new Set(),
       time_zone: series.time_zone,
       after: (ahead) => labelOf(series, { unit: 'order' }, ahead),
     }
@@ -49,9 +52,11 @@ export function gridOf(series: Series): Grid {
   const positions = Array.from<number>({ length })
   const values = Array.from<number>({ length })
   const observed = Array.from({ length }, () => false)
+  const skipped = new Set<number>()
   for (const [row, index] of indices.entries()) {
     const before = row === 0 ? index : indices[row - 1]!
     const from = row === 0 ? 0 : series.values[row - 1]!
+    for (let gap = before + 1; gap <= before + skippedBefore(series, step, row); gap++) skipped.add(gap)
     for (let gap = before + 1; gap < index; gap++) {
       values[gap] = from + ((gap - before) / (index - before)) * (series.values[row]! - from)
       positions[gap] = positionAfter(series, step, series.positions[row - 1]!, gap - before)
@@ -68,6 +73,7 @@ export function gridOf(series: Series): Grid {
     positions,
     values,
     observed,
+    skipped,
     time_zone: series.time_zone,
     after: (ahead) => labelOf(series, step, ahead),
   }
@@ -86,6 +92,7 @@ function stepOf(series: Series): { step: Step; indices: number[] } {
       : [
           () => monthStep(series),
           () => weekdayStep(series),
+          () => clockStep(series),
           () => evenStep(series, 'days'),
           () => dayStep(series),
         ]
@@ -114,6 +121,24 @@ function evenStep(series: Series, unit: 'days' | 'number'): { step: Step; at: nu
   const at = series.positions.map((position) => (position - series.positions[0]!) / size)
   if (!at.every((index) => Math.abs(index - Math.round(index)) < 0.1)) return null
   return { step: { unit, size }, at: at.map(Math.round) }
+}
+
+/** Even steps of the clocks of the zone. */
+function clockStep(series: Series): { step: Step; at: number[] } | null {
+  const { offsets, positions } = series
+  if (!offsets) return null
+  const ahead = (position: number): number =>
+    (offsets.findLast(({ from }) => from <= position) ?? offsets[0]!).ahead
+  const found = evenStep({ ...series, positions: positions.map((one) => one + ahead(one)) }, 'days')
+  return found && { ...found, step: { ...found.step, size: median(gapsOf(positions)) } as Step }
+}
+
+/** How many steps before a row the clocks of the zone do not show. */
+function skippedBefore({ offsets, positions }: Series, step: Step, row: number): number {
+  if (!offsets || step.unit !== 'days' || row === 0) return 0
+  const passed = offsets.filter(({ from }) => from > positions[row - 1]! && from <= positions[row]!)
+  const forward = passed.map((one) => one.ahead - offsets[offsets.indexOf(one) - 1]!.ahead)
+  return Math.max(0, Math.round(forward.reduce((sum, one) => sum + one, 0) / step.size))
 }
 
 /** Whole days, at any distance from each other: a row only on days when something happened. */

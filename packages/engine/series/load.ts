@@ -9,13 +9,20 @@ import { count } from '../methods/shared/sentence.ts'
 import { powerAbove } from '../methods/shared/sums.ts'
 import { leftOut } from '../verdicts/common-doubts.ts'
 import { doubt } from '../verdicts/verdict.ts'
+import { medianOf } from './spikes/tails.ts'
 
 export const MAX_POINTS = 50_000
 
+const DAY_SECONDS = 86_400
 /** Microseconds. */
 const HOUR = 3_600_000_000
 
 export type Time = string | number
+
+export interface Offset {
+  from: number
+  ahead: number
+}
 
 export interface Series {
   times: Time[]
@@ -25,6 +32,11 @@ export interface Series {
   kind: 'number' | 'date' | 'timestamp' | 'zoned'
   /** Of moments: the zone whose clocks tell them in words. */
   time_zone?: string
+  /**
+   * Of hours and shorter steps over which the clocks of the zone are put forward or back: what they are ahead of the positions, in days, from
+   * which position on. A time that they show twice is one, with the mean of both values.
+   */
+  offsets?: Offset[]
   /** The values over `unit`, a power of two above them all: no square of them overflows. */
   values: number[]
   unit: number
@@ -45,6 +57,7 @@ export async function loadSeries(
   const name = quote(column.name)
   const number = isNumeric(column)
   const local = isZoned(column) ? await localDates(table, name, time_zone) : null
+  const zoned = !number && !local && isZoned(column)
   const position = local
     ? `epoch_us(${local}) / 86400000000.0::double`
     : number
@@ -53,6 +66,7 @@ export async function loadSeries(
   const present = number ? `isfinite(cast(${name} as double))` : `isfinite(${name})`
   const source =
     `(select ${number ? `cast(${name} as double)` : local ? `cast(cast(${local} as date) as varchar)` : cellSql(column)} as label, case when ${present} then ${position} end as pos, ` +
+    `${zoned ? `epoch_us(timezone('${time_zone.replaceAll("'", "''")}', ${name})) / 86400000000.0::double` : 'null::double'} as wall, ` +
     `${numberSql(table, 'value', value)} as v from ${table.relation})`
   const keep = 'pos is not null and isfinite(v)'
   const [range] = await table.query(
@@ -69,7 +83,7 @@ export async function loadSeries(
   const left = (range!.total as number) - n
   const unit = powerAbove((range!.largest as number | null) ?? 0)
   const rows = await table.query(
-    `select any_value(label) as time, pos, favg(v / ${unit.toExponential()}::double) as value from ${source} where ${keep} group by pos order by pos`,
+    `select any_value(label) as time, pos, any_value(wall) as wall, favg(v / ${unit.toExponential()}::double) as value from ${source} where ${keep} group by pos order by pos`,
   )
   const doubts = leftOut(left, 'without a time or a number')
   if (n > distinct) {
@@ -81,20 +95,42 @@ export async function loadSeries(
       ),
     )
   }
-  return {
+  const plain: Series = {
     times: rows.map((row) => row.time as Time),
     positions: rows.map((row) => row.pos as number),
-    kind: number
-      ? 'number'
-      : local || column.type === 'date'
-        ? 'date'
-        : isZoned(column)
-          ? 'zoned'
-          : 'timestamp',
-    ...(!number && !local && isZoned(column) ? { time_zone } : {}),
+    kind: number ? 'number' : local || column.type === 'date' ? 'date' : zoned ? 'zoned' : 'timestamp',
+    ...(zoned ? { time_zone } : {}),
     values: rows.map((row) => row.value as number),
     unit,
     doubts,
+  }
+  return zoned
+    ? byTheClock(
+        plain,
+        rows.map((row) => row.wall as number),
+      )
+    : plain
+}
+
+/** Steps of this many days or more do not tell the hour. */
+const HOURLY = 0.5
+
+/** The series by the clocks of the zone, where these change over it and its steps are hours or less. */
+function byTheClock(series: Series, walls: readonly number[]): Series {
+  const { positions, times, values } = series
+  const gaps = positions.slice(1).map((position, row) => position - positions[row]!)
+  const ahead = walls.map((wall, row) => Math.round((wall - positions[row]!) * DAY_SECONDS) / DAY_SECONDS)
+  const offsets = positions.flatMap((from, row) =>
+    row === 0 || ahead[row] !== ahead[row - 1] ? [{ from, ahead: ahead[row]! }] : [],
+  )
+  if (offsets.length < 2 || medianOf(gaps) >= HOURLY) return series
+  const shown = [...Map.groupBy(walls.keys(), (row) => Math.round(walls[row]! * DAY_SECONDS)).values()]
+  return {
+    ...series,
+    times: shown.map(([first]) => times[first!]!),
+    positions: shown.map(([first]) => positions[first!]!),
+    values: shown.map((same) => same.reduce((sum, row) => sum + values[row]! / same.length, 0)),
+    offsets,
   }
 }
 

@@ -212,3 +212,33 @@ test('empty, constant and one-value series have a diagnosis without claims', asy
     assert.deepEqual([diagnosis.seasons, diagnosis.level_shifts, diagnosis.autocorrelation], [[], [], null])
   }
 })
+
+/** A season of 24 hours by the clocks of Berlin, from a time in UTC on. */
+const berlin = (from: string, n: number, where = 'true'): Promise<Relation> =>
+  relation(
+    `select timezone('UTC', u) as t, 100 + 50 * sin(2 * pi() * extract(hour from timezone('Europe/Berlin', timezone('UTC', u))) / 24) + (hash(i) % 100) / 50.0 as v
+     from (select i, timestamp '${from}' + interval (i) hour as u from range(${n}) r(i)) where ${where}`,
+  )
+
+test('hours follow the clocks of the zone over summer time: a season stays, and no hour is said to be missing', async () => {
+  const zone = { time_zone: 'Europe/Berlin' }
+  for (const from of ['2024-03-20 00:00', '2024-10-15 00:00']) {
+    const table = await berlin(from, 480)
+    const found = await read(table, {}, zone)
+    assert.deepEqual(found.diagnosis.gaps, { n: 0, treated: 'missing' }, from)
+    assert.deepEqual(codes(found), [], from)
+    const [season] = found.diagnosis.seasons
+    assert.ok(
+      season && Math.abs(season.period! - 24) < 1e-6 && season.strength! > 0.99,
+      JSON.stringify(found.diagnosis.seasons),
+    )
+    const elapsed = await read(table)
+    assert.ok(elapsed.diagnosis.seasons[0]!.strength! < 0.99, 'by the hours of UTC the season moves')
+    const next = new Date(found.grid.times.at(-1) as string).getTime() + 3_600_000
+    assert.equal(new Date(found.grid.after(1) as string).getTime(), next)
+  }
+  const spring = await read(await berlin('2024-03-20 00:00', 480), { missing: 'zero' }, zone)
+  assert.ok(Math.min(...spring.series.values) > 0, 'the hour that no clock shows is no zero')
+  const holes = await read(await berlin('2024-03-20 00:00', 480, 'i not in (100, 101)'), {}, zone)
+  assert.equal(holes.diagnosis.gaps.n, 2)
+})

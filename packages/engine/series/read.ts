@@ -64,7 +64,7 @@ export async function readSeries(
   const measure = measureOf(context.meanings, options.value)
   const cut = await withoutPartial(loaded, options, context)
   const gapped = gridOf(cut.series)
-  const missing = gapped.observed.filter((observed) => !observed).length
+  const missing = gapped.observed.filter((observed, step) => !observed && !gapped.skipped.has(step)).length
   const { series, grid } =
     options.missing === 'zero' && missing > 0
       ? withZeros(cut.series, gapped)
@@ -137,7 +137,7 @@ function slice(series: Series, from: number, to?: number): Series {
 
 /** Every step of the grid as a value of the series: zero where there was no row. */
 function withZeros(series: Series, grid: Grid): { series: Series; grid: Grid } {
-  const values = grid.values.map((value, row) => (grid.observed[row] ? value : 0))
+  const values = grid.values.map((value, row) => (grid.observed[row] || grid.skipped.has(row) ? value : 0))
   const positions = grid.positions
   const filled = { ...series, times: grid.times, positions, values }
   return { series: filled, grid: { ...grid, values, observed: values.map(() => true) } }
