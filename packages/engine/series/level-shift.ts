@@ -60,7 +60,7 @@ export function strongestShift(
   const scored = search(normalScores(values), base, edge)
   if (!scored) return null
   const best = scored.p > plain.p ? scored : plain
-  const { index } = best
+  const index = base.length === 0 ? nearer(values, best.index, plain.index) : best.index
   const shift = { index, size: meanStep(values, index), p: best.p }
   if (best.p > TOLD) return shift
   const even = search(values, base, edge, evenWeights(values, base, index))
@@ -68,6 +68,17 @@ export function strongestShift(
   if (p > TOLD) return { ...shift, p }
   const less = search(normalScores(withoutFarthest(values, index, shift.size)), base, edge)
   return { ...shift, p: Math.max(p, less?.p ?? 1) }
+}
+
+/** Of two places of a change the one beside which the values lie nearer to the medians of both sides: scores by rank hide how far it is. */
+function nearer(values: readonly number[], one: number, other: number): number {
+  if (one === other) return one
+  const away = (side: readonly number[]): number => {
+    const middle = medianOf(side)
+    return side.reduce((sum, value) => sum + Math.abs(value - middle), 0)
+  }
+  const apart = (index: number): number => away(values.slice(0, index)) + away(values.slice(index))
+  return apart(other) < apart(one) ? other : one
 }
 
 /** The values with the one that makes most of the step on its shorter side put back to the median of the other side. */
@@ -115,17 +126,16 @@ function search(
   }
   const best = scans.map((scan) => scan?.end() ?? { f: 0, index: 0, likelihood: Number.NEGATIVE_INFINITY })
   const found = combined(grid, best, n, n - 2 * edge + 1)
-  if (!found || (found.index > edge && found.index < n - edge)) return found
-  // A change nearer to an end than is tried shows at the nearest place that is: what fits best beyond is where it is.
+  if (!found || (found.index > 2 * edge && found.index < n - 2 * edge)) return found
+  // A change nearer to an end than is tried shows at or near the nearest place that is: where it fits best beyond, it is there.
   const scan = scans[best.findIndex(({ likelihood }) => likelihood === found.likelihood)]!
   scan.look(outside(found.index, edge, n))
   return { ...found, index: scan.best() }
 }
 
-/** The places between the one found at an edge and that end of the series. */
+/** The places between those that are tried and the nearer end of the series. */
 function outside(index: number, edge: number, n: number): number[] {
-  const from = index <= edge ? LEAST_OUTSIDE : index + 1
-  const to = index <= edge ? index - 1 : n - LEAST_OUTSIDE
+  const [from, to] = index < n / 2 ? [LEAST_OUTSIDE, edge - 1] : [n - edge + 1, n - LEAST_OUTSIDE]
   return Array.from({ length: Math.max(0, to - from + 1) }, (_, at) => from + at)
 }
 

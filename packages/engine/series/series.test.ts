@@ -171,3 +171,18 @@ test('values far from zero are judged as the same values near zero', () => {
       assert.ok(Math.abs(value - expected[place]!) < 1e-4 * expected[place]! + 1e-9, `${level}: ${place}`)
   }
 })
+
+test('a change of level within the last twentieth of a series is placed where it is', () => {
+  for (const [n, at] of [
+    [200, 193],
+    [200, 5],
+    [120, 115],
+  ] as const) {
+    const values = noise(n).map((value, row) => value + (row < at ? -12 : 3))
+    assert.deepEqual(
+      levelChanges(values, rowsOf(n), []).map(({ index }) => index),
+      [at],
+      `${at} of ${n}`,
+    )
+  }
+})

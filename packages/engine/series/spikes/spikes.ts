@@ -210,8 +210,14 @@ function besideOne(values: readonly number[], usual: number, most: number, alpha
       viewOf(own, rows, [], scale, { aside: new Map(), sizes: null }),
     )
     const { spikes, farthest, scale } = judgeViews(views, Math.min(most, Math.floor(own.length / 10)), alpha)
+    // The value that most of them have is usual, too.
     const placed = (found: Spike[]): Spike[] =>
-      found.map((spike) => ({ ...spike, index: others[spike.index]! }))
+      found.map((spike) => ({
+        ...spike,
+        index: others[spike.index]!,
+        low: Math.min(usual, spike.low),
+        high: Math.max(usual, spike.high),
+      }))
     return { spikes: placed(spikes), farthest: placed(farthest), scale, residuals: null, tails: null }
   }
   const p = (index: number): number => Math.max(others.length / n, rarity(values, values[index]!))
