@@ -141,10 +141,12 @@ async function runAnalysis(
   const [unknown] = referenceFaults(block, run.template, METHODS, positionOf)
   if (unknown) throw new TemplateFault(unknown)
   const method = METHODS[block.method]!
-  const columns = run.columns.get(block.of)!
   const behind = metricsBehind(block.of, run.template, run.plan.readsOf)
   const infos = behind.flatMap(({ metrics = [] }) => metrics.map(({ info }) => info))
   const options = optionsOf(method, withMissing(block, method, infos), run.vars, positionOf)
+  const plain = relationOf(run.engine, identifier(block.of), run.columns.get(block.of)!)
+  const relation = await withEmptyColumns(plain, method.columns(options))
+  const { columns } = relation
   const [fault] = columnFaults({ block, method, options, positionOf }, columns)
   if (fault) throw new TemplateFault(fault)
   const context = {
@@ -154,11 +156,11 @@ async function runAnalysis(
     meanings: withMetricMeanings(run.template.columns, behind),
     metrics: infos.map((info) => ({ info, doubts: tests.doubtsOf(info.metric) })),
     relation: (name: string) =>
-      run.columns.has(name) ? relationOf(run.engine, name, run.columns.get(name)!) : null,
+      run.columns.has(name) ? relationOf(run.engine, identifier(name), run.columns.get(name)!) : null,
     extent: () => extents.of(block.of),
   }
   try {
-    const found = await method.run(relationOf(run.engine, block.of, columns), options, context)
+    const found = await method.run(relation, options, context)
     const outcome = doubted(found, doubtsOfData(run, block, columns))
     if (method.judges_metrics) return outcome
     return doubted(
@@ -207,9 +209,29 @@ function optionsOf(
   return given
 }
 
-function relationOf(engine: Engine, name: string, columns: readonly Column[]): Relation {
+/** A column without any value has no type: as a file is read it is text. What asks for numbers gets it as numbers, of which there are none. */
+async function withEmptyColumns(plain: Relation, used: ReturnType<Method['columns']>): Promise<Relation> {
+  const asked = used.filter(({ option, numeric }) => numeric || option === 'time' || option === 'success')
+  const names = new Set(asked.map(({ column }) => column.toLowerCase()))
+  const texts = plain.columns.filter(({ name, type }) => type === 'text' && names.has(name.toLowerCase()))
+  if (texts.length === 0) return plain
+  const counts = texts.map(({ name }, at) => `count(${identifier(name)}) as n${at}`)
+  const [row] = await plain.query(`select ${counts.join(', ')} from ${plain.relation}`)
+  const empty = texts.filter((_, at) => row![`n${at}`] === 0).map(({ name }) => name)
+  if (empty.length === 0) return plain
+  const replaced = empty.map((name) => `null::double as ${identifier(name)}`)
   return {
-    relation: identifier(name),
+    ...plain,
+    relation: `(select * replace (${replaced.join(', ')}) from ${plain.relation})`,
+    columns: plain.columns.map((column) =>
+      empty.includes(column.name) ? { ...column, type: 'number', database_type: 'DOUBLE' } : column,
+    ),
+  }
+}
+
+function relationOf(engine: Engine, relation: string, columns: readonly Column[]): Relation {
+  return {
+    relation,
     columns: [...columns],
     async query(sql, values = {}) {
       const table = await readTable(engine, sql, bindPlain(values), Number.POSITIVE_INFINITY, {

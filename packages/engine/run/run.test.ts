@@ -22,6 +22,7 @@ const bench = await openTestPool({
     'us/a.csv': 'v\n2\n',
     // An event every 20 minutes from 8:00 to 20:00, until the data end at 12:00 on 10 March.
     'events.csv': `moment,kind\n${EVENTS.join('\n')}\n`,
+    'empty.csv': 'day,n\n2024-01-01,\n2024-01-02,\n2024-01-03,\n',
     'broken.csv': 'a,b\n1,2\n1,2,3,4\n"x\n',
   },
 })
@@ -405,4 +406,14 @@ test('hours, days and weeks that SQL sums up are cut off where the events behind
     partial('weeks_beside'),
     'The week of 4 March 2024 has data only until 10 March 2024. It is left out.',
   )
+})
+
+test('a column of a file without any value is an answer of too few, and one of words is a fault', async () => {
+  const ask = (file: string, value: string) =>
+    templateOf(
+      `---\nsources:\n  d: { file: ${file} }\n---\n\n\`\`\`analysis rise\nmethod: trend\nof: d\ntime: day\nvalue: ${value}\n\`\`\`\n\n# A test\n\n{{ rise.summary }}\n`,
+    )
+  const { rise } = findingsOf(await bench.run(ask('empty.csv', 'n'))).analyses
+  assert.deepEqual([rise!.grade, rise!.blockers[0]!.code, rise!.n], ['withheld', 'too_few', 0])
+  assert.match(failure(await bench.run(ask('sales.csv', 'kind'))).detail, /"kind" is text, not a number/)
 })
