@@ -3,6 +3,7 @@ import { METHODS } from '../../packages/engine/methods/catalog.ts'
 import { changes } from './changes.ts'
 import { experiments } from './experiments.ts'
 import { overGroups } from './groups.ts'
+import { oddData } from './odd-data.ts'
 import { overTime } from './over-time.ts'
 import { overRelations } from './relations.ts'
 import { scans } from './scans.ts'
@@ -11,9 +12,16 @@ import { reasons } from './why.ts'
 
 /** In the order of the catalog. */
 export const SITUATIONS: readonly Situation[] = Object.keys(METHODS).flatMap((method) =>
-  [...overTime, ...scans, ...overGroups, ...overRelations, ...changes, ...reasons, ...experiments].filter(
-    (situation) => situation.method === method,
-  ),
+  [
+    ...overTime,
+    ...oddData,
+    ...scans,
+    ...overGroups,
+    ...overRelations,
+    ...changes,
+    ...reasons,
+    ...experiments,
+  ].filter((situation) => situation.method === method),
 )
 
 const cell = (text: string): string => text.replaceAll('|', '\\|')

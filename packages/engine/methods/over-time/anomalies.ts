@@ -91,11 +91,15 @@ export const anomalies: Method = {
 const isRounding = ({ value, expected }: Point): boolean =>
   value !== null && expected !== null && Math.abs(value - expected) <= 1e-9 * Math.abs(value)
 
+/** Among values of which most are the same, the farthest of the others may be usual. */
+const isUsual = ({ value, low, high }: Point): boolean =>
+  value !== null && low !== null && high !== null && value >= low && value <= high
+
 /** "On 18 June 2001 revenue was 500, far above the usual 90 to 110." */
 function headline({ measure, grid }: ReadSeries, found: Found): string {
   const { points } = found
   const farthest = found.farthest[0]
-  if (!farthest || (points.length === 0 && isRounding(farthest)))
+  if (!farthest || (points.length === 0 && (isRounding(farthest) || isUsual(farthest))))
     return `No value of ${measure.label} stands out.`
   const when = atTime(farthest.time, grid)
   const { value, low, high } = farthest

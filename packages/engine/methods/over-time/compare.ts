@@ -434,7 +434,9 @@ function evidence(measure: Measure, pair: Pair, { z, p, history }: Judged): stri
   const basis = pair.per_day ? ' a day with data' : ''
   const values = `${measure.label}: ${figure(pair.now, change / 10)} against ${figure(pair.before, change / 10)}${basis}, change ${signed(change, change / 10)}`
   const judged =
-    p === null ? '' : ` (z = ${signed(z)}, ${probability(p)}, from ${count(history, 'earlier change')})`
+    p === null
+      ? ''
+      : ` (${z === null ? '' : `z = ${signed(z)}, `}${probability(p)}, from ${count(history, 'earlier change')})`
   return `${values}${judged}.`
 }
 

@@ -275,6 +275,14 @@ function isWorse({ origins, known, mase, naive, exact }: Backtest): boolean {
   return !exact && origins >= ORIGINS && known >= LEAST_TO_JUDGE && mase > CHANCE * naive
 }
 
+/** Why no forecast of the past was held against what came. */
+function untried({ model }: Forecast): string {
+  if (model === 'constant') return 'beside what stands far out nothing ever changed, so no range can be told'
+  return model.startsWith('intermittent')
+    ? 'this is the average over many times, and no single one of values that are mostly zero tells how right it is'
+    : 'this cannot be tried on its own past'
+}
+
 /** "Revenue is expected to be 120 in June 2001 (most likely 110 to 130), and ..."; "may be" where it is unclear. */
 function finding({ measure, grid, series }: ReadSeries, points: readonly Point[], found: Forecast): Finding {
   const told = ({ time, value, low_95, high_95 }: Point): string => {
@@ -296,7 +304,7 @@ function finding({ measure, grid, series }: ReadSeries, points: readonly Point[]
     : known < LEAST_TO_JUDGE
       ? `${count(known, 'value')} are too few to rely on it`
       : backtest === null
-        ? 'this cannot be tried on its own past'
+        ? untried(found)
         : 'on its own past the forecast was no better than repeating what was last seen'
   const errs = backtest?.exact
     ? 'errs by less than a thousandth of the range of the values'

@@ -46,6 +46,8 @@ type Test = 'original' | 'hamed_rao' | 'seasonal'
 const LEAST = 4
 /** The persistence from which a series is said to wander: half of a shock is left after three steps. */
 const WANDERS = 0.8
+/** So many values beside an end. */
+const NEAR_END = 3
 const NAMES: Record<Test, string> = {
   original: 'Mann-Kendall',
   hamed_rao: 'Mann-Kendall with the Hamed-Rao correction for autocorrelation',
@@ -260,6 +262,13 @@ function headline(read: ReadSeries, found: Found & { per: string }, grade: Grade
   return `${name} ${CERTAINTY[grade]} ${verb} ${span}, by ${rate}.`
 }
 
+/** Whether the values near both ends went as the first and the last did: one that stands far out tells of no way. */
+function endsAlike({ values }: Series): boolean {
+  const near = (part: readonly number[]): number => part.toSorted((a, b) => a - b)[part.length >> 1]!
+  const way = values.at(-1)! - values[0]!
+  return (near(values.slice(-NEAR_END)) - near(values.slice(0, NEAR_END))) / way >= 0.5
+}
+
 /**
  * A series whose values carry over may go far without a trend: "no rise or fall" would be read as "no change". It is told
  * where it began and ended. Null: it does not wander, or ends where it began.
@@ -267,7 +276,7 @@ function headline(read: ReadSeries, found: Found & { per: string }, grade: Grade
 function wandering({ measure, grid, series }: ReadSeries, { persistence, period }: Found): string | null {
   if ((persistence ?? 0) < WANDERS || period !== null) return null
   const ends = [series.values[0]! * series.unit, series.values.at(-1)! * series.unit] as const
-  if (against(ends, measure).same) return null
+  if (against(ends, measure).same || !endsAlike(series)) return null
   const moved = `${measure.label} moved from ${both(ends, measure)}`
   return `${opening(spanOf(series, grid))} ${moved}, without a steady rise or fall.`
 }

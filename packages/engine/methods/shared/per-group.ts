@@ -237,7 +237,8 @@ function ofGroups(groups: readonly Group[], told: string): Doubt[] {
     const [says, own] = texts[0]!
     const names = new Set(own.map(({ by }) => by))
     const others = new Set(all.map(({ by }) => by).filter((by) => !names.has(by)))
-    const whose = names.size === groups.length ? '' : `Of ${namesOf([...names])}: `
+    const whose =
+      names.size < groups.length ? `Of ${namesOf([...names])}: ` : /\d/u.test(says) ? 'In each: ' : ''
     const more = others.size === 0 ? '' : ` The same kind of doubt holds for ${namesOf([...others])}.`
     return doubt(code as Code, `${whose}${says}${more}`)
   })
