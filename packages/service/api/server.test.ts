@@ -320,6 +320,20 @@ test('asks for the metrics token where one is set', async (t) => {
   )
 })
 
+test('without a metrics token only programs of the same machine read the metrics', async (t) => {
+  const { api } = await openTestServer(t)
+  const status = async (remoteAddress: string, headers: Record<string, string> = {}) =>
+    (await api.inject({ url: '/metrics', remoteAddress, headers })).statusCode
+  for (const own of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) assert.equal(await status(own), 200, own)
+  for (const other of ['192.0.2.1', '10.0.0.7', '2001:db8::1', '::ffff:192.0.2.1'])
+    assert.equal(await status(other), 401, other)
+  assert.equal(await status('127.0.0.1', { 'x-forwarded-for': '192.0.2.1' }), 401)
+  assert.equal(await status('127.0.0.1', { forwarded: 'for=192.0.2.1' }), 401)
+  const { statusCode, payload } = await api.inject({ url: '/metrics', remoteAddress: '192.0.2.1' })
+  assert.equal(statusCode, 401)
+  assert.match(payload, /Set ASSAY_METRICS_TOKEN/)
+})
+
 test('stops while a client waits: the client is answered', async (t) => {
   const { api, ask, tokens } = await openTestServer(t)
   const address = await api.listen()

@@ -252,7 +252,10 @@ const ROWS = {
     parseProxies,
     'false',
   ),
-  metricsToken: secret('Bearer token that /metrics requires; empty: none', token),
+  metricsToken: secret(
+    'Bearer token that /metrics requires; empty: it answers programs of the same machine alone',
+    token,
+  ),
   traces: setting(
     'Where traces are sent by OTLP over HTTP, such as http://collector:4318; empty: nothing is traced',
     parseCollector,

@@ -2,7 +2,9 @@
 import { timingSafeEqual } from 'node:crypto'
 import { AppError } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
+import type { FastifyRequest } from 'fastify'
 import { hashToken } from '../../runtime/secrets.ts'
+import { asksFromHere } from '../http/client-address.ts'
 import { operation } from '../http/operation.ts'
 import { diskOf, soon } from './gauges.ts'
 
@@ -44,9 +46,10 @@ export const ready = operation({
   },
 })
 
-function mayMeasure(wanted: string | null, header: string | undefined): boolean {
-  if (wanted === null) return true
-  const given = /^bearer +(\S+)$/i.exec(header ?? '')?.[1] ?? ''
+/** Metrics name workspaces, so without a token this machine alone reads them. */
+function mayMeasure(wanted: string | null, request: FastifyRequest): boolean {
+  if (wanted === null) return asksFromHere(request)
+  const given = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? ''
   return timingSafeEqual(Buffer.from(hashToken(given)), Buffer.from(hashToken(wanted)))
 }
 
@@ -54,13 +57,14 @@ export const measurements = operation({
   name: 'measurements',
   tag: 'Service',
   summary: 'Read the metrics for Prometheus',
-  description: 'Requires the bearer token `ASSAY_METRICS_TOKEN` if that is set.',
+  description:
+    'Requires the bearer token `ASSAY_METRICS_TOKEN` if that is set. Without it only programs of the same machine are answered.',
   scope: null,
   replies: { 200: { description: 'The text format', media: ['text/plain'] } },
   errors: ['unauthorized'],
   async handle({ services, request, reply }) {
-    if (!mayMeasure(services.config.metricsToken, request.headers.authorization))
-      throw new AppError('unauthorized', 'Send the token of ASSAY_METRICS_TOKEN as a bearer token.', {
+    if (!mayMeasure(services.config.metricsToken, request))
+      throw new AppError('unauthorized', 'Set ASSAY_METRICS_TOKEN, and send it as a bearer token.', {
         headers: { 'www-authenticate': 'Bearer' },
       })
     await services.updateGauges()

@@ -7,6 +7,12 @@ export function addressOf({ ip, ips }: FastifyRequest): string {
   return clientAddress(ips ?? [ip])
 }
 
+/** Whether a program of this machine asks for itself. A proxy of this machine says that it asks for another. */
+export function asksFromHere({ socket, headers }: FastifyRequest): boolean {
+  const isProxied = headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined
+  return !isProxied && /^(?:::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '')
+}
+
 /** By what pages without a token are limited: the network of the client, because one customer has many addresses of IPv6. */
 export function callerNetwork(request: FastifyRequest): string {
   return networkOf(addressOf(request))
