@@ -2,11 +2,12 @@
  * Whether the search for causes names what was planted and nothing else: generated instances (proofs/causes/instances.ts) of the
  * sets S and L of RiskLoc, and as many in which nothing happened. A cause counts when its whole combination is named.
  * `--instances N` of each set (200), `--nulls N` (1,000), `--seed N`. Then how large a change must be to be seen
- * (proofs/causes/power.ts), over `--power N` tables of each kind (100); how often causes of a ratio are named where nothing happened
+ * (proofs/causes/power.ts), over `--power N` tables of each kind (100); how often causes of a sum are named where nothing happened
+ * (proofs/causes/sum-nulls.ts), over `--sums N` of each kind and shape (200); how often causes of a ratio are
  * (proofs/causes/rate-nulls.ts), over `--ratios N` of each kind and shape (1,000); how often a scan of a ratio tells of an event
  * (proofs/causes/rates.ts), over `--scans N` tables of each kind (300); and how often a cause is named beside a forecast where
  * nothing happened (proofs/causes/forecasts.ts), over `--forecasts N` tables of each period (30). 0 leaves a part out.
- * `--from N` begins the instances, the ratios and the scans at the Nth, so that a long run can be done in parts.
+ * `--from N` begins the instances, the sums, the ratios and the scans at the Nth, so that a long run can be done in parts.
  */
 import { searchCauses } from '../packages/engine/causes/search.ts'
 import { randomFrom } from './calibration/processes.ts'
@@ -15,6 +16,7 @@ import { instanceOf, SETTINGS, type Setting } from './causes/instances.ts'
 import { powerTable } from './causes/power.ts'
 import { namedTable } from './causes/rate-nulls.ts'
 import { scanTable } from './causes/rates.ts'
+import { namedInSums } from './causes/sum-nulls.ts'
 import type { Proof } from './main.ts'
 
 export interface Score {
@@ -53,6 +55,8 @@ export function scoreOf(
 
 const LEAST_F1 = { S: 0.8, L: 0.85 }
 const MOST_FALSE = 0.01
+/** Of tables of sums of one kind and shape, also where values of a column stray together. */
+const MOST_SHARED = 0.05
 /** Of tables beside whose forecast a cause is named: two of thirty may be chance. */
 const MOST_FORECAST = 0.07
 /** Of a kind of table, in which one part fell and the fall is told as spread over all. */
@@ -85,6 +89,10 @@ export const proof: Proof = {
     const { rows, wrong } = tables > 0 ? powerTable(tables, seed) : { rows: [], wrong: 0 }
     for (const row of rows) log(row)
     if (wrong > MOST_WRONG) broken.push(`a change of one part is told as one of all in ${100 * wrong} %`)
+    const sums = namedInSums(number('sums', 200), seed, first)
+    for (const row of sums.rows) log(row)
+    if (sums.most > MOST_SHARED)
+      broken.push(`a cause of a sum is named in ${100 * sums.most} % of tables without one`)
     const ratios = namedTable(number('ratios', 1000), seed, first)
     for (const row of ratios.rows) log(row)
     if (ratios.most > MOST_FALSE)

@@ -1,19 +1,14 @@
 /**
  * Causes among few leaves. There a cause is a large part of what the noise would be fitted to: one value of six holds a sixth of the
  * leaves, one of two holds half, and its shift passes for their noise. So each element of two leaves or more is also tested against the
- * noise that is left where it has a shift of its own: a t test of its leaves against all others, with the spread between the other
- * elements of its cuboid (Welch and Satterthwaite for the degrees of freedom). The noise of a score is what its rows tell and a part that all
- * share, from the residuals. Each leaf of the element must have moved with it, so that one that lies far out makes no cause.
+ * noise that is left where it has a shift of its own (doubt.ts). Each leaf of the element must have moved with it, so that one that lies far
+ * out makes no cause.
  */
-import { studentTwoSided } from '../numeric/distributions.ts'
+import { chanceOfShift, FEW } from './doubt.ts'
 import type { Cuboid, Leaves } from './leaves.ts'
 import { type Scores, scoresOf } from './noise.ts'
 import { commonFactor } from './state.ts'
 
-/** More leaves than these show their noise by themselves. */
-const FEW = 200
-/** What the rows tell of the noise counts as so many leaves. */
-const ROWS_COUNT_AS = 8
 /** A leaf moved with its element where it went at least this part of the way, or lies within so many standard deviations of it. */
 const PART = 0.5
 const NEAR = 2
@@ -55,7 +50,7 @@ export function apartOf(leaves: Leaves, cuboids: readonly Cuboid[], asked: Asked
       const left = free.length - members.length
       if (members.length < 2 || left < 2 || asked.isNameless(cuboid, members[0]!)) continue
       const found = test(leaves, cuboids, { cuboid, element, members, free }, asked)
-      if (found && found.p <= asked.level && found.likelihood > (best?.likelihood ?? -Infinity)) best = found
+      if (found && found.likelihood > (best?.likelihood ?? -Infinity)) best = found
     }
   }
   return best
@@ -88,7 +83,7 @@ function test(
   const scores = scoresOf(leaves, factor)
   const noise = noiseOf(leaves, scores, members, others)
   const { s } = scores
-  const { shift, weight } = meanOf(members, s, noise.variance)
+  const { shift } = meanOf(members, s, noise.variance)
   const sign = Math.sign(shift)
   const movedAlong = members.every(
     (leaf) =>
@@ -96,21 +91,16 @@ function test(
       Math.abs(s[leaf]! - shift) <= NEAR * Math.sqrt(noise.variance(leaf)),
   )
   if (Math.abs(shift) < 1e-9 || !movedAlong) return null
-  const rest = meanOf(others, s, noise.variance)
-  const own = 1 / weight + (fixed === null ? 1 / rest.weight : 0)
-  const df = free.length - 2 + ROWS_COUNT_AS * noise.told
-  if (studentTwoSided(shift / Math.sqrt(own), df) > level) return null
+  const p = chanceOfShift(leaves, scores, { cuboid, members, others, fixed: fixed !== null })
+  if (p > level) return null
   const between = betweenOf(cuboids, { cuboid, others, s }, noise.variance)
-  const all = own + between.variance
-  const doubt = own ** 2 / df + between.variance ** 2 / between.df
-  const p = studentTwoSided(shift / Math.sqrt(all), all ** 2 / doubt)
   let [squares, whole] = [0, 0]
   for (const leaf of members) {
     const size = Math.max(Math.abs(leaves.before[leaf]! * factor), Math.abs(leaves.after[leaf]!))
     squares += noise.variance(leaf) * size ** 2
     whole += size
   }
-  const error = Math.sqrt(squares + between.variance * whole ** 2)
+  const error = Math.sqrt(squares + between * whole ** 2)
   return { cuboid, leaves: Int32Array.from(members), p, error, factor, likelihood: noise.likelihood }
 }
 
@@ -124,16 +114,13 @@ function factorOf(leaves: Leaves, others: readonly number[], claimed: Uint8Array
 
 type Variance = (leaf: number) => number
 
-/**
- * What the rows tell of each score, and the part that all share: as much as makes their residuals what is expected of them. `told`: how
- * much of it the rows tell, of the leaf of which they tell least.
- */
+/** What the rows tell of each score, and the part that all share: as much as makes their residuals what is expected of them. */
 function noiseOf(
   { variances }: Leaves,
   { s, x }: Scores,
   members: number[],
   others: readonly number[],
-): { variance: Variance; told: number; likelihood: number } {
+): { variance: Variance; likelihood: number } {
   const told = (leaf: number): number => (variances === null ? 0 : x[leaf]!)
   const n = members.length + others.length
   const at = (shared: number) => {
@@ -151,8 +138,7 @@ function noiseOf(
   }
   const { variance, squares } = at(low === 0 && at(0).squares <= n - 2 ? 0 : high)
   const spread = members.concat(others).reduce((sum, leaf) => sum + Math.log(variance(leaf)), 0)
-  const all = members.concat(others).map((leaf) => told(leaf) / variance(leaf))
-  return { variance, told: Math.min(...all), likelihood: -(spread + squares) / 2 }
+  return { variance, likelihood: -(spread + squares) / 2 }
 }
 
 function meanOf(members: readonly number[], s: Float64Array, variance: Variance) {
@@ -174,7 +160,7 @@ interface Beside {
  * How far the other elements differ beyond their leaves' noise, as the variance of one beside their mean. A column of two values
  * has one other: then it is what the other columns show.
  */
-function betweenOf(cuboids: readonly Cuboid[], { cuboid, others, s }: Beside, variance: Variance) {
+function betweenOf(cuboids: readonly Cuboid[], { cuboid, others, s }: Beside, variance: Variance): number {
   const order = cuboid.attributes.length
   const spreadIn = ({ element }: Cuboid) => {
     const means = [...Map.groupBy(others, (leaf) => element[leaf]!).values()].map((part) =>
@@ -185,10 +171,8 @@ function betweenOf(cuboids: readonly Cuboid[], { cuboid, others, s }: Beside, va
     const middle = means.reduce((sum, { shift }) => sum + shift, 0) / m
     const squares = means.reduce((sum, { shift }) => sum + (shift - middle) ** 2, 0) / (m - 1)
     const noise = means.reduce((sum, { weight }) => sum + 1 / weight, 0) / m
-    return { variance: Math.max(0, squares - noise) * (1 + 1 / m), df: m - 1 }
+    return Math.max(0, squares - noise) * (1 + 1 / m)
   }
-  const own = spreadIn(cuboid)
   const peers = cuboids.filter((other) => other !== cuboid && other.attributes.length === order)
-  const known = own ? [own] : peers.flatMap((other) => spreadIn(other) ?? [])
-  return known.reduce((most, one) => (one.variance > most.variance ? one : most), { variance: 0, df: 1 })
+  return spreadIn(cuboid) ?? Math.max(0, ...peers.map((other) => spreadIn(other) ?? 0))
 }

@@ -14,6 +14,7 @@ import { benjaminiHochberg } from '../methods/shared/multiplicity.ts'
 import { normalTwoSided, studentTwoSided } from '../numeric/distributions.ts'
 import { median } from '../numeric/median.ts'
 import { apartOf } from './apart.ts'
+import { chanceOfShift, FEW } from './doubt.ts'
 import { explain, gainOf } from './explain.ts'
 import { attributeSets, type Cuboid, cuboidOf, type Leaves } from './leaves.ts'
 import { merged } from './merged.ts'
@@ -77,7 +78,7 @@ export function searchCauses(leaves: Leaves, options: SearchOptions): Found {
   while (causes.length < most) {
     const level = (options.q * (causes.length + 1)) / searched
     const next: (FoundCause & { factor?: number }) | null =
-      nextCause(leaves, cuboids, state, level, options.nameless ?? []) ??
+      nextCause(leaves, cuboids, state, { level, fixed, nameless: options.nameless ?? [] }) ??
       (history.length === 0 ? apart(leaves, cuboids, { claimed, level, ...options }) : null)
     if (!next) break
     for (const leaf of next.leaves) claimed[leaf] = 1
@@ -169,14 +170,35 @@ interface Candidate {
   spread: number
 }
 
+interface Asked {
+  level: number
+  fixed: boolean
+  nameless: readonly number[]
+}
+
+/** What a shift of leaves passes for among few: 0 where they are many, or earlier periods show what is ordinary. */
+type Doubt = (attributes: readonly number[], members: Int32Array) => number
+
+function doubtOf(leaves: Leaves, cuboids: readonly Cuboid[], state: State, fixed: boolean): Doubt {
+  const free = [...leaves.before.keys()].filter((leaf) => state.weights[leaf]! > 0)
+  if (state.past.length > 0 || free.length >= FEW) return () => 0
+  return (attributes, members) => {
+    const inside = new Set(members)
+    const others = free.filter((leaf) => !inside.has(leaf))
+    const cuboid = cuboids.find((one) => String(one.attributes) === String(attributes))
+    if (!cuboid || others.length === 0) return 0
+    return chanceOfShift(leaves, state.scores, { cuboid, members: [...members], others, fixed })
+  }
+}
+
 function nextCause(
   leaves: Leaves,
   cuboids: readonly Cuboid[],
   state: State,
-  level: number,
-  nameless: readonly number[],
+  { level, fixed, nameless }: Asked,
 ): FoundCause | null {
   let best: Candidate | null = null
+  const doubt = doubtOf(leaves, cuboids, state, fixed)
   const spreads = new Map<number, number[]>()
   for (const cuboid of cuboids) {
     const sums = sumsOf(cuboid, state.pulls, state.weights)
@@ -191,11 +213,13 @@ function nextCause(
       if (weight === 0 || isNameless(leaves, cuboid, cuboid.members[cuboid.starts[e]!]!, nameless)) continue
       const pull = sums.pull[e]! - state.whole * weight
       if (Math.abs(pull) < 3 * Math.sqrt(weight)) continue
-      const p = chance(pull, weight, state.noise, spread, values)
-      if (p > level) continue
+      const known = chance(pull, weight, state.noise, spread, values)
+      if (known > level) continue
       const members = cuboid.members
         .subarray(cuboid.starts[e], cuboid.starts[e + 1])
         .filter((leaf) => state.weights[leaf]! > 0)
+      const p = Math.max(known, doubt(cuboid.attributes, members))
+      if (p > level) continue
       const { gain, shift, tight } = explain(state, members)
       if (gain > (best?.gain ?? PRICE) * (1 + 1e-9))
         best = {
@@ -209,7 +233,7 @@ function nextCause(
         }
     }
   }
-  return best && causeOf(leaves, state, narrowed(leaves, state, best, level))
+  return best && causeOf(leaves, state, narrowed(leaves, state, best, { level, doubt }))
 }
 
 /** Of the attributes given, how many values that with the fewest has: so many regions a spread is known from. */
@@ -221,7 +245,12 @@ function fewestValues(leaves: Leaves, attributes: readonly number[]): number {
 const PRICE = 5
 
 /** The candidate, or its best part where leaving out the parts that stayed ordinary pays for naming the others one by one. */
-function narrowed(leaves: Leaves, state: State, candidate: Candidate, level: number): Candidate {
+function narrowed(
+  leaves: Leaves,
+  state: State,
+  candidate: Candidate,
+  asked: { level: number; doubt: Doubt },
+): Candidate {
   const own = candidate.cuboid.attributes
   for (const attribute of leaves.codes.keys()) {
     if (own.includes(attribute) || own.length + 1 > leaves.codes.length) continue
@@ -238,13 +267,14 @@ function narrowed(leaves: Leaves, state: State, candidate: Candidate, level: num
       const weight = members.reduce((total, leaf) => total + state.weights[leaf]!, 0)
       const pull = members.reduce((total, leaf) => total + state.pulls[leaf]!, -state.whole * weight)
       const { spread } = candidate
-      const p = chance(pull, weight, state.noise, spread, fewestValues(leaves, own) * (1 + state.past.length))
+      const values = fewestValues(leaves, own) * (1 + state.past.length)
       const attributes = [...own, attribute].toSorted((a, b) => a - b)
+      const p = Math.max(chance(pull, weight, state.noise, spread, values), asked.doubt(attributes, members))
       const cuboid = { ...candidate.cuboid, attributes }
       best = { cuboid, leaves: members, p, spread, ...explain(state, members) }
     }
-    if (best && best.p <= level && dropped > PRICE * Math.max(1, kept - 1))
-      return narrowed(leaves, state, best, level)
+    if (best && best.p <= asked.level && dropped > PRICE * Math.max(1, kept - 1))
+      return narrowed(leaves, state, best, asked)
   }
   return candidate
 }

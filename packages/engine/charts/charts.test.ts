@@ -165,7 +165,7 @@ test('years bear no separators, short labels stand upright, many series differ i
 })
 
 const MERMAID_LINE =
-  /^(?:xychart-beta| {4}title "[^"]*"| {4}x-axis "[^"]*" \["[^"]*"(?:, "[^"]*")*\]| {4}y-axis "[^"]*"(?: [-\d.]+ --> [-\d.]+)?| {4}bar \[[-\d., ]+\])$/
+  /^(?:xychart-beta(?: horizontal)?| {4}title "[^"]*"| {4}x-axis "[^"]*" \["[^"]*"(?:, "[^"]*")*\]| {4}y-axis "[^"]*"(?: [-\d.]+ --> [-\d.]+)?| {4}bar \[[-\d., ]+\])$/
 
 test('no hostile name or value leaves its place in any form of a chart', () => {
   const markdown = new MarkdownIt({ html: true, linkify: true })

@@ -246,8 +246,8 @@ test('a cause too small to matter is counted and not named, and causes cancel on
   const table = (fall: number, rise: number): Promise<Relation> =>
     relation(`select s, g, unnest(range(cast(n as int))) as i, 1 as v from (
       select s, g, case when g = 'A' then 60000 when s = 'a' and g = 'C' then 300 + ${rise} when s = 'a' and g = 'B' then 300 - ${fall}
-        when s = 'a' and g = 'D' then 60000 + ${rise} when g = 'D' then 60000 else 300 end as n
-      from (values ('b'), ('a')) t(s), (values ('A'), ('B'), ('C'), ('D')) x(g))`)
+        when s = 'a' and g = 'D' then 60000 + ${rise} when g = 'D' then 60000 when g > 'D' then 250 else 300 end as n
+      from (values ('b'), ('a')) t(s), (values ('A'), ('B'), ('C'), ('D'), ('E'), ('F'), ('G'), ('H')) x(g))`)
   const asked = { value: 'v', by: ['g'], split: { column: 's', before: 'b', after: 'a' } }
   const small = await ask(await table(250, 0), asked)
   assert.equal(causesOf(small).length, 1)

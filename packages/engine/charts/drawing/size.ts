@@ -2,8 +2,12 @@
 import { type Label } from '../chart-values.ts'
 import { titleText } from '../labels.ts'
 import { LETTERS_NARROW, LOOK, NARROW, WIDE } from '../marks/look.ts'
+import { linesOf } from '../text-width.ts'
 
 type Spec = Record<string, unknown>
+
+/** The height of a line of a name in two lines. */
+const LINE = 14
 
 const isSpec = (value: unknown): value is Spec =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -21,10 +25,39 @@ export function fitted(given: Spec, size: 'wide' | 'narrow'): Spec {
     if (subtitle !== null) title.title = { text: title.title ?? '', subtitle }
     const inner = isSpec(given.spec) ? given.spec : {}
     const panel = narrow ? { ...inner, width: NARROW - 80, height: 130 } : inner
-    return { ...spec, ...title, columns: narrow ? 1 : given.columns, spec: narrow ? relaxed(panel) : panel }
+    const drawn = inLines(narrow ? relaxed(panel) : panel)
+    return { ...spec, ...title, columns: narrow ? 1 : given.columns, spec: drawn }
   }
   const sized = { ...spec, ...title, width, autosize: { type: 'fit-x', contains: 'padding' } }
-  return narrow ? (relaxed(sized) as Spec) : sized
+  return inLines(narrow ? relaxed(sized) : sized) as Spec
+}
+
+/** Names down the side that are too long for a line stand in two. */
+function inLines(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inLines)
+  if (!isSpec(value)) return value
+  const { axis, scale, type } = value
+  const names = isSpec(scale) ? scale.domain : null
+  if (type === 'nominal' && isSpec(axis) && Array.isArray(names) && typeof axis.labelLimit === 'number')
+    return { ...value, axis: { ...axis, ...linesDown(names.map(String), axis.labelLimit) } }
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, key === 'data' ? item : inLines(item)]),
+  )
+}
+
+function linesDown(names: readonly string[], width: number): Spec {
+  const lines = names.map((name) => linesOf(name, width, LETTERS_NARROW, 2))
+  const whole = { labelLimit: 0, labelOverlap: false }
+  if (lines.every((one) => one.length === 1)) return whole
+  const at = `indexof(${JSON.stringify(names)}, datum.value)`
+  const two = `${JSON.stringify(lines.map((one) => one.length > 1))}[${at}]`
+  return {
+    ...whole,
+    labelLineHeight: LINE,
+    labelExpr: `${JSON.stringify(lines)}[${at}]`,
+    // Both lines together stand in the middle of their row.
+    labelBaseline: { condition: { test: two, value: 'line-bottom' }, value: 'middle' },
+  }
 }
 
 function subtitleOf({ usermeta }: Spec): string | null {

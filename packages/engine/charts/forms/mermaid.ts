@@ -6,8 +6,9 @@
 
 import type { Chart } from '@assay/model/insight'
 import { plainLine } from '../../printing/escape.ts'
-import { chartLabels, chartPoints, type Point } from '../chart-values.ts'
+import { chartLabels, chartPoints, chartXKind, type Point } from '../chart-values.ts'
 import { shortX, titleText } from '../labels.ts'
+import { liesOnSide } from '../marks/scales.ts'
 
 import { seriesOf } from './numbers.ts'
 
@@ -66,8 +67,10 @@ function xychart(chart: Chart, points: Point[]): string[] | null {
     bars || chart.type === 'area',
   )
   const { x, y } = chartLabels(chart)
+  // Long names overlap below bars, and have room beside bars that lie on their side.
+  const onSide = chart.type === 'funnel' || liesOnSide(chart.type, chartXKind(chart), points)
   return [
-    'xychart-beta',
+    `xychart-beta${onSide ? ' horizontal' : ''}`,
     ...(chart.title === '' ? [] : [`    title ${label(chart.title, 120)}`]),
     `    x-axis ${label(x ? titleText(x) : chart.x)} [${points.map((point) => label(name(point))).join(', ')}]`,
     `    y-axis ${label(y ? titleText(y) : (chart.y[0] ?? ''))}${range}`,

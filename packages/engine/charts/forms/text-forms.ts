@@ -9,7 +9,7 @@ import { zeroIsNear } from '../points.ts'
 import { intervalText } from './numbers.ts'
 
 const WIDTH = 40
-const LABEL_WIDTH = 28
+const LABEL_WIDTH = 40
 const MOST_ROWS = 40
 
 export function clip(text: string): string {

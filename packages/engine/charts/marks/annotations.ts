@@ -1,29 +1,40 @@
 /** What is drawn beside the values: the line of the target and those of the events, each with its name. */
 import type { ChartEvent, Point } from '../chart-values.ts'
-import { titleText, valueText } from '../labels.ts'
-import { CONTEXT, edgeOf, INK, NARROW, QUIET } from './look.ts'
+import { valueText } from '../labels.ts'
+import { textWidthOf } from '../text-width.ts'
+import { CONTEXT, edgeOf, INK, LETTERS_NARROW, NARROW, QUIET } from './look.ts'
 import { HEIGHT, liesOnSide, type Plot, type Spec, typeOfX } from './scales.ts'
 
 /** The part of the axis, at either end, below or above which the name of a target stands. */
 const NAME = 0.3
-/** Names of events stand in lanes above the values. Letters are at most this wide, and a name is cut at the limit. */
+/** Names of events stand in lanes above the values, and a name is cut at the limit. */
 const LANE = 17
-const LETTER = 7
 const LIMIT = 150
 const LIMIT_NARROW = 110
 /** What the numbers along the side leave of a narrow drawing. */
 const ACROSS = NARROW - 70
-/** The title of the axis above the values. */
-const TITLE = 26
+/** Between the lanes and the values. */
+const BASE = 4
 
 /** The line of the target and those of the events, above the other marks. */
 export function annotations(plot: Plot): Spec[] {
   const { target, events } = plot.kept
-  const onSide = plot.type === 'interval' || liesOnSide(plot.type, plot.kept.x, plot.points)
+  const onSide = areRows(plot)
   return [
     ...(target === undefined ? [] : targetMarks(plot, target, onSide)),
-    ...(events && !onSide && !plot.by ? eventMarks(plot, events) : []),
+    ...(events && !onSide ? eventMarks(plot, events) : []),
   ]
+}
+
+const areRows = ({ type, kept, points }: Plot): boolean =>
+  type === 'interval' || liesOnSide(type, kept.x, points)
+
+/** The height that the names of events take above the values. */
+export function roomOfEvents(plot: Plot): number {
+  const { events = [] } = plot.kept
+  if (plot.by || areRows(plot)) return 0
+  const named = lanesOf(plot, events).filter(({ event }) => event.label !== '')
+  return named.length === 0 ? 0 : BASE + (1 + Math.max(...named.map(({ lane }) => lane))) * LANE
 }
 
 function targetMarks(plot: Plot, target: number, onSide: boolean): Spec[] {
@@ -72,14 +83,19 @@ function cornerOf(plot: Plot, target: number): Spec {
   return { ...across, ...(best.above ? { dy: -6 } : { dy: 4, baseline: 'top' }) }
 }
 
-/** Each name beside its line, above the values; names that would touch stand in lanes above each other. */
+/** Each name beside its line, above the values; names that would touch stand in lanes above each other. Panels have lines only. */
 function eventMarks(plot: Plot, events: ChartEvent[]): Spec[] {
   const x = { field: 'x', type: typeOfX(plot) }
-  const base = titleText(plot.kept.labels.y) === '' ? 4 : TITLE
+  if (plot.by)
+    return events.map((event) => ({
+      data: { values: [{ x: event.x }] },
+      mark: { type: 'rule', color: CONTEXT, strokeWidth: 1 },
+      encoding: { x },
+    }))
   const placed = lanesOf(plot, events).map((one) => ({
     ...one,
     data: { values: [one.event] },
-    top: one.event.label === '' ? 0 : -base - (one.lane + 1) * LANE,
+    top: one.event.label === '' ? 0 : -BASE - (one.lane + 1) * LANE,
   }))
   const rules = placed.map(({ data, top }) => ({
     data,
@@ -108,23 +124,26 @@ interface Placed {
   to: number
 }
 
-/** From the right on, each in the lowest lane in which it touches no other, by the room of a narrow drawing. */
+/**
+ * Each in the lowest lane in which it touches no other, by the room of a narrow drawing: from the right on, and then those on the left of their
+ * lines from the left on. So the line of a higher name crosses no lower one.
+ */
 function lanesOf(plot: Plot, events: readonly ChartEvent[]): Placed[] {
   const placeOf = placesOf(plot)
   const [first, last] = endsOf(plot.points.map((point) => placeOf(point.x)))
-  const placed: Placed[] = []
-  const ordered = events
-    .map((event) => ({ event, place: placeOf(event.x) }))
-    .toSorted((a, b) => b.place - a.place)
-  for (const { event, place } of ordered) {
-    const at = ((place - first) / (last - first || 1)) * ACROSS
-    const width = 10 + Math.min(LIMIT_NARROW, event.label.length * LETTER)
+  const all = events.map((event) => {
+    const at = ((placeOf(event.x) - first) / (last - first || 1)) * ACROSS
+    const width = 10 + Math.min(LIMIT_NARROW, textWidthOf(event.label, LETTERS_NARROW))
     const late = at + width > ACROSS
     const [from, to] = late ? [at - width, at] : [at, at + width]
-    const touched = placed.filter((other) => other.from < to && from < other.to).map(({ lane }) => lane)
-    let lane = 0
-    while (event.label !== '' && touched.includes(lane)) lane += 1
-    placed.push({ event, lane, late, from, to: event.label === '' ? from : to })
+    return { event, late, from, to: event.label === '' ? from : to }
+  })
+  const [right, left] = [all.filter(({ late }) => !late), all.filter(({ late }) => late)]
+  const placed: Placed[] = []
+  for (const one of [...right.toSorted((a, b) => b.from - a.from), ...left.toSorted((a, b) => a.to - b.to)]) {
+    const touched = placed.filter((other) => other.from < one.to && one.from < other.to)
+    const lane = one.event.label === '' ? 0 : 1 + Math.max(-1, ...touched.map((other) => other.lane))
+    placed.push({ ...one, lane })
   }
   return placed
 }

@@ -2,7 +2,7 @@
 
 import type { ChartType } from '@assay/model/insight'
 import { drawnTitle } from '../labels.ts'
-import { annotations } from './annotations.ts'
+import { annotations, roomOfEvents } from './annotations.ts'
 import { edgeOf } from './look.ts'
 import {
   across,
@@ -30,11 +30,12 @@ export function layersOf(plot: Plot): Spec {
   const { type } = plot
   if (type === 'pie') return { ...size, ...pie(plot) }
   const layer = [
-    ...marksOf(plot),
+    ...titledAbove(plot, marksOf(plot)),
     ...(type === 'waterfall' || type === 'funnel' || type === 'heatmap' ? [] : annotations(plot)),
   ]
   if (!plot.by) return { ...size, layer }
-  const field = { field: 'by', type: 'nominal', sort: null, header: { title: null } }
+  const names = [...new Set(plot.points.map(({ by }) => by))]
+  const field = { field: 'by', type: 'nominal', sort: names, header: { title: null } }
   const resolve = differInSize(plot) ? { resolve: { scale: { y: 'independent' } } } : {}
   return { facet: field, columns: 3, spacing: 24, ...resolve, spec: { width: 200, height: 150, layer } }
 }
@@ -47,6 +48,19 @@ function differInSize({ points, kept }: Plot): boolean {
     if (y !== null) largest.set(by, Math.max(largest.get(by) ?? 0, Math.abs(y)))
   const sizes = [...largest.values()].filter((size) => size > 0)
   return Math.max(...sizes, 0) > 20 * Math.min(...sizes)
+}
+
+/** The title of the axis stands above the names of events, so that their lines do not cross it. */
+function titledAbove(plot: Plot, marks: Spec[]): Spec[] {
+  const room = roomOfEvents(plot)
+  if (room === 0) return marks
+  return marks.map((mark) => {
+    const encoding = mark.encoding as Record<string, Spec> | undefined
+    const axis = encoding?.y?.axis as { titleY?: number } | undefined
+    if (axis?.titleY === undefined) return mark
+    const y = { ...encoding!.y, axis: { ...axis, titleY: axis.titleY - room } }
+    return { ...mark, encoding: { ...encoding, y } }
+  })
 }
 
 function marksOf(plot: Plot): Spec[] {

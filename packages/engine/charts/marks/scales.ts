@@ -56,6 +56,9 @@ export function across(plot: Plot, zero: boolean, scale: Spec = {}): Spec {
   return { field: 'y', type: 'quantitative', title: drawnTitle(y) || null, axis, scale: { zero, ...scale } }
 }
 
+/** Names down the side; longer ones stand in two lines (drawing/size.ts). */
+export const NAMES_DOWN = { labelLimit: 240, labelOverlap: false, ticks: false, domain: false }
+
 export function rowsDown(field: string, names: string[]): Spec {
   return {
     field,
@@ -63,7 +66,7 @@ export function rowsDown(field: string, names: string[]): Spec {
     sort: null,
     scale: { domain: [...new Set(names)] },
     title: null,
-    axis: { labelLimit: 200, labelColor: INK, ticks: false, domain: false },
+    axis: { ...NAMES_DOWN, labelColor: INK },
   }
 }
 

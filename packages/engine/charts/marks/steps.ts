@@ -6,6 +6,7 @@ import { textWidthOf } from '../text-width.ts'
 import { ACCENT, AXIS, BAD, CONTEXT, GOOD, GRID, INK, LETTERS_NARROW, QUIET, TITLE_ABOVE } from './look.ts'
 import {
   across,
+  NAMES_DOWN,
   namesOf,
   type Plot,
   rowName,
@@ -152,7 +153,7 @@ export function heatmap(plot: Plot): Spec[] {
         y: {
           ...rowsDown('series', seriesNames(plot.points)),
           title: series ? drawnTitle(series) : null,
-          axis: { ...TITLE_ABOVE, ticks: false, domain: false },
+          axis: { ...TITLE_ABOVE, ...NAMES_DOWN },
         },
         opacity,
       },

@@ -109,9 +109,11 @@ export function spreadOfRows(pairs: readonly { before: Sums; after: Sums }[]): n
     [before, after].every(({ rows, top }) => top.every((value, leaf) => value === rows[leaf])),
   )
   if (ones) return 1
-  let [sum, df] = [0, 0]
+  let [sum, df, most] = [0, 0, 0]
   for (const { before, after } of pairs.filter((_, index) => index % 2 === 0)) {
-    const factor = exactSum([...after.rows]) / exactSum([...before.rows])
+    const factor =
+      commonFactor({ before: before.rows, after: after.rows }, null) ??
+      exactSum([...after.rows]) / exactSum([...before.rows])
     if (!(factor > 0) || !Number.isFinite(factor)) continue
     const squares = Array.from(before.rows, (was, leaf): number => {
       const noise = after.rows[leaf]! + factor * factor * was
@@ -119,6 +121,10 @@ export function spreadOfRows(pairs: readonly { before: Sums; after: Sums }[]): n
     }).filter(Number.isFinite)
     sum += exactSum(squares)
     df += Math.max(0, squares.length - 1)
+    most = Math.max(most, ...squares)
   }
-  return df > 0 && chiSquareLower(sum, df) < RARELY ? sum / df : 1
+  if (df > 0 && chiSquareLower(sum, df) < RARELY) return sum / df
+  // A part that ended hides the grid of all others. It may be any of them, so that theirs has to be rarer.
+  const left = Math.max(0, sum - most)
+  return df > 2 && (df + 1) * chiSquareLower(left, df - 1) < RARELY ? left / (df - 1) : 1
 }

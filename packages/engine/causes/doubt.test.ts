@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { namedIn, SUM_KINDS } from '../../../proofs/causes/sum-nulls.ts'
+import { chanceOfShift } from './doubt.ts'
+import { cuboidOf, type Leaves } from './leaves.ts'
+import { scoresOf } from './noise.ts'
+
+/** One column of values over parts of another: the chance of the shift of the first value. */
+function chanceOfFirst(after: readonly (readonly number[])[], told: number | null): number {
+  const parts = after[0]!.length
+  const value = Int32Array.from(after.flat().keys(), (leaf) => Math.floor(leaf / parts))
+  const n = value.length
+  const variance = new Float64Array(n).fill(told ?? 0)
+  const leaves: Leaves = {
+    codes: [value],
+    sizes: [after.length],
+    before: new Float64Array(n).fill(100),
+    after: Float64Array.from(after.flat()),
+    variances: told === null ? null : { before: variance, after: variance },
+  }
+  const of = (first: boolean): number[] => [...value.keys()].filter((leaf) => (value[leaf] === 0) === first)
+  const shift = { cuboid: cuboidOf(leaves, [0]), members: of(true), others: of(false), fixed: false }
+  return chanceOfShift(leaves, scoresOf(leaves, 1), shift)
+}
+
+const FELL = [70, 71, 69]
+const CALM = [
+  [100, 101, 99],
+  [101, 100, 100],
+  [99, 100, 101],
+]
+
+test('a shift passes for less where the other values stray together, and where their parts stray beyond what rows tell', () => {
+  const alone = chanceOfFirst([FELL, ...CALM], 2)
+  const together = chanceOfFirst([FELL, [85, 86, 84], [110, 109, 111], [100, 101, 99]], 2)
+  const beyond = chanceOfFirst([FELL, [85, 110, 100], [110, 84, 101], [100, 86, 112]], 2)
+  assert.ok(alone < 1e-3, String(alone))
+  assert.ok(together > 20 * alone && beyond > 5 * alone, `${alone}, ${together}, ${beyond}`)
+})
+
+test('of two halves that moved apart by a tenth nothing is sure, however calm their parts are', () => {
+  assert.ok(chanceOfFirst([[90, 90.1, 89.9], CALM[0]!], 0.01) > 0.005)
+  assert.ok(chanceOfFirst([[20, 20.1, 19.9], CALM[0]!], 0.01) < 1e-3)
+})
+
+test('without any noise told, a shift is judged by how far parts stray, in any unit', () => {
+  const calm = chanceOfFirst([FELL, ...CALM], null)
+  const wild = chanceOfFirst([FELL, [80, 120, 95], [130, 75, 100], [90, 110, 125]], null)
+  assert.ok(calm < 1e-4 && wild > 0.005, `${calm}, ${wild}`)
+})
+
+test('where nothing happened few parts name few causes, also where values stray together or counts beyond chance', () => {
+  for (const kind of ['events, 2,000 each, values by 10 %', 'counts of 200 that stray by 10 %, a row each'])
+    for (const sizes of [
+      [2, 2],
+      [4, 3],
+      [6, 6],
+    ]) {
+      const { any } = namedIn(SUM_KINDS[kind]!, sizes, 60, 5)
+      assert.ok(any <= 6, `${kind}, ${sizes.join(' x ')}: ${any} of 60`)
+    }
+})

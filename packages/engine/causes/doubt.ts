@@ -1,0 +1,113 @@
+/**
+ * The chance of a shift among few leaves, over all that their noise may be. Few leaves cannot say how far they stray beyond what their
+ * rows tell, nor how far the values of a column stray together: one estimate of either is often too small, and then the largest shift
+ * passes for a cause. So the chance is the mean over a grid of both, each weighed by how well it fits the other leaves, and those of the
+ * element around their own mean (the posterior predictive tail: Box, J. Royal Statistical Society A 143, 1980).
+ */
+import { normalTwoSided } from '../numeric/distributions.ts'
+import type { Cuboid, Leaves } from './leaves.ts'
+import type { Scores } from './noise.ts'
+
+/** More leaves than these show their noise by themselves. */
+export const FEW = 200
+/** Standard deviations that all leaves share beyond what their rows tell, as parts of their size; and the weight of none at first. */
+const SHARED = [0.01, 0.02, 0.03, 0.045, 0.065, 0.09, 0.125, 0.18, 0.25, 0.35, 0.5]
+const NONE_SHARED = 0.9
+/** The same where the rows tell nothing: any is as likely as any other at first. */
+const UNTOLD = Array.from({ length: 90 }, (_, step) => 1e-4 * 1.115 ** step)
+/** Standard deviations of what the values of a column stray by together. */
+const TOGETHER = [0.01, 0.02, 0.03, 0.045, 0.065, 0.09, 0.125, 0.18]
+const NONE_TOGETHER = 0.94
+const LEAST_VARIANCE = 1e-18
+
+interface Shift {
+  cuboid: Cuboid
+  /** The leaves of one element, and all others. */
+  members: readonly number[]
+  others: readonly number[]
+  /** Whether the other leaves are known to lie around 0. */
+  fixed: boolean
+}
+
+interface Part {
+  mean: number
+  weight: number
+  /** Squares around the mean, and the logarithms of the variances. */
+  within: number
+}
+
+type Weighed = readonly [value: number, weight: number]
+
+function weighed(values: readonly number[], none: number): Weighed[] {
+  return [[0, none], ...values.map((value): Weighed => [value, (1 - none) / values.length])]
+}
+const SHARED_BESIDE_ROWS = weighed(SHARED, NONE_SHARED)
+const ALL_OF_IT = UNTOLD.map((value): Weighed => [value, 1])
+const TOGETHER_OR_NOT = weighed(TOGETHER, NONE_TOGETHER)
+const APART_ONLY: Weighed[] = [[0, 1]]
+
+/** The chance, on both sides, of a mean as far from that of the others where nothing happened. */
+export function chanceOfShift({ variances }: Leaves, { s, x }: Scores, shift: Shift): number {
+  const { cuboid, members, others, fixed } = shift
+  const groups = [...Map.groupBy(others, (leaf) => cuboid.element[leaf]!).values()]
+  // What single leaves stray by together is what they stray by.
+  const togethers = members.length > 1 ? TOGETHER_OR_NOT : APART_ONLY
+  const tried: { fit: number; p: number }[] = []
+  for (const [shared, likely] of variances ? SHARED_BESIDE_ROWS : ALL_OF_IT) {
+    const partOf = (leaves: readonly number[]): Part =>
+      part(leaves, s, (leaf) => Math.max(LEAST_VARIANCE, (variances ? x[leaf]! : 0) + shared * shared))
+    const own = partOf(members)
+    const parts = groups.map(partOf)
+    const within = parts.reduce((sum, one) => sum + one.within, own.within + Math.log(own.weight))
+    for (const [together, asLikely] of togethers) {
+      const square = together * together
+      const rest = between(parts, square, fixed)
+      const error = Math.sqrt(1 / own.weight + square + rest.variance)
+      tried.push({
+        fit: Math.log(likely * asLikely) - (within + rest.squares) / 2,
+        p: normalTwoSided((own.mean - rest.mean) / error),
+      })
+    }
+  }
+  return meanOf(tried)
+}
+
+function part(leaves: readonly number[], s: Float64Array, varianceOf: (leaf: number) => number): Part {
+  let [weight, pull, within] = [0, 0, 0]
+  for (const leaf of leaves) {
+    const variance = varianceOf(leaf)
+    weight += 1 / variance
+    pull += s[leaf]! / variance
+    within += Math.log(variance)
+  }
+  const mean = pull / weight
+  for (const leaf of leaves) within += (s[leaf]! - mean) ** 2 / varianceOf(leaf)
+  return { mean, weight, within }
+}
+
+/** The mean of the other elements, which stray together by this variance, and how badly it fits them. */
+function between(parts: readonly Part[], together: number, fixed: boolean) {
+  let [heft, pull, squares] = [0, 0, 0]
+  for (const { mean, weight } of parts) {
+    const known = 1 / (1 / weight + together)
+    heft += known
+    pull += known * mean
+    squares += Math.log1p(together * weight)
+  }
+  const mean = fixed ? 0 : pull / heft
+  for (const one of parts) squares += (one.mean - mean) ** 2 / (1 / one.weight + together)
+  return fixed
+    ? { mean, squares, variance: 0 }
+    : { mean, squares: squares + Math.log(heft), variance: 1 / heft }
+}
+
+function meanOf(tried: readonly { fit: number; p: number }[]): number {
+  const best = tried.reduce((most, { fit }) => Math.max(most, fit), -Infinity)
+  let [sum, whole] = [0, 0]
+  for (const { fit, p } of tried) {
+    const weight = Math.exp(fit - best)
+    whole += weight
+    sum += weight * p
+  }
+  return sum / whole
+}

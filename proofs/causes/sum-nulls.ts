@@ -1,0 +1,119 @@
+/**
+ * How often `drivers` names a cause of a sum in tables in which nothing happened: counts or amounts of some combinations, before and
+ * after, as one row for each combination or as one for each event. What each strays by is chance alone (Poisson's law), shocks of its own on
+ * each side, or shocks that all parts of a value share. Everything fell by a tenth.
+ */
+import { causesOf } from '../../packages/engine/methods/drivers/causes.ts'
+import { emptySums, type Sums } from '../../packages/engine/methods/drivers/leaf-rows.ts'
+import type { Table } from '../../packages/engine/methods/drivers/leaves.ts'
+import type { Options } from '../../packages/engine/methods/drivers/options.ts'
+import type { Sides } from '../../packages/engine/methods/drivers/sides.ts'
+import { normal, poisson, type Random, randomFrom } from '../calibration/processes.ts'
+
+export interface Parts {
+  /** A row for each combination, or for each event. */
+  rows: 'one' | 'events'
+  /** Events of a middle combination on one side; null: amounts, without chance of their own. */
+  events: number | null
+  /** The standard deviation of a combination's shock on one side, as a share. */
+  shock: number
+  /** The same of a shock that all combinations of a value of the first column share. */
+  shared?: number
+  /** What the first value is multiplied by, after. */
+  fall?: number
+}
+
+export const SUM_KINDS: Record<string, Parts> = {
+  'counts of 20, a row each': { rows: 'one', events: 20, shock: 0 },
+  'counts of 200, a row each': { rows: 'one', events: 200, shock: 0 },
+  'events, 200 each': { rows: 'events', events: 200, shock: 0 },
+  'counts of 200 that stray by 5 %, a row each': { rows: 'one', events: 200, shock: 0.05 },
+  'counts of 200 that stray by 10 %, a row each': { rows: 'one', events: 200, shock: 0.1 },
+  'events, 200 each, that stray by 10 %': { rows: 'events', events: 200, shock: 0.1 },
+  'amounts that stray by 5 %': { rows: 'one', events: null, shock: 0.05 },
+  'amounts that stray by 15 %': { rows: 'one', events: null, shock: 0.15 },
+  'amounts, values by 5 % and parts by 5 %': { rows: 'one', events: null, shock: 0.05, shared: 0.05 },
+  'amounts, values by 10 % and parts by 2 %': { rows: 'one', events: null, shock: 0.02, shared: 0.1 },
+  'events, 2,000 each, values by 10 %': { rows: 'events', events: 2000, shock: 0, shared: 0.1 },
+}
+
+export const SUM_SHAPES = [
+  [2, 2],
+  [4, 3],
+  [6, 6],
+  [6, 5, 4],
+  [8, 6, 10],
+]
+
+const draw = (random: Random, mean: number): number =>
+  mean < 400 ? poisson(random, mean) : Math.max(0, Math.round(mean + Math.sqrt(mean) * normal(random)))
+
+function sideOf(
+  { rows, events, shock, shared = 0 }: Parts,
+  means: Float64Array,
+  codes: Int32Array,
+  random: Random,
+): Sums {
+  const sums = emptySums(means.length)
+  const ofValue = new Map<number, number>()
+  for (const code of codes) if (!ofValue.has(code)) ofValue.set(code, 1 + shared * normal(random))
+  for (const [leaf, mean] of means.entries()) {
+    const level = mean * Math.max(0, ofValue.get(codes[leaf]!)! * (1 + shock * normal(random)))
+    const value = events === null ? level : draw(random, level)
+    sums.rows[leaf] = rows === 'events' ? value : 1
+    sums.top[leaf] = value
+    sums.top2[leaf] = rows === 'events' ? value : value * value
+  }
+  return sums
+}
+
+export function sumTable(asked: Parts, sizes: readonly number[], random: Random): Table {
+  const n = sizes.reduce((product, size) => product * size, 1)
+  const codes = sizes.map((size, attribute) => {
+    const below = sizes.slice(attribute + 1).reduce((product, one) => product * one, 1)
+    return Int32Array.from({ length: n }, (_, leaf) => Math.floor(leaf / below) % size)
+  })
+  const means = Float64Array.from({ length: n }, () => (asked.events ?? 100) * Math.exp(0.5 * normal(random)))
+  const later = means.map((mean, leaf) => 0.9 * mean * (codes[0]![leaf] === 0 ? (asked.fall ?? 1) : 1))
+  return {
+    codes,
+    names: sizes.map((count) => Array.from({ length: count }, (_, code) => `v${code}`)),
+    rare: sizes.map(() => -1),
+    before: sideOf(asked, means, codes[0]!, random),
+    after: sideOf(asked, later, codes[0]!, random),
+    kept: null,
+    n,
+  }
+}
+
+const SIDE = { where: 'true', label: '', named: '', days: 1 }
+const SIDES: Sides = { before: SIDE, after: SIDE, per_day: false, doubts: [], history: [], unfinished: null }
+
+/** Of `tables` tables from `first` on, those in which any cause is named, those in which the first value is, and those with another. */
+export function namedIn(asked: Parts, sizes: readonly number[], tables: number, seed: number, first = 0) {
+  const counted = { any: 0, found: 0, other: 0 }
+  const by = sizes.map((_, at) => `d${at}`)
+  for (let index = first; index < first + tables; index++) {
+    const table = sumTable(asked, sizes, randomFrom(seed * 100_003 + index))
+    const { causes } = causesOf(table, { by, value: 'sales' } as Options, SIDES, [])
+    const isFirst = causes.map(({ where }) => Object.keys(where).join() === 'd0' && where.d0 === 'v0')
+    counted.any += causes.length > 0 ? 1 : 0
+    counted.found += isFirst.includes(true) ? 1 : 0
+    counted.other += isFirst.includes(false) ? 1 : 0
+  }
+  return counted
+}
+
+/** A row for each kind, a column for each shape: the share of tables in which a cause is named; and the largest. */
+export function namedInSums(tables: number, seed: number, first: number): { rows: string[]; most: number } {
+  let most = 0
+  const rows = (tables > 0 ? Object.entries(SUM_KINDS) : []).map(([name, kind]) => {
+    const cells = SUM_SHAPES.map((sizes) => {
+      const share = namedIn(kind, sizes, tables, seed, first).any / tables
+      most = Math.max(most, share)
+      return (100 * share).toFixed(1)
+    })
+    return `| ${name} | ${cells.join(' | ')} |`
+  })
+  return { rows, most }
+}
