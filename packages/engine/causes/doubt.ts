@@ -11,7 +11,7 @@ import type { Scores } from './noise.ts'
 /** More leaves than these show their noise by themselves. */
 export const FEW = 200
 /** Standard deviations that all leaves share beyond what their rows tell, as parts of their size; and the weight of none at first. */
-const SHARED = [0.01, 0.02, 0.03, 0.045, 0.065, 0.09, 0.125, 0.18, 0.25, 0.35, 0.5]
+const SHARED = [0.01, 0.02, 0.03, 0.045, 0.065, 0.09, 0.125, 0.18, 0.25, 0.35]
 const NONE_SHARED = 0.9
 /** The same where the rows tell nothing: any is as likely as any other at first. */
 const UNTOLD = Array.from({ length: 90 }, (_, step) => 1e-4 * 1.115 ** step)

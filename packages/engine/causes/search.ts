@@ -187,6 +187,8 @@ function doubtOf(leaves: Leaves, cuboids: readonly Cuboid[], state: State, fixed
     const others = free.filter((leaf) => !inside.has(leaf))
     const cuboid = cuboids.find((one) => String(one.attributes) === String(attributes))
     if (!cuboid || others.length === 0) return 0
+    // Of two halves one moved beside the other: apart.ts says which.
+    if (members.length > 1 && new Set(others.map((leaf) => cuboid.element[leaf])).size === 1) return 1
     return chanceOfShift(leaves, state.scores, { cuboid, members: [...members], others, fixed })
   }
 }
