@@ -19,7 +19,7 @@ const WIDTHS: Record<string, number> = {
   'm%W@…—': 1,
 }
 const WIDTH_OF = new Map(
-  Object.entries(WIDTHS).flatMap(([all, width]) => [...all].map((one) => [one, width])),
+  Object.entries(WIDTHS).flatMap(([all, width]) => Array.from(all).map((one) => [one, width])),
 )
 
 function widthOfLetter(letter: string): number {

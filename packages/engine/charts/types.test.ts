@@ -12,6 +12,7 @@ import { ACCENT, CONTEXT } from './marks/look.ts'
 import { overlayChart } from './overlay.ts'
 import { type ChartOptions } from './points.ts'
 import { makeChart } from './spec.ts'
+import { linesOf, textWidthOf } from './text-width.ts'
 
 const meanings = new Map([
   ['late_share', { label: 'late flights', unit: null, fmt: 'pct1', good: 'down' as const, target: 0.2 }],
@@ -258,4 +259,54 @@ test('names of events that would touch stand above each other, and that of a tar
       [0, 4],
     ],
   )
+})
+
+const LONG = 'United Kingdom of Great Britain and Northern Ireland'
+
+test('long names down the side stand in two lines in the middle of their row, and no name is left out', async () => {
+  const names = [LONG, 'Bosnia and Herzegovina, affiliate marketing', 'short']
+  const rows = names.map((x, y) => ({ x, y: y + 1, low: y, high: y + 2 }))
+  for (const type of ['waterfall', 'interval', 'funnel', 'bar'] as const) {
+    const given = type === 'interval' ? { type, low: 'low', high: 'high' } : { type }
+    const svg = await drawChart(chart(rows, given).spec)
+    for (const part of ['United Kingdom of Great Britain', 'and Northern Ireland', 'short', 'Bosnia and'])
+      assert.ok(svg.includes(part), `${type}: ${part}`)
+    const narrow = await drawChart(chart(rows, given).spec, 'narrow')
+    assert.match(narrow, /United Kingdom.*of Great Brit[^<]*…/s)
+  }
+})
+
+test('a name is wrapped between words, by letters where one is too wide, and cut at the last line', () => {
+  for (const width of [60, 110, 240])
+    for (const name of [
+      LONG,
+      'Donaudampfschifffahrtsgesellschaftskapitän',
+      'WWWW @@@@ 北京市朝阳区建国门外大街',
+      'a',
+    ]) {
+      const lines = linesOf(name, width, 13, 2)
+      assert.ok(lines.length <= 2)
+      for (const line of lines) assert.ok(textWidthOf(line, 13) <= width, `${line} in ${width}`)
+    }
+  assert.deepEqual(linesOf(LONG, 240, 13, 2), ['United Kingdom of Great Britain', 'and Northern Ireland'])
+  assert.deepEqual(linesOf('a b', 100, 13, 2), ['a b'])
+})
+
+test('the line of an event crosses no name of another, and panels have lines in the order of the rows', async () => {
+  const rows = Array.from({ length: 30 }, (_, index) => ({ x: index, y: index % 5 }))
+  const events = [3, 5, 8, 20, 24, 29].map((at, index) => ({ x: at, label: `A rather long name ${index}` }))
+  const svg = await drawChart(chart(rows, { events }).spec)
+  const drawn = [...svg.matchAll(/translate\(([-\d.]+),([-\d.]+)\)"[^>]*>A rather long name (\d)/g)]
+  assert.ok(drawn.length >= 6)
+  const tops = new Map(drawn.map(([, , top, index]) => [Number(index), Number(top)]))
+  // On the right of their lines: a later one stands lower.
+  for (const [one, next] of [
+    [0, 1],
+    [1, 2],
+  ] as const)
+    assert.ok(tops.get(one)! < tops.get(next)!, JSON.stringify([...tops]))
+  const panels = ['z', 'a'].flatMap((k) => rows.map((row) => ({ ...row, k })))
+  const many = await drawChart(chart(panels, { by: 'k', events: events.slice(0, 1) }).spec)
+  assert.ok(many.indexOf('>z<') < many.indexOf('>a<') && many.indexOf('>z<') > 0)
+  assert.equal(many.match(new RegExp(`<line[^>]*stroke="${CONTEXT}"`, 'g'))?.length, 2)
 })
