@@ -151,6 +151,11 @@ test('what cannot be drafted is refused with what to write instead', async (t) =
   }
   for (const line of ['file: other.csv', 'connection: shop', 'dates', '}'])
     assert.deepEqual((await refused({ file, dialect: ['dates: dmy', line] })).path, 'dialect.1', line)
+  const long = Array.from({ length: 16 }, () => `missing: [${'a, '.repeat(125)}a]`)
+  assert.deepEqual(await refused({ file, dialect: long }), {
+    path: 'dialect',
+    message: 'holds more than 6000 characters in all',
+  })
   const wrong = await refused({ file, dialect: ['dates: soon'] })
   assert.equal(wrong.path, 'dialect')
   assert.match(wrong.message, /dates/)

@@ -26,6 +26,8 @@ import { noteReading, runUnstored } from './unstored.ts'
 
 /** Lines are parsed as YAML at once: all that a request may send takes about 50 ms. */
 const LINES_MOST = 40
+/** Of all lines: they are read while every other request waits. */
+const CHARACTERS_MOST = 6_000
 const Line = Type.String({ minLength: 1, maxLength: 400 })
 
 const Wanted = Type.Object({
@@ -158,6 +160,8 @@ async function tableOf({ services, principal, body }: Asked, lines: readonly str
     return tableToDraft(connection!, kind, table)
   }
   if (/\{[{%]/.test(file!)) throw invalid([{ path: 'file', message: 'must be a name without Liquid' }])
+  if (lines.join('').length > CHARACTERS_MOST)
+    throw invalid([{ path: 'dialect', message: `holds more than ${CHARACTERS_MOST} characters in all` }])
   const dialect = readLines(lines)
   if (typeof dialect !== 'number') return fileToDraft(file!, dialect)
   throw invalid([
