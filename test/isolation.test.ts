@@ -170,6 +170,8 @@ const CASES = (of: Ids): Record<string, Case> => ({
   beginSignIn: open,
   readGrantRequest: own({ query: ASKED }),
   createGrant: own({ body: { ...ASKED, granted: 'viewer' } }),
+  listGrants: own(),
+  endGrant: own(),
   resourceMetadata: open,
   serverMetadata: open,
   registerClient: open,

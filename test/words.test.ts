@@ -161,6 +161,7 @@ test('the glossary has at most 30 nouns, one line each, and names every noun of 
   const parts = [
     'Collection',
     'Fault',
+    'Grant',
     'InsightCard',
     'Outgoing',
     'Reading',

@@ -1003,6 +1003,22 @@ export type GetRepositoryResponse = {
   repository: Repository | null
 }
 
+export type Grant = {
+  /** Of its token, in the list of tokens */
+  token_id: string
+  /** `agent: NAME`, as the program names itself, unless an admin has changed it */
+  name: string
+  /** What you have agreed to */
+  scopes: ('viewer' | 'analyst' | 'admin')[]
+  /** Where your answer went */
+  redirect_host: string
+  created_at: string
+  /** The last request, to about a minute */
+  last_used_at: string | null
+  /** It ends then unless the program refreshes it before */
+  ends_at: string
+}
+
 export type GrantAnswer = {
   redirect_to: string
 }
@@ -1017,6 +1033,10 @@ export type GrantRequest = {
   scopes: ('viewer' | 'analyst' | 'admin')[]
   /** What to preselect: the widest scope that it asks for and you hold, but never admin */
   asked: 'viewer' | 'analyst' | 'admin'
+}
+
+export type Grants = {
+  items: Grant[]
 }
 
 export type Insight = {
@@ -2313,6 +2333,8 @@ export type User = {
   issuer: string | null
   /** None: the sign-in provider no longer lets the user in */
   scopes: ('viewer' | 'analyst' | 'admin')[]
+  /** Of a user of a sign-in provider: the scopes have lapsed then unless the user signs in there again before; null: the user was made here */
+  admitted_until: string | null
   /** True: neither signs in nor uses a token */
   disabled: boolean
   created_at: string
@@ -3467,6 +3489,20 @@ export interface Operations {
     body: CreateGrantRequest
     result: GrantAnswer
   }
+  /** List the programs that you have let in, newest first */
+  listGrants: {
+    path: []
+    query: {}
+    body: undefined
+    result: Grants
+  }
+  /** End what a program may do in your name */
+  endGrant: {
+    path: [token_id: string]
+    query: {}
+    body: undefined
+    result: undefined
+  }
   /** List tokens, newest first */
   listTokens: {
     path: []
@@ -3775,6 +3811,8 @@ export const OPERATIONS = {
   endSignIn: { method: 'DELETE', path: '/auth/sign-ins/{sign_in_id}' },
   readGrantRequest: { method: 'GET', path: '/auth/grants' },
   createGrant: { method: 'POST', path: '/auth/grants', body: 'application/json' },
+  listGrants: { method: 'GET', path: '/auth/grants/own' },
+  endGrant: { method: 'DELETE', path: '/auth/grants/{token_id}' },
   listTokens: { method: 'GET', path: '/tokens' },
   createToken: { method: 'POST', path: '/tokens', body: 'application/json', keyed: true },
   changeToken: { method: 'PATCH', path: '/tokens/{token_id}', body: 'application/json' },

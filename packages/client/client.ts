@@ -136,8 +136,14 @@ function administration(call: Call, all: All) {
       end: call('endSignIn'),
       endAll: call('endSignIns'),
     },
-    /** What a client asks a person for, and her answer: for the page on which she decides. */
-    grants: { read: call('readGrantRequest'), create: call('createGrant', 'once') },
+    grants: {
+      /** What a client asks a person for, and her answer: for the page on which she decides. */
+      read: call('readGrantRequest'),
+      create: call('createGrant', 'once'),
+      /** The programs that you have let in. */
+      list: call('listGrants'),
+      end: call('endGrant'),
+    },
     changePassword: call('changePassword', 'once'),
     logout: call('logout'),
     me: call('whoAmI'),

@@ -93,12 +93,25 @@ export const User = Type.Object(
     scopes: Type.Array(Type.Enum([...SCOPES]), {
       description: 'None: the sign-in provider no longer lets the user in',
     }),
+    admitted_until: nullable(
+      Type.String({
+        format: 'date-time',
+        description:
+          'Of a user of a sign-in provider: the scopes have lapsed then unless the user signs in there again before; null: the user was made here',
+      }),
+    ),
     disabled: Type.Boolean({ description: 'True: neither signs in nor uses a token' }),
     created_at: Type.String({ format: 'date-time' }),
   },
   { title: 'User' },
 )
 export type User = Static<typeof User>
+
+/** Whether what a sign-in provider gave is over until the user signs in there again. `now` in milliseconds. */
+export function hasLapsed({ admitted_until }: Pick<User, 'admitted_until'>, now: number): boolean {
+  return admitted_until !== null && Date.parse(admitted_until) <= now
+}
+
 export type UserPatch = Partial<
   Pick<User, 'scopes' | 'disabled' | 'display_name'> & { password_hash: string }
 >
@@ -125,6 +138,28 @@ export const SignIn = Type.Object(
   { title: 'SignIn' },
 )
 export type SignIn = Static<typeof SignIn>
+
+/** A program that a person has let do things in her name. */
+export const LetIn = Type.Object(
+  {
+    token_id: Type.String({ format: 'uuid', description: 'Of its token, in the list of tokens' }),
+    name: Type.String({
+      description: '`agent: NAME`, as the program names itself, unless an admin has changed it',
+    }),
+    scopes: Type.Array(Type.Enum([...SCOPES]), { description: 'What you have agreed to' }),
+    redirect_host: Type.String({ description: 'Where your answer went' }),
+    created_at: Time,
+    last_used_at: nullable(
+      Type.String({ format: 'date-time', description: 'The last request, to about a minute' }),
+    ),
+    ends_at: Type.String({
+      format: 'date-time',
+      description: 'It ends then unless the program refreshes it before',
+    }),
+  },
+  { title: 'Grant' },
+)
+export type LetIn = Static<typeof LetIn>
 
 export const Token = Type.Object(
   {

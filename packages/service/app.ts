@@ -8,7 +8,7 @@ import { uuidv7 } from '@assay/model/ids'
 import { openStore } from '@assay/store/open'
 import type { Store } from '@assay/store/store'
 import { createApi } from './api/server.ts'
-import { ensureAdmin, ensureToken } from './app/accounts.ts'
+import { endPasswords, ensureAdmin, ensureToken } from './app/accounts.ts'
 import { modelOf, poolOf } from './app/pool.ts'
 import { sendersOf } from './app/senders.ts'
 import {
@@ -69,6 +69,7 @@ const FLUSH_MS = 3000
 async function openBase({ config, clock = systemClock, log = silentLog }: AppOptions, store: Store) {
   const secrets = await openSecrets(config, store)
   await ensureAdmin(store)
+  await endPasswords(store, config, log)
   const firstToken = await ensureToken(store, config.token)
   const metrics = createMetrics()
   const ledger = createLedger({ store, budgets: budgetsOf(config), clock, log, metrics })

@@ -85,6 +85,8 @@ export async function openPage(browser: Browser, url: string, view: View = {}): 
   const page = await context.newPage()
   const complaints: string[] = []
   page.on('console', (message) => {
+    // The machine has got or lost a network meanwhile, as each jail of an analysis brings one. The page asks again.
+    if (message.text().endsWith('net::ERR_NETWORK_CHANGED')) return
     if (['error', 'warning'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`)
   })
   page.on('pageerror', (error) => complaints.push(`exception: ${error.message}`))

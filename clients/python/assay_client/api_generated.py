@@ -880,6 +880,16 @@ class GetRepositoryResponse(TypedDict):
     repository: Union["Repository", None]
 
 
+class Grant(TypedDict):
+    token_id: str
+    name: str
+    scopes: List[Literal["viewer", "analyst", "admin"]]
+    redirect_host: str
+    created_at: str
+    last_used_at: Union[str, None]
+    ends_at: str
+
+
 class GrantAnswer(TypedDict):
     redirect_to: str
 
@@ -890,6 +900,10 @@ class GrantRequest(TypedDict):
     redirect_host: str
     scopes: List[Literal["viewer", "analyst", "admin"]]
     asked: Literal["viewer", "analyst", "admin"]
+
+
+class Grants(TypedDict):
+    items: List["Grant"]
 
 
 class InsightAnalysesBlockers(TypedDict):
@@ -2045,6 +2059,7 @@ class User(TypedDict):
     display_name: Union[str, None]
     issuer: Union[str, None]
     scopes: List[Literal["viewer", "analyst", "admin"]]
+    admitted_until: Union[str, None]
     disabled: bool
     created_at: str
 
@@ -2659,6 +2674,14 @@ class Operations:
         """Let a client do things in your name, or refuse"""
         return self._call("POST", "/auth/grants", "json", body=body, timeout=timeout)
 
+    def list_grants(self, *, timeout: Optional[float] = None) -> "Grants":
+        """List the programs that you have let in, newest first"""
+        return self._call("GET", "/auth/grants/own", "json", timeout=timeout)
+
+    def end_grant(self, token_id: str, *, timeout: Optional[float] = None) -> None:
+        """End what a program may do in your name"""
+        return self._call("DELETE", f"/auth/grants/{segment(token_id)}", "none", timeout=timeout)
+
     def list_tokens(self, *, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "TokenPage":
         """List tokens, newest first"""
         return self._call("GET", "/tokens", "json", query={"workspace_id": workspace_id, "limit": limit, "cursor": cursor}, timeout=timeout)
@@ -3157,6 +3180,14 @@ class AsyncOperations:
     async def create_grant(self, body: "CreateGrantRequest", *, timeout: Optional[float] = None) -> "GrantAnswer":
         """Let a client do things in your name, or refuse"""
         return await self._call("POST", "/auth/grants", "json", body=body, timeout=timeout)
+
+    async def list_grants(self, *, timeout: Optional[float] = None) -> "Grants":
+        """List the programs that you have let in, newest first"""
+        return await self._call("GET", "/auth/grants/own", "json", timeout=timeout)
+
+    async def end_grant(self, token_id: str, *, timeout: Optional[float] = None) -> None:
+        """End what a program may do in your name"""
+        return await self._call("DELETE", f"/auth/grants/{segment(token_id)}", "none", timeout=timeout)
 
     async def list_tokens(self, *, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "TokenPage":
         """List tokens, newest first"""

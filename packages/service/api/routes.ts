@@ -25,6 +25,7 @@ import * as links from './links/links.ts'
 import * as metrics from './metrics/metrics.ts'
 import * as consent from './oauth/consent.ts'
 import * as discovery from './oauth/metadata.ts'
+import * as own from './oauth/own.ts'
 import * as grants from './oauth/tokens.ts'
 import * as console from './pages/console.ts'
 import * as embed from './pages/embed.ts'
@@ -177,6 +178,8 @@ export const ROUTES: readonly Route[] = [
   on('DELETE /v1alpha/auth/sign-ins', signIns.endSignIns),
   on('GET /v1alpha/auth/grants', consent.readGrantRequest),
   on('POST /v1alpha/auth/grants', consent.createGrant),
+  on('GET /v1alpha/auth/grants/own', own.listGrants),
+  on('DELETE /v1alpha/auth/grants/{token_id}', own.endGrant),
   on('GET /v1alpha/tokens', tokens.listTokens),
   on('POST /v1alpha/tokens', tokens.createToken),
   on('PATCH /v1alpha/tokens/{token_id}', tokens.changeToken),

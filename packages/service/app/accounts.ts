@@ -3,6 +3,8 @@ import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
 import { DEFAULT_WORKSPACE, SETTING_TOKEN, type Token } from '@assay/model/token'
 import type { Store } from '@assay/store/store'
+import type { Config } from '../config/config.ts'
+import type { Logger } from '../runtime/log.ts'
 import { hashToken, newToken } from '../runtime/secrets.ts'
 
 /** The user that owns the first token. It has no password until an admin sets one. */
@@ -14,6 +16,17 @@ export async function ensureAdmin(store: Store): Promise<void> {
   await store.createUser({ ...admin, scopes: ['admin'], password_hash: null }).catch((error: unknown) => {
     if (!(error instanceof AppError && error.code === 'name_taken')) throw error
   })
+}
+
+/** With ASSAY_PASSWORD_LOGIN=off nothing goes on that a password began. */
+export async function endPasswords(
+  store: Store,
+  { passwordLogin }: Pick<Config, 'passwordLogin'>,
+  log: Logger,
+): Promise<void> {
+  if (passwordLogin === 'on') return
+  const ended = await store.endPasswordSignIns()
+  if (ended > 0) log.info({ ended }, 'sign-ins by a password have ended: ASSAY_PASSWORD_LOGIN is off')
 }
 
 async function createAdminToken(store: Store, name: string, token: string): Promise<Token> {

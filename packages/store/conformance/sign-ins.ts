@@ -105,6 +105,67 @@ export const signInTests: ConformanceTests = {
     assert.deepEqual((await store.findToken('token-1'))?.scopes, ['viewer'])
   },
 
+  'by a password end all at once, with what was let in there, and others stay': async ({ store }) => {
+    const asked = {
+      name: 'agent: Lantern',
+      client_id: 'lantern',
+      challenge: 'c',
+      scopes: ['viewer' as const],
+    }
+    const where = { redirect_uri: 'http://127.0.0.1:1/back', resource: 'http://localhost/mcp' }
+    const lasting = { token_ms: HOUR, idle_ms: HOUR, life_ms: 2 * HOUR }
+    const grant = (user_id: string, token_id: string) => {
+      const hashes = { code_hash: `code-${user_id}`, token_hash: `unused-${user_id}` }
+      return store.createGrant({
+        ...asked,
+        ...where,
+        ...hashes,
+        token_id,
+        workspace_id: WORKSPACE,
+        user_id,
+        code_ms: HOUR,
+      })
+    }
+    const use = (token_id: string, token_hash: string) =>
+      store.useGrant({ ...lasting, token_id, generation: 0, token_hash, scopes: ['viewer'] })
+    const [adas, persons] = [uuidv7(), uuidv7()]
+    await admit(store, WORKSPACE, 'viewer', 'u1')
+    await addUser(store, 'bob')
+    for (const [user_id, token_id] of [
+      ['bob', adas],
+      ['u1', persons],
+    ] as const) {
+      await grant(user_id, token_id)
+      const of = { workspace_id: WORKSPACE, user_id, limit: 10 }
+      assert.deepEqual(await store.listGrants(of), [], 'its code waits')
+      assert.equal(await use(token_id, `grant-${user_id}`), true)
+      const [listed] = await store.listGrants(of)
+      assert.deepEqual(
+        [listed?.token_id, listed?.name, listed?.scopes, listed?.redirect_uri, listed?.last_used_at],
+        [token_id, 'agent: Lantern', ['viewer'], 'http://127.0.0.1:1/back', null],
+      )
+      assert.equal(Date.parse(listed!.ends_at) - Date.parse(listed!.created_at), HOUR)
+    }
+    await addSignIn(store, 'by-provider', { user_id: 'u1', scopes: ['viewer'] })
+    await addSignIn(store, 'by-password', { user_id: 'bob' })
+    const login = await addToken(store, 'login', 'login-1')
+    const own = await addToken(store, 'own', 'own-1')
+    await addSignIn(store, 'by-login', { user_id: 'bob', token_id: login.token_id })
+    await addSignIn(store, 'by-token', { user_id: 'bob', token_id: own.token_id })
+    const there = () =>
+      Promise.all(['by-provider', 'by-password', 'by-login', 'by-token'].map((hash) => isThere(store, hash)))
+    assert.deepEqual(await there(), [true, true, true, true])
+    assert.equal(await store.endPasswordSignIns(), 4)
+    assert.deepEqual(await there(), [true, false, false, true])
+    const tokens = await Promise.all(
+      ['grant-u1', 'grant-bob', 'login-1', 'own-1'].map(
+        async (hash) => (await store.findToken(hash)) !== null,
+      ),
+    )
+    assert.deepEqual(tokens, [true, false, false, true])
+    assert.equal(await store.endPasswordSignIns(), 0)
+  },
+
   'begin for nobody who is deleted or disabled meanwhile': async ({ store }) => {
     await addUser(store)
     const key = { workspace_id: WORKSPACE, user_id: 'ada' }

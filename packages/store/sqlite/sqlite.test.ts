@@ -104,9 +104,12 @@ test('SQLite has one time for all that a write does, however the clock moves', a
 const MAY_BE_SCANNED =
   /^SCAN (CONSTANT ROW|(json_each|given|pragma_page_(count|size)) VIRTUAL TABLE|migrations|nodes|job_counts|levels|looked_at$|latest$|read$|\(subquery|workspaces USING( COVERING)? INDEX|webhooks( USING COVERING INDEX|$)|recoveries|template_versions USING COVERING|deliveries USING COVERING INDEX deliveries_due)/
 
+/** What a password began is looked for once, when a node starts without passwords. */
+const AT_START = 'AND issuer IS NOT NULL)'
+
 test('no statement of the store reads a table from end to end', () => {
   const scans = [...plans].flatMap(([sql, steps]) =>
-    steps
+    (sql.includes(AT_START) ? [] : steps)
       .filter((step) => step.startsWith('SCAN') && !MAY_BE_SCANNED.test(step))
       .map((step) => `${step}: ${sql}`),
   )

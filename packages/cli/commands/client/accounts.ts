@@ -1,6 +1,6 @@
 /** assay token, user: who may do what. */
 import type { Client } from '@assay/client'
-import { SCOPES, type Scope } from '@assay/model/token'
+import { hasLapsed, SCOPES, type Scope, type User } from '@assay/model/token'
 import { allPages, clientCommand, eachCommand, listCommand, showCommand } from '../../client-command.ts'
 import type { Call } from '../../command.ts'
 import { EXIT, ExitError, UsageError } from '../../exit.ts'
@@ -17,6 +17,12 @@ const scopesOf = (call: Call, otherwise: Scope): Scope[] =>
 function expiry(call: Call): string | undefined {
   const duration = durationOption(call, 'expires')
   return duration === undefined ? undefined : new Date(Date.now() + duration).toISOString()
+}
+
+/** `lapsed`: the scopes come from a sign-in provider where the user has not signed in for too long. */
+function stateOf(user: User): string {
+  if (user.disabled) return 'disabled'
+  return hasLapsed(user, Date.now()) ? 'lapsed' : 'enabled'
 }
 
 const listUsers = (client: Client, call: Call) =>
@@ -156,13 +162,7 @@ export const ACCOUNTS = [
     { name: 'user list', summary: 'List the users of the workspace', options: { workspace: WORKSPACE } },
     ['USER', 'NAME', 'SCOPES', 'STATE', 'CREATED'],
     listUsers,
-    (user) => [
-      user.user_id,
-      user.username,
-      user.scopes.join(','),
-      user.disabled ? 'disabled' : 'enabled',
-      user.created_at,
-    ],
+    (user) => [user.user_id, user.username, user.scopes.join(','), stateOf(user), user.created_at],
   ),
   showCommand(
     {

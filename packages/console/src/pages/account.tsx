@@ -1,11 +1,13 @@
-/** One's own account: where one is signed in, signing out there or everywhere, and the password. */
+/** One's own account: where one is signed in, which programs one has let in, and the password. */
 
 import type { SignIn } from '@assay/client'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import type { LetIn } from '@assay/model/token'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, faultsOf, signOut, useMe } from '../api.ts'
 import { AskFirst } from '../parts/ask-first.tsx'
 import { NewForm } from '../parts/editing.tsx'
+import { Fault } from '../parts/fault.tsx'
 import { TextField } from '../parts/field.tsx'
 import { ListTable } from '../parts/lists/list-table.tsx'
 import { Paged, usePaged } from '../parts/lists/paged.tsx'
@@ -71,6 +73,55 @@ function SignIns() {
   )
 }
 
+function Program({ grant: { token_id, name, scopes, redirect_host, ...times } }: { grant: LetIn }) {
+  const cache = useQueryClient()
+  const shown = name.replace(/^agent: /, '')
+  return (
+    <tr>
+      <td>{shown}</td>
+      <td>{scopes.join(', ')}</td>
+      <td>{redirect_host}</td>
+      <td>{times.last_used_at === null ? 'never' : <Time at={times.last_used_at} />}</td>
+      <td>
+        <Time at={times.created_at} />
+      </td>
+      <td>
+        <Time at={times.ends_at} />
+      </td>
+      <td>
+        <AskFirst
+          look="small"
+          label="Revoke"
+          of={shown}
+          title={`Revoke what “${shown}” may do?`}
+          description="It can do nothing more in your name. To come back it must ask you again."
+          action="Revoke"
+          act={() => api().grants.end(token_id)}
+          onDone={() => cache.invalidateQueries({ queryKey: ['grants'] })}
+        />
+      </td>
+    </tr>
+  )
+}
+
+function Programs() {
+  const { data, error } = useQuery({ queryKey: ['grants'], queryFn: () => api().grants.list() })
+  return (
+    <section>
+      <h2>Programs that you have let in</h2>
+      {error && <Fault error={error} />}
+      {data?.items.length === 0 && <p>None.</p>}
+      {data && data.items.length > 0 && (
+        <ListTable columns={['Program', 'Scope', 'Where', 'Last used', 'Since', 'Ends', 'Action']}>
+          {data.items.map((grant) => (
+            <Program key={grant.token_id} grant={grant} />
+          ))}
+        </ListTable>
+      )}
+    </section>
+  )
+}
+
 function Password() {
   const [present, setPresent] = useState('')
   const [password, setPassword] = useState('')
@@ -130,6 +181,7 @@ export function AccountPage() {
         (me.templates === null ? (
           <>
             <SignIns />
+            <Programs />
             {me.by_password && <Password />}
           </>
         ) : (

@@ -2,7 +2,7 @@
 import { SCOPES, type Scope } from '@assay/model/token'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api, useMe } from '../api.ts'
+import { api, signOut, useMe } from '../api.ts'
 import { Fault } from '../parts/fault.tsx'
 import { SelectField } from '../parts/field.tsx'
 import { useTitle } from '../parts/page.tsx'
@@ -33,6 +33,34 @@ function asked() {
   }
 }
 
+function Refused({ error }: { error: unknown }) {
+  // Then the address leads to the sign-in page.
+  const leave = useMutation({ mutationFn: () => signOut(), onSuccess: () => location.reload() })
+  return (
+    <>
+      <Fault error={error} />
+      <button type="button" className="button" disabled={leave.isPending} onClick={() => leave.mutate()}>
+        Sign in as another
+      </button>
+    </>
+  )
+}
+
+type Told = Awaited<ReturnType<ReturnType<typeof api>['grants']['read']>>
+
+function Vouched({ told }: { told: Told }) {
+  return (
+    <p>
+      {told.client_host === null
+        ? 'Nobody vouches for this name: the program gave it itself. '
+        : `${told.client_host} vouches for this name. `}
+      Your answer goes to {told.redirect_host}
+      {isOwnMachine(told.redirect_host) && ', which is whatever program listens there on your own machine'}.
+      Go on only if you have just begun this in that program.
+    </p>
+  )
+}
+
 export function AuthorizePage() {
   useTitle('Let a program in')
   const me = useMe().data
@@ -51,22 +79,14 @@ export function AuthorizePage() {
   return (
     <main className="sign-in" id="main">
       <h1>Let a program in?</h1>
-      {request.isError && <Fault error={request.error} />}
+      {request.isError && <Refused error={request.error} />}
       {told && (
         <>
           <p className="lead">
             “{told.client_name}” wants to use Assay in your name
             {me && `, ${me.display_name ?? me.username ?? me.user_id} of ${me.workspace_id}`}.
           </p>
-          <p>
-            {told.client_host === null
-              ? 'Nobody vouches for this name: the program gave it itself. '
-              : `${told.client_host} vouches for this name. `}
-            Your answer goes to {told.redirect_host}
-            {isOwnMachine(told.redirect_host) &&
-              ', which is whatever program listens there on your own machine'}
-            . Go on only if you have just begun this in that program.
-          </p>
+          <Vouched told={told} />
           <SelectField
             label="Scope"
             hint={MAY[scope]}
@@ -96,7 +116,7 @@ export function AuthorizePage() {
               Refuse
             </button>
           </p>
-          <p className="small">An admin sees it under Tokens and can revoke it there.</p>
+          <p className="small">You can revoke it under Your account, and an admin under Tokens.</p>
         </>
       )}
     </main>

@@ -47,6 +47,27 @@ function PasswordFields() {
   )
 }
 
+function Switch({ way, setWay }: { way: Way; setWay: (way: Way) => void }) {
+  return (
+    <div className="switch" role="group" aria-label="How to sign in">
+      {(['token', 'password'] as const).map((name) => (
+        <button key={name} type="button" aria-pressed={way === name} onClick={() => setWay(name)}>
+          {name === 'token' ? 'Token' : 'User and password'}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+function NoPerson() {
+  return (
+    <p className="notice" role="status">
+      A person lets programs in, signed in by a password or by a sign-in provider. This service has neither:
+      ask its operator, or give the program a token.
+    </p>
+  )
+}
+
 /** The browser is back from the provider with a cookie: its sign-in begins here, too. */
 function useReturn(isBack: boolean, enter: (sign_in_id: string) => void) {
   const back = useQuery({ queryKey: ['back'], queryFn: () => api().me(), enabled: isBack, gcTime: 0 })
@@ -72,12 +93,17 @@ export function SignInPage() {
     else router.history.replace(to)
   }
   const back = useReturn(by === 'provider', enter)
-  const way = ways.data?.password === false ? 'token' : chosen
+  // Only a person who has signed in herself lets a program in: a token would be refused on the next page.
+  const isPersonal = ownAddress(next).startsWith('/oauth/')
+  const provider = ways.data?.provider
+  const hasPassword = ways.data?.password !== false
+  const way = hasPassword ? (isPersonal ? 'password' : chosen) : 'token'
+  // Nothing is shown before it is known, so that nobody types a password into a field that goes away.
+  const isForm = isPersonal ? ways.data?.password === true : true
   const entry = useMutation({
     mutationFn: (form: FormData) => api().signIns.begin(credentials(way, form)),
     onSuccess: ({ sign_in_id }) => enter(sign_in_id),
   })
-  const provider = ways.data?.provider
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
     entry.mutate(new FormData(event.currentTarget))
@@ -85,7 +111,11 @@ export function SignInPage() {
   return (
     <main className="sign-in" id="main">
       <h1>Assay</h1>
-      <p className="lead">Run analysis templates, read their insights, and see what was sent.</p>
+      <p className="lead">
+        {isPersonal
+          ? 'A program asks to use Assay in your name. Sign in to see which, and to say how much it may do.'
+          : 'Run analysis templates, read their insights, and see what was sent.'}
+      </p>
       {endedBy() === 'expired' && !entry.isError && (
         <p className="notice" role="status">
           Your session has ended. Sign in to continue on this page.
@@ -99,22 +129,17 @@ export function SignInPage() {
           </a>
         </p>
       )}
-      {ways.data?.password !== false && (
-        <div className="switch" role="group" aria-label="How to sign in">
-          {(['token', 'password'] as const).map((name) => (
-            <button key={name} type="button" aria-pressed={way === name} onClick={() => setWay(name)}>
-              {name === 'token' ? 'Token' : 'User and password'}
-            </button>
-          ))}
-        </div>
+      {hasPassword && !isPersonal && <Switch way={way} setWay={setWay} />}
+      {isPersonal && ways.data?.password === false && !provider && <NoPerson />}
+      {isForm && (
+        <form onSubmit={submit}>
+          {way === 'token' ? <TokenFields /> : <PasswordFields />}
+          {entry.isError && <Fault error={entry.error} />}
+          <button type="submit" className={provider ? 'button' : 'button primary'} disabled={entry.isPending}>
+            Sign in
+          </button>
+        </form>
       )}
-      <form onSubmit={submit}>
-        {way === 'token' ? <TokenFields /> : <PasswordFields />}
-        {entry.isError && <Fault error={entry.error} />}
-        <button type="submit" className={provider ? 'button' : 'button primary'} disabled={entry.isPending}>
-          Sign in
-        </button>
-      </form>
       <p className="small">
         This browser stays signed in until you sign out. <a href="/docs">API reference</a>
       </p>

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FakeClock } from '@assay/model/clock'
 import { uuidv7 } from '@assay/model/ids'
+import { endPasswords } from '../../app/accounts.ts'
+import { silentLog } from '../../runtime/log.ts'
 import { hashPassword } from '../../runtime/passwords.ts'
 import { type Answer, openTestServer, TEST_CAPS, type TestServer } from '../test-server.ts'
 import { deviceName } from './device-name.ts'
@@ -302,5 +304,24 @@ test('devices are named by their browser and system', () => {
       'an unknown browser',
       'an unknown browser',
     ],
+  )
+})
+
+test('a start without passwords ends what a password began, and leaves what a token began', async (t) => {
+  const clock = new FakeClock(Date.now())
+  const opened = await openTestServer(t, { clock })
+  await addUser(opened)
+  const bob = browser(opened)
+  await bob.begin({ username: 'bob', password: PASSWORD })
+  const admin = browser(opened)
+  await admin.begin({ token: opened.tokens.admin })
+  await endPasswords(opened.store, { passwordLogin: 'on' }, silentLog)
+  clock.advance(3000)
+  assert.equal(await status(bob.ask('GET', '/auth/me')), 200)
+  await endPasswords(opened.store, { passwordLogin: 'off' }, silentLog)
+  clock.advance(3000)
+  assert.deepEqual(
+    [await status(bob.ask('GET', '/auth/me')), await status(admin.ask('GET', '/auth/me'))],
+    [401, 200],
   )
 })

@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FakeClock } from '@assay/model/clock'
 import { uuidv7 } from '@assay/model/ids'
-import { auth, type OAuthClientProvider } from '@modelcontextprotocol/client'
+import { auth } from '@modelcontextprotocol/client'
 import { hashPassword } from '../../runtime/passwords.ts'
 import { hashToken, SecretBox } from '../../runtime/secrets.ts'
 import { createClients, documented, isDocumentAddress } from '../../sign-in/client.ts'
 import { createRateLimiter } from '../http/rate-limiter.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
+import { keeper, type Tokens } from './client-fixture.ts'
 
 const PUBLIC = 'http://localhost:7777'
 const BACK = 'http://127.0.0.1:4567/callback'
@@ -57,31 +58,9 @@ const fetchOf = ({ api }: TestServer) =>
     })
   }) as typeof fetch
 
-/** What a client keeps between its steps. */
-function keeper() {
-  const kept: Record<string, unknown> = {}
-  const provider = {
-    redirectUrl: BACK,
-    clientMetadata: { client_name: 'Lantern', redirect_uris: [BACK], token_endpoint_auth_method: 'none' },
-    state: () => '12345678901234567890',
-    clientInformation: () => kept.client,
-    saveClientInformation: (client: unknown) => void (kept.client = client),
-    tokens: () => kept.tokens,
-    saveTokens: (tokens: unknown) => void (kept.tokens = tokens),
-    redirectToAuthorization: (url: URL) => void (kept.address = url),
-    saveCodeVerifier: (verifier: string) => void (kept.verifier = verifier),
-    codeVerifier: () => kept.verifier,
-    discoveryState: () => kept.found,
-    saveDiscoveryState: (found: unknown) => void (kept.found = found),
-  }
-  return { kept, provider: provider as unknown as OAuthClientProvider }
-}
-
-type Tokens = { access_token: string; refresh_token: string; scope: string; expires_in: number }
-
 /** The whole way to tokens of a client that registers. */
 async function letIn(opened: Awaited<ReturnType<typeof open>>, scope = 'analyst') {
-  const { kept, provider } = keeper()
+  const { kept, provider } = keeper(BACK)
   const fetchFn = fetchOf(opened)
   const serverUrl = `${PUBLIC}/mcp`
   assert.equal(await auth(provider, { serverUrl, scope, fetchFn }), 'REDIRECT')
@@ -145,6 +124,15 @@ test('a client that knows one address signs a person in, and its token is listed
     ['agent: Lantern', me.token_id, opened.user_id],
   )
 
+  const grants = (await browser('GET', '/v1alpha/auth/grants/own')).json().items
+  assert.equal(grants.length, 1)
+  assert.deepEqual(
+    [grants[0].token_id, grants[0].name, grants[0].scopes, grants[0].redirect_host],
+    [me.token_id, 'agent: Lantern', ['analyst'], '127.0.0.1:4567'],
+  )
+  assert.deepEqual((await ask('GET', '/v1alpha/auth/grants/own')).json().items, [], 'an admin sees her own')
+  assert.equal((await ask('DELETE', `/v1alpha/auth/grants/${me.token_id}`)).status, 404)
+
   // The token is over, and the refresh token gives another.
   clock.advance(1_800_001)
   assert.equal((await mcp(opened, first.access_token)).status, 401)
@@ -186,6 +174,13 @@ test('a client that knows one address signs a person in, and its token is listed
   await third.redeem()
   assert.equal((await form('/oauth/revoke', { token: third.tokens().refresh_token })).status, 200)
   assert.equal((await mcp(opened, third.tokens().access_token)).status, 401)
+  const own = await letIn(opened)
+  await own.redeem()
+  const [listedOwn] = (await browser('GET', '/v1alpha/auth/grants/own')).json().items
+  assert.equal((await browser('DELETE', `/v1alpha/auth/grants/${listedOwn.token_id}`)).status, 204)
+  assert.equal((await browser('DELETE', `/v1alpha/auth/grants/${listedOwn.token_id}`)).status, 404)
+  assert.equal((await mcp(opened, own.tokens().access_token)).status, 401)
+  assert.deepEqual((await browser('GET', '/v1alpha/auth/grants/own')).json().items, [])
   // A changed password ends what was given in her name.
   const fourth = await letIn(opened)
   await fourth.redeem()

@@ -1,5 +1,5 @@
 /** What the store promises of grants: what a person has let a client do in her name. One ends with its token, however that is deleted. */
-import type { Scope } from '@assay/model/token'
+import type { LetIn, Scope } from '@assay/model/token'
 
 export interface Grant {
   token_id: string
@@ -12,6 +12,8 @@ export interface Grant {
   scopes: Scope[]
   generation: number
 }
+
+export type StoredLetIn = Omit<LetIn, 'redirect_host'> & Pick<Grant, 'redirect_uri'>
 
 export interface GrantStore {
   /** With a token of this name that nobody can use until the code is redeemed. Codes of the user that wait are deleted. */
@@ -27,6 +29,8 @@ export interface GrantStore {
   ): Promise<true>
   /** By its code or its token. Null: there is none, or it has ended. */
   findGrant(by: { code_hash: string } | { token_id: string }): Promise<Grant | null>
+  /** The newest of a user, whose codes are redeemed. */
+  listGrants(query: { workspace_id: string; user_id: string; limit: number }): Promise<StoredLetIn[]>
   /** Gives the token another secret. False: somebody has used this generation before, or the grant is gone. */
   useGrant(input: {
     token_id: string

@@ -34,4 +34,6 @@ export interface SignInStore {
     user_id: string
     except?: string | undefined
   }): Promise<number>
+  /** Ends what began by a password in every workspace: sign-ins, tokens of logins, and programs that were let in there. Returns how many. */
+  endPasswordSignIns(): Promise<number>
 }

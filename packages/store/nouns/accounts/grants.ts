@@ -1,7 +1,8 @@
 /** Grants: what people have let clients do in their name. */
 import { iso } from '@assay/model/clock'
-import type { Grant } from '../../contract/accounts/grants.ts'
+import type { Grant, StoredLetIn } from '../../contract/accounts/grants.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
+import { statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
 import { GRANTS } from '../../tables/accounts/grants.ts'
 import { by } from '../../tables/table.ts'
@@ -17,6 +18,14 @@ const grantBy = (column: 'code_hash' | 'token_id') =>
   )
 const FIND_BY_CODE = grantBy('code_hash')
 const FIND_BY_TOKEN = grantBy('token_id')
+const LIST = statement<StoredLetIn>(
+  `SELECT tokens.token_id, name, grants.scopes, redirect_uri, tokens.created_at, last_used_at, ends_at
+   FROM tokens CROSS JOIN grants
+   WHERE workspace_id = :workspace_id AND user_id = :user_id
+     AND grants.token_id = tokens.token_id AND generation > 0 AND ends_at > :now
+   ORDER BY tokens.created_at DESC, tokens.token_id DESC LIMIT :limit`,
+  { ...TOKENS.kinds, ...GRANTS.kinds, limit: 'integer' },
+)
 const LOCK = GRANTS.select(`${by('token_id', 'generation')} AND ends_at > :now FOR UPDATE`, ['begun_at'])
 // Before its grant, as whoever deletes the token does: so nobody waits in a circle.
 const LOCK_TOKEN = TOKENS.select(`${by('token_id')} FOR UPDATE`, ['token_id'])
@@ -40,6 +49,10 @@ export function* createGrant(tx: Writer, input: Input<'createGrant'>): Routine<t
 
 export function* findGrant(from: Reader, input: Input<'findGrant'>): Routine<Grant | null> {
   return (yield* from.find('code_hash' in input ? FIND_BY_CODE : FIND_BY_TOKEN, input)) ?? null
+}
+
+export function* listGrants(from: Reader, query: Input<'listGrants'>): Routine<StoredLetIn[]> {
+  return yield* from.all(LIST, query)
 }
 
 export function* useGrant(tx: Writer, input: Input<'useGrant'>): Routine<boolean> {

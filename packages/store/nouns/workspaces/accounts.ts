@@ -44,9 +44,9 @@ const WORKSPACE_LIST = listOf(WORKSPACES, {
   indexed: [],
 })
 
-const USER = USERS.except('password_hash', 'subject', 'admitted_until')
-type KnownUser = Omit<UserRow, 'subject' | 'admitted_until'>
-const KNOWN_USER = USERS.except('subject', 'admitted_until')
+const USER = USERS.except('password_hash', 'subject')
+type KnownUser = Omit<UserRow, 'subject'>
+const KNOWN_USER = USERS.except('subject')
 const INSERT_USER = USERS.insert(USERS.columns, 'ON CONFLICT DO NOTHING')
 const FIND_USER = USERS.select(
   `JOIN workspaces USING (workspace_id)

@@ -83,6 +83,18 @@ const DELETE_LOGINS = TOKENS.delete(
    AND (name = :name OR EXISTS (SELECT 1 FROM grants WHERE grants.token_id = tokens.token_id))`,
 )
 
+const BY_PASSWORD = (table: string) => `NOT EXISTS (SELECT 1 FROM users
+  WHERE users.workspace_id = ${table}.workspace_id AND users.user_id = ${table}.user_id AND issuer IS NOT NULL)`
+const DELETE_PASSWORD_TOKENS = TOKENS.delete(
+  `WHERE (name = :name OR EXISTS (SELECT 1 FROM grants WHERE grants.token_id = tokens.token_id))
+   AND ${BY_PASSWORD('tokens')}`,
+)
+// Also those that were begun with the token of a login.
+const DELETE_BY_PASSWORD = SIGN_INS.delete(
+  `WHERE ${BY_PASSWORD('sign_ins')}
+   AND (token_id IS NULL OR NOT EXISTS (SELECT 1 FROM tokens WHERE tokens.token_id = sign_ins.token_id))`,
+)
+
 /** In place of a token where there is none. Whoever deletes the user meanwhile waits, and then ends this sign-in, too. */
 function* userOf(tx: Writer, input: Input<'createSignIn'>) {
   const user = yield* tx.find(LOCK_USER, input)
@@ -132,4 +144,10 @@ export function* deleteSignIns(tx: Writer, input: Input<'deleteSignIns'>): Routi
   const { workspace_id, user_id, except = '' } = input
   yield* tx.run(DELETE_LOGINS, { workspace_id, user_id, name: LOGIN_TOKEN })
   return yield* tx.run(DELETE_ALL, { workspace_id, user_id, except })
+}
+
+/** Tokens before the sign-ins that were begun with them, as everybody locks them. */
+export function* endPasswordSignIns(tx: Writer): Routine<number> {
+  const tokens = yield* tx.run(DELETE_PASSWORD_TOKENS, { name: LOGIN_TOKEN })
+  return tokens + (yield* tx.run(DELETE_BY_PASSWORD, {}))
 }

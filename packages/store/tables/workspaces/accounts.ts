@@ -29,8 +29,6 @@ export const WORKSPACES = new Table<WorkspaceRow>('workspaces', ['workspace_id']
 export interface UserRow extends User {
   /** Who the user is for the issuer. */
   subject: string | null
-  /** Of a user who comes from a provider: what it gave is good until then. */
-  admitted_until: string | null
   password_hash: string | null
 }
 

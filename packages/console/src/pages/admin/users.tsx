@@ -1,6 +1,6 @@
 /** Users: people who sign in with a password or by the sign-in provider. */
 
-import { SCOPES, type Scope, type User } from '@assay/model/token'
+import { hasLapsed, SCOPES, type Scope, type User } from '@assay/model/token'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, faultsOf } from '../../api.ts'
@@ -179,6 +179,12 @@ function Remove({ user: { user_id, username } }: { user: User }) {
   )
 }
 
+function heldOf(user: User): string {
+  if (user.scopes.length === 0) return 'no longer let in'
+  const scopes = user.scopes.join(', ')
+  return hasLapsed(user, Date.now()) ? `${scopes} (lapsed until the next sign-in by the provider)` : scopes
+}
+
 export function UsersPage() {
   const query = usePaged(['users'], (cursor) => api().users.list(cursor ? { cursor } : {}))
   return (
@@ -195,7 +201,7 @@ export function UsersPage() {
                   {user.disabled && ' (disabled)'}
                   {user.issuer !== null && <div className="small">by {new URL(user.issuer).host}</div>}
                 </td>
-                <td>{user.scopes.length === 0 ? 'no longer let in' : user.scopes.join(', ')}</td>
+                <td>{heldOf(user)}</td>
                 <td>
                   <Time at={user.created_at} />
                 </td>
