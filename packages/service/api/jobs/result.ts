@@ -3,6 +3,7 @@
  * changes, so each form has its own entity tag.
  */
 
+import { setImmediate } from 'node:timers/promises'
 import { fillCharts, fillMarked } from '@assay/engine/charts/charts'
 import { readingView } from '@assay/engine/pages/around'
 import { chartFigure, type Drawing } from '@assay/engine/pages/chart-figure'
@@ -83,9 +84,19 @@ async function render(
   if (drawn && svgs.length < head.charts.length) reply.removeHeader('etag')
   if (media === 'text/markdown') return fillCharts(head.markdown, head.charts, form, svgs)
   const stored = await data()
+  await pass(head)
   const marks = stored.provenance === null ? {} : { provenance: JSON.parse(stored.provenance) as Mark[] }
   const filled = fillMarked({ markdown: head.markdown, ...marks }, head.charts, form, svgs)
-  return insightJson(head, filled, drawings, stored)
+  const text = insightJson(head, filled, drawings, stored)
+  await pass(head)
+  return reply.send(Buffer.from(text))
+}
+
+/** Markdown of more characters takes several passes of the event loop to read and to write: other requests are answered between them. */
+const LARGE = 200_000
+
+async function pass({ markdown }: InsightHead): Promise<void> {
+  if (markdown.length > LARGE) await setImmediate()
 }
 
 /** The JSON of an `InsightView`, or of a `PreviewView` if the insight has no id. The data are JSON already and are not parsed. */
@@ -143,6 +154,7 @@ export const readResult = operation({
     const of = { workspace_id, insight_id: query.insight_id }
     const head = await services.store.getInsightHead(of)
     if (!head) throw notFound('insight', query.insight_id)
+    await pass(head)
     const form = query.charts ?? head.chart_form
     const kind = isFileMedia(media) ? FILE_MEDIA[media].ending : media.split('/')[1]
     const tag = `"${head.insight_id}.${kind}.${query.table ?? form}.${services.version}"`
