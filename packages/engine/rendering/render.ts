@@ -13,12 +13,12 @@ import { Reader } from '../language/expressions.ts'
 import { makeFault, OffsetFault, type Position, TemplateFault } from '../language/fault.ts'
 import { Interpreter } from '../language/interpreter.ts'
 import type { Printed } from '../language/recorder.ts'
-import { METHODS } from '../methods/catalog.ts'
 import { escapeMarkdown, plainLine } from '../printing/escape.ts'
 import { lineageSection } from '../printing/lineage-section.ts'
 import { withNotices } from '../printing/metric-section.ts'
 import type { Narration } from '../printing/narrative.ts'
 import { printText } from '../printing/print.ts'
+import { catalogOfMethods } from '../reading/methods-on-demand.ts'
 import { readingOf } from '../tiles/reading.ts'
 import { newIn, visibleSchema } from '../values/news.ts'
 import { outcomeObject, tableRows } from '../values/rows.ts'
@@ -104,7 +104,7 @@ function printMarkdown(value: unknown): string {
 /** The outcome as the method of the analysis describes it, with what is new in it. */
 function analysisOf({ blocks }: Template, name: string, outcome: Outcome, context: RenderContext): Row {
   const block = blocks.find((one) => one.name === name)
-  const method = block?.kind === 'analysis' ? METHODS[block.method] : undefined
+  const method = block?.kind === 'analysis' ? catalogOfMethods()[block.method] : undefined
   if (!method || block?.kind !== 'analysis') return outcomeObject(name, outcome)
   const seen = method.news
     ? { ...outcome, new: newIn(method.news, outcome, context.delivered?.[name] ?? null) }

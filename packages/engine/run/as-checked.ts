@@ -3,7 +3,7 @@ import type { Column } from '@assay/model/insight'
 import type { Fault, Template } from '@assay/model/template'
 import { checkTemplate } from '../checking/check.ts'
 import { TemplateFault } from '../language/fault.ts'
-import { METHODS } from '../methods/catalog.ts'
+import { methodsFor } from '../reading/methods-on-demand.ts'
 
 /** The first fault of a check at the place of the error, or the error itself. `columns`: of all sources and blocks. */
 export function asChecked(
@@ -13,7 +13,7 @@ export function asChecked(
 ): unknown {
   if (!(error instanceof TemplateFault) || error.fault.code === 'output_too_large') return error
   const blocks = Object.fromEntries([...columns].map(([name, list]) => [name, [...list]]))
-  const found = checkTemplate(template, { sources: {}, blocks }, METHODS).find((fault) =>
+  const found = checkTemplate(template, { sources: {}, blocks }, methodsFor(template)).find((fault) =>
     isAt(fault, error.fault),
   )
   return found ? new TemplateFault(found) : error

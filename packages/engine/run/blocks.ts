@@ -13,11 +13,11 @@ import {
 import { bindPlain, bindReader, bindVariable } from '../duckdb/bindings.ts'
 import { type Bindings, type Engine, identifier, keepTable, readTable } from '../duckdb/duckdb.ts'
 import { TemplateFault } from '../language/fault.ts'
-import { METHODS } from '../methods/catalog.ts'
 import type { Method, Relation } from '../methods/shared/method.ts'
 import { adjustAcross } from '../methods/shared/multiplicity.ts'
 import { metricsBehind, withMetricMeanings } from '../metrics/meaning.ts'
 import { READER } from '../personal/sql-attributes.ts'
+import { catalogOfMethods } from '../reading/methods-on-demand.ts'
 import { bindOptions, withDefaults } from '../reading/options.ts'
 import { schemaFaults } from '../reading/schema-faults.ts'
 import type { Attached } from '../sources/source.ts'
@@ -138,9 +138,10 @@ async function runAnalysis(
 ): Promise<Outcome> {
   const where = { what: `Analysis "${block.name}"`, line: block.line }
   const positionOf = positionInBlock(block, run.template.source.split('\n'))
-  const [unknown] = referenceFaults(block, run.template, METHODS, positionOf)
+  const methods = catalogOfMethods()
+  const [unknown] = referenceFaults(block, run.template, methods, positionOf)
   if (unknown) throw new TemplateFault(unknown)
-  const method = METHODS[block.method]!
+  const method = methods[block.method]!
   const behind = metricsBehind(block.of, run.template, run.plan.readsOf)
   const infos = behind.flatMap(({ metrics = [] }) => metrics.map(({ info }) => info))
   const options = optionsOf(method, withMissing(block, method, infos), run.vars, positionOf)

@@ -8,8 +8,8 @@ import type { Column, Outcome } from '@assay/model/insight'
 import type { AnalysisBlock, Template } from '@assay/model/template'
 import { VARCHAR } from '@duckdb/node-api'
 import { describeQuery, type Engine, execute, identifier, literal } from '../duckdb/duckdb.ts'
-import { METHODS } from '../methods/catalog.ts'
 import { type FieldSchema, moment, outcomeSchema } from '../methods/shared/fields.ts'
+import { catalogOfMethods } from '../reading/methods-on-demand.ts'
 import { bindOptions } from '../reading/options.ts'
 
 /** A list of rows of an analysis. */
@@ -42,11 +42,13 @@ export function outcomeTables(
   const named = below.some(
     (one) => one.kind === 'sql' && starts.some((start) => one.sql.toLowerCase().includes(start)),
   )
-  if (!named || !Object.hasOwn(METHODS, block.method)) return []
+  if (!named) return []
+  const methods = catalogOfMethods()
+  if (!Object.hasOwn(methods, block.method)) return []
   const options = bindOptions(block.options, vars)
   const taken = new Set([...template.sources, ...template.blocks].map(({ name }) => name.toLowerCase()))
   const time = momentType(columns, options.time)
-  const { properties = {} } = outcomeSchema(METHODS[block.method]!.fields, options) as FieldSchema
+  const { properties = {} } = outcomeSchema(methods[block.method]!.fields, options) as FieldSchema
   const lists = Object.entries(properties).flatMap(([field, schema]) => rowsOf(field, schema))
   const inGroups = Object.entries(properties.groups?.items?.properties ?? {})
     .flatMap(([field, schema]) => rowsOf(field, schema))

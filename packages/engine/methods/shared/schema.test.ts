@@ -4,6 +4,8 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { Ajv } from 'ajv'
 import { parse as parseYaml } from 'yaml'
+import { metricSchema, metricUseSchema } from '../../metrics/schema.ts'
+import { frontMatterSchema, analysisSchema as headSchema } from '../../reading/schema.ts'
 import { METHODS } from '../catalog.ts'
 import { analysisSchema, QUESTIONS } from './schema.ts'
 
@@ -41,4 +43,15 @@ test("the editors' schema refuses what a run would: an unknown method, an unknow
 
 test('each method tells the question that it answers', () => {
   assert.deepEqual(Object.keys(QUESTIONS).toSorted(), Object.keys(METHODS).toSorted())
+})
+
+test('each schema by which a template or a metric is checked is a valid schema, which no run looks at again', () => {
+  const ajv = new Ajv({ strict: false })
+  const schemas = { frontMatterSchema, headSchema, metricSchema, metricUseSchema }
+  const options = Object.entries(METHODS).map(([name, method]): [string, object] => [name, method.options])
+  for (const [name, schema] of [...Object.entries(schemas), ...options]) {
+    const { $schema: _, ...own } = schema as { $schema?: string }
+    assert.ok(ajv.validateSchema(own), `${name}: ${ajv.errorsText()}`)
+  }
+  assert.ok(!ajv.validateSchema({ properties: { a: { type: 'text' } } }), 'a wrong one is noticed')
 })

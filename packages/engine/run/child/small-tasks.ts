@@ -3,8 +3,8 @@ import { KINDS } from '@assay/model/connection-kinds'
 import type { Fault, Template } from '@assay/model/template'
 import { checkTemplate } from '../../checking/check.ts'
 import { sortFaults } from '../../language/fault.ts'
-import { METHODS } from '../../methods/catalog.ts'
 import { type ReadHead, readHead } from '../../reading/lookup.ts'
+import { methodsFor } from '../../reading/methods-on-demand.ts'
 import { parseTemplate } from '../../reading/parse.ts'
 import { listFiles } from '../../sources/files/files.ts'
 import { fileKindOf, kindOf } from '../../sources/kinds.ts'
@@ -27,7 +27,7 @@ export async function checkTask(task: CheckTask, options: Omit<InspectOptions, '
   if (!template) return faults
   const inspected = await inspectTemplate(template, { ...options, roots: task.roots })
   const refused = inspected.faults.filter(({ line }) => !holdsLiquid(template, line, faults))
-  return sortFaults([...faults, ...refused, ...checkTemplate(template, inspected, METHODS)])
+  return sortFaults([...faults, ...refused, ...checkTemplate(template, inspected, methodsFor(template))])
 }
 
 /** Whether Liquid was found in the SQL block of that line: what DuckDB says of it then helps nobody. */

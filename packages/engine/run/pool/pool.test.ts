@@ -416,6 +416,10 @@ test('what a child has compiled is kept for the next, although it is killed; it 
     'typebox',
   ]
   for (const one of packages) assert.ok(!loaded.some((url) => url.includes(`/node_modules/${one}/`)), one)
+  assert.ok(
+    !loaded.some((url) => url.includes('/methods/catalog.ts')),
+    'methods come with the first analysis',
+  )
   await rm(folder, { recursive: true })
 })
 
