@@ -69,6 +69,8 @@ export interface ChaosReport {
 const TOKEN = 'assay-chaos-proof-token'
 const ROLES = ['api', 'api,worker', 'worker', 'worker,dispatcher', 'dispatcher', 'api,worker,dispatcher']
 const DISK_MB = 192
+/** Only guards against what hangs: a busy machine may be slow to start six nodes. */
+const START_MS = 900_000
 
 interface Ground {
   nodes: ChaosNode[]
@@ -244,7 +246,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   const ground = await (store === 'postgres' ? onPostgres : onSqlite)(options, folder)
   const { nodes, postgres, fillDisk } = ground
   try {
-    await eventually(() => nodes.every((node) => node.ready()), 'all nodes are ready', 120_000)
+    await eventually(() => nodes.every((node) => node.ready()), 'all nodes are ready', START_MS)
     const urls = apis(nodes)
     const client = createClient({ url: urls[0]!, token: TOKEN })
     await client.templates.put('work', WORK)

@@ -10,6 +10,7 @@ import {
   claimAll,
   completeNew,
   DAY,
+  findings,
   otherWorkspace,
   outcome,
   queueNew,
@@ -90,6 +91,12 @@ const WAIT = `
 const FETCHED = `
   SELECT (seq_tup_read + idx_tup_fetch)::int AS fetched FROM pg_stat_user_tables WHERE relname = 'deliveries'`
 
+/** Rows that were read by going over a table, or entries of its indexes. */
+const ALL_READ = `
+  SELECT relname, (seq_tup_read + (SELECT coalesce(sum(idx_tup_read), 0) FROM pg_stat_user_indexes AS own
+    WHERE own.relid = pg_stat_user_tables.relid))::int AS read
+  FROM pg_stat_user_tables WHERE relname IN ('jobs', 'insights', 'events', 'deliveries', 'attempts', 'webhooks')`
+
 const OTHERS = `
   SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`
 
@@ -103,6 +110,49 @@ interface Reads {
   /** Rows that were read by going over the table. */
   read: number
   deleted: number
+}
+
+/** Jobs like one, every second of them queued, each with a delivery that waits. */
+const GROW = `
+  WITH made AS (
+    INSERT INTO jobs (assignment_id, workspace_id, user_id, template_id, template_version, job_status, priority, attempt,
+      created_at, queued_at, finished_at, progress, moves, metadata, variables)
+    SELECT gen_random_uuid()::text, workspace_id, user_id, template_id, template_version,
+      CASE n % 2 WHEN 0 THEN 'queued' ELSE 'completed' END, 0, 0, at, at, CASE n % 2 WHEN 1 THEN at END, progress, moves, metadata,
+      variables
+    FROM jobs, generate_series(1, $2::int) AS n, LATERAL (SELECT clock_timestamp() AS at) AS time WHERE assignment_id = $1
+    RETURNING *
+  ), event AS (
+    INSERT INTO events (event_id, workspace_id, type, timestamp, data)
+    SELECT gen_random_uuid()::text, workspace_id, 'job.completed', queued_at, '{}' FROM made RETURNING *
+  )
+  INSERT INTO deliveries (delivery_id, workspace_id, webhook_id, event_seq, event_id, event_type, event_at, status, due_at,
+    created_at)
+  SELECT gen_random_uuid()::text, workspace_id, webhook_id, seq, event_id, type, timestamp, 'pending', timestamp, timestamp
+  FROM event JOIN webhooks USING (workspace_id)`
+const GROWN = 100_000
+
+/** One job at a time, then many, with the deliveries of their events. */
+async function claimsAndSettles(store: Store, node_id: string, rounds: number[]): Promise<number> {
+  let settled = 0
+  for (const limit of rounds) {
+    const claimed = await store.claimJobs({ node_id, limit })
+    const leases = claimed.map(({ job: { assignment_id, attempt } }) => ({ assignment_id, attempt, node_id }))
+    const held = leases.map((lease) => ({
+      ...lease,
+      progress: { percent: 1, step: 1, steps: 2, label: 'x' },
+    }))
+    await store.renewNode({ node_id, lease_ms: DAY, held })
+    const written = await Promise.all(
+      leases.map((lease) =>
+        store.completeJob({ ...lease, insight_id: randomUUID(), findings: findings(), ran_ms: 0 }),
+      ),
+    )
+    settled += written.filter(Boolean).length
+    const deliveries = await store.claimDeliveries({ node_id, limit: Math.min(limit, 20) })
+    await store.recordAttempts(deliveries.map((one) => outcome(one)))
+  }
+  return settled
 }
 
 suite('beside much that has ended', { skip: missing ?? false }, () => {
@@ -228,6 +278,38 @@ suite('beside much that has ended', { skip: missing ?? false }, () => {
         assert.ok(read >= 0 && read <= most, `${list} ${JSON.stringify(filters)}: ${read}`)
       }
     })
+  })
+
+  test('plans that were kept from an empty database read few rows when it has grown', async () => {
+    const name = `${DATABASE}_kept`
+    const grown = await postgres.createDatabase(name)
+    const store = await open(grown)
+    const node_id = await register(store)
+    await addWebhook(store, { events: ['*'] })
+    const job = await queueNew(store)
+    for (let more = 0; more < 7; more += 1) await queueNew(store)
+    // Every connection makes its plans.
+    const first = await Promise.all([1, 1, 1, 1, 4].map((limit) => claimsAndSettles(store, node_id, [limit])))
+    assert.equal(
+      first.reduce((sum, one) => sum + one, 0),
+      8,
+    )
+    await withClient(grown, (client) => client.query(GROW, [job.assignment_id, GROWN]))
+    const rounds = [...Array.from({ length: 20 }, () => 1), 50, 50]
+    assert.equal(await claimsAndSettles(store, node_id, rounds), 120)
+    await store.close()
+    await withClient(grown, async (client) => {
+      await eventually(async () => (await client.query(OTHERS)).rows.length === 0, 'what was read is told')
+      const { rows } = await client.query<{ relname: string; read: number }>(ALL_READ)
+      // 128 jobs with their deliveries, some versions of each, and the row from which the others were made.
+      const most = GROWN / 20
+      assert.deepEqual(
+        rows.filter(({ read }) => read > most),
+        [],
+      )
+      assert.ok(rows.some(({ relname, read }) => relname === 'jobs' && read > 128))
+    })
+    await postgres.dropDatabase(name)
   })
 
   /** With a store of its own: one process tells of what it read when it ends. */
