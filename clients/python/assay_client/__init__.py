@@ -1,8 +1,8 @@
 """The client of Assay's HTTP interface: jobs, insights, schedules, files, webhooks. Python's own library and nothing else."""
 
 from .asynchronous import AsyncClient
-from .client import Client
+from .client import Client, etag_of
 from .errors import AssayError, JobFailed
 from .signature import SignatureError, verify
 
-__all__ = ["AssayError", "AsyncClient", "Client", "JobFailed", "SignatureError", "verify"]
+__all__ = ["AssayError", "AsyncClient", "Client", "JobFailed", "SignatureError", "etag_of", "verify"]

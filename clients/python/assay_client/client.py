@@ -12,6 +12,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
+from typing import Any, Mapping, Optional
 
 from .api_generated import Operations
 from .errors import AssayError, JobFailed
@@ -118,6 +119,12 @@ class Answer(dict):
 
 class _Bytes(bytes):
     etag = None
+
+
+def etag_of(answer: Mapping[str, Any]) -> Optional[str]:
+    """What `if_match` of the next change takes; None where the answer has none. The type checker knows no `.etag` of a TypedDict."""
+    tag = getattr(answer, "etag", None)
+    return tag if isinstance(tag, str) else None
 
 
 def _object(answer):

@@ -21,7 +21,7 @@ import urllib.parse
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from assay_client import AssayError, AsyncClient, Client, JobFailed, SignatureError, verify  # noqa: E402
+from assay_client import AssayError, AsyncClient, Client, JobFailed, SignatureError, etag_of, verify  # noqa: E402
 from assay_client.api_generated import AsyncOperations, Operations  # noqa: E402
 
 BROKEN = "# Broken\n\n```sql rows\nselect cast('x' as integer) as n\n```\n\n{{ rows.size }}\n"
@@ -221,6 +221,8 @@ class Interface(unittest.TestCase):
         made = api.create_webhook({"url": "http://127.0.0.1:9/hook", "user_id": "ada", "presence_name": "reports"})
         read = api.get_webhook(made["webhook_id"])
         self.assertEqual(read.etag, made.etag)
+        self.assertEqual(etag_of(read), read.etag)
+        self.assertIsNone(etag_of({}))
         changed = api.change_webhook(made["webhook_id"], {"description": "one"}, if_match=read.etag)
         with self.assertRaises(AssayError) as caught:
             api.change_webhook(made["webhook_id"], {"description": "two"}, if_match=read.etag)

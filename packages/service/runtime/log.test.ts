@@ -22,10 +22,10 @@ test('writes one JSON object a line with its time, and nothing below its level',
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>)
   assert.deepEqual(
-    rows.map(({ msg, assignment_id }) => [msg, assignment_id]),
+    rows.map(({ level, msg, assignment_id }) => [level, msg, assignment_id]),
     [
-      ['a job ended', 'a-1'],
-      ['slow', undefined],
+      ['info', 'a job ended', 'a-1'],
+      ['warn', 'slow', undefined],
     ],
   )
   assert.match(String(rows[0]?.time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)

@@ -13,7 +13,8 @@ export interface LogOptions {
   now?: () => number
 }
 
-const LEVELS: Record<number, string> = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'ERROR', 60: 'FATAL' }
+/** In a terminal what is wrong stands out. */
+const LOUD: Record<string, string> = { error: 'ERROR', fatal: 'FATAL' }
 
 /** "12:00:01 info  a job ended assignment_id=... status=completed" */
 function textLine(line: string): string {
@@ -24,7 +25,7 @@ function textLine(line: string): string {
       ` ${key}=${typeof value === 'string' && /^[\x20-\x7e\xa1-\uffff]*$/.test(value) ? value : JSON.stringify(value)}`,
   )
   const stack = err ? `\n${(err as { stack?: string }).stack ?? JSON.stringify(err)}` : ''
-  return `${String(time).slice(11, 19)} ${(LEVELS[level as number] ?? '').padEnd(5)} ${typeof msg === 'string' ? msg : ''}${pairs.join('')}${stack}\n`
+  return `${String(time).slice(11, 19)} ${(LOUD[level as string] ?? String(level)).padEnd(5)} ${typeof msg === 'string' ? msg : ''}${pairs.join('')}${stack}\n`
 }
 
 /** Writes the lines of one pass of the event loop together, because a write for each costs as much as answering a request. */
@@ -78,6 +79,8 @@ export function createLog({
       level,
       base: null,
       timestamp: stdTimeFunctions.isoTime,
+      // Names, because who collects the lines of many programs does not know pino's numbers.
+      formatters: { level: (name) => ({ level: name }) },
       serializers: { err: stdSerializers.err },
       hooks: { logMethod: sparing(now) },
       redact: {
