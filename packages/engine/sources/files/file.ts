@@ -169,10 +169,13 @@ async function makeTextTable(
   const rejects = skips ? `bad_rows_${Buffer.from(name).toString('hex')}` : null
   for (;;) {
     try {
-      await execute(
-        engine,
-        `create or replace ${load ? 'table' : 'view'} ${identifier(name)} as ${text.query(rejects)}`,
-      )
+      const slices = load && !skips ? text.slices() : []
+      if (slices.length > 1) await createFromSlices(engine, name, slices)
+      else
+        await execute(
+          engine,
+          `create or replace ${load ? 'table' : 'view'} ${identifier(name)} as ${text.query(rejects)}`,
+        )
       break
     } catch (error) {
       if (await text.recode(error)) continue
@@ -189,6 +192,19 @@ async function makeTextTable(
       await execute(engine, `drop table ${identifier(table)}`)
   }
   return { load, files: text.files, dialect: found }
+}
+
+/** A table of very many columns: each slice becomes a table, and these are put side by side, row by row. */
+async function createFromSlices(engine: Engine, name: string, slices: readonly string[]): Promise<void> {
+  const parts = slices.map((_, index) => identifier(`slice_${Buffer.from(name).toString('hex')}_${index}`))
+  try {
+    for (const [index, slice] of slices.entries())
+      await execute(engine, `create or replace table ${parts[index]!} as ${slice}`)
+    const joined = `select * from ${parts.join(' positional join ')}`
+    await execute(engine, `create or replace table ${identifier(name)} as ${joined}`)
+  } finally {
+    for (const part of parts) await execute(engine, `drop table if exists ${part}`)
+  }
 }
 
 /** How a sheet is written for the reader of tables in text. */

@@ -177,6 +177,40 @@ test('late values of many columns change the reading of each column by its own v
     )
 })
 
+test('a table of very many columns is read in slices whose rows stay together', async () => {
+  const columns = 2_100
+  const value = (row: number, column: number): string => {
+    if (column % 3 === 1) return `text ${row} ${column}`
+    if (row === 290 && column === 1_500) return '0.25'
+    if (row === 250 && column === 2_001) return '007'
+    return String(row * 10_000 + column)
+  }
+  const rows = Array.from({ length: 300 }, (_, row) =>
+    Array.from({ length: columns }, (_, column) => value(row, column)).join(','),
+  )
+  const text = [Array.from({ length: columns }, (_, column) => `c${column}`).join(','), ...rows].join('\n')
+  const { types, rows: first, total } = await read(text)
+  assert.equal(total, 300)
+  assert.equal(types.length, columns)
+  assert.deepEqual(
+    [0, 1, 1_002, 1_500, 1_503, 2_001, 2_099].map((column) => types[column]),
+    [
+      'c0 BIGINT',
+      'c1 VARCHAR',
+      'c1002 BIGINT',
+      'c1500 DOUBLE',
+      'c1503 BIGINT',
+      'c2001 VARCHAR',
+      'c2099 BIGINT',
+    ],
+  )
+  for (const [row, values] of first.entries())
+    assert.deepEqual(
+      values.map(String),
+      Array.from({ length: columns }, (_, column) => value(row, column)),
+    )
+})
+
 test('encodings and packings are found', async () => {
   const text = 'name;n\nZoë;1\n'
   const utf16 = Buffer.from(`\uFEFF${text}`, 'utf16le')

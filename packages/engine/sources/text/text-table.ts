@@ -13,7 +13,7 @@ import { suggest } from '../../values/near.ts'
 import type { SourceFile } from '../files/source-file.ts'
 import { roomLeft } from '../room.ts'
 import { SourceError } from '../source.ts'
-import { columnSql, isText, MISFIT } from './column-sql.ts'
+import { type ColumnSql, columnSql, isText, MISFIT } from './column-sql.ts'
 import { decoderOf, encodingOf, type FoundEncoding, headOf, WINDOWS, writeAsUtf8 } from './encoding.ts'
 import { KEYS_MOST, keysSql } from './keys.ts'
 import { refuseWiderCounts } from './misplaced.ts'
@@ -153,15 +153,14 @@ export class TextTable {
     const most = this.#source.load ? SAMPLE_LOADED : SAMPLE_ROWS
     const rows = Math.min(most, Math.max(SAMPLE_LEAST, Math.floor(SAMPLE_CELLS / names.length)))
     const tallies = names.map((name) => new Tally(this.#declaredFor(name)))
-    const found = await readTable(
-      this.#engine,
-      `select * from (${this.#text()}) limit ${rows + 1}`,
-      {},
-      rows + 1,
-    )
-    for (const row of found.rows)
-      for (const [index, value] of row.entries()) if (value !== null) tallies[index]!.note(value as string)
-    this.#covered = found.total <= rows
+    for (const [place, slice] of slicesOf(names).entries()) {
+      const sql = `select ${slice.map(identifier).join(', ')} from (${this.#text()}) limit ${rows + 1}`
+      const found = await readTable(this.#engine, sql, {}, rows + 1)
+      for (const row of found.rows)
+        for (const [index, value] of row.entries())
+          if (value !== null) tallies[place * SLICE + index]!.note(value as string)
+      this.#covered = found.total <= rows
+    }
     this.#columns = names.map((name, index) => {
       const tally = tallies[index]!
       return { name, tally, decision: { kind: 'text', doubt: null } }
@@ -209,12 +208,15 @@ export class TextTable {
   async #checkCodes(): Promise<void> {
     if (this.#bytes() > CHECKED_BYTES) return
     const whole = this.#columns.filter(({ decision }) => decision.kind === 'integer').map(({ name }) => name)
-    if (whole.length === 0) return
-    const tests = whole.map(
-      (name) => `coalesce(bool_or(regexp_matches(${identifier(name)}, '^\\s*-?0[0-9]')), false)`,
-    )
-    const { rows } = await readTable(this.#engine, `select ${tests.join(', ')} from (${this.#text()})`, {}, 1)
-    const codes = whole.filter((_, index) => rows[0]![index] === true)
+    const codes: string[] = []
+    for (const slice of slicesOf(whole)) {
+      const tests = slice.map(
+        (name) => `coalesce(bool_or(regexp_matches(${identifier(name)}, '^\\s*-?0[0-9]')), false)`,
+      )
+      const sql = `select ${tests.join(', ')} from (${this.#text()})`
+      const { rows } = await readTable(this.#engine, sql, {}, 1)
+      codes.push(...slice.filter((_, index) => rows[0]![index] === true))
+    }
     if (codes.length === 0) return
     await this.#lookAt(codes)
     this.#decide()
@@ -292,9 +294,25 @@ export class TextTable {
 
   /** The query whose rows are the table. `rejects`: the name of the table of the rows that are left out. */
   query(rejects: string | null): string {
-    const { dialect } = this.#source
-    const asText = dialect.bad_rows === 'skip'
-    const columns = this.#columns.map(({ name, decision, tally }) => ({
+    const options =
+      rejects === null
+        ? ''
+        : `, store_rejects = true, rejects_table = ${literal(rejects)}, rejects_scan = ${literal(`${rejects}_scans`)}`
+    const columns = this.#columnsSql()
+    const from = this.#parsed(columns, options)
+    return columns.every(({ sql }) => sql === null) ? from : listed(columns, from)
+  }
+
+  /** Queries of the same rows, each of some of the columns in their order: the engine reads thousands at once with too much memory. */
+  slices(): string[] {
+    const columns = this.#columnsSql()
+    const from = this.#parsed(columns, '')
+    return slicesOf(columns).map((slice) => listed(slice, from))
+  }
+
+  #columnsSql(): NamedSql[] {
+    const asText = this.#source.dialect.bad_rows === 'skip'
+    return this.#columns.map(({ name, decision, tally }) => ({
       name,
       ...columnSql(decision, {
         name,
@@ -305,18 +323,11 @@ export class TextTable {
         asText,
       }),
     }))
+  }
+
+  #parsed(columns: readonly NamedSql[], options: string): string {
     const parsed = new Map(columns.map((column) => [column.name, column.parsed]))
-    const options =
-      rejects === null
-        ? ''
-        : `, store_rejects = true, rejects_table = ${literal(rejects)}, rejects_scan = ${literal(`${rejects}_scans`)}`
-    const from = this.#read((name) => parsed.get(name)!, options)
-    if (columns.every(({ sql }) => sql === null)) return from
-    // Not "* replace": of 5,000 columns DuckDB takes minutes for it.
-    const list = columns.map(({ name, sql }) =>
-      sql === null ? identifier(name) : `${sql} as ${identifier(name)}`,
-    )
-    return `select ${list.join(', ')} from (${from})`
+    return this.#read((name) => parsed.get(name)!, options)
   }
 
   /** How it is read, as far as it is known. */
@@ -334,6 +345,25 @@ export class TextTable {
       ),
     }
   }
+}
+
+type NamedSql = { name: string } & ColumnSql
+
+/** Not "* replace": of 5,000 columns DuckDB takes minutes for it. */
+function listed(columns: readonly NamedSql[], from: string): string {
+  const list = columns.map(({ name, sql }) =>
+    sql === null ? identifier(name) : `${sql} as ${identifier(name)}`,
+  )
+  return `select ${list.join(', ')} from (${from})`
+}
+
+/** Columns that one query reads from a text: the engine reserves about 0.3 MB for each, whatever the number of rows. */
+const SLICE = 1_000
+
+function slicesOf<T>(columns: readonly T[]): T[][] {
+  const slices: T[][] = []
+  for (let from = 0; from < columns.length; from += SLICE) slices.push(columns.slice(from, from + SLICE))
+  return slices
 }
 
 /** Up to this size all rows are looked at for codes with leading zeros, and columns may be copied to look at several at once. */
