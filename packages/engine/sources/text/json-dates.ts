@@ -60,7 +60,7 @@ export async function jsonDates(
 function declaredFor({ dates, missing, columns = {} }: Dialect, name: string): ColumnDialect {
   const own = columns[name] ?? {}
   const given = { dates: own.dates ?? dates, missing: own.missing ?? missing }
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as ColumnDialect
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }
 
 async function tallyOfAll(

@@ -232,7 +232,7 @@ export class TextTable {
     const own = Object.entries(columns).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1] ?? {}
     const common = { dates, decimal, thousands, missing }
     const given = Object.entries({ ...common, ...own }).filter(([, value]) => value !== undefined)
-    return Object.fromEntries(given) as ColumnDialect
+    return Object.fromEntries(given)
   }
 
   #decide(): void {
