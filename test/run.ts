@@ -7,6 +7,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import path from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
+import { ensureConsole } from '../packages/console/build.ts'
 import { together } from './together.ts'
 
 /** Only guards against what hangs: a busy machine may be slow. One process, in milliseconds, and all of them. */
@@ -60,6 +61,7 @@ const late = setTimeout(() => {
   process.stderr.write(`The tests still run after ${WHOLE_LIMIT_MS / 60_000} minutes and are ended.\n`)
   ended.abort()
 }, WHOLE_LIMIT_MS)
+if (files.some((file) => file.startsWith('test/console'))) await ensureConsole({ fresh: true })
 const { paths, held } = together(files, { root, folder, alone: COSTLIEST })
 const stream = run({
   files: paths,

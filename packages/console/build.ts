@@ -2,7 +2,7 @@
  * Builds the console into packages/console/dist and packs each file for the service, which compresses nothing while it serves. Runs
  * after `npm ci`; where the tools of development were left out there is nothing to build with: it says so and goes on.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -61,11 +61,25 @@ async function buildConsole(): Promise<void> {
   await rename(made, dist)
 }
 
-/** For tests, several of which may start at once. */
-export async function ensureConsole(): Promise<void> {
-  if (existsSync(path.join(dist, 'index.html'))) return
+/** When a source of the console was last changed, in milliseconds: its own, and those of the packages that it imports. */
+function changed(): number {
+  const folders = ['src', '../client', '../model'].map((name) => path.join(root, name))
+  const files = folders.flatMap((folder) =>
+    readdirSync(folder, { encoding: 'utf8', recursive: true }).map((file) => path.join(folder, file)),
+  )
+  return Math.max(...files.map((file) => statSync(file).mtimeMs))
+}
+
+/**
+ * For tests, several of which may start at once. `fresh`: also where a source is newer than what was built, before any of them starts,
+ * so that none tests what was there before a change.
+ */
+export async function ensureConsole({ fresh = false } = {}): Promise<void> {
+  const index = path.join(dist, 'index.html')
+  const built = statSync(index, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  if (built > 0 && (!fresh || built >= changed())) return
   await buildConsole().catch((error: unknown) => {
-    if (!existsSync(path.join(dist, 'index.html'))) throw error
+    if (fresh || !existsSync(index)) throw error
   })
 }
 
