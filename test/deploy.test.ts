@@ -49,6 +49,20 @@ test('the unit and the image start the program by a file that is there', () => {
   assert.ok(existsSync(path.join(root, 'bin/assay.js')))
 })
 
+test('each image that is built on or started is named with its digest', () => {
+  const [built, composed] = [read('deploy/Dockerfile'), read('deploy/compose.yaml')]
+  const named = [...built.matchAll(/^FROM (\S+)/gm), ...composed.matchAll(/^ +image: (\S+)/gm)]
+    .map(([, image]) => image!)
+    .filter((image) => image !== 'assay')
+  assert.equal(named.length, 3)
+  for (const image of named) assert.match(image, /^[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}$/)
+  assert.equal(
+    new Set(named.filter((image) => image.startsWith('node:'))).size,
+    1,
+    'built and run on one image',
+  )
+})
+
 test('neither the image nor the repository takes the secrets that stand beside the compose file', () => {
   for (const [file, line] of [
     ['.dockerignore', '**/.env'],
