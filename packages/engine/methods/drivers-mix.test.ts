@@ -138,3 +138,21 @@ test('numerators whose denominators are gone are told as such, and nothing else 
     /: more than all of the rise came with orders of channel "paid" without visits; against it country "DE" and channel "mail" fell by .*; everything else was level\.$/u,
   )
 })
+
+test('over periods the outcome has the diagnosis of the daily sums, as compare has; over groups none', async () => {
+  const days = await relation(
+    `select date '2024-01-01' + d::int as day, c as country, if(d % 7 > 4, 20, 100) + hash(d, c) % 10 as sales
+     from range(119) r(d), (values ('DE'), ('FR')) v(c)`,
+  )
+  const asked = { value: 'sales', time: 'day', period: 'week' }
+  const compared = await outcomeOf(METHODS.compare!, days, { ...asked })
+  for (const compare_with of ['previous', 'forecast']) {
+    const found = await outcomeOf(METHODS.drivers!, days, { ...asked, by: ['country'], compare_with })
+    assert.deepEqual(found.diagnosis, compared.diagnosis, compare_with)
+  }
+  const { step, seasons } = compared.diagnosis as { step: string; seasons: { period: number }[] }
+  assert.deepEqual([step, seasons.map(({ period }) => period)], ['day', [7]])
+  const split = { column: 'country', before: 'DE', after: 'FR' }
+  const groups = await outcomeOf(METHODS.drivers!, days, { value: 'sales', by: ['day'], split })
+  assert.ok(!('diagnosis' in groups))
+})

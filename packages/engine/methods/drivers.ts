@@ -34,7 +34,7 @@ import { sidesOf } from './drivers/sides.ts'
 import { baseLacks, evidence, headline, type Lie, type Mix, relativeOf, restSays } from './drivers/words.ts'
 import { isNumeric, numberSql, timeColumn } from './shared/columns.ts'
 import { partsOfRatio } from './shared/decomposition.ts'
-import { number, rowsWith, text } from './shared/fields.ts'
+import { diagnosis, number, rowsWith, text, whereGiven } from './shared/fields.ts'
 import { type Method, type MethodContext, quote, type Relation } from './shared/method.ts'
 import { count, finite } from './shared/sentence.ts'
 
@@ -77,6 +77,7 @@ export const drivers: Method = {
     dimensions: rowsWith({ by: text, surprise: number }),
     before_label: text,
     after_label: text,
+    ...whereGiven('time', { diagnosis: Type.Optional(diagnosis) }),
   },
   async run(table, options, context) {
     const given = options as Asked
@@ -102,15 +103,12 @@ export const drivers: Method = {
     const { leaves, history } = await loaded.leaves()
     const found = causesOf(leaves, asked, sides, history)
     if (loaded.error !== null) found.error = loaded.error
-    if (ratio) {
-      found.top = measureOf(context.meanings, asked.numerator!).label
-      found.weight = measureOf(context.meanings, asked.denominator!).label
-    }
+    const labels = (name: string): string => measureOf(context.meanings, name).label
+    if (ratio) Object.assign(found, { top: labels(asked.numerator!), weight: labels(asked.denominator!) })
     const segments = segmentsOf(dimensions, ratio)
     const whole = totals(first, ratio)
     const ofFirst = segments.filter((segment) => segment.by === dimensions[0]!.by)
     const mix = ratio ? finite(exactSum(ofFirst.map((segment) => segment.mix ?? 0))) : null
-    const labels = (column: string): string => measureOf(context.meanings, column).label
     const words = headline(
       measured(asked, context),
       sides,
@@ -132,6 +130,7 @@ export const drivers: Method = {
       dimensions: dimensions.map(({ by, surprise }) => ({ by, surprise: finite(surprise) })),
       before_label: sides.before.label,
       after_label: sides.after.label,
+      ...(sides.diagnosis ? { diagnosis: sides.diagnosis } : {}),
     }
     const missing = await daysOfCauses(table, asked, sides, found.causes, labels, context)
     const told = verdict({

@@ -13,6 +13,7 @@ import { periodInWords } from '../../verdicts/times.ts'
 import { doubt } from '../../verdicts/verdict.ts'
 import { numberSql } from '../shared/columns.ts'
 import type { MethodContext, Relation } from '../shared/method.ts'
+import { diagnosisOfPeriods } from '../shared/time/diagnosed.ts'
 import { completePeriods } from '../shared/time/periods.ts'
 import { calendarOf, withZeros } from './counted-days.ts'
 import { type Earlier, loadRows, type Table } from './leaves.ts'
@@ -44,7 +45,8 @@ export async function expectationOf(
   const value = numberSql(table, 'value', options.value ?? options.numerator!)
   const zero = options.missing === 'zero'
   const asked = { time: options.time!, period: options.period, value, aggregate: 'sum' as const, empty: zero }
-  const { complete, doubts, days } = await completePeriods(table, asked, context)
+  const found = await completePeriods(table, asked, context)
+  const { complete, doubts, days } = found
   const buckets = complete.slice(-MOST_PERIODS)
   const target = buckets.at(-1)
   if (!target || buckets.length <= LEAST)
@@ -92,6 +94,7 @@ export async function expectationOf(
       doubts,
       history: [],
       expected: 'forecast',
+      diagnosis: diagnosisOfPeriods(options.missing, found, context.time_zone),
       counted: { before: ofBucket(earlier), after: ofBucket(target) },
       unfinished: null,
     },

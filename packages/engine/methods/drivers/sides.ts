@@ -8,6 +8,7 @@ import { quoted } from '../../verdicts/words.ts'
 import { columnOf, isNumeric, isZoned, numberSql, timeColumn } from '../shared/columns.ts'
 import { type MethodContext, quote, type Relation } from '../shared/method.ts'
 import { count } from '../shared/sentence.ts'
+import { diagnosisOfPeriods } from '../shared/time/diagnosed.ts'
 import { type Bucket, completePeriods, type Periods, yearBefore } from '../shared/time/periods.ts'
 import type { Options } from './options.ts'
 
@@ -36,6 +37,8 @@ export interface Sides {
   usual?: string
   /** False where it has no parts to tell apart. */
   parted?: boolean
+  /** Over periods: of the daily sums of the value, or of the numerator. */
+  diagnosis?: ReturnType<typeof diagnosisOfPeriods>
   /** What forbids a comparison, as the sentence in place of the headline. */
   unfinished: string | null
 }
@@ -154,6 +157,7 @@ async function periods(table: Relation, options: Options, context: MethodContext
       ...doubtsOf(latest, before, after, basisOf(zero, within === '' ? null : weekdays!.length)),
     ],
     history,
+    diagnosis: diagnosisOfPeriods(options.missing, found, context.time_zone),
     unfinished: null,
   }
 }

@@ -14,9 +14,6 @@ import type { Static } from 'typebox'
 import { exactMean, variance } from '../../numeric/exact.ts'
 import { calendarSeasons } from '../../series/calendar-seasons.ts'
 import { chanceOfLastChange, LEAST_CHANGES } from '../../series/change.ts'
-import { diagnose } from '../../series/diagnosis.ts'
-import { gridOf } from '../../series/grid.ts'
-import type { Series } from '../../series/load.ts'
 import { SERIES_OPTIONS } from '../../series/read.ts'
 import { leftOut } from '../../verdicts/common-doubts.ts'
 import { averageOf, type Measure, measureOf, opening } from '../../verdicts/measure.ts'
@@ -28,7 +25,7 @@ import { numberSql, seriesColumns } from '../shared/columns.ts'
 import { diagnosis as diagnosisField, number, pAdjusted, rowsWith, text } from '../shared/fields.ts'
 import type { Method, MethodContext, Relation } from '../shared/method.ts'
 import { count, figure, finite, probability, signed } from '../shared/sentence.ts'
-import { powerAbove } from '../shared/sums.ts'
+import { diagnosisOfPeriods } from '../shared/time/diagnosed.ts'
 import { type Bucket, completePeriods, Period, type Periods, yearBefore } from '../shared/time/periods.ts'
 
 const Options = Type.Object(
@@ -85,7 +82,7 @@ export const compare: Method = {
     const periods = await completePeriods(table, asked, context)
     const left = leftOut(periods.left, 'without a time or a number')
     const n = periods.complete.reduce((sum, bucket) => sum + bucket.n, 0)
-    const diagnosis = diagnosisOf(given, periods, context.time_zone)
+    const diagnosis = diagnosisOfPeriods(given.missing, periods, context.time_zone)
     const pair = pairOf(given, periods)
     if (typeof pair === 'string') {
       const told = stopped(`${count(n, 'row')}.`, doubt('too_few', pair), [...periods.doubts, ...left])
@@ -367,30 +364,6 @@ function hasBase(complete: readonly Bucket[], { now, before, per_day }: Pair): b
     ? Math.max(Math.abs(now), Math.abs(before))
     : Math.max(...complete.map(({ value }) => Math.abs(value)))
   return before > 0 && now >= 0 && before > largest / 100
-}
-
-/** The diagnosis of the daily values, or of the periods where time is a number. */
-function diagnosisOf(given: Options, { complete, days, doubts }: Periods, time_zone: string) {
-  const rows =
-    days.length > 0
-      ? days.map(({ day, value }) => ({ at: day, value }))
-      : complete.map(({ start, value }) => ({ at: start, value }))
-  const unit = powerAbove(rows.reduce((largest, { value }) => Math.max(largest, Math.abs(value)), 0))
-  const daily = days.length > 0
-  const series: Series = {
-    times: rows.map(({ at }) => (daily ? new Date(at * 86_400_000).toISOString().slice(0, 10) : at)),
-    positions: rows.map(({ at }) => at),
-    kind: daily ? 'date' : 'number',
-    values: rows.map(({ value }) => value / unit),
-    unit,
-    doubts: [],
-  }
-  const grid = gridOf(series)
-  const observed = [...grid.observed.keys()].filter((row) => grid.observed[row])
-  const n = grid.times.length - observed.length
-  const treated = given.missing === 'zero' ? 'zero' : 'missing'
-  const partial_last = doubts.some(({ code }) => code === 'period_partial')
-  return diagnose(series, grid, observed, { time_zone, partial_last, gaps: { n, treated } }).diagnosis
 }
 
 /** "February 2024", "the week of 18 June 2001". */
