@@ -1,6 +1,6 @@
 /**
  * Two runs of one report in one chart: this run in the colour of what the chart is about, the earlier one in the grey of context.
- * Times of another period are moved onto those of this run.
+ * Times of another period are moved onto those of this run. A chart of several series has one panel for each, as one of panels has.
  */
 import type { Chart } from '@assay/model/insight'
 import { chartPoints, chartXKind, type Kept, type Point } from './chart-values.ts'
@@ -11,6 +11,8 @@ const NOW = 'This run'
 const BEFORE = 'Before'
 /** Beyond these the two runs would hide each other. */
 const MOST_NAMES = 40
+/** As many series have a panel. */
+const MOST_PANELS = 12
 /** Charts with one value at each place. */
 const OVERLAID: readonly Chart['type'][] = ['line', 'area', 'bar', 'point']
 
@@ -25,47 +27,80 @@ export interface Overlay {
 export function overlayChart(chart: Chart, earlier: Chart): Overlay | null {
   const kind = chartXKind(chart)
   if (chart.type !== earlier.type || kind !== chartXKind(earlier)) return null
-  if (!OVERLAID.includes(chart.type) || chart.by || chart.y.join() !== earlier.y.join()) return null
+  if (!OVERLAID.includes(chart.type) || chart.y.join() !== earlier.y.join()) return null
+  if ((chart.by ?? null) !== (earlier.by ?? null)) return null
   const [now, before] = [chartPoints(chart), chartPoints(earlier)]
-  if ([now, before].some((points) => points.length === 0 || points.some(({ series }) => series))) return null
-  const [own, other] = [namesOf(now), namesOf(before)]
-  if (kind === 'text' && new Set([...own, ...other]).size > MOST_NAMES) return null
+  const all = [...now, ...before]
+  if (now.length === 0 || before.length === 0) return null
+  const isSeries = all.some(({ series }) => series)
+  if (isSeries && chart.by) return null
+  if (new Set(all.map(panelOf)).size > MOST_PANELS) return null
+  const isText = kind === 'text'
+  const [own, other] = [now, before].map((points) => (isText ? namesOf(points) : panelsOf(points))) as [
+    string[],
+    string[],
+  ]
+  if (isText && new Set([...own, ...other]).size > MOST_NAMES) return null
   // What happened in this run stays; the two runs need no title.
   const kept = chart.spec.usermeta as Kept
   const { labels } = kept
   const points = [
-    ...now.map((point) => ({ ...point, series: NOW })),
-    ...(kind === 'time' ? moved(before, now) : before).map((point) => ({ ...point, series: BEFORE })),
+    ...now.map((point) => inPanel(point, NOW)),
+    ...(kind === 'time' ? moved(before, now) : before).map((point) => inPanel(point, BEFORE)),
   ]
   // Areas would cover each other.
   const type = chart.type === 'area' ? 'line' : chart.type
   const { x, y, title, id, block } = chart
+  const by = isSeries ? (chart.series ?? 'series') : (chart.by ?? null)
   const plot = {
     type,
     x,
     y,
     series: 'run',
+    by,
     title,
     points,
-    kept: { ...kept, labels: { ...labels, series: { title: '', unit: null, fmt: null } } },
+    kept: {
+      ...kept,
+      labels: {
+        ...labels,
+        series: { title: '', unit: null, fmt: null },
+        ...(isSeries && labels.series ? { by: labels.series } : {}),
+      },
+    },
     good: 'none' as const,
     width: WIDE,
   }
   const spec = {
-    ...chart.spec,
+    ...frameOf(chart.spec),
     usermeta: plot.kept,
     data: { values: points },
     ...layersOf(plot),
     config: { ...LOOK, range: { category: [ACCENT, CONTEXT] } },
   }
-  const named = kind === 'text'
+  const named = kind === 'text' || by !== null
   return {
-    chart: { id, type, title, block, x, y, series: 'run', spec },
+    chart: { id, type, title, block, x, y, series: 'run', by, spec },
     appeared: named ? own.filter((name) => !other.includes(name)) : [],
     gone: named ? other.filter((name) => !own.includes(name)) : [],
   }
 }
 
+/** The series or the panel that a value is of; empty: the chart has one of them. */
+const panelOf = ({ series, by }: Point): string => series ?? by ?? ''
+
+/** What was told apart by colour gets a panel, because colour tells the runs apart. */
+function inPanel(point: Point, run: string): Point {
+  const panel = panelOf(point)
+  return { ...point, ...(panel === '' ? {} : { by: panel }), series: run }
+}
+
+/** What draws stands in another place of a chart with panels. */
+function frameOf({ layer: _l, facet: _f, spec: _s, columns: _c, resolve: _r, ...frame }: Chart['spec']) {
+  return frame
+}
+
+const panelsOf = (points: readonly Point[]): string[] => [...new Set(points.map(panelOf))]
 const namesOf = (points: readonly Point[]): string[] => [...new Set(points.map(({ x }) => String(x)))]
 
 /** The times of an earlier period begin where those of this one begin; times that overlap stay. */

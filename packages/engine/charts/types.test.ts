@@ -70,6 +70,35 @@ test('two runs are drawn into one chart: their times begin together, and each ke
   assert.equal(overlayChart(waterfall, waterfall), null)
 })
 
+test('series are drawn over those of the earlier run in panels, one for each, and a series of one run alone is told', async () => {
+  const run = (first: number, names: string[]) =>
+    chart(
+      names.flatMap((part, at) =>
+        [0, 1, 2].map((nth) => ({ x: `2001-06-${first + nth}`, y: at + nth, part })),
+      ),
+      { series: 'part' },
+    )
+  const { chart: both, appeared, gone } = overlayChart(run(18, ['a', 'b']), run(11, ['a', 'c']))!
+  assert.deepEqual([appeared, gone], [['b'], ['c']])
+  const shown = chartPoints(both).map(({ by, series }) => `${by} ${series}`)
+  assert.deepEqual([...new Set(shown)], ['a This run', 'b This run', 'a Before', 'c Before'])
+  const svg = await drawChart(both.spec)
+  assert.ok(svg.includes(CONTEXT) && svg.includes(ACCENT))
+  assert.match(chartTips(both).tips.flat().join(' '), /Before, 2001-06-12/)
+  const several = { y: ['y', 'z'] }
+  const columns = (first: number) => chart([{ x: `2001-06-${first}`, y: 1, z: 2 }], several)
+  assert.deepEqual(
+    new Set(chartPoints(overlayChart(columns(18), columns(11))!.chart).map(({ by }) => by)),
+    new Set(['Y', 'Z']),
+  )
+  const many = (first: number) =>
+    run(
+      first,
+      Array.from({ length: 13 }, (_, at) => `s${at}`),
+    )
+  assert.equal(overlayChart(many(18), many(11)), null)
+})
+
 const CAUSES: Row[] = [
   { where: { country: 'Germany', channel: 'paid search' }, amount: -830 },
   { where: { country: 'France' }, amount: -120 },

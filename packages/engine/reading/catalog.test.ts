@@ -41,7 +41,7 @@ test('lists the templates of all folders by id, a folder before what ships', asy
   await write('own/x.md', '---\nid: c\n---\n')
   assert.deepEqual(ids(), ['a folder', 'b shipped', 'c folder'])
   assert.equal(catalog.get('a')!.view.title, 'own')
-  assert.equal(catalog.get('b')!.view.title, 'B from {x}')
+  assert.equal(catalog.get('b')!.view.title, 'B')
   assert.equal(catalog.get('x'), null)
 })
 
@@ -96,4 +96,20 @@ test('a template that did not change is not parsed again', async (t) => {
   assert.equal(catalog.get('a'), first)
   later()
   assert.equal(catalog.list()[0]!.template, first!.template)
+})
+
+test('a title before there is a run has the defaults, and neither its period nor what has no default', async (t) => {
+  const { write, catalog } = await fixture(t)
+  const variables =
+    'variables: { place: { type: string }, since: { type: integer, default: 1965 }, days: { type: period, default: last_week }, code: { type: string, required: true } }'
+  const titles: [string, string][] = [
+    ['Delays{% if vars.place %} from {{ vars.place }}{% endif %}, {{ vars.days.label }}', 'Delays'],
+    ['Air since {{ vars.since }} ({{ vars.days.label }})', 'Air since 1965'],
+    ['From {{ vars.code }} to {{ vars.days.start }}', 'own'],
+    ['Report of {{ vars.code | upcase }}: growth', 'Report: growth'],
+  ]
+  for (const [index, [title]] of titles.entries())
+    await write(`own/t${index}.md`, `---\ntitle: ${JSON.stringify(title)}\n${variables}\n---\n`)
+  for (const [index, [, shown]] of titles.entries())
+    assert.equal(catalog.get(`t${index}`)?.view.title, shown === 'own' ? `t${index}` : shown)
 })

@@ -3,6 +3,7 @@ import type { Origin, Template, TemplateSource, TemplateView } from '@assay/mode
 import { readMetric } from '../metrics/definition.ts'
 import { metricNames, metricPartial } from '../metrics/names.ts'
 import { readerNeeds } from '../personal/needs.ts'
+import { renderText } from '../rendering/render.ts'
 import { type Parsed, parseTemplate } from './parse.ts'
 
 const MOST = 500
@@ -25,12 +26,33 @@ export function templateSource(template: Template): TemplateSource {
   return { template_id, version, source, partials }
 }
 
-/** Replaces Liquid in a title by the name of its value: "Delays from {origin}". */
-function plainTitle(title: string): string {
-  const named = title
-    .replace(/\{%.*?%\}/g, '')
-    .replace(/\{\{-?\s*(?:vars\.)?([^|}]*?)\s*(?:\|.*?)?-?\}\}/g, '{$1}')
-  return named.replace(/\s+/g, ' ').trim()
+/** Stands for what only a run knows; data of a title cannot hold it. */
+const OPEN = '\u0001'
+/** What leads to it, and the sign: ", ", " from ". */
+const LED = new RegExp(
+  `[\\s,:(–-]*(?:\\b(?:of|from|in|on|for|by|since|to|after|before|at|and|with|until|between)\\s+)?${OPEN}[)]?`,
+  'gi',
+)
+
+/**
+ * A title before there is a run: with the defaults of its variables, without its period and without what has no default. "Flight
+ * delays" of "Flight delays from {{ vars.origin }}, {{ vars.period.label }}".
+ */
+function plainTitle({ title, variables, template_id }: Template): string {
+  if (!/\{[{%]/.test(title)) return title
+  const vars = Object.fromEntries(
+    variables.map(({ name, type, required, default: value }) => [
+      name,
+      type === 'period' ? { label: OPEN, start: OPEN, end: OPEN } : (value ?? (required ? OPEN : null)),
+    ]),
+  )
+  let text: string
+  try {
+    text = renderText(title, vars, { line: 1, column: 1 })
+  } catch {
+    text = title.replace(/\{%.*?%\}/g, '').replace(/\{\{.*?\}\}/g, OPEN)
+  }
+  return text.replaceAll(LED, '').replace(/\s+/g, ' ').trim() || template_id
 }
 
 /** The names of the connections of its sources, each once; of all its metrics where a variable chooses among them. */
@@ -50,7 +72,7 @@ export function templateView(template: Template, origin: Origin): TemplateView {
   const { personal, attributes } = readerNeeds(template)
   return {
     template_id: template.template_id,
-    title: plainTitle(template.title),
+    title: plainTitle(template),
     description: template.description,
     version: template.version,
     variables: template.variables.map((variable) => ({

@@ -4,7 +4,7 @@
  */
 import type { Fact, Outcome, Table } from '@assay/model/insight'
 import type { MetricInfo } from '@assay/model/metric'
-import { MOST_TILES, type Tile } from '@assay/model/reading'
+import { MOST_TILES, type Tile, type TileChange } from '@assay/model/reading'
 import type { AnalysisBlock, Template, TileChoice } from '@assay/model/template'
 import { makeFault, TemplateFault } from '../language/fault.ts'
 import { meaningOf } from '../metrics/meaning.ts'
@@ -57,7 +57,8 @@ function asJudged(tile: Tile, field: string, { template, blocks }: Computed): Ti
     .filter((block) => valueColumn(block).toLowerCase() === field.toLowerCase())
     .flatMap(({ name }) => (blocks.get(name) as Outcome | undefined) ?? [])
   const sure = outcomes.find(({ grade }) => grade === 'firm' || grade === 'likely') ?? outcomes[0]
-  return sure ? { ...tile, changes: tile.changes.map((change) => judged(change, sure)) } : tile
+  const plain = (change: TileChange): TileChange => ({ ...change, good: null })
+  return { ...tile, changes: tile.changes.map((change) => (sure ? judged(change, sure) : plain(change))) }
 }
 
 /** `assay check` tells the same fault in more words, and a run then shows that. */

@@ -4,6 +4,7 @@ import type { VariableView } from '@assay/model/template'
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api.ts'
 import { splitList, textOf } from '../../values.ts'
+import { patternInWords } from '../../words/pattern.ts'
 import { ChecksField, Field, type FieldParts } from '../field.tsx'
 import { FileInput } from '../files/file-input.tsx'
 import { PeriodInput } from './period-input.tsx'
@@ -31,7 +32,9 @@ function hintOf({ type, min, max, pattern, description }: VariableView): string 
         : max !== null
           ? `at most ${textOf(max)}`
           : ''
-  const rules = [KINDS[type], range, pattern === null ? '' : `like ${pattern}`].filter(Boolean).join(', ')
+  const rules = [KINDS[type], range, pattern === null ? '' : (patternInWords(pattern) ?? `like ${pattern}`)]
+    .filter(Boolean)
+    .join(', ')
   return description === null ? rules : `${description.replace(/\.$/, '')} (${rules})`
 }
 

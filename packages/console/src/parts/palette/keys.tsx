@@ -1,10 +1,31 @@
-/** The keys of every page: Ctrl or Cmd with K opens the command palette, which is loaded then; "/" goes to the search of the page. */
-import { lazy, Suspense, useEffect, useState } from 'react'
+/**
+ * The keys of every page: Ctrl or Cmd with K opens the command palette and "?" the list of keys, which are loaded then; "/" goes to
+ * the search of the page; "g" and a letter go to a section.
+ */
+import { useNavigate } from '@tanstack/react-router'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 
 const Palette = lazy(() => import('./palette.tsx').then(({ Palette }) => ({ default: Palette })))
+const Shortcuts = lazy(() => import('./shortcuts.tsx').then(({ Shortcuts }) => ({ default: Shortcuts })))
+
+const SECTIONS = {
+  i: '/insights',
+  t: '/templates',
+  m: '/metric',
+  j: '/jobs',
+  s: '/schedules',
+  h: '/health',
+} as const
+
+/** The second key counts for so long. */
+const SEQUENCE_MS = 1500
 
 const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable="true"]')
+  target instanceof HTMLElement &&
+  (target.isContentEditable || target.shadowRoot !== null || target.matches('input, textarea, select'))
+
+/** A key in a dialog is the dialog's. */
+const isOpen = (): boolean => document.querySelector('[role=dialog], [role=menu]') !== null
 
 function goToSearch(): boolean {
   const field = document.querySelector<HTMLInputElement>('main input[type="search"]')
@@ -16,32 +37,45 @@ function goToSearch(): boolean {
 const IS_APPLE = /Mac|iPhone|iPad/.test(navigator.userAgent)
 
 export function GoTo() {
-  const [open, setOpen] = useState(false)
+  const [open, setOpen] = useState<'palette' | 'keys' | null>(null)
+  const navigate = useNavigate()
+  const begun = useRef(0)
   useEffect(() => {
+    /** Whether the key did something. */
+    const plain = (key: string, at: number): boolean => {
+      const to = at - begun.current < SEQUENCE_MS ? SECTIONS[key as keyof typeof SECTIONS] : undefined
+      begun.current = key === 'g' ? at : 0
+      if (to !== undefined) void navigate({ to, search: {} })
+      else if (key === '?') setOpen('keys')
+      else return key === '/' && goToSearch()
+      return true
+    }
     const press = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.altKey) return
-      const { key, ctrlKey, metaKey, target } = event
-      const opens = key.toLowerCase() === 'k' && (ctrlKey || metaKey)
-      const searches = key === '/' && !ctrlKey && !metaKey && !isTyping(target)
-      if (opens) setOpen((shown) => !shown)
-      if (opens || (searches && goToSearch())) event.preventDefault()
+      const { key, ctrlKey, metaKey, target, timeStamp } = event
+      const held = ctrlKey || metaKey
+      const opens = key.toLowerCase() === 'k' && held
+      if (opens) setOpen((shown) => (shown === null ? 'palette' : null))
+      const own = !held && !isTyping(target) && !isOpen()
+      if (opens || (own && plain(key, timeStamp))) event.preventDefault()
     }
     addEventListener('keydown', press)
     return () => removeEventListener('keydown', press)
-  }, [])
+  }, [navigate])
+  const close = (): void => setOpen(null)
   return (
     <>
       <button
         type="button"
         className="button quiet go-to"
         aria-keyshortcuts="Control+K Meta+K"
-        onClick={() => setOpen(true)}
+        onClick={() => setOpen('palette')}
       >
         Go to <kbd aria-hidden="true">{IS_APPLE ? '⌘K' : 'Ctrl K'}</kbd>
       </button>
       {open && (
         <Suspense fallback={null}>
-          <Palette open onClose={() => setOpen(false)} />
+          {open === 'palette' ? <Palette open onClose={close} /> : <Shortcuts onClose={close} />}
         </Suspense>
       )}
     </>
