@@ -135,7 +135,7 @@ test('tells a fault beside its field, keeps what was typed, runs, follows live a
   })
   await page.goto('/templates/flight-delays')
   await page.getByLabel('origin').fill('nowhere')
-  await page.getByLabel('top', { exact: true }).fill('7')
+  await page.getByLabel('Top', { exact: true }).fill('7')
   await button(page, 'Run').click()
   const origin = page.getByLabel('origin')
   await page.locator('.field-fault').first().waitFor()
@@ -208,7 +208,7 @@ test('runs again with other variables and shows the two insights beside each oth
   const { page } = watched
   await link(page, 'the job').click()
   await link(page, 'Change and run').click()
-  const top = page.getByLabel('top', { exact: true })
+  const top = page.getByLabel('Top', { exact: true })
   assert.equal(await top.inputValue(), '7', 'the values of the earlier job')
   await top.fill('3')
   await button(page, 'Run').click()

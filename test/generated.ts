@@ -22,6 +22,7 @@ import { accuracyTable } from './accuracy/table.ts'
 import { answerScript, aroundStyle, embedScript } from './answer-script.ts'
 import { sandboxPage } from './sandbox.ts'
 import { sentencesPage } from './sentences/page.ts'
+import { templateWords } from './template-words.ts'
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
@@ -143,6 +144,7 @@ export const GENERATED: Record<string, () => string | Promise<string>> = {
   'packages/engine/pages/answer.generated.ts': answerScript,
   'packages/service/api/pages/embed.generated.ts': embedScript,
   'packages/engine/pages/around-style.generated.ts': aroundStyle,
+  'packages/console/src/parts/text/words.generated.ts': templateWords,
   'docs/templates.md': () => withPart('docs/templates.md', 'fields', fieldsSection()),
   'docs/tests.md': () => withPart('docs/tests.md', 'statqa', statqaSection()),
   'docs/template.schema.json': () => `${JSON.stringify(frontMatterSchema, null, 2)}\n`,

@@ -3,13 +3,18 @@
  * EventSource cannot send the token.
  */
 
-import type { JobStatus } from '@assay/model/job'
+import type { JobStatus, JobView } from '@assay/model/job'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { api, queryClient } from './api.ts'
 
 export function hasEnded(status: JobStatus): boolean {
   return status === 'completed' || status === 'canceled'
+}
+
+/** How it stands for a reader: of the jobs that ended without an insight a person canceled some, and the others failed. */
+export function shownStatus({ job_status, error }: Pick<JobView, 'job_status' | 'error'>) {
+  return error !== null && error.code !== 'canceled_by_user' ? 'failed' : job_status
 }
 
 /** `lost`: why the stream ended for good; the job then has its last known state. */

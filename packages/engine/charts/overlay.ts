@@ -46,7 +46,7 @@ export function overlayChart(chart: Chart, earlier: Chart): Overlay | null {
   const { labels } = kept
   const points = [
     ...now.map((point) => inPanel(point, NOW)),
-    ...(kind === 'time' ? moved(before, now) : before).map((point) => inPanel(point, BEFORE)),
+    ...(kind === 'time' ? movedByPanel(before, now) : before).map((point) => inPanel(point, BEFORE)),
   ]
   // Areas would cover each other.
   const type = chart.type === 'area' ? 'line' : chart.type
@@ -75,7 +75,7 @@ export function overlayChart(chart: Chart, earlier: Chart): Overlay | null {
     ...frameOf(chart.spec),
     usermeta: plot.kept,
     data: { values: points },
-    ...layersOf(plot),
+    ...apart(layersOf(plot), by !== null && kind === 'time'),
     config: { ...LOOK, range: { category: [ACCENT, CONTEXT] } },
   }
   const named = kind === 'text' || by !== null
@@ -95,6 +95,13 @@ function inPanel(point: Point, run: string): Point {
   return { ...point, ...(panel === '' ? {} : { by: panel }), series: run }
 }
 
+/** Panels of times that differ have axes of their own. */
+function apart(drawn: Chart['spec'], panels: boolean): Chart['spec'] {
+  if (!panels) return drawn
+  const { scale = {} } = (drawn.resolve ?? {}) as { scale?: object }
+  return { ...drawn, resolve: { scale: { ...scale, x: 'independent' } } }
+}
+
 /** What draws stands in another place of a chart with panels. */
 function frameOf({ layer: _l, facet: _f, spec: _s, columns: _c, resolve: _r, ...frame }: Chart['spec']) {
   return frame
@@ -102,6 +109,14 @@ function frameOf({ layer: _l, facet: _f, spec: _s, columns: _c, resolve: _r, ...
 
 const panelsOf = (points: readonly Point[]): string[] => [...new Set(points.map(panelOf))]
 const namesOf = (points: readonly Point[]): string[] => [...new Set(points.map(({ x }) => String(x)))]
+
+/** In each panel by itself: its times need not be those of the others. */
+function movedByPanel(before: readonly Point[], now: readonly Point[]): Point[] {
+  return panelsOf(before).flatMap((panel) => {
+    const [own, other] = [now, before].map((points) => points.filter((point) => panelOf(point) === panel))
+    return own!.length === 0 ? other! : moved(other!, own!)
+  })
+}
 
 /** The times of an earlier period begin where those of this one begin; times that overlap stay. */
 function moved(before: readonly Point[], now: readonly Point[]): Point[] {

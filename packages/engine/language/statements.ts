@@ -71,6 +71,8 @@ const TAGS: Record<string, TagSyntax> = {
   doubts: { read: readDoubts },
   sql: { read: readSql },
 }
+/** The tags of a template, for editors. */
+export const TAG_NAMES: readonly string[] = Object.keys(TAGS)
 const DIVIDERS: Record<string, Read> = { elsif: condition, else: nothing, when: readWhen }
 const KNOWN: readonly string[] = [
   ...Object.keys(TAGS),

@@ -101,7 +101,7 @@ test('charts stand where they belong, with their numbers; without a drawing as t
 
 test('cells are aligned by a class, since the policy forbids style attributes', () => {
   const html = page('| a | b |\n|---|--:|\n| 1 | 2 |')
-  assert.match(html, /<td>1<\/td>\n<td class="right">2<\/td>/)
+  assert.match(html, /<td class="short">1<\/td>\n<td class="right short">2<\/td>/)
   assert.ok(!/<[^>]+\sstyle=/.test(html))
 })
 

@@ -45,7 +45,12 @@ function createMarkdown() {
   rules.fence = (...given) => withFocus(fence(...given))
   rules.code_block = (...given) => withFocus(indented(...given))
   rules.th_open = (tokens, index) => cellOpen('th', tokens[index]!.attrGet('style'))
-  rules.td_open = (tokens, index) => cellOpen('td', tokens[index]!.attrGet('style'))
+  rules.td_open = (tokens, index) =>
+    cellOpen(
+      'td',
+      tokens[index]!.attrGet('style'),
+      (tokens[index + 1]?.content ?? '').replace(/\u2063[^\u2063]*\u2063/g, ''),
+    )
   return markdown
 }
 
@@ -53,10 +58,14 @@ function withFocus(pre: string): string {
   return pre.replace(/^<pre>/, '<pre tabindex="0">')
 }
 
+/** A cell of few signs, such as a date, stays on one line. */
+const SHORT = 16
+
 /** The policy forbids style attributes, so alignment is a class. */
-function cellOpen(tag: 'th' | 'td', style: string | number | null): string {
+function cellOpen(tag: 'th' | 'td', style: string | number | null, text = ''): string {
   const align = /text-align:(right|center)/.exec(String(style ?? ''))?.[1]
-  return align === undefined ? `<${tag}>` : `<${tag} class="${align}">`
+  const classes = [align ?? '', text !== '' && text.length <= SHORT ? 'short' : ''].filter(Boolean)
+  return classes.length === 0 ? `<${tag}>` : `<${tag} class="${classes.join(' ')}">`
 }
 
 /** The place of a chart. A tag is passed whole: what stands in its attributes is no place. */

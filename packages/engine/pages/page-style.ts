@@ -51,6 +51,7 @@ th { border-bottom: 2px solid var(--line); font-weight: 600; vertical-align: bot
 .right { text-align: right; }
 @media (max-width: 600px) { th.right { min-width: 6.5em; } }
 .center { text-align: center; }
+.short { white-space: nowrap; }
 details.computed { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
 a.number { color: inherit; text-decoration: underline dotted; text-decoration-color: var(--soft); }
 a.number:hover { color: var(--link); text-decoration-style: solid; }

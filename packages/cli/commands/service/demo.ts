@@ -45,10 +45,19 @@ async function startHook(): Promise<Hook> {
   }
 }
 
+/** Of the doubts as many are shown; the page of the report has all. */
+const DOUBTS_SHOWN = 3
+
 /** The parts of an insight that a reader sees unfolded: no chart, no table, no evidence, no SQL. */
 function forReaders(markdown: string): string {
-  const [text] = markdown.split(/^## (?:Evidence|How this was computed)$/mu)
-  return text!
+  const [text] = markdown.split(/^## (?:Evidence|How this was computed|What next)$/mu)
+  const [found, doubts = ''] = text!.split(/^## What to doubt$/mu)
+  const first = doubts
+    .split('\n')
+    .filter((line) => line.startsWith('- '))
+    .slice(0, DOUBTS_SHOWN)
+  const shown = first.length > 0 ? `${found}\n## What to doubt\n\n${first.join('\n')}\n` : found!
+  return shown
     .replaceAll(/^\|.*\n/gmu, '')
     .replaceAll(/^\*\d[\d,]* of [\d,]* rows\.\*\n/gmu, '')
     .replaceAll(/\n{3,}/gu, '\n\n')

@@ -5,7 +5,7 @@ import type { EditorView } from '@codemirror/view'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useLocation, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useRef } from 'react'
-import { api, faultsOf } from '../api.ts'
+import { api, faultsOf, useMay } from '../api.ts'
 import { useDraft } from '../drafts/draft.ts'
 import { attributesOf, faultBelow } from '../drafts/readers.ts'
 import type { Insight } from '../insights.ts'
@@ -18,7 +18,9 @@ import { LineageSection } from '../parts/insight/lineage.tsx'
 import { VariableField } from '../parts/jobs/variable-field.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
 import { PreviewReader } from '../parts/readers/reader.tsx'
+import { Copy } from '../parts/show.tsx'
 import { goToLine, replaceAll } from '../parts/text/code-mirror.ts'
+import { columnsOf } from '../parts/text/columns.ts'
 import { Editor } from '../parts/text/editor.tsx'
 import { FaultList, useSettled } from '../parts/text/fault-list.tsx'
 import { firstValues, sentValues, textOf, type Values } from '../values.ts'
@@ -201,6 +203,7 @@ function DeskHead(props: {
   onPreview(): void
 }) {
   const { draft, fixed, preview, save, onChange, onPreview } = props
+  const admin = useMay('admin')
   return (
     <div className="row-form">
       {!fixed && (
@@ -216,15 +219,25 @@ function DeskHead(props: {
         <button type="button" className="button" disabled={preview.isPending} onClick={onPreview}>
           Preview
         </button>
-        <button
-          type="button"
-          className="button primary"
-          disabled={save.isPending || draft.template_id.trim() === ''}
-          onClick={() => save.mutate()}
-        >
-          {save.label}
-        </button>
+        {admin ? (
+          <button
+            type="button"
+            className="button primary"
+            disabled={save.isPending || draft.template_id.trim() === ''}
+            onClick={() => save.mutate()}
+          >
+            {save.label}
+          </button>
+        ) : (
+          <Copy look="" label="Copy the text" text={draft.source} />
+        )}
       </div>
+      {!admin && (
+        <p className="small">
+          Publishing takes an admin. You can preview the draft here, which this tab keeps, and give an admin
+          its text.
+        </p>
+      )}
     </div>
   )
 }
@@ -279,6 +292,7 @@ function Desk({
           <Editor
             first={draft.source}
             label="Source of the template"
+            columnsOf={columnsOf}
             faults={faults}
             view={view}
             onChange={(source) => change({ ...draft, source })}

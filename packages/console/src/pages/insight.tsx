@@ -44,12 +44,12 @@ function Tools({ insight, beside }: { insight: Insight; beside: string | undefin
     <div className="tools">
       <div className="actions">
         <Compare insight={insight} beside={beside} />
-        <Copy label="Copy the address" text={`${location.origin}/insights/${insight.insight_id}`} />
+        <Copy look="" label="Copy the address" text={`${location.origin}/insights/${insight.insight_id}`} />
         <Keep insight_id={insight.insight_id} />
         <FollowInsight insight={insight} />
         <Share insight_id={insight.insight_id} />
         <Download insight={insight} />
-        <button type="button" className="button" onClick={() => window.print()}>
+        <button type="button" className="button on-paper" onClick={() => window.print()}>
           Print
         </button>
       </div>

@@ -4,7 +4,7 @@ import type { JobView } from '@assay/model/job'
 import { Link, useParams } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { useIsLimited } from '../api.ts'
-import { hasEnded, useLiveJob } from '../live.ts'
+import { hasEnded, shownStatus, useLiveJob } from '../live.ts'
 import { JOB_WORDS, REMEDIES } from '../names.ts'
 import { Fault } from '../parts/fault.tsx'
 import { Share } from '../parts/insight/share.tsx'
@@ -28,7 +28,7 @@ function Progress({ job }: { job: JobView }) {
   return (
     <div className="progress" role="status">
       <p>
-        <State status={job.job_status} /> {JOB_WORDS[job.job_status]}
+        <State status={shownStatus(job)} /> {JOB_WORDS[job.job_status]}
         {running && label !== '' && (
           <>
             : step {step} of {steps}, <code>{label}</code>
@@ -45,12 +45,15 @@ function Progress({ job }: { job: JobView }) {
   )
 }
 
+/** The name of the last step. */
+const ENDS: Partial<Record<string, string>> = { canceled: 'Canceled', failed: 'Failed' }
+
 function Steps({ job }: { job: JobView }) {
   const steps = [
     ['Created', job.created_at],
     ['Queued', job.queued_at],
     ['Started', job.started_at],
-    [job.job_status === 'canceled' ? 'Canceled' : 'Completed', job.finished_at],
+    [ENDS[shownStatus(job)] ?? 'Completed', job.finished_at],
   ] as const
   return (
     <ol className="steps">

@@ -45,12 +45,20 @@ export function ShortId({ id }: { id: string }) {
   )
 }
 
-export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
+export function Copy({
+  text,
+  label = 'Copy',
+  look = 'quiet small',
+}: {
+  text: string
+  label?: string
+  look?: string
+}) {
   const [done, setDone] = useState(false)
   return (
     <button
       type="button"
-      className="button quiet small"
+      className={`button ${look}`}
       onClick={() => {
         void navigator.clipboard.writeText(text).then(() => setDone(true))
       }}

@@ -24,6 +24,11 @@ import {
 } from './scales.ts'
 import { forecast, funnel, heatmap, intervals, waterfall } from './steps.ts'
 
+const PANELS_BESIDE = 3
+const PANEL_GAP = 24
+/** By how many stand beside each other: together as wide as a chart. */
+const PANEL_WIDTHS: Record<number, number> = { 2: 312, 3: 200 }
+
 /** The part of the specification that draws: a mark with its encoding, layers, or panels of them. */
 export function layersOf(plot: Plot): Spec {
   const size = { width: plot.width, height: heightOf(plot) }
@@ -37,7 +42,14 @@ export function layersOf(plot: Plot): Spec {
   const names = [...new Set(plot.points.map(({ by }) => by))]
   const field = { field: 'by', type: 'nominal', sort: names, header: { title: null } }
   const resolve = differInSize(plot) ? { resolve: { scale: { y: 'independent' } } } : {}
-  return { facet: field, columns: 3, spacing: 24, ...resolve, spec: { width: 200, height: 150, layer } }
+  const columns = Math.min(PANELS_BESIDE, new Set(plot.points.map(({ by }) => by)).size)
+  return {
+    facet: field,
+    columns,
+    spacing: PANEL_GAP,
+    ...resolve,
+    spec: { width: PANEL_WIDTHS[columns] ?? plot.width, height: 150, layer },
+  }
 }
 
 /** Panels share a scale, so that they can be compared, unless one of them would be a line along its bottom. */

@@ -148,7 +148,7 @@ test('a page of a long table shows its beginning, and is rendered once for all w
   assert.equal(rendering.mock.callCount(), 1)
   assert.deepEqual([...new Set(pages.map(({ text }) => text))], [pages[0]!.text])
   const [{ text }] = pages as [Answer]
-  assert.equal(text.split('<td><em>x</em></td>').length - 1, 500)
+  assert.equal(text.split('<td class="short"><em>x</em></td>').length - 1, 500)
   assert.match(
     text,
     /<p>The first 500 of 33,000 rows are shown, 32,500 are left out\. [^<]*JSON[^<]*<\/p>\n<p>Below/,

@@ -14,7 +14,7 @@ function Row({ metric }: { metric: MetricView }) {
   return (
     <tr>
       <td>
-        <Link to="/metric/$metric_id" params={{ metric_id }}>
+        <Link className="sentence" to="/metric/$metric_id" params={{ metric_id }}>
           {label}
         </Link>
         <div className="small">

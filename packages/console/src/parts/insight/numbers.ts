@@ -92,9 +92,18 @@ function markCells(table: Element, place: Spot, { from }: Mark): void {
     .filter((part) => part.type === 'element')
   for (const [line, row] of rows.entries()) {
     const cells = row.children.filter((part) => part.type === 'element')
-    for (const [column, cell] of cells.entries())
+    for (const [column, cell] of cells.entries()) {
+      keepShort(cell)
       if (/\d/.test(textIn(cell))) cell.children = [numberElement({ ...place, line, column }, cell.children)]
+    }
   }
+}
+
+/** A cell of few signs, such as a date, stays on one line. */
+const SHORT = 16
+
+function keepShort(cell: Element): void {
+  if (textIn(cell).length <= SHORT) cell.properties.className = ['short']
 }
 
 /** Comes after sanitising, so that no text can choose a place. */
@@ -102,6 +111,7 @@ export function withNumbers({ markdown, provenance = [] }: Insight) {
   const split = (child: RootContent): RootContent[] => {
     if (child.type === 'text') return splitNumbers(child, markdown)
     if (child.type !== 'element' || APART.has(child.tagName)) return [child]
+    if (child.tagName === 'td') keepShort(child)
     const place = child.tagName === 'table' ? placeOf(child) : null
     const mark = place && marksIn(provenance, place).find(({ table }) => table)
     if (mark) markCells(child, place, mark)

@@ -26,8 +26,10 @@ function useSubscriptions() {
   })
   const isOwn = (one: SubscriptionView): boolean => one.personal && one.user_id === me?.user_id
   const nameOf = (one: SubscriptionView): string => {
-    const target = isOwn(one) ? `me: ${targetOf(one)}` : targetOf(one)
-    const name = one.description ? `${target} (${one.description})` : target
+    // The address of a chat is a secret, shown as signs: what somebody called it says more.
+    const target = one.kind === 'email' || !one.description ? targetOf(one) : one.description
+    const called = isOwn(one) ? `me: ${target}` : target
+    const name = one.description && target !== one.description ? `${called} (${one.description})` : called
     return one.status === 'enabled' ? name : `${name}, disabled`
   }
   return { known: data?.items, isOwn, nameOf }

@@ -22,6 +22,12 @@ const KINDS: Record<VariableView['type'], string> = {
   list: 'list',
 }
 
+/** "Last day" of last_day: a form is for readers; the name that programs use is its title. */
+function inWords(name: string): string {
+  const words = name.replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
 /** The accepted values in words. */
 function hintOf({ type, min, max, pattern, description }: VariableView): string {
   const range =
@@ -114,11 +120,11 @@ interface FieldProps {
 
 export function VariableField({ template_id, variable, value, fault, onChange }: FieldProps) {
   const choices = useChoices(template_id, variable)
-  const label = <code>{variable.name}</code>
+  const label = <span title={variable.name}>{inWords(variable.name)}</span>
   if (variable.type === 'list' && choices.length > 0)
     return (
       <ChecksField
-        legend={variable.name}
+        legend={inWords(variable.name)}
         hint={hintOf(variable)}
         fault={fault}
         options={choices.map((choice) => ({ value: choice, label: choice }))}

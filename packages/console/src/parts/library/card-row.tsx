@@ -39,6 +39,7 @@ export function CardRow({ card, pin }: { card: InsightCard; pin?: ReactNode }) {
         </h2>
         {card.headline !== null && <p className="found-headline">{card.headline}</p>}
         <p className="found-foot">
+          {pin}
           {grade !== null && <span className={`grade grade-${grade}`}>{GRADE_WORDS[grade]}</span>}
           <Time at={card.created_at} />
           <span>
@@ -48,7 +49,6 @@ export function CardRow({ card, pin }: { card: InsightCard; pin?: ReactNode }) {
           <Link to="/insights" search={{ template: template_id }}>
             {template_id}
           </Link>
-          {pin}
         </p>
       </div>
       <FigureTile card={card} />

@@ -5,7 +5,7 @@ import type { ScheduleView } from '@assay/model/schedule'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { api, useMay } from '../../api.ts'
-import { hasEnded } from '../../live.ts'
+import { hasEnded, shownStatus } from '../../live.ts'
 import { cronWords } from '../../words/cron.ts'
 import { momentIn } from '../../words/zones.ts'
 import { State, Time } from '../show.tsx'
@@ -76,7 +76,7 @@ export function LastRun({ schedule: { last_run, readers } }: { schedule: Schedul
     )
   return (
     <Link to="/jobs/$assignment_id" params={{ assignment_id }}>
-      {data && <State status={data.job_status} />} <Time at={last_run.created_at} />
+      {data && <State status={shownStatus(data)} />} <Time at={last_run.created_at} />
     </Link>
   )
 }

@@ -5,6 +5,7 @@
  */
 
 import type { Fault } from '@assay/model/template'
+import { autocompletion, type CompletionContext, completionKeymap } from '@codemirror/autocomplete'
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { markdown } from '@codemirror/lang-markdown'
 import { PostgreSQL } from '@codemirror/lang-sql'
@@ -23,6 +24,7 @@ import {
   type ViewUpdate,
 } from '@codemirror/view'
 import { classHighlighter } from '@lezer/highlight'
+import { completionAt } from './completion.ts'
 
 const THEME = EditorView.theme({
   '&': { fontSize: '0.875rem', color: 'var(--ink)', backgroundColor: 'var(--shade)', borderRadius: '6px' },
@@ -113,16 +115,32 @@ export function mountReader(host: HTMLElement, source: string, label: string): E
   ])
 }
 
+/** The columns of the sources of a text, as far as they can be known. */
+export type ColumnsOf = (source: string) => Promise<readonly string[]>
+
+function completion(columnsOf: ColumnsOf): Extension {
+  const complete = async (context: CompletionContext) => {
+    const source = context.state.doc.toString()
+    const wanted = context.explicit || context.matchBefore(/[\w|.]$/)
+    if (!wanted) return null
+    const found = completionAt(source, context.pos, await columnsOf(source))
+    return found && { from: found.from, options: found.words, validFor: /^\w*$/ }
+  }
+  return [autocompletion({ override: [complete], icons: false }), keymap.of(completionKeymap)]
+}
+
 /** Escape and then Tab leaves the editor by keyboard; so does Tab alone, because it is not bound. */
 export function mountEditor(
   host: HTMLElement,
   source: string,
   label: string,
   onChange: (source: string) => void,
+  columnsOf?: ColumnsOf,
 ): EditorView {
   return mount(host, source, [
     ...shared(label),
     history(),
+    ...(columnsOf ? [completion(columnsOf)] : []),
     keymap.of([...defaultKeymap, ...historyKeymap]),
     lintGutter(),
     EditorView.updateListener.of((update) => {

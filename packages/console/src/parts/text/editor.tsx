@@ -3,7 +3,7 @@
 import type { Fault } from '@assay/model/template'
 import type { EditorView } from '@codemirror/view'
 import { type RefObject, useEffect, useRef } from 'react'
-import { mountEditor, mountReader, showFaults } from './code-mirror.ts'
+import { type ColumnsOf, mountEditor, mountReader, showFaults } from './code-mirror.ts'
 
 export function SourceView({ source, label }: { source: string; label: string }) {
   const host = useRef<HTMLDivElement>(null)
@@ -21,9 +21,11 @@ interface EditorProps {
   faults: readonly Fault[]
   view: RefObject<EditorView | null>
   onChange(source: string): void
+  /** For a template: what its editor completes. It stays the same function. */
+  columnsOf?: ColumnsOf
 }
 
-export function Editor({ first, label, faults, view, onChange }: EditorProps) {
+export function Editor({ first, label, faults, view, onChange, columnsOf }: EditorProps) {
   const host = useRef<HTMLDivElement>(null)
   const latest = useRef(onChange)
   const start = useRef(first)
@@ -31,16 +33,17 @@ export function Editor({ first, label, faults, view, onChange }: EditorProps) {
     latest.current = onChange
   })
   useEffect(() => {
-    const made = mountEditor(host.current!, start.current, label, (source) => {
+    const told = (source: string): void => {
       start.current = source
       latest.current(source)
-    })
+    }
+    const made = mountEditor(host.current!, start.current, label, told, columnsOf)
     view.current = made
     return () => {
       view.current = null
       made.destroy()
     }
-  }, [label, view])
+  }, [label, view, columnsOf])
   useEffect(() => {
     if (view.current) showFaults(view.current, faults)
   }, [faults, view])
