@@ -296,7 +296,7 @@ test('builds a metric and a report of a file by choices, which write the text be
   await source.getByText('select').first().click()
   await page.keyboard.press('End')
   await page.keyboard.type(', am')
-  await page.getByRole('option', { name: /^amount/ }).waitFor()
+  await page.getByRole('option', { name: 'amountcolumn' }).waitFor()
   await assertAccessible(page, 'an editor that completes a column')
   await page.keyboard.press('Escape')
   await api.metrics.delete('choices_mean_amount')

@@ -75,7 +75,7 @@ const TAGS: Record<string, TagSyntax> = {
 export const TAG_NAMES: readonly string[] = Object.keys(TAGS)
 const DIVIDERS: Record<string, Read> = { elsif: condition, else: nothing, when: readWhen }
 const KNOWN: readonly string[] = [
-  ...Object.keys(TAGS),
+  ...TAG_NAMES,
   ...Object.keys(DIVIDERS),
   ...Object.keys(TAGS).flatMap((name) => (TAGS[name]!.dividers ? [`end${name}`] : [])),
   'comment',

@@ -96,7 +96,7 @@ function partWords([what, least, most]: Part): string {
 export function patternInWords(pattern: string): string | null {
   const whole = /^\^(.*)\$$/.exec(pattern)?.[1]
   if (whole === undefined || whole === '') return null
-  const choices = /^\(?:?\??:?([\w \-]+(?:\|[\w \-]+)+)\)?$/.exec(whole)?.[1]
+  const choices = /^\(?:?\??:?([\w -]+(?:\|[\w -]+)+)\)?$/.exec(whole)?.[1]
   if (choices !== undefined)
     return `one of ${listed(
       choices.split('|').map((one) => `“${one}”`),
