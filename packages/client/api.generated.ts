@@ -680,6 +680,8 @@ export type CreateWebhookRequest = {
   /** Event types; `*`: all; absent: the three that end a job */
   events?: ('job.queued' | 'job.started' | 'job.completed' | 'job.failed' | 'job.canceled' | 'schedule.failed' | 'webhook.test' | 'subscription.confirm' | 'webhook.failing' | 'webhook.disabled' | '*')[] | undefined
   signature?: 'v1' | 'v1a' | undefined
+  /** What the requests hold: the events as Standard Webhooks has them (default), or every run of the workspace as OpenLineage has it. It does not change */
+  format?: 'standard' | 'openlineage' | undefined
   description?: string | null | undefined
   /** Seconds between tries, each with a fifth of jitter; empty: a single try */
   retry_schedule?: number[] | null | undefined
@@ -2355,6 +2357,8 @@ export type Webhook = {
     value: string
     public: boolean
   }[]
+  /** What the requests hold */
+  format: 'standard' | 'openlineage'
   signature: 'v1' | 'v1a'
   public_key: string | null
   user_id: string
@@ -2466,6 +2470,8 @@ export type WebhookWithSecret = {
     value: string
     public: boolean
   }[]
+  /** What the requests hold */
+  format: 'standard' | 'openlineage'
   signature: 'v1' | 'v1a'
   public_key: string | null
   user_id: string

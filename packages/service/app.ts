@@ -96,6 +96,7 @@ async function openBase({ config, clock = systemClock, log = silentLog }: AppOpt
     traces,
     node_id,
     version: VERSION,
+    publicUrl: config.publicUrl,
   }
   return { base, firstToken }
 }

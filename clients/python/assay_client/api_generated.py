@@ -569,6 +569,7 @@ class CreateWebhookRequest(TypedDict):
     presence_name: str
     events: NotRequired[List[Literal["job.queued", "job.started", "job.completed", "job.failed", "job.canceled", "schedule.failed", "webhook.test", "subscription.confirm", "webhook.failing", "webhook.disabled", "*"]]]
     signature: NotRequired[Literal["v1", "v1a"]]
+    format: NotRequired[Literal["standard", "openlineage"]]
     description: NotRequired[Union[str, None]]
     retry_schedule: NotRequired[Union[List[float], None]]
     max_in_flight: NotRequired[Union[int, None]]
@@ -2087,6 +2088,7 @@ class Webhook(TypedDict):
     webhook_id: str
     url: str
     headers: List["WebhookHeaders"]
+    format: Literal["standard", "openlineage"]
     signature: Literal["v1", "v1a"]
     public_key: Union[str, None]
     user_id: str
@@ -2199,6 +2201,7 @@ class WebhookWithSecret(TypedDict):
     webhook_id: str
     url: str
     headers: List["WebhookWithSecretHeaders"]
+    format: Literal["standard", "openlineage"]
     signature: Literal["v1", "v1a"]
     public_key: Union[str, None]
     user_id: str

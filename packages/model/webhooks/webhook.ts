@@ -17,8 +17,20 @@ export const WEBHOOK_STATUSES = ['enabled', 'disabled'] as const
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number]
 
 // `reader`: the mail to one reader, which no operation on webhooks or subscriptions finds.
-const WEBHOOK_KINDS = ['webhook', 'email', 'slack', 'reader'] as const
+// `openlineage`: a webhook whose requests are in that format.
+const WEBHOOK_KINDS = ['webhook', 'openlineage', 'email', 'slack', 'reader'] as const
 export type WebhookKind = (typeof WEBHOOK_KINDS)[number]
+
+export const FORMATS = ['standard', 'openlineage'] as const
+export type Format = (typeof FORMATS)[number]
+/** The kinds of what the operations on webhooks find. */
+export const PROGRAM_KINDS = ['webhook', 'openlineage'] as const satisfies readonly WebhookKind[]
+
+/** What OpenLineage has a name for. */
+export const LINEAGE_EVENTS: readonly EventType[] = ['job.started', ...ENDING_EVENTS]
+
+/** Stands in `webhook_events` for every name: the runs of a workspace that lineage tells of are all of them. */
+export const EVERY_NAME = '*'
 
 /**
  * A header value as the store keeps it: sealed, with a fingerprint (the first 8 hex digits of its SHA-256) for people to
@@ -148,6 +160,7 @@ export const WebhookView = Type.Object(
         public: Type.Boolean(),
       }),
     ),
+    format: Type.Enum([...FORMATS], { description: 'What the requests hold' }),
     signature: Type.Enum([...SIGNATURES]),
     public_key: nullable(Type.String()),
     ...ReceiverFields,
@@ -247,6 +260,7 @@ export function webhookView(webhook: Webhook, now: number): WebhookView {
       value: shownValue(header),
       public: header.public_value !== undefined,
     })),
+    format: webhook.kind === 'openlineage' ? ('openlineage' as const) : ('standard' as const),
     signature: webhook.signature,
     public_key: webhook.public_key,
     ...receiverView(webhook, now),
@@ -288,12 +302,12 @@ export function sendsMail(webhook: Pick<Webhook, 'kind'> | null): webhook is Web
 
 /** Whether it is a subscription: its events are told to people. */
 export function tellsPeople({ kind }: Pick<Webhook, 'kind'>): boolean {
-  return kind !== 'webhook'
+  return kind !== 'webhook' && kind !== 'openlineage'
 }
 
 /**
  * Whether a webhook or a subscription gets an event. A job with a `presence_name` notifies those with the same name; a job
- * without one notifies all webhooks of its workspace and no subscription. `notify` adds the subscriptions that it names. A job skipped by its
+ * without one notifies all webhooks of its workspace and no subscription. `notify` adds the subscriptions that it names. Lineage is told of every run. A job skipped by its
  * condition notifies those with `tells_skipped`. A personal one tells no people but those in `notify`. `job` is null for an event of no job, which notifies all.
  */
 export function notifies(
@@ -304,6 +318,7 @@ export function notifies(
   if (webhook.status !== 'enabled' || !subscribedEvents(webhook).includes(event)) return false
   if (job === null) return true
   if (job.skipped !== null && !webhook.tells_skipped) return false
+  if (webhook.kind === 'openlineage') return true
   const named = job.presence_name === webhook.presence_name
   if (named && !(job.personal && tellsPeople(webhook))) return true
   if (!tellsPeople(webhook)) return job.presence_name === null

@@ -2,13 +2,16 @@
 
 import type { Clock } from '@assay/model/clock'
 import type { Event } from '@assay/model/event'
-import type { AttemptOutcome, ClaimedDelivery } from '@assay/store/store'
+import type { Lineage } from '@assay/model/insight'
+import { tellsPeople } from '@assay/model/webhook'
+import type { AttemptOutcome, ClaimedDelivery, Store } from '@assay/store/store'
 import type { Ledger } from '../outgoing/ledger.ts'
 import { hostOf } from '../outgoing/refusal.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { SecretError } from '../runtime/secrets.ts'
 import { isStoreAway } from '../runtime/store-retry.ts'
+import { openLineage } from './lineage/openlineage.ts'
 import { type Sender, type Sent, send, unsent } from './send.ts'
 import type { Held } from './senders/sender.ts'
 import type { Senders } from './senders/senders.ts'
@@ -21,31 +24,48 @@ export interface AttemptContext {
   attemptLog: Logger
   metrics: Metrics
   ledger: Pick<Ledger, 'take' | 'addBytes' | 'vetHost'>
+  store: Pick<Store, 'getInsightData'>
+  /** The public address of the service; null: none. */
+  publicUrl: string | null
   sender: Sender
   signer: Signer
   /** The senders of subscriptions; undefined: there are none. */
   senders: Senders | undefined
 }
 
+/** The run as OpenLineage has it. The lineage of a deleted insight is left out. */
+async function lineageBody({ store, publicUrl }: AttemptContext, claimed: ClaimedDelivery): Promise<string> {
+  const { workspace_id, event, body } = claimed
+  const { data } = JSON.parse(body) as { data: Event['data'] }
+  const { insight_id } = data
+  const found =
+    typeof insight_id === 'string' ? await store.getInsightData({ workspace_id, insight_id }) : null
+  const lineage = found && (JSON.parse(found.lineage) as Lineage)
+  const around = { event_id: event.event_id, workspace_id, publicUrl }
+  return JSON.stringify(openLineage({ ...event, data }, around, lineage))
+}
+
 async function sendByKind(
-  { sender, signer, senders, ledger }: AttemptContext,
+  context: AttemptContext,
   claimed: ClaimedDelivery,
   now: number,
   giveUp: AbortSignal,
   traceparent: string | undefined,
 ): Promise<Sent | Held | null> {
+  const { sender, signer, senders, ledger } = context
   const { delivery_id, workspace_id, webhook, event, attempt: number } = claimed
-  if (webhook.kind === 'webhook') {
+  if (!tellsPeople(webhook)) {
     const refusal =
       (await ledger.vetHost(workspace_id, 'webhook', hostOf(webhook.url))) ??
       (await ledger.take(workspace_id, 'webhook'))
     if (refusal !== null) return { held: refusal }
-    const body = Buffer.from(claimed.body, 'utf8')
+    const text = webhook.kind === 'openlineage' ? await lineageBody(context, claimed) : claimed.body
+    const body = Buffer.from(text, 'utf8')
     ledger.addBytes(workspace_id, 'webhook', body.length)
     const headers = signer({ webhook, event, body, now, traceparent })
     return send(sender, { number, now, url: webhook.url, headers, body, signal: giveUp })
   }
-  const own = senders?.[webhook.kind]
+  const own = senders?.[webhook.kind as keyof Senders]
   if (!own) throw new Error(`There is no sender of the kind ${webhook.kind}.`)
   const { data } = JSON.parse(claimed.body) as { data: Event['data'] }
   return own.send(

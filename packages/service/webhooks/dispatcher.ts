@@ -38,6 +38,8 @@ export interface DispatcherOptions {
   node_id: string
   /** Of this program. */
   version: string
+  /** The public address of the service; null or absent: none. */
+  publicUrl?: string | null
   /** Deliveries under way at a time (default CONCURRENCY). */
   concurrency?: number
   /** Milliseconds for requests under way when the service stops. Other deliveries are released. */
@@ -133,6 +135,7 @@ function contextOf(options: DispatcherOptions, guard: Guard): Context {
   return {
     random: Math.random,
     ...rest,
+    publicUrl: rest.publicUrl ?? null,
     // The lines of attempts hold no header and no token, and redaction takes four times as long as writing a line.
     attemptLog: rest.log.child({}, { redact: [] }),
     sender: { guard, targets, ...(deadline === undefined ? {} : { deadline }) },

@@ -215,6 +215,18 @@ export const webhookTests: ConformanceTests = {
     assert.deepEqual(await told(store), ['ops job.completed', 'sales job.completed'])
   },
 
+  'lineage is told of every run, whatever its name, once': async ({ store }) => {
+    await register(store)
+    const events = ['job.completed' as const]
+    await addWebhook(store, { kind: 'openlineage', presence_name: 'catalog', tells_skipped: true, events })
+    await completeNew(store)
+    assert.deepEqual(await told(store), ['catalog job.completed'])
+    for (const presence_name of ['sales', 'catalog', '*']) {
+      await completeNew(store, { presence_name })
+      assert.deepEqual(await told(store), ['catalog job.completed'], presence_name)
+    }
+  },
+
   'follows a change of what a webhook asks for': async ({ store }) => {
     await register(store)
     const webhook = await addWebhook(store)

@@ -3,6 +3,7 @@
  * statement: nothing of it needs an answer, so it goes in the pipeline of a settle.
  */
 import { uuidv7 } from '@assay/model/ids'
+import { EVERY_NAME } from '@assay/model/webhook'
 import { lock, writeStates } from '../nouns/webhooks/states.ts'
 import type { NewEvent, Routine } from '../rows.ts'
 import { statement } from '../statement.ts'
@@ -10,7 +11,7 @@ import type { Transaction, Woken } from './connection.ts'
 
 /**
  * `notifies` of webhook.ts as a query over `webhook_events`, a search of an index for each of its rules: webhooks of the
- * name, or all; subscriptions of the name; those in `notify`; for an event of no job all subscriptions. The id of a delivery begins as that of its event, so that deliveries that are due at once are
+ * name, or all; those of every name; subscriptions of the name; those in `notify`; for an event of no job all subscriptions. The id of a delivery begins as that of its event, so that deliveries that are due at once are
  * sent in the order of their events.
  */
 const wanted = (also: string): string => `
@@ -33,6 +34,7 @@ const WRITE_EVENTS = statement<Woken>(`
       at, assignment_id, 'pending', :due_at, :due_at
     FROM given CROSS JOIN LATERAL (
       ${wanted('NOT people AND presence_name = coalesce(given.presence_name, presence_name)')}
+      UNION ALL ${wanted(`NOT people AND presence_name = '${EVERY_NAME}' AND given.presence_name <> '${EVERY_NAME}'`)}
       UNION ALL ${wanted('people AND presence_name = given.presence_name AND NOT given.personal')}
       UNION ALL ${wanted(`people AND webhook_id = ANY (string_to_array(given.notify, ' '))
         AND (given.personal OR presence_name IS DISTINCT FROM given.presence_name)`)}

@@ -1,5 +1,6 @@
 /** Events, and their fan-out: one delivery for each webhook that subscribes, in the transaction that made it true. */
 import { uuidv7 } from '@assay/model/ids'
+import { EVERY_NAME } from '@assay/model/webhook'
 import { addDeliveries, insertEvent } from '../nouns/webhooks/deliveries.ts'
 import { lockWebhooks } from '../nouns/webhooks/states.ts'
 import type { NewEvent, Routine, Transaction } from '../rows.ts'
@@ -15,6 +16,7 @@ const ALL = subscribed('')
 const WEBHOOKS = subscribed('AND people = 0')
 const NAMED = subscribed('AND people IN (0, 1) AND presence_name = :presence_name')
 const NAMED_WEBHOOKS = subscribed('AND people = 0 AND presence_name = :presence_name')
+const EVERY = subscribed(`AND people = 0 AND presence_name = '${EVERY_NAME}'`)
 const NOTIFIED = subscribed('AND people = 1 AND webhook_id = ANY (:notify)')
 
 /** The ids of those that an event is for. */
@@ -23,6 +25,7 @@ function* toldOf(tx: Transaction, { job, type, workspace_id }: NewEvent): Routin
   const values = { type, workspace_id, presence_name, notify, skipped: skipped !== null }
   const named = personal ? NAMED_WEBHOOKS : NAMED
   const found = yield* tx.all(job === null ? ALL : presence_name === null ? WEBHOOKS : named, values)
+  if (job !== null && presence_name !== null) found.push(...(yield* tx.all(EVERY, values)))
   if (notify !== null && notify.length > 0) found.push(...(yield* tx.all(NOTIFIED, values)))
   return [...new Set(found.map(({ webhook_id }) => webhook_id))]
 }

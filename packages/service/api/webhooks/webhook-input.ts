@@ -5,9 +5,11 @@ import { EVENT_TYPES } from '@assay/model/event'
 import { nullable, Type } from '@assay/model/schema'
 import type { Principal } from '@assay/model/token'
 import {
+  FORMATS,
   HEADERS_MOST,
   type HeaderChange,
   headerContext,
+  LINEAGE_EVENTS,
   type SealedHeader,
   SIGNATURES,
 } from '@assay/model/webhook'
@@ -67,6 +69,12 @@ export const WebhookInput = Type.Object({
   presence_name: Name,
   events: Type.Optional(Events),
   signature: Type.Optional(Type.Enum([...SIGNATURES])),
+  format: Type.Optional(
+    Type.Enum([...FORMATS], {
+      description:
+        'What the requests hold: the events as Standard Webhooks has them (default), or every run of the workspace as OpenLineage has it. It does not change',
+    }),
+  ),
   ...PaceInput,
 })
 export type WebhookInput = Static<typeof WebhookInput>
@@ -93,6 +101,13 @@ export const WebhookChange = Type.Object({
   ...PaceInput,
 })
 export type WebhookChange = Static<typeof WebhookChange>
+
+/** A webhook of runs has no use for what is no run. */
+export function lineageFaults(events: readonly string[] | null | undefined): FieldError[] {
+  const known: readonly string[] = LINEAGE_EVENTS
+  if (events !== null && (events ?? []).every((one) => known.includes(one))) return []
+  return [{ path: 'events', message: `must be among ${known.join(', ')} with the format openlineage` }]
+}
 
 /** Headers that the service sets itself, or that would change the framing of the message. */
 const REFUSED =

@@ -3,7 +3,7 @@
 import { notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
 import { SUBSCRIPTION_KINDS } from '@assay/model/subscription'
-import type { Webhook, WebhookKind } from '@assay/model/webhook'
+import { PROGRAM_KINDS, type Webhook, type WebhookKind } from '@assay/model/webhook'
 import type { TProperties } from 'typebox'
 import { Id } from '../http/fields.ts'
 import type { Call } from '../http/operation.ts'
@@ -15,7 +15,7 @@ export interface Family {
   kinds: readonly WebhookKind[]
 }
 
-export const WEBHOOKS: Family = { noun: 'webhook', tag: 'Webhooks', kinds: ['webhook'] }
+export const WEBHOOKS: Family = { noun: 'webhook', tag: 'Webhooks', kinds: PROGRAM_KINDS }
 export const SUBSCRIPTIONS: Family = { noun: 'subscription', tag: 'Subscriptions', kinds: SUBSCRIPTION_KINDS }
 
 export const WebhookPath = Type.Object({ webhook_id: Id })

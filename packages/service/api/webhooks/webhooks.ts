@@ -6,6 +6,8 @@ import { AppError, notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
 import { newSigningSecret } from '@assay/model/signature'
 import {
+  LINEAGE_EVENTS,
+  PROGRAM_KINDS,
   type SignatureVersion,
   secretContext,
   WEBHOOK_STATUSES,
@@ -23,6 +25,7 @@ import { deliveryView } from './deliveries.ts'
 import {
   headerChanges,
   headerFaults,
+  lineageFaults,
   sealHeader,
   urlFaults,
   WebhookChange,
@@ -71,17 +74,23 @@ export const createWebhook = operation({
   async handle({ services, principal, body, id, reply }) {
     const { secrets, store } = services
     const { headers = [], signature = 'v1' } = body
-    const faults = [...(await urlFaults(services, principal, 'webhook', body.url)), ...headerFaults(headers)]
+    const isLineage = body.format === 'openlineage'
+    const faults = [
+      ...(await urlFaults(services, principal, 'webhook', body.url)),
+      ...headerFaults(headers),
+      ...(isLineage ? lineageFaults(body.events) : []),
+    ]
     if (faults.length > 0) throw invalid(faults)
     const { secret, public_key, sealed } = newSecret(secrets, id, signature)
     const webhook = await store.createWebhook({
       webhook_id: id,
       workspace_id: principal.workspace_id,
+      ...(isLineage ? { kind: 'openlineage' as const, tells_skipped: true } : {}),
       url: body.url,
       headers: headers.map((header) => sealHeader(secrets, id, header)),
       user_id: body.user_id,
       presence_name: body.presence_name,
-      events: body.events ?? null,
+      events: body.events ?? (isLineage ? [...LINEAGE_EVENTS] : null),
       description: body.description ?? null,
       signature,
       secrets: [{ sealed, expires_at: null }],
@@ -112,7 +121,7 @@ export const listWebhooks = operation({
       limit: LIMIT_DEFAULT,
       ...query,
       workspace_id,
-      kinds: ['webhook'],
+      kinds: PROGRAM_KINDS,
     })
     const now = services.clock.now()
     return { items: page.items.map((webhook) => webhookView(webhook, now)), next_cursor: page.next_cursor }
@@ -155,7 +164,9 @@ export const changeWebhook = operation({
     ]
     if (faults.length > 0) throw invalid(faults)
     const { user_id } = principal
-    const { workspace_id, webhook_id } = await requireWebhook(call)
+    const { workspace_id, webhook_id, kind } = await requireWebhook(call)
+    const meant = kind === 'openlineage' && body.events !== undefined ? lineageFaults(body.events) : []
+    if (meant.length > 0) throw invalid(meant)
     const patch: WebhookPatch = plain
     if (headers !== undefined) patch.headers = headerChanges(services.secrets, webhook_id, headers)
     if (status !== undefined) patch.status = status

@@ -5,6 +5,7 @@ import type { TriedDelivery } from '@assay/model/event'
 import {
   CLOSED,
   changedHeaders,
+  EVERY_NAME,
   failingData,
   HEALTHY,
   type Health,
@@ -113,7 +114,8 @@ export function listWebhooks(from: Reader, query: Input<'listWebhooks'>): Routin
 function* save(tx: Writer, webhook: Webhook): Routine<void> {
   yield* tx.run(SAVE, webhook)
   yield* tx.run(FORGET_EVENTS, webhook)
-  const { workspace_id, presence_name, webhook_id, tells_skipped: skipped } = webhook
+  const { workspace_id, webhook_id, tells_skipped: skipped } = webhook
+  const presence_name = webhook.kind === 'openlineage' ? EVERY_NAME : webhook.presence_name
   const people = tellsPeople(webhook)
   yield* tx.run(FORGET_FOLLOWS, webhook)
   const follows = webhook.status === 'enabled' ? (webhook.follows ?? []) : []
