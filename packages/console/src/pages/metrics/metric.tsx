@@ -43,8 +43,9 @@ function Delete({ metric_id }: { metric_id: string }) {
       action="Delete the metric"
       act={() => api().metrics.delete(metric_id)}
       onDone={async () => {
-        await cache.invalidateQueries({ queryKey: ['metrics'] })
+        // Its own page would ask for what is gone.
         await navigate({ to: '/metric', search: {} })
+        await cache.invalidateQueries({ queryKey: ['metrics'] })
       }}
     />
   )

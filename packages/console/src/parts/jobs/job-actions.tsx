@@ -9,12 +9,17 @@ import { AskFirst } from '../ask-first.tsx'
 import { Fault } from '../fault.tsx'
 import { runAgain } from './run-again.ts'
 
+/** A batch whose other jobs have ended is not asked for by itself. */
+async function refreshLists(): Promise<void> {
+  await Promise.all(['jobs', 'batch'].map((key) => queryClient.invalidateQueries({ queryKey: [key] })))
+}
+
 function useActs(job: JobView) {
   const { assignment_id } = job
   const navigate = useNavigate()
   const keep = (moved: JobView): void => {
     queryClient.keep(['job', moved.assignment_id], moved)
-    void queryClient.invalidateQueries({ queryKey: ['jobs'] })
+    void refreshLists()
   }
   const run = useMutation({ mutationFn: () => api().jobs.run(assignment_id), onSuccess: keep })
   const cancel = useMutation({ mutationFn: () => api().jobs.cancel(assignment_id), onSuccess: keep })
@@ -28,7 +33,7 @@ function useActs(job: JobView) {
   const leave = async (): Promise<void> => {
     await navigate({ to: '/jobs', search: {} })
     queryClient.removeQueries({ queryKey: ['job', assignment_id] })
-    await queryClient.invalidateQueries({ queryKey: ['jobs'] })
+    await refreshLists()
   }
   return { run, cancel, again, leave }
 }
