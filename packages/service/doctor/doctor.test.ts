@@ -11,6 +11,7 @@ import { openStore } from '@assay/store/open'
 import { resolveConfig } from '../config/config.ts'
 import { nameAt } from '../recovery/locations.ts'
 import { openSecrets } from '../secrets/key-check.ts'
+import { CLIENT, openProvider } from '../sign-in/provider-fixture.ts'
 import { examine } from './doctor.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'assay-doctor-test-'))
@@ -140,4 +141,46 @@ test('tells a database that cannot be reached, and a home that is another one', 
   assert.match((await found({ ASSAY_HOME: file })).home!.says, /is not a folder/)
   chmodSync(home, 0o755)
   assert.match((await found({})).home!.remedy!, /chmod 700/)
+})
+
+test('asks the sign-in provider as a browser would, and says what it does not take', async (t) => {
+  assert.equal((await found({}))['sign-in provider']?.state, 'unused')
+  const back = 'http://assay.test'
+  const provider = await openProvider(t, back)
+  const ask = async (over: Record<string, string> = {}) => {
+    const parts = await found({
+      ASSAY_PUBLIC_URL: back,
+      ASSAY_OIDC_ISSUER: provider.issuer,
+      ASSAY_OIDC_CLIENT_ID: CLIENT.client_id,
+      ASSAY_OIDC_CLIENT_SECRET: CLIENT.client_secret,
+      ASSAY_OIDC_GROUPS: '*=default:viewer',
+      ...over,
+    })
+    return parts['sign-in provider']!
+  }
+  const sound = await ask()
+  assert.deepEqual([sound.state, sound.remedy], ['ok', null], sound.says)
+  const moved = await ask({ ASSAY_PUBLIC_URL: 'http://elsewhere.test' })
+  assert.equal(moved.state, 'failed')
+  assert.match(
+    moved.says,
+    /refuses the client assay with the redirect address http:\/\/elsewhere\.test\/auth\/callback/,
+  )
+  assert.equal((await ask({ ASSAY_OIDC_CLIENT_ID: 'another' })).state, 'failed')
+  const late = createServer((request, response) => {
+    const base = `http://${request.headers.host}`
+    response.setHeader('date', new Date(Date.now() - 120_000).toUTCString())
+    response.setHeader('content-type', 'application/json')
+    response.end(
+      JSON.stringify({ issuer: base, authorization_endpoint: `${base}/in`, token_endpoint: `${base}/t` }),
+    )
+  })
+  servers.push(late)
+  await new Promise<void>((resolve) => late.listen(0, '127.0.0.1', resolve))
+  const behind = await ask({ ASSAY_OIDC_ISSUER: `http://127.0.0.1:${(late.address() as AddressInfo).port}` })
+  assert.deepEqual([behind.state, /The clock of/.test(behind.says)], ['warning', true], behind.says)
+  await provider.stop()
+  const away = await ask()
+  assert.match(away.says, /cannot be used: The sign-in provider cannot be reached/)
+  assert.match(away.remedy!, /ASSAY_OIDC_ISSUER/)
 })

@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts'
 import { type Finding, failed } from './finding.ts'
 import * as machine from './machine.ts'
 import * as outside from './outside.ts'
+import { signInProvider } from './provider.ts'
 import * as store from './store.ts'
 
 export type { Finding } from './finding.ts'
@@ -37,6 +38,7 @@ export async function examine(config: Config, runs: boolean): Promise<Finding[]>
     ['backups', () => outside.backups(config)],
     ['mail', () => outside.mail(config)],
     ['public address', () => outside.publicAddress(config, runs)],
+    ['sign-in provider', () => signInProvider(config)],
     ['traces', () => outside.traces(config)],
     ['language model', () => outside.languageModel(config)],
   ]
