@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { ROLES, SETTINGS } from '@assay/service/config/config'
+import { Ajv } from 'ajv'
 import { parse } from 'yaml'
 import { billOfMaterials } from '../deploy/bill-of-materials.ts'
 import { ALERTS, WATCHED } from '../deploy/monitoring/watched.ts'
@@ -42,6 +43,27 @@ test('the compose file starts every role once, and what it mounts and builds fro
   assert.deepEqual(roles.toSorted(), [...ROLES].toSorted())
   for (const { build } of services)
     assert.ok(build === undefined || existsSync(path.join(root, build.dockerfile)))
+})
+
+test('the compose file keeps the schema of the Compose Specification, and a fault in it would be found', () => {
+  const ajv = new Ajv({
+    strict: false,
+    allErrors: true,
+    formats: { duration: true, subnet_ip_address: true },
+  })
+  // It names draft 7 by https, which Ajv knows by http.
+  const { $schema: _, ...schema } = JSON.parse(read('test/schemas/compose-spec.json')) as Record<
+    string,
+    unknown
+  >
+  const validate = ajv.compile(schema)
+  const compose = parse(read('deploy/compose.yaml'), { merge: true }) as { services: Record<string, object> }
+  assert.ok(validate(compose), JSON.stringify(validate.errors))
+  const wrong = {
+    ...compose,
+    services: { ...compose.services, api: { ...compose.services.api, port: '8080' } },
+  }
+  assert.ok(!validate(wrong), 'a setting that Compose does not know')
 })
 
 test('the unit and the image start the program by a file that is there', () => {
