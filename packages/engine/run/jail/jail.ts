@@ -42,8 +42,9 @@ const WALLS = [
   'a user namespace of its own without capabilities',
 ]
 const PLACES = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap']
-const PROBE_MS = 5_000
-const NARROW_MS = 5_000
+/** Guards against hanging only: a busy machine starts a dozen programs slowly. */
+const PROBE_MS = 30_000
+const NARROW_MS = 30_000
 /** The service answers and renews its lease before analyses go on. Of two threads for one core the other gets a quarter. */
 export const NICENESS = 5
 const BEHIND = ['nice', '-n', String(NICENESS)]
