@@ -30,7 +30,7 @@ export const METHODS: Record<string, { options: readonly string[]; fields: reado
   },
   drivers: {
     options: ["value","numerator","denominator","by","time","period","compare_with","missing","split","expected","depth","each"],
-    fields: ["before","after","change","relative","before_per_day","after_per_day","causes","explained","explanation","rest","segments","mix","rate","dimensions","before_label","after_label"],
+    fields: ["before","after","change","relative","before_per_day","after_per_day","causes","explained","explanation","rest","segments","mix","rate","dimensions","before_label","after_label","diagnosis"],
   },
   ab_test: {
     options: ["group","value","success","unit","control","planned","test","confidence","by"],
