@@ -55,6 +55,18 @@ export const oddData: Situation[] = [
     time_zone: 'Europe/Berlin',
     sql: hours,
   },
+  ...['year', 'quarter'].map((period) => ({
+    is: `one value in each week, by the ${period}, of which one has a week more`,
+    method: 'compare',
+    options: { ...orders, period },
+    sql: "select date '2022-01-03' + 7 * i::int as t, 100.0 as orders from range(157) r(i)",
+  })),
+  {
+    is: 'one value in each week, by the quarter, of which one has a week more',
+    method: 'drivers',
+    options: { value: 'orders', by: ['shop'], time: 't', period: 'quarter' },
+    sql: `select date '2022-01-03' + 7 * i::int as t, ${SHOPS}, 100.0 as orders from range(157) r(i), range(3) q(s)`,
+  },
   ...over('no value at all', days('null', 30)),
   {
     is: 'by shop: one shop has two rows of a month',

@@ -1,8 +1,10 @@
 /** The figures of an outcome as tiles. Methods that answer with no single figure, such as normality, have none. */
+
 import type { Outcome, Table } from '@assay/model/insight'
 import type { Tile, TileChange } from '@assay/model/reading'
 import { unitNamed } from '../series/grid.ts'
 import { type Measure, opening } from '../verdicts/measure.ts'
+import { withArticle } from '../verdicts/nouns.ts'
 import { timeInWords } from '../verdicts/times.ts'
 import { amount, both } from '../verdicts/words.ts'
 import { changeWords, targetWords, timeWords } from './changes.ts'
@@ -71,6 +73,12 @@ export const textOf = (value: unknown): string =>
 const textIn = (row: Row | undefined, field: string): string => textOf(row?.[field])
 const rowsIn = (row: Row, field: string): Row[] => (Array.isArray(row[field]) ? (row[field] as Row[]) : [])
 
+/** What a row of the data is of. */
+function stepOf({ diagnosis }: Row): string {
+  const { step } = (diagnosis ?? {}) as { step?: unknown }
+  return ['week', 'month', 'quarter', 'year'].find((name) => name === step) ?? 'day'
+}
+
 function ofCompare(told: Told): Tile | null {
   const { outcome, measure } = told
   const now = numberIn(outcome, 'current')
@@ -82,7 +90,7 @@ function ofCompare(told: Told): Tile | null {
   const pair =
     day === null || dayBefore === null
       ? { now, before, beside: earlier, relative: numberIn(outcome, 'relative') }
-      : { now: day, before: dayBefore, beside: `a day ${earlier}` }
+      : { now: day, before: dayBefore, beside: `${withArticle(stepOf(outcome))} ${earlier}` }
   const others = rowsIn(outcome, 'against')
   const year = others.find(({ what }) => what === 'year_before')
   const target = numberIn(

@@ -71,7 +71,7 @@ export async function expectationOf(
     doubts.push(
       doubt(
         'days_missing',
-        `${opening(`${missing} of ${target.days!.due} days of ${named}`)} ${missing === 1 ? 'has' : 'have'} no data. ${zero ? 'They count as zero (missing: zero).' : 'What is expected is for the days that have; if no row means zero, write missing: zero.'}`,
+        `${opening(`${missing} of ${target.days!.due} ${target.days!.unit}s of ${named}`)} ${missing === 1 ? 'has' : 'have'} no data. ${zero ? 'They count as zero (missing: zero).' : 'What is expected is for those that have; if no row means zero, write missing: zero.'}`,
       ),
     )
   const side = (label: string, words: string, where = 'true') => ({ where, label, named: words, days: 1 })

@@ -26,6 +26,8 @@ export interface Sides {
   before: Side
   after: Side
   per_day: boolean
+  /** What a row of the data is of, where it is not a day. */
+  unit?: string
   doubts: Doubt[]
   /** Earlier pairs of the same distance, latest first. */
   history: { before: Side; after: Side }[]
@@ -152,9 +154,15 @@ async function periods(table: Relation, options: Options, context: MethodContext
     before,
     after,
     per_day: per_day && options.value !== undefined,
+    unit: latest.after.days?.unit ?? 'day',
     doubts: [
       ...doubts,
-      ...doubtsOf(latest, before, after, basisOf(zero, within === '' ? null : weekdays!.length)),
+      ...doubtsOf(
+        latest,
+        before,
+        after,
+        basisOf(zero, within === '' ? null : weekdays!.length, latest.after.days?.unit ?? 'day'),
+      ),
     ],
     history,
     diagnosis: diagnosisOfPeriods(options.missing, found, context.time_zone),
@@ -184,11 +192,11 @@ function commonWeekdays(
 }
 
 /** How days without a row are treated. `weekdays`: how many weekdays are compared, where not all are. */
-function basisOf(zero: boolean, weekdays: number | null): string {
+function basisOf(zero: boolean, weekdays: number | null, unit: string): string {
   if (zero) return 'They count as zero (missing: zero).'
   const basis =
     weekdays === null
-      ? 'per day that has data'
+      ? `per ${unit} that has data`
       : `over the ${count(weekdays, 'weekday')} that both weeks have`
   return `The comparison is ${basis}; if no row means zero, write missing: zero.`
 }
@@ -208,7 +216,7 @@ function doubtsOf(
     const gone = missing
       .map(
         ({ bucket, side }) =>
-          `${bucket.days!.due - bucket.days!.seen} of ${bucket.days!.due} days of ${side.named}`,
+          `${bucket.days!.due - bucket.days!.seen} of ${bucket.days!.due} ${bucket.days!.unit}s of ${side.named}`,
       )
       .join(' and ')
     doubts.push(
@@ -223,7 +231,7 @@ function doubtsOf(
     doubts.push(
       doubt(
         'periods_unequal',
-        `${opening((more > 0 ? after : before).named)} has ${count(Math.abs(more), 'day')} more.`,
+        `${opening((more > 0 ? after : before).named)} has ${count(Math.abs(more), pair.after.days?.unit ?? 'day')} more.`,
       ),
     )
   return doubts

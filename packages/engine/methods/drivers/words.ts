@@ -105,7 +105,7 @@ export function headline(
   if (sides.expected) return besideExpected(measure, sides, found, labels, mix)
   const { before, after, causes } = found
   const change = after - before
-  const basis = sides.per_day ? ' a day' : ''
+  const basis = sides.per_day ? ` ${withArticle(sides.unit ?? 'day')}` : ''
   const value = (one: number): string => `${amount(one, measure, change === 0 ? null : change)}${basis}`
   const name = opening(measure.label)
   const were = verbFor(measure.label, 'was', 'were')
@@ -397,7 +397,7 @@ export function restSays(found: Causes, measure: Measure, expected: Sides['expec
 
 export function evidence(name: string, n: number, sides: Sides, found: Causes): string {
   const change = found.after - found.before
-  const basis = sides.per_day ? ' a day' : ''
+  const basis = sides.per_day ? ` ${withArticle(sides.unit ?? 'day')}` : ''
   const size = `${name}: ${figure(found.before, change / 10)} against ${figure(found.after, change / 10)}${basis}, change ${signed(change, change / 10)} (n = ${count(n, 'row')}; ${count(found.searched, 'combination')} searched)`
   const [first] = found.causes
   if (!first) return `${size}.`

@@ -165,7 +165,7 @@ function againstOthers(
     const share = then > 0 && now >= 0 ? finite(change / then) : null
     const size = share === null || inPoints(measure) ? changeOf(change, measure, change) : shareOf(share)
     const way = change === 0 ? 'as much now' : `now ${size} ${change > 0 ? 'more' : 'less'}`
-    const basis = now === current.value ? '' : ' a day'
+    const basis = now === current.value ? '' : eachOf(current)
     const says = `${words}: ${amount(then, measure, change)}${basis}; ${way}.`
     return { what, period, value: finite(value), relative: share, says }
   }
@@ -373,11 +373,14 @@ function named(given: Options, bucket: Bucket): string {
     : bucket.label
 }
 
+/** " a day", " a week": what a row of the data is of. */
+const eachOf = ({ days }: Bucket): string => ` ${withArticle(days?.unit ?? 'day')}`
+
 function headline(given: Options, measure: Measure, pair: Pair, judged: Judged, grade: Grade): string {
   const now = within(named(given, pair.current))
   const earlier = within(named(given, pair.previous))
   const change = pair.now - pair.before
-  const basis = pair.per_day ? ' a day' : ''
+  const basis = pair.per_day ? eachOf(pair.current) : ''
   const [value, before] = [pair.now, pair.before].map((one) => `${amount(one, measure, change)}${basis}`)
   const subject = opening(given.aggregate === 'mean' ? averageOf(measure) : measure.label)
   if (judged.direction === 'none')
@@ -404,7 +407,7 @@ function headline(given: Options, measure: Measure, pair: Pair, judged: Judged, 
 
 function evidence(measure: Measure, pair: Pair, { z, p, history }: Judged): string {
   const change = pair.now - pair.before
-  const basis = pair.per_day ? ' a day with data' : ''
+  const basis = pair.per_day ? `${eachOf(pair.current)} with data` : ''
   const values = `${measure.label}: ${figure(pair.now, change / 10)} against ${figure(pair.before, change / 10)}${basis}, change ${signed(change, change / 10)}`
   const judged =
     p === null
@@ -416,11 +419,12 @@ function evidence(measure: Measure, pair: Pair, { z, p, history }: Judged): stri
 function doubtsOf(given: Options, pair: Pair, { relative, p, history }: Judged): Doubt[] {
   const doubts: Doubt[] = []
   const { current, previous, missing, matched } = pair
+  const unit = current.days?.unit ?? 'day'
   const [now, before] = [named(given, current), named(given, previous)]
   if (missing.now + missing.before > 0) {
     const gone = [
-      ...(missing.now > 0 ? [`${missing.now} of ${current.days!.due} days of ${now}`] : []),
-      ...(missing.before > 0 ? [`${missing.before} of ${previous.days!.due} days of ${before}`] : []),
+      ...(missing.now > 0 ? [`${missing.now} of ${current.days!.due} ${unit}s of ${now}`] : []),
+      ...(missing.before > 0 ? [`${missing.before} of ${previous.days!.due} ${unit}s of ${before}`] : []),
     ].join(' and ')
     const basis =
       given.aggregate !== 'sum'
@@ -428,7 +432,7 @@ function doubtsOf(given: Options, pair: Pair, { relative, p, history }: Judged):
         : given.missing === 'zero'
           ? ' They count as zero (missing: zero).'
           : matched === null
-            ? ' The comparison is per day that has data; if no row means zero, write missing: zero.'
+            ? ` The comparison is per ${unit} that has data; if no row means zero, write missing: zero.`
             : ` The comparison is over the ${count(matched, 'weekday')} that both weeks have; if no row means zero, write missing: zero.`
     doubts.push(
       doubt(
@@ -440,7 +444,7 @@ function doubtsOf(given: Options, pair: Pair, { relative, p, history }: Judged):
   if (given.aggregate === 'sum' && current.days && previous.days && current.days.due !== previous.days.due) {
     const more = current.days.due - previous.days.due
     const longer = more > 0 ? now : before
-    doubts.push(doubt('periods_unequal', `${opening(longer)} has ${count(Math.abs(more), 'day')} more.`))
+    doubts.push(doubt('periods_unequal', `${opening(longer)} has ${count(Math.abs(more), unit)} more.`))
   }
   if (p === null && history < LEAST_CHANGES)
     doubts.push(

@@ -4,6 +4,8 @@ import { isWeekend, monthsAfter, weekdayOf } from '@assay/model/dates'
 export interface Due {
   first: number
   last: number
+  /** What a row is of: "day", "week", "month"; "row" of other distances. */
+  unit: string
   /** The day by which the row after `day` is due at the latest. */
   after(day: number): number
   /** The day before `day` on which a row was due at the latest. */
@@ -36,6 +38,7 @@ export function dueDays(days: readonly number[]): Due {
   return {
     first: days[0]!,
     last: days.at(-1)!,
+    unit: unitOf(step),
     after(day) {
       if (step.kind === 'months') return monthsAfter(day, step.size)
       if (step.kind === 'weekdays') return nextOpen(day, step.open)
@@ -60,6 +63,12 @@ interface DayStep {
   /** The weekdays with rows; 0 is Sunday. */
   open: ReadonlySet<number>
   count(start: number, end: number): number
+}
+
+function unitOf({ kind, size }: DayStep): string {
+  const sizes: Record<number, string> =
+    kind === 'months' ? { 1: 'month', 3: 'quarter', 12: 'year' } : { 1: 'day', 7: 'week' }
+  return sizes[size] ?? 'row'
 }
 
 function stepOf(days: readonly number[], middle: number): DayStep {

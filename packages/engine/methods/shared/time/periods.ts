@@ -40,8 +40,8 @@ export interface Bucket {
   where: string
   /** SQL that is true of the rows before the period. */
   earlier: string
-  /** How many days (or steps of the data) are due in the period, and how many of them have rows; null where time is a number. */
-  days: { due: number; seen: number } | null
+  /** How many days (or steps of the data, `unit`) are due in the period, and how many of them have rows; null where time is a number. */
+  days: { due: number; seen: number; unit: string } | null
 }
 
 export interface Periods {
@@ -172,7 +172,16 @@ async function calendarPeriods(
     const from = `date '${dayText(start)}'`
     const where = `${local} >= ${from} and ${local} < date '${dayText(end)}'`
     const label = periodLabel(start, unit)
-    return { start, end, label, value, n, where, earlier: `${local} < ${from}`, days: due.within(start, end) }
+    return {
+      start,
+      end,
+      label,
+      value,
+      n,
+      where,
+      earlier: `${local} < ${from}`,
+      days: { ...due.within(start, end), unit: due.unit },
+    }
   }
   const buckets = rows
     .toReversed()
