@@ -94,7 +94,11 @@ async function faultOf(
 }
 
 export async function judgeAll(tables: readonly string[] = Object.keys(LABELS)): Promise<Judged[]> {
-  return withPool((pool) => Promise.all(tables.map((table) => judge(pool, table, LABELS[table]!))))
+  return withPool(async (pool) => {
+    const found: Judged[] = []
+    for (const table of tables) found.push(await judge(pool, table, LABELS[table]!))
+    return found
+  })
 }
 
 export function violationsOf(found: readonly Judged[]): string[] {

@@ -56,6 +56,36 @@ test('a draft has at most 60 lines, however much it asks and assumes', () => {
   }
 })
 
+test('a level is not added up over time, and acronyms of a name stay in capitals', () => {
+  const shape = { nulls: 0, distinct: 90, min: 1, max: 90, top: [{ value: 9, n: 2 }], question: null }
+  const columns = [
+    { ...shape, name: 'day', type: 'date', min: '2025-01-01', max: '2025-03-31' },
+    { ...shape, name: 'ending_balance', type: 'number' },
+    { ...shape, name: 'amount', type: 'number' },
+    { ...shape, name: 'branch', type: 'text', distinct: 3, top: [{ value: 'north', n: 90 }] },
+  ]
+  const source = { file: 'us-kpi.csv' }
+  const decisions = rolesOf(columns, 270)
+  const drafted = (called: string, alone: boolean) =>
+    writeDraft({ called, source, rowSource: source, alone, rows: 270, columns, decisions })
+  const { metrics, template } = drafted('us-kpi.csv', false)
+  assert.match(template, /^title: US KPI$/m)
+  assert.doesNotMatch(template, /drivers/)
+  assert.match(
+    metrics.us_kpi_ending_balance!,
+    /numerator: sum\("ending_balance"\)\n +denominator: count\(distinct "day"\)/,
+  )
+  assert.match(metrics.us_kpi_ending_balance!, /Assumed: a level, which is not added up over time/)
+  assert.match(metrics.us_kpi_amount!, /^value: sum\("amount"\)$/m)
+  const alone = drafted('us-kpi.csv', true).template
+  assert.match(alone, /sum\("ending_balance"\)::double \/ count\(distinct "day"\) as value/)
+  assert.match(
+    alone,
+    /date_trunc\('month', "day"\) as date\) as time, "branch", sum\("ending_balance"\)::double \/ count/,
+  )
+  assert.match(drafted('unemployment.csv', false).metrics.unemployment_amount!, /count\(distinct "day"\)/)
+})
+
 test('no hostile name of a column writes a part of a draft, or keeps it from being read', () => {
   const shape = { nulls: 0, distinct: 40, min: 1, max: 90, top: [{ value: 'X', n: 20 }], question: null }
   const day = { ...shape, name: 'day', type: 'date', min: '2025-01-01', max: '2025-03-01' }

@@ -1,7 +1,7 @@
 /** The template of a draft: over metrics, over the table alone, or over a table without dates. */
 import { Document, visit } from 'yaml'
-import { opening, readable } from '../verdicts/measure.ts'
-import { comment, MEANS, type Measured, quoted } from './words.ts'
+import { readable } from '../verdicts/measure.ts'
+import { comment, MEANS, type Measured, quoted, titled } from './words.ts'
 
 interface Parts {
   /** The keys of the source. */
@@ -28,7 +28,7 @@ export interface Undated extends Parts {
   whole: boolean
 }
 
-const heading = (name: string): string => opening(plain(readable(name)))
+const heading = (name: string): string => titled(plain(readable(name)))
 
 /** Text of the data in prose: no Liquid, no quotes, no line ends. */
 const plain = (text: string): string => text.replaceAll(/[{}%"\\\s]+/g, ' ').trim()
@@ -64,12 +64,15 @@ interface Read {
   beside: [block: string, column: string]
 }
 
+/** What is compared with the one before. */
+const periodOf = ({ grain }: Series): string => (grain === 'day' ? 'month' : grain)
+
 /** Every part but how the blocks `main` and `parts` are read. */
 function overTime(parts: Series, { settings, fences, drivers, beside }: Read): string {
-  const { name, dimensions, measured, grain } = parts
+  const { name, dimensions, measured } = parts
   const [first, second] = measured
   const why = dimensions.length > 0
-  const period = grain === 'day' ? 'month' : grain
+  const period = periodOf(parts)
   const chart = (of: string, y: string, { label }: Measured): string =>
     `\n{% chart ${of}, type: "line", x: "time", y: "${y}", title: ${JSON.stringify(plain(label))} %}\n`
   return [
@@ -91,9 +94,10 @@ function overTime(parts: Series, { settings, fences, drivers, beside }: Read): s
   ].join('')
 }
 
-/** The metrics stand beside the template. */
-export function overMetrics(parts: Series): string {
-  const [first, second] = parts.measured
+/** The metrics stand beside the template. What moved a level is left out: its steps do not add up over the parts. */
+export function overMetrics(given: Series): string {
+  const [first, second] = given.measured
+  const parts = first!.level ? { ...given, dimensions: [] } : given
   const fences = [
     fence('metric', 'main', `metric: ${first!.id}`),
     second ? fence('metric', 'beside', `metric: ${second.id}`) : '',
@@ -119,12 +123,15 @@ export function overSource(given: Series): string {
   const [first, second] = measured
   const time = quoted(parts.time)
   const step = whole ? time : `cast(date_trunc('${grain}', ${time}) as date)`
-  const read = (columns: readonly string[]): string =>
-    `select ${[`${step} as time`, ...columns].join(', ')}\nfrom data where ${time} is not null group by all order by all`
-  const number = ({ value }: Measured): string => (value.startsWith('sum') ? `${value}::double` : value)
+  const read = (columns: readonly string[], each = step): string =>
+    `select ${[`${each} as time`, ...columns].join(', ')}\nfrom data where ${time} is not null group by all order by all`
+  const number = ({ value, level }: Measured): string =>
+    value.startsWith('sum') && !level ? `${value}::double` : value
   const mean = first!.value.startsWith('avg')
   const of = quoted(first!.column ?? '')
   const added = mean ? [`sum(${of})::double as total`, `count(${of}) as n`] : [`${number(first!)} as value`]
+  // The days of a level are not added up, so its periods are read as one row of each part.
+  const stepOfParts = first!.level ? `cast(date_trunc('${periodOf(parts)}', ${time}) as date)` : step
   const main = [`${number(first!)} as value`, ...(second ? [`${number(second)} as beside`] : [])]
   const label = { label: plain(first!.label) }
   return overTime(parts, {
@@ -138,7 +145,9 @@ export function overSource(given: Series): string {
     },
     fences: [
       fence('sql', 'main', read(main)),
-      dimensions.length > 0 ? fence('sql', 'parts', read([...dimensions.map(quoted), ...added])) : '',
+      dimensions.length > 0
+        ? fence('sql', 'parts', read([...dimensions.map(quoted), ...added], stepOfParts))
+        : '',
     ].join(''),
     drivers: { ...(mean ? RATIO : { value: 'value' }), by: dimensions },
     beside: ['main', 'beside'],

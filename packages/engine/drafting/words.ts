@@ -1,5 +1,6 @@
 /** What metrics and templates of a draft write alike: names, comments, and what is measured. */
 import { plainLine } from '../printing/escape.ts'
+import { opening } from '../verdicts/measure.ts'
 
 const LONGEST = 200
 
@@ -11,11 +12,34 @@ export interface Measured {
   column: string | null
   /** An expression of a metric, which SQL reads alike. */
   value: string
+  /** A level is there at each time, such as a balance: `value` adds up its rows of one time, and takes the mean over the times. */
+  level: boolean
 }
 
 /** Of these a mean says more than a sum. */
 export const MEANS =
   /(?:^|[^a-z])(?:rate|share|percent|pct|perc|ratio|score|rating|price|temp\w*|age|speed|delay|distance|height|weight|length|depth|mean|avg|average|index|level|open|high|low|close|pressure|wind|minutes?|min|expect\w*|fertility|co2|mpg)(?:[^a-z]|$)/i
+
+/** Of these a sum over time would count the same again. */
+export const LEVELS =
+  /(?:^|[^a-z])(?:balance|cash|stock|inventory|headcount|employees?|employment|employed|unemployed|unemployment|population|pop|people|capacity|debt|assets|holdings|outstanding|backlog|subscribers|members|size)(?:[^a-z]|$)/i
+/** In the name of a table they tell what all its numbers are. */
+export const LEVEL_TABLES =
+  /(?:^|[^a-z])(?:balances?|inventory|headcount|employment|unemployment|population)(?:[^a-z]|$)/i
+
+const ACRONYMS = new Set(
+  'us uk eu usa uae un nyc la gdp cpi kpi roi vat hr crm erp sku api url csv co2 mrr arr arpu nps seo sms pdf b2b b2c ucb sp500'.split(
+    ' ',
+  ),
+)
+
+/** A name as a heading has it: "us-employment" -> "US employment". */
+export const titled = (text: string): string =>
+  opening(
+    text.replaceAll(/[\p{L}\p{N}]+/gu, (word) =>
+      ACRONYMS.has(word.toLowerCase()) ? word.toUpperCase() : word,
+    ),
+  )
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 

@@ -7,7 +7,7 @@ import { stringify } from 'yaml'
 import { readable } from '../verdicts/measure.ts'
 import { type Decision, type DraftColumn, type Question, type Role, UNWRITABLE } from './roles.ts'
 import { overMetrics, overSource, withoutDates } from './template.ts'
-import { comment, MEANS, type Measured, quoted } from './words.ts'
+import { comment, LEVEL_TABLES, LEVELS, MEANS, type Measured, quoted } from './words.ts'
 
 export interface DraftTable {
   /** As people call it: a path, or the name of a table. */
@@ -82,7 +82,7 @@ export function writeDraft(table: DraftTable): Draft {
     const template = withoutDates({ ...parts, measures, whole, years: of('time')[0] ?? null })
     return { metrics: {}, name, template, assumptions: assumed, questions }
   }
-  const measured = measuredOf(name, measures)
+  const measured = measuredOf(table.called, measures, dated)
   const grain = grainOf(table, dated)
   const metrics = Object.fromEntries(
     measured.map((one) => [
@@ -92,7 +92,7 @@ export function writeDraft(table: DraftTable): Draft {
         label: one.label,
         source: table.source,
         time: { column: dated, grain },
-        value: one.value,
+        value: one.level ? ratioOf(one, dated) : one.value,
         ...(dimensions.length > 0 ? { dimensions } : {}),
       })}`,
     ]),
@@ -111,26 +111,37 @@ export function writeDraft(table: DraftTable): Draft {
 const typeOf = ({ columns }: DraftTable, name: string): string =>
   columns.find((column) => column.name === name)!.type
 
-function measuredOf(name: string, measures: readonly string[]): Measured[] {
+const ratioOf = ({ column }: Measured, time: string): object => ({
+  ratio: { numerator: `sum(${quoted(column!)})`, denominator: `count(distinct ${quoted(time)})` },
+})
+
+function measuredOf(called: string, measures: readonly string[], time: string): Measured[] {
+  const name = nameOf(called)
+  const standing = LEVEL_TABLES.test(name)
   const seen = new Set<string>()
   const counted: Measured = {
     id: `${name}_rows`,
     label: `rows of ${readable(name)}`,
     column: null,
     value: 'count(*)',
+    level: false,
   }
   const found = measures.slice(0, MOST_METRICS - 1).flatMap((column): Measured[] => {
     const id = `${name}_${nameOf(column.replaceAll('.', ' '))}`.slice(0, 60)
     if (seen.has(id)) return []
     seen.add(id)
     const mean = MEANS.test(column)
+    const level = !mean && (standing || LEVELS.test(column))
     const label = readable(column)
     return [
       {
         id,
         label: mean && !/^(?:average|mean)/i.test(label) ? `average ${label}` : label,
         column,
-        value: `${mean ? 'avg' : 'sum'}(${quoted(column)})`,
+        value: level
+          ? `sum(${quoted(column)})::double / count(distinct ${quoted(time)})`
+          : `${mean ? 'avg' : 'sum'}(${quoted(column)})`,
+        level,
       },
     ]
   })
@@ -151,12 +162,14 @@ function grainOf({ columns }: DraftTable, time: string): 'day' | 'week' | 'month
   return gap >= 6.5 ? 'week' : 'day'
 }
 
-const meansOf = ({ value }: Measured): string =>
-  value.startsWith('avg')
-    ? 'the value is the mean of a step'
-    : value.startsWith('sum')
-      ? 'the value is the sum of a step'
-      : 'the value is the number of rows in a step'
+const meansOf = ({ value, level }: Measured): string =>
+  level
+    ? 'a level, which is not added up over time: the value is the mean over the times of a step'
+    : value.startsWith('avg')
+      ? 'the value is the mean of a step'
+      : value.startsWith('sum')
+        ? 'the value is the sum of a step'
+        : 'the value is the number of rows in a step'
 
 const wayOf = (one: Measured): string => `Drafted. Assumed: ${meansOf(one)}; days count in UTC.`
 
