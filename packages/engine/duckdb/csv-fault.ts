@@ -29,7 +29,7 @@ export function csvFault(message: string): string | null {
     return `line ${line} has ${much}: ${shown(text)}. Correct it, or write "bad_rows: skip" in the source to leave such rows out and count them.`
   }
   if (message.includes('unterminated quote'))
-    return `line ${line}: a quote is not closed: ${shown(text)}. Correct it, or write the "quote" of the source.`
+    return `line ${line}: a quote is not closed: ${shown(text)}. Correct it, write the "quote" of the source, or "bad_rows: skip" to leave such rows out and count them.`
   if (/not utf-8 encoded/i.test(message))
     return `line ${line} is not UTF-8: write its "encoding" in the source, such as windows-1252.`
   const value =

@@ -331,6 +331,10 @@ test('no file of the published kinds of pollution is read wrongly', async () => 
   const right = results.filter((one) => one.right === one.files).map(({ kind }) => kind)
   assert.equal(right.length, 29)
   assert.ok(right.includes('separated by blanks') && right.includes('lines end with CR'))
+  const rest = new Map(results.map(({ kind, refused, skipped }) => [kind, `${skipped} of ${refused}`]))
+  assert.equal(rest.get('a separator too few (each row and column)'), '24 of 32')
+  assert.equal(rest.get('a second table with more columns'), '1 of 1')
+  assert.equal(rest.get('nothing before quotes'), '1 of 1')
 })
 
 test('files of several shapes are read together by the names of their columns', async () => {
