@@ -136,6 +136,38 @@ The peers' user writes what Assay promises: one result for a job, also if it run
 each webhook that a sender finds by when it is due. Without it graphile-worker, which ends a job after the user's transaction, would
 write a second result after a crash. No peer keeps moves, events or what a list of results needs.
 
+## After the table
+
+Measured 2026-11-23 22:28 to 22:39 UTC on the same machine under much other work: load average 25 to 42 on 2 cores. Seconds say little there. Processor time is given, and it
+is dearer by what shares the caches.
+
+Queues with one webhook, of the commit that claims jobs in two round trips ([0100](../docs/decisions/0100-a-claim-asks-once.md)), in turns, medians of 4, without this page's
+other runs:
+
+| | Assay | graphile-worker | pg-boss | ratio to each, least to greatest |
+|---|--:|--:|--:|---|
+| one at a time, jobs/s (150 jobs a turn) | 96 | 82 | 69 | 1.03 (0.89 to 1.66), 1.21 (1.07 to 1.86) |
+| one at a time, ms of processor time a job | 3.87 | 2.54 | 3.57 | |
+| 500 in a batch, jobs/s (1,000 jobs a turn) | 1,151 | 560 | 1,281 | 2.39 (1.67 to 2.61), 0.91 (0.85 to 1.16) |
+| 500 in a batch, ms of processor time a job | 0.29 | 0.96 | 0.18 | |
+
+The service beside the commit before the packages (d606fd5), on SQLite, 5 turns in turns; processor time of the service with all that it starts:
+
+| work | before | after | ratio in a turn, median (least to greatest) |
+|---|--:|--:|---|
+| start to ready, fresh home | 910 ms | 750 ms | 0.85 (0.56 to 0.95) |
+| memory at rest after the start | 118 MB | 141 MB | 1.19 (1.08 to 1.20) |
+| memory after 35 jobs | 128 MB | 151 MB | 1.18 (1.11 to 1.21) |
+| create and run, a request | 0.68 ms | 0.83 ms | 1.23 (0.66 to 1.49) |
+| status, a request | 0.05 ms | 0.16 ms | 3.17 (1.51 to 4.29) |
+| run to completed, a job, the first 25 | 45 ms | 72 ms | 1.57 (1.36 to 1.76) |
+| the same after 30 jobs, 2 turns | 28 ms | 32 ms | 1.05 and 1.22 |
+| cancel and deliver, a job | 0.99 ms | 1.35 ms | 1.55 (0.97 to 1.59) |
+
+Chosen by measurement: the cache of status answers and the connections of the dispatcher by hand are gone ([ARCHITECTURE.md](../ARCHITECTURE.md), the table of what was kept). On such a machine a job's
+seconds are three times those of before (95 to 316 ms): its process goes behind the service
+([0093](../docs/decisions/0093-analyses-go-behind-the-service.md)). Memory, creations and the processor time of the first jobs are more than a tenth worse without such a choice.
+
 [profiles/](profiles/) explains the missed aims from profiles of the real processes. [../docs/scaling.md](../docs/scaling.md) says what the figures
 mean for larger installations.
 `,
