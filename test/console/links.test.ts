@@ -97,6 +97,33 @@ test('an analyst makes a link at the insight, sees its address once and how ofte
   await context.close()
 })
 
+/** The most script of a reader's first insight, compressed. */
+const MOST_SCRIPT = 250_000
+
+test('who opens one insight loads less than 250 kB of script', async () => {
+  const { insight_id } = await runJob(stood.service.url, 'nile-flow')
+  const signedIn = await stood.openAs('viewer')
+  const context = await stood.browser.newContext({
+    baseURL: stood.service.url,
+    storageState: await signedIn.context.storageState(),
+  })
+  const page = await context.newPage()
+  const network = await context.newCDPSession(page)
+  await network.send('Network.enable')
+  const scripts = new Set<string>()
+  let bytes = 0
+  network.on('Network.responseReceived', ({ requestId, type }) => type === 'Script' && scripts.add(requestId))
+  network.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+    if (scripts.has(requestId)) bytes += encodedDataLength
+  })
+  await page.goto(`/insights/${insight_id}`)
+  await page.locator('.drawing svg').first().waitFor({ state: 'attached' })
+  await settle(page)
+  assert.ok(bytes > 100_000 && bytes < MOST_SCRIPT, `${bytes} bytes of script`)
+  await context.close()
+  await signedIn.context.close()
+})
+
 test('a viewer sees the links of an insight, and no button that would be refused', async () => {
   const { insight_id } = await runJob(stood.service.url, 'nile-flow')
   await apiOf(stood.service.url).links.create(insight_id!, { label: 'for the press' })
