@@ -59,6 +59,13 @@ export const RULES: readonly Rule[] = [
     remedy:
       'set the address under which browsers reach the service: the provider of ASSAY_OIDC_ISSUER sends them back there',
   },
+  {
+    name: 'publicUrl',
+    broken: ({ oidcIssuer, publicUrl }) =>
+      oidcIssuer !== null && publicUrl !== null && new URL(publicUrl).pathname !== '/',
+    remedy:
+      'give the service a host of its own, without a path: the console, to which ASSAY_OIDC_ISSUER sends people back, does not run below a path',
+  },
 
   ofRepository('templatesBranch', ({ templatesBranch }) => templatesBranch !== null),
   ofRepository('templatesFolder', ({ templatesFolder }) => templatesFolder !== ''),

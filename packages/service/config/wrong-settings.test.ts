@@ -78,6 +78,7 @@ const WRONG: [string, string, RegExp, Record<string, string>?][] = [
   ['OIDC_GROUPS', '*=default:admin;staff=default:viewer', /must name \* last/, PROVIDER],
   ['OIDC_GROUPS', '', /say what each group may do/, PROVIDER],
   ['PUBLIC_URL', '', /sends them back there/, PROVIDER],
+  ['PUBLIC_URL', 'https://example.com/assay', /a host of its own, without a path/, PROVIDER],
   ['PASSWORD_LOGIN', 'no', /must be one of on, off/],
   ['PASSWORD_LOGIN', 'off', /set ASSAY_OIDC_ISSUER/],
   ['FILES', 's3:bucket', /must be a folder or s3:\/\/BUCKET\/PREFIX/],
