@@ -149,6 +149,9 @@ test('a name of the clock is a column only where a relation of the same FROM, or
     'with flights as (select 1) select current_date from flights',
     'select a from flights limit (select current_date from "Airports")',
     'select a from flights limit 1 offset (select current_date)',
+    'from flights as u positional join "Airports" select 1 where (select current_date from "Airports" as u)',
+    'from flights U select 1 where (select current_date from (select 1) as u)',
+    'select count(*) from flights anti join flights on true group by cube (current_date)',
     'select a from flights limit (select year(current_date))%',
     'select a from flights union select a from flights limit (select current_date)',
   ])

@@ -73,7 +73,13 @@ interface Collected {
   reads: Set<string>
   session: { name: string; at: number; among: readonly string[] | null }[]
   /** The sources and blocks whose columns are in scope by their bare names. Those of tables within FROM are left out. */
-  inScope: readonly string[]
+  inScope: readonly Named[]
+}
+
+/** A source or block in scope, and what it is called there. */
+interface Named {
+  relation: string
+  called: string
 }
 
 class Refusal extends Error {
@@ -206,11 +212,15 @@ function columnReference(node: TreeNode, found: Collected, at: number): void {
   const parts = node.column_names as string[]
   const name = fold(parts[0] ?? '')
   if (parts.length !== 1 || !SESSION_COLUMNS.has(name)) return
-  found.session.push({ name, at, among: CLOCK_COLUMNS.has(name) ? found.inScope : null })
+  found.session.push({
+    name,
+    at,
+    among: CLOCK_COLUMNS.has(name) ? found.inScope.map(({ relation }) => relation) : null,
+  })
 }
 
 /** The sources and blocks that a FROM names itself, whose columns keep their names. */
-function namedByFrom(from: TreeNode | null | undefined, scope: Scope): string[] {
+function namedByFrom(from: TreeNode | null | undefined, scope: Scope): Named[] {
   if (from?.type === 'JOIN') {
     const { left, right, join_type: kind } = from as { left: TreeNode; right: TreeNode; join_type?: string }
     const both = [left, ...(kind && ['SEMI', 'ANTI'].includes(kind) ? [] : [right])]
@@ -218,11 +228,33 @@ function namedByFrom(from: TreeNode | null | undefined, scope: Scope): string[] 
   }
   if (from?.type !== 'BASE_TABLE' || (from.column_name_alias as unknown[]).length > 0) return []
   const relation = scope.get(fold(String(from.table_name)))
-  return relation === null || relation === undefined ? [] : [relation]
+  return relation === null || relation === undefined ? [] : [{ relation, called: calledIn(from) }]
+}
+
+const calledIn = ({ alias, table_name: table }: TreeNode): string => fold(String(alias || table || ''))
+
+/** What everything in a FROM is called. */
+function callsOf(from: TreeNode | null | undefined): string[] {
+  if (!from) return []
+  if (from.type !== 'JOIN') return [calledIn(from)]
+  return [from.left, from.right].flatMap((side) => callsOf(side as TreeNode))
+}
+
+/**
+ * The relations in scope within a SELECT. Where two are called alike, also one around it, DuckDB finds the column of neither by
+ * its bare name, and takes the name for the clock.
+ */
+function inScopeOf(outer: readonly Named[], from: TreeNode | undefined, scope: Scope): Named[] {
+  const calls = callsOf(from)
+  const isAlone = (called: string): boolean => calls.filter((one) => one === called).length === 1
+  return [
+    ...outer.filter(({ called }) => !calls.includes(called)),
+    ...namedByFrom(from, scope).filter(({ called }) => isAlone(called)),
+  ]
 }
 
 /** Walks with other columns in scope. */
-function within(found: Collected, inScope: readonly string[], visit: () => void): void {
+function within(found: Collected, inScope: readonly Named[], visit: () => void): void {
   const before = found.inScope
   found.inScope = inScope
   visit()
@@ -262,7 +294,7 @@ function part(node: TreeNode, scope: Scope, found: Collected, at: number, depth:
   if (type === 'SELECT_NODE') {
     const { from_table: from, ...others } = rest as TreeNode & { from_table?: TreeNode }
     within(found, [], () => walk(from, inner, found, at, depth + 1))
-    const columns = [...found.inScope, ...namedByFrom(from, inner)]
+    const columns = inScopeOf(found.inScope, from, inner)
     return within(found, columns, () => children(others, inner, found, at, depth))
   }
   if (type !== 'RECURSIVE_CTE_NODE') return children(rest, inner, found, at, depth)
