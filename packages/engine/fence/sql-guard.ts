@@ -231,7 +231,8 @@ function namedByFrom(from: TreeNode | null | undefined, scope: Scope): Named[] {
   return relation === null || relation === undefined ? [] : [{ relation, called: calledIn(from) }]
 }
 
-const calledIn = ({ alias, table_name: table }: TreeNode): string => fold(String(alias || table || ''))
+const calledIn = ({ alias, table_name: table }: TreeNode): string =>
+  fold(((alias || table) as string | undefined) ?? '')
 
 /** What everything in a FROM is called. */
 function callsOf(from: TreeNode | null | undefined): string[] {
