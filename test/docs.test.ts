@@ -119,7 +119,7 @@ describe('what is pasted', { concurrency: 3, skip }, () => {
     assert.match(outputs[0]!, /^# Brief, /mu)
     assert.doesNotMatch(outputs[0]!, /```|^select/mu)
     const [printed = ''] = /^Assay runs on [\s\S]*^Done in .*$/mu.exec(outputs[0]!) ?? []
-    assert.ok(printed !== '' && printed.split('\n').length <= 70, printed)
+    assert.ok(printed !== '' && printed.split('\n').length <= 60, printed)
   })
 
   test('a guide whose command fails in the process that stays is told of it', async () => {

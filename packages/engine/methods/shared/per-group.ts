@@ -224,14 +224,15 @@ const family = (tests: number): string =>
 
 /**
  * What stands beside the answers of single groups: each kind of doubt once, in the words of most groups, with the groups that have it.
- * \`told\` is said of all already.
+ * `told` is said of all already, and a headline says what holds for its group.
  */
 function ofGroups(groups: readonly Group[], told: string): Doubt[] {
-  const each = groups.flatMap(({ by, caveats }) => caveats.map(({ code, says }) => ({ by, code, says })))
-  const kinds = Map.groupBy(
-    each.filter(({ says }) => says !== told),
-    ({ code }) => code,
+  const each = groups.flatMap(({ by, headline: own, caveats }) =>
+    caveats
+      .filter(({ says }) => says !== told && says !== own)
+      .map(({ code, says }) => ({ by, code, says })),
   )
+  const kinds = Map.groupBy(each, ({ code }) => code)
   return [...kinds].map(([code, all]) => {
     const texts = [...Map.groupBy(all, ({ says }) => says)].toSorted(([, a], [, b]) => b.length - a.length)
     const [says, own] = texts[0]!
