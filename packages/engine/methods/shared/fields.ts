@@ -144,5 +144,8 @@ function resolved(given: TSchema, options: Record<string, unknown>): TSchema {
       (option === undefined || options[option] !== undefined) &&
       (other === undefined || options[other] === undefined),
   )
-  return object(Object.fromEntries(kept.map(([name, field]) => [name, resolved(field as TSchema, options)])))
+  const found = object(
+    Object.fromEntries(kept.map(([name, field]) => [name, resolved(field as TSchema, options)])),
+  )
+  return Type.IsOptional(schema) ? Type.Optional(found) : found
 }
