@@ -228,9 +228,7 @@ const family = (tests: number): string =>
  */
 function ofGroups(groups: readonly Group[], told: string): Doubt[] {
   const each = groups.flatMap(({ by, headline: own, caveats }) =>
-    caveats
-      .filter(({ says }) => says !== told && says !== own)
-      .map(({ code, says }) => ({ by, code, says })),
+    caveats.filter(({ says }) => says !== told && says !== own).map(({ code, says }) => ({ by, code, says })),
   )
   const kinds = Map.groupBy(each, ({ code }) => code)
   return [...kinds].map(([code, all]) => {
