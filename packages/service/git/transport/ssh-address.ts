@@ -70,7 +70,8 @@ export function hostKeys(value: string): string[] {
 
 function ofKnownHost(line: string): string {
   const words = line.split(/\s+/)
-  const at = words.findIndex((word) => /^(ssh|ecdsa|sk)-[a-z0-9@.-]+$/.test(word))
+  // A marker says that the key is revoked, or that it signs those of others: neither is the key of a server.
+  const at = line.startsWith('@') ? -1 : words.findIndex((word) => /^(ssh|ecdsa|sk)-[a-z0-9@.-]+$/.test(word))
   const key = Buffer.from(words[at + 1] ?? '', 'base64')
   const name = at >= 0 && key.length > 4 ? key.subarray(4, 4 + key.readUInt32BE(0)).toString() : null
   if (name === null || name !== words[at])

@@ -153,6 +153,8 @@ test('keys of a server are taken as fingerprints and as the lines of ssh-keyscan
     'host ssh-ed25519',
     'host ssh-rsa AAAA',
     line.replace('ssh-ed25519', 'ssh-rsa'),
+    `@revoked host ${line}`,
+    `@cert-authority *.example.com ${line}`,
   ])
     assert.throws(() => hostKeys(wrong), /^Error: must be fingerprints/, wrong)
   assert.equal(sshKey(DEPLOY.private), DEPLOY.private)
