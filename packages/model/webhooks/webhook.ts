@@ -29,8 +29,8 @@ export const PROGRAM_KINDS = ['webhook', 'openlineage'] as const satisfies reado
 /** What OpenLineage has a name for. */
 export const LINEAGE_EVENTS: readonly EventType[] = ['job.started', ...ENDING_EVENTS]
 
-/** Stands in `webhook_events` for every name: the runs of a workspace that lineage tells of are all of them. */
-export const EVERY_NAME = '*'
+/** Stands in `webhook_events` for every name: the runs of a workspace that lineage tells of are all of them. No name is empty. */
+export const EVERY_NAME = ''
 
 /**
  * A header value as the store keeps it: sealed, with a fingerprint (the first 8 hex digits of its SHA-256) for people to

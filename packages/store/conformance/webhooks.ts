@@ -227,6 +227,17 @@ export const webhookTests: ConformanceTests = {
     }
   },
 
+  'a webhook whose own name is a star is told of the jobs with that name, and not of every run': async ({
+    store,
+  }) => {
+    await register(store)
+    await addWebhook(store, { presence_name: '*' })
+    await completeNew(store, { presence_name: 'sales' })
+    assert.deepEqual(await told(store), [])
+    await completeNew(store, { presence_name: '*' })
+    assert.deepEqual(await told(store), ['* job.completed'])
+  },
+
   'follows a change of what a webhook asks for': async ({ store }) => {
     await register(store)
     const webhook = await addWebhook(store)

@@ -34,7 +34,7 @@ const WRITE_EVENTS = statement<Woken>(`
       at, assignment_id, 'pending', :due_at, :due_at
     FROM given CROSS JOIN LATERAL (
       ${wanted('NOT people AND presence_name = coalesce(given.presence_name, presence_name)')}
-      UNION ALL ${wanted(`NOT people AND presence_name = '${EVERY_NAME}' AND given.presence_name <> '${EVERY_NAME}'`)}
+      UNION ALL ${wanted(`NOT people AND presence_name = '${EVERY_NAME}' AND given.presence_name IS NOT NULL`)}
       UNION ALL ${wanted('people AND presence_name = given.presence_name AND NOT given.personal')}
       UNION ALL ${wanted(`people AND webhook_id = ANY (string_to_array(given.notify, ' '))
         AND (given.personal OR presence_name IS DISTINCT FROM given.presence_name)`)}
