@@ -108,3 +108,36 @@ test('a source or block keeps its name beside the list of an analysis', async ()
   )
   assert.deepEqual(tables.plan!.rows, [[42]])
 })
+
+test('times of moments are moments, whatever the zone of the template', async () => {
+  const hours = sql(
+    'hours',
+    "select timezone('UTC', timestamp '2024-05-01' + to_hours(i::int)) as t, 100 + 20 * sin(i * pi() / 12) + (i * 37 % 11) / 10.0 as v from range(480) r(i)",
+  )
+  const ahead = '```analysis ahead\nmethod: forecast\nof: hours\ntime: t\nvalue: v\nhorizon: 3\n```\n\n'
+  const next = sql(
+    'next',
+    'select min(time) - (select max(t) from hours) = interval 1 hour as follows from ahead_points',
+  )
+  const result = await bench.run(
+    templateOf(`---\ntime_zone: Europe/Berlin\n---\n\n${hours}${ahead}${next}# A test\n`),
+  )
+  assert.equal(result.status, 'done', JSON.stringify(result))
+  assert.deepEqual((result as { findings: Findings }).findings.tables.next!.rows, [[true]])
+})
+
+test('rows that have a "by" of their own tell their group in "each"', async () => {
+  const why =
+    '```analysis why\nmethod: drivers\nof: parts\nvalue: amount\nby: [half]\nsplit: { column: late, before: "no", after: "yes" }\neach: kind\n```\n\n'
+  const parts = sql(
+    'parts',
+    "select kind, amount, case when amount % 2 = 0 then 'even' else 'odd' end as half, case when day < date '2024-03-01' then 'no' else 'yes' end as late from sales",
+  )
+  const { tables } = await run(
+    `${parts}${why}${sql('found', 'select distinct each, "by" from why_segments order by all')}`,
+  )
+  assert.deepEqual(tables.found!.rows, [
+    ['x', 'half'],
+    ['y', 'half'],
+  ])
+})

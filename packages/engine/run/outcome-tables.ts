@@ -1,6 +1,6 @@
 /**
  * The lists of rows that an analysis gives are tables for the SQL blocks below it: `points` of the analysis `ahead` is `ahead_points`.
- * With an outcome for each group the lists of all groups are one table, which begins with `by`. A table is made only where a block
+ * With an outcome for each group the lists of all groups are one table, which begins with `by` (`each` beside a `by` of the rows' own). A table is made only where a block
  * reads it. Its columns are those that the method describes: numbers, truth values, texts; times have the type of the column that the
  * analysis reads them from; what holds more than one value is JSON.
  */
@@ -8,6 +8,7 @@ import type { Column, Outcome } from '@assay/model/insight'
 import type { AnalysisBlock, Template } from '@assay/model/template'
 import { VARCHAR } from '@duckdb/node-api'
 import { describeQuery, type Engine, execute, identifier, literal } from '../duckdb/duckdb.ts'
+import { isZoned } from '../methods/shared/columns.ts'
 import { type FieldSchema, moment, outcomeSchema } from '../methods/shared/fields.ts'
 import { catalogOfMethods } from '../reading/methods-on-demand.ts'
 import { bindOptions } from '../reading/options.ts'
@@ -53,7 +54,7 @@ export function outcomeTables(
   const inGroups = Object.entries(properties.groups?.items?.properties ?? {})
     .flatMap(([field, schema]) => rowsOf(field, schema))
     .filter(({ field }) => !Object.hasOwn(properties, field))
-    .map(({ field, row }) => ({ field, row: { by: { type: 'string' }, ...row } }))
+    .map(({ field, row }) => ({ field, row: { [groupName(row)]: { type: 'string' }, ...row } }))
   return [...lists, ...inGroups]
     .map(({ field, row }) => ({
       name: `${block.name}_${field}`,
@@ -69,6 +70,9 @@ function rowsOf(field: string, schema: FieldSchema): { field: string; row: Recor
   return row && Object.keys(row).length > 0 ? [{ field, row }] : []
 }
 
+/** What the column of the groups is called: the rows of some lists have a `by` of their own. */
+const groupName = (row: object): 'by' | 'each' => (Object.hasOwn(row, 'by') ? 'each' : 'by')
+
 const MOMENT = JSON.stringify(moment)
 
 function typeOf(schema: FieldSchema, time: string): string {
@@ -79,9 +83,10 @@ function typeOf(schema: FieldSchema, time: string): string {
 
 /** Of the times of an outcome, by the column that they come from. */
 function momentType(columns: readonly Column[] | null, name: unknown): string {
-  const type = columns?.find((column) => column.name.toLowerCase() === String(name).toLowerCase())?.type
+  const found = columns?.find((column) => column.name.toLowerCase() === String(name).toLowerCase())
+  const type = found?.type
   if (type === 'date') return 'DATE'
-  if (type === 'timestamp') return 'TIMESTAMP'
+  if (found && type === 'timestamp') return isZoned(found) ? 'TIMESTAMP WITH TIME ZONE' : 'TIMESTAMP'
   return type === 'integer' || type === 'number' || type === 'decimal' ? 'DOUBLE' : 'VARCHAR'
 }
 
@@ -109,6 +114,6 @@ function rowsIn(outcome: Outcome, field: string): Row[] {
   if (Array.isArray(outcome[field])) return outcome[field] as Row[]
   const groups = Array.isArray(outcome.groups) ? (outcome.groups as Row[]) : []
   return groups.flatMap(({ by, [field]: list }) =>
-    Array.isArray(list) ? (list as Row[]).map((row) => ({ by, ...row })) : [],
+    Array.isArray(list) ? (list as Row[]).map((row) => ({ [groupName(row)]: by, ...row })) : [],
   )
 }
