@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { readMetric } from '@assay/engine/metrics/definition'
+import type { Findings } from '@assay/model/insight'
 import {
   type Choices,
   HOWS,
+  isWritable,
   labelOf,
   metricName,
   missingOf,
@@ -50,15 +52,19 @@ test('each question over each measure is written as a template that runs, and no
   ]
   assert.equal(written.length, 38)
   await withPool(async (pool) => {
-    for (const choices of written) {
+    for (const [at, choices] of written.entries()) {
       const told = `${choices.how}, ${choices.question}`
       assert.equal(missingOf(choices, 'template'), null, told)
       const source = templateText(choices)
-      const template = { template_id: 'built', version: 'v', source, partials: {} }
+      // A process keeps what it has read by the version.
+      const template = { template_id: 'built', version: `v${at}`, source, partials: {} }
       const own = { ...roots, data: folder }
       const task = { kind: 'run', template, variables: {}, started_at: STARTED_AT, roots: own } as const
       const result = await pool.run(task, { workspace_id: 'test' })
       assert.equal(result.status, 'done', `${told}: ${JSON.stringify(result)}\n${source}`)
+      if (choices.question !== 'latest' || ['rows', 'sum'].includes(choices.how)) continue
+      const current = Number((result as { findings: Findings }).findings.analyses.answer!.current)
+      assert.ok(current < 73, `${told}: ${current} is no value of a month, but a sum over its days`)
     }
   })
 })
@@ -84,4 +90,34 @@ test('what is not chosen yet is said, and nothing is written before', () => {
   assert.match(asks({ time: '' }, 'metric')!, /column of times/)
   assert.match(asks({ dimensions: [], question: 'why' })!, /question/)
   assert.equal(asks({ how: 'rows', column: '' }, 'metric'), null)
+})
+
+test('a metric is asked only what its values can answer, a ratio by its two sums', () => {
+  const asked = { ...base, of: { metric: 'conversion' }, time: '', question: 'why' } as const
+  const answers = (adding: Choices['adding']) =>
+    questionsFor({ ...asked, ...(adding && { adding }) }).filter((one) => ['why', 'largest'].includes(one))
+  assert.deepEqual(answers('sum'), ['why', 'largest'])
+  assert.deepEqual(answers('ratio'), ['why'])
+  for (const adding of ['none', 'minimum', 'maximum', undefined] as const)
+    assert.deepEqual(answers(adding), [], String(adding))
+  assert.match(
+    templateText({ ...asked, adding: 'ratio' }),
+    /\nnumerator: numerator\ndenominator: denominator\n/,
+  )
+  assert.match(templateText({ ...asked, adding: 'sum' }), /\nvalue: value\n/)
+})
+
+test('names of columns stay what they are, and those that a template cannot hold are not offered', () => {
+  const dimensions = ['true', 'Null', ' end ', 'a  b', 'say "so"', '`tick`', "it's", 'a: {b}', 'naïve']
+  const choices = { ...base, dimensions }
+  const { metric, faults } = readMetric(metricName(choices), metricText(choices))
+  assert.deepEqual(faults, [])
+  assert.deepEqual(metric?.dimensions, dimensions)
+  for (const name of ['a {{ b', '{%', '```', '~~~', 'a\nb']) assert.equal(isWritable(name), false, name)
+  for (const name of dimensions) assert.equal(isWritable(name), true, name)
+  // The blocks have columns of these names.
+  assert.deepEqual(
+    questionsFor({ ...base, how: 'mean', dimensions: ['value', 'N'] }),
+    questionsFor({ ...base, how: 'mean', dimensions: [] }),
+  )
 })

@@ -1,4 +1,5 @@
 /** What the builder of metrics and templates asks, and the closed lists that it offers. Pure. */
+import type { MetricView } from '@assay/model/metric'
 
 export const GRAINS = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const
 export type Grain = (typeof GRAINS)[number]
@@ -37,6 +38,8 @@ export type BuiltOf =
 
 export interface Choices {
   of: BuiltOf
+  /** Of a metric: how values of several steps make one. */
+  adding?: MetricView['adding']
   how: How
   column: string
   /** Of a ratio: by what is divided. */
@@ -51,19 +54,34 @@ export interface Choices {
   question: Question
 }
 
-/** Parts of it add up to the whole, or it is a ratio of two sums. */
-const ADDS_UP: readonly How[] = ['rows', 'sum', 'mean', 'per']
-const ADDITIVE: readonly How[] = ['rows', 'sum']
+/** How parts and steps make the whole: by their sum, by two sums that are divided, or not. */
+export function addingOf({ of, how, adding }: Choices): 'sum' | 'ratio' | 'none' {
+  if ('metric' in of) return adding === 'sum' || adding === 'ratio' ? adding : 'none'
+  if (how === 'rows' || how === 'sum') return 'sum'
+  return how === 'mean' || how === 'per' ? 'ratio' : 'none'
+}
+
+/** Names that the columns of the blocks have. */
+const TAKEN = new Set(['time', 'value', 'total', 'n'])
+
+/** The dimensions that a template can ask for. */
+export const partsOf = ({ of, dimensions }: Choices): string[] =>
+  dimensions.filter((name) => 'metric' in of || !TAKEN.has(name.toLowerCase()))
+
+/** Whether a template can hold the name of a column. */
+export const isWritable = (name: string): boolean => !/[\p{Cc}\p{Zl}\p{Zp}]|\{[{%]|```|~~~/u.test(name)
 
 /** The questions that the choices can answer. */
-export function questionsFor({ of, how, time, dimensions }: Choices): Question[] {
+export function questionsFor(choices: Choices): Question[] {
+  const { of, how, time } = choices
   const metric = 'metric' in of
   const timed = metric || time !== ''
-  const parts = dimensions.length > 0
+  const parts = partsOf(choices).length > 0
+  const adding = addingOf(choices)
   return QUESTIONS.filter((question) => {
-    if (question === 'largest') return parts && (metric || ADDITIVE.includes(how))
+    if (question === 'largest') return parts && adding === 'sum'
     if (question === 'differ') return parts && !metric && ['sum', 'mean'].includes(how)
-    if (question === 'why') return timed && parts && (metric || ADDS_UP.includes(how))
+    if (question === 'why') return timed && parts && adding !== 'none'
     return timed
   })
 }

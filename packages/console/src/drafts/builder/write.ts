@@ -1,12 +1,19 @@
 /** Writes what was chosen in the builder as the text of a metric or a template. Pure. */
-import { type Choices, type Grain, labelOf, metricName, type Question, tableName } from './choices.ts'
-
-/** Names that the columns of the blocks have. */
-const TAKEN = new Set(['time', 'value', 'total', 'n'])
+import {
+  addingOf,
+  type Choices,
+  type Grain,
+  labelOf,
+  metricName,
+  partsOf,
+  type Question,
+  tableName,
+} from './choices.ts'
 
 const column = (name: string): string => `"${name.replaceAll('"', '""')}"`
-/** Words as they are; anything else quoted as JSON, which YAML reads. */
-const yaml = (text: string): string => (/^[A-Za-z][\w ]*$/.test(text) ? text : JSON.stringify(text))
+/** Words as they are; anything else quoted as JSON, which YAML reads, and what YAML takes for another value. */
+const yaml = (text: string): string =>
+  /^[A-Za-z]\w*(?: \w+)*$/.test(text) && !/^(?:true|false|null)$/i.test(text) ? text : JSON.stringify(text)
 /** Expressions hold double quotes. */
 const single = (text: string): string => `'${text.replaceAll("'", "''")}'`
 const list = (texts: readonly string[]): string => `[${texts.map(yaml).join(', ')}]`
@@ -72,12 +79,16 @@ function answerOf(choices: Choices, parts: readonly string[], part: string): Ans
   const over = ['time: time', 'value: value']
   const line = `{% chart main, type: "line", x: "time", y: "value", title: "${title}" %}`
   const period = `period: ${PERIODS[grain]}`
-  const isRatio = !('metric' in choices.of) && ['mean', 'per'].includes(choices.how)
-  const drivers = isRatio ? ['numerator: total', 'denominator: n'] : ['value: value']
+  const metric = 'metric' in choices.of
+  const adding = addingOf(choices)
+  const [total, n] = metric ? ['numerator', 'denominator'] : ['total', 'n']
+  const drivers = adding === 'ratio' ? [`numerator: ${total}`, `denominator: ${n}`] : ['value: value']
+  // A metric says itself how its steps make a period.
+  const made = metric || adding === 'sum' ? [] : ['aggregate: mean']
   const table = `{% table answer.rows, limit: 20, columns: { segment: "${title}", value: "Value", share: "Share" }, fmt: { share: "pct1" } %}`
   const answers: Record<Question, Answer> = {
     rise: { method: 'trend', of: 'main', options: over, chart: line },
-    latest: { method: 'compare', of: 'main', options: [...over, period], chart: line },
+    latest: { method: 'compare', of: 'main', options: [...over, period, ...made], chart: line },
     unusual: { method: 'anomalies', of: 'main', options: over, chart: line },
     next: {
       method: 'forecast',
@@ -144,7 +155,7 @@ function metricBlock(name: Answer['of'], choices: Choices, parts: readonly strin
 export function templateText(choices: Choices): string {
   const { of, label, unit, good, question } = choices
   const metric = 'metric' in of
-  const parts = choices.dimensions.filter((name) => metric || !TAKEN.has(name.toLowerCase()))
+  const parts = partsOf(choices)
   const part = parts[0] ?? ''
   const answer = answerOf(choices, parts, part)
   const block = metric ? metricBlock : sqlBlock

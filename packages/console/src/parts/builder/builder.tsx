@@ -11,6 +11,7 @@ import {
   HOW_WORDS,
   HOWS,
   type How,
+  isWritable,
   labelOf,
   missingOf,
   QUESTION_WORDS,
@@ -38,12 +39,12 @@ const FIRST_DIMENSIONS = 3
 
 async function columnsOf(of: BuiltOf): Promise<Known> {
   if ('metric' in of) {
-    const { dimensions, grain } = await api().metrics.get(of.metric)
+    const { dimensions, grain, adding } = await api().metrics.get(of.metric)
     return {
       columns: [],
       times: [],
       dimensions,
-      first: { dimensions: dimensions.slice(0, 1), grain, time: '' },
+      first: { dimensions: dimensions.slice(0, 1), grain, time: '', adding },
     }
   }
   const asked = 'file' in of ? { file: of.file, lines: of.lines.join('\n') } : of
@@ -51,7 +52,9 @@ async function columnsOf(of: BuiltOf): Promise<Known> {
   const by = (roles: readonly string[]): string[] =>
     roles.flatMap((role) =>
       [true, false].flatMap((sure) =>
-        columns.filter((column) => column.role === role && column.sure === sure).map(({ name }) => name),
+        columns
+          .filter(({ name, ...column }) => column.role === role && column.sure === sure && isWritable(name))
+          .map(({ name }) => name),
       ),
     )
   const [measures, times, dimensions] = [by(['measure']), by(['time']), by(['dimension'])]
