@@ -18,9 +18,11 @@ import { getPriority, tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { FakeClock } from '@assay/model/clock'
 import { eventually } from '../../../../test/service.ts'
 import { fillCompileCache } from '../pool/compile-cache.ts'
-import { createPool } from '../pool/pool.ts'
+import { createPool, SPARE_AFTER_MS } from '../pool/pool.ts'
 import { CAPS, findingsOf, STARTED_AT, templateOf } from '../test-pool.ts'
 import { View } from './folders.ts'
 import { type Builder, type Folder, identityOf, NICENESS, narrow, walled, wallsHere } from './jail.ts'
@@ -290,6 +292,33 @@ test('a task whose process never gets its walls ends when it is canceled', {
   await pool.stop()
 })
 
+test('where no process can be started each task ends with the reason, and the pool goes on once one can', {
+  skip: missing ?? false,
+}, async () => {
+  const clock = new FakeClock()
+  const tempRoot = path.join(folder('full'), 'pool')
+  const warnings: string[] = []
+  const log = { warn: (_: object, text: string) => void warnings.push(text), error: () => undefined }
+  const pool = createPool({ jail: 'require', size: 1, caps: CAPS, tempRoot, clock, log })
+  const read = () =>
+    pool.read({ kind: 'read', templates: [templateOf('# Report')] }, { workspace_id: 'test' })
+  try {
+    // In its place as on a disk that is full: no folder can be made in it.
+    rmSync(tempRoot, { recursive: true, force: true })
+    writeFileSync(tempRoot, '')
+    await assert.rejects(read(), /No analysis process can be started: ENOTDIR/)
+    await assert.rejects(read(), /No analysis process can be started: ENOTDIR/)
+    clock.advance(SPARE_AFTER_MS)
+    await setImmediate()
+    assert.deepEqual(warnings, ['no analysis process could be started ahead'])
+    assert.equal(pool.stats().waiting, 0)
+    rmSync(tempRoot)
+    assert.ok(await read())
+  } finally {
+    await pool.stop()
+  }
+})
+
 /** Processes whose command line names the folder. */
 function naming(root: string): string[] {
   return readdirSync('/proc').filter((pid) => {
@@ -309,7 +338,7 @@ test('a pool that stops while walls are built ends at once and leaves no process
   for (let round = 0; round < 30; round += 1) {
     const pool = createPool({ jail: 'require', size: 1, single: true, tempRoot })
     const until = performance.now() + round / 3
-    while (performance.now() < until) await new Promise((resolve) => setImmediate(resolve))
+    while (performance.now() < until) await setImmediate()
     await pool.stop()
   }
   await eventually(() => naming(tempRoot).length === 0, 'every walled process has ended')

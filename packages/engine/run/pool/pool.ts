@@ -257,25 +257,38 @@ class ProcessPool implements Pool {
     while (!this.#stopping) {
       const waiting = this.#scheduler.next()
       const child = waiting && this.#childFor(waiting)
-      if (!waiting || !child) return
+      if (!waiting || child === null) return
+      if (child === 'failed') continue
       this.#scheduler.begin(waiting)
       void this.#perform(waiting, child)
     }
   }
 
-  /** A free process of this owner, else an unused one, else a new one, which may replace one of another owner. */
-  #childFor({ owner, task }: QueuedTask): AnalysisProcess | null {
+  /**
+   * A free process of this owner, else an unused one, else a new one, which may replace one of another owner. Where none can be
+   * started the task has ended.
+   */
+  #childFor(waiting: QueuedTask): AnalysisProcess | 'failed' | null {
+    const { owner, task } = waiting
     const wanted = foldersOf(task)
     const free = this.#children.filter(
       (child) => child.state === 'idle' || (child.state === 'starting' && child.tasks === 0),
     )
     const own = free.findLast((child) => child.owner === owner && child.sees(wanted))
     const unused = free.filter((child) => child.owner === null && child.sees(wanted))
-    const chosen =
-      own ?? unused.find((child) => child.state === 'idle') ?? unused[0] ?? this.#replacement(free, wanted)
-    if (chosen) chosen.owner = owner
-    void this.#keepOneReady()
-    return chosen
+    const known = own ?? unused.find((child) => child.state === 'idle') ?? unused[0]
+    try {
+      const chosen = known ?? this.#replacement(free, wanted)
+      if (chosen) chosen.owner = owner
+      void this.#keepOneReady()
+      return chosen
+    } catch (error) {
+      const detail = `No analysis process can be started: ${(error as Error).message}`
+      this.#scheduler.remove(waiting)
+      this.#options.log.error({ task: task.kind, detail }, 'an analysis process failed')
+      waiting.resolve({ kind: 'died', memory: false, detail })
+      return 'failed'
+    }
   }
 
   #replacement(free: AnalysisProcess[], wanted: readonly Folder[]): AnalysisProcess | null {
@@ -338,7 +351,7 @@ class ProcessPool implements Pool {
       child.residentBytes() > RESIDENT_MAX_BYTES
     if (!worn) return void this.#keepOneReady()
     this.#remove(child)
-    if (!this.#options.single && !this.#hasUnused()) this.#start()
+    if (!this.#options.single && !this.#hasUnused()) this.#startAhead()
   }
 
   #hasUnused(): boolean {
@@ -359,7 +372,16 @@ class ProcessPool implements Pool {
     const idle = this.#children.filter(({ state }) => state === 'idle')
     if (!hasRoom && (idle.length < 2 || this.#scheduler.waiting > 0)) return
     if (!hasRoom) this.#remove(idle[0]!)
-    this.#start()
+    this.#startAhead()
+  }
+
+  /** A full disk or a lack of handles holds up nobody who does not need the process: the next task tries again. */
+  #startAhead(): void {
+    try {
+      this.#start()
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'no analysis process could be started ahead')
+    }
   }
 
   /** `wanted`: folders of its task, where known. `awaited`: a task waits, to which a warm-up costs more than it saves. */
