@@ -8,6 +8,8 @@ import { SourceError } from '../source.ts'
 import { ArrowColumn, NoArrowType, typeOf } from './arrow-types.ts'
 import { type OpenTyped, unreadableFile } from './typed-text.ts'
 
+/** A batch may hold all rows of the file: so many are made at once. */
+const ROWS_AT_ONCE = 10_000
 const UNPACKED_MOST = 1_000_000_000
 
 compressionRegistry.set(CompressionType.LZ4_FRAME, { decode: (bytes) => lz4.decompress(bytes) })
@@ -57,7 +59,10 @@ export const openArrow: OpenTyped = async (file) => {
         try {
           for await (const { numRows, data } of reader) {
             const read = data.children.map((child) => new ArrowColumn(child))
-            yield Array.from({ length: numRows }, (_, row) => read.map((column) => column.json(row)))
+            for (let from = 0; from < numRows; from += ROWS_AT_ONCE) {
+              const length = Math.min(ROWS_AT_ONCE, numRows - from)
+              yield Array.from({ length }, (_, row) => read.map((column) => column.json(from + row)))
+            }
           }
         } catch (error) {
           throw explained(file, error)

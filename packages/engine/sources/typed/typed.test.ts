@@ -404,6 +404,25 @@ test('a published table of 200,000 rows gives the same numbers from Arrow as its
   assert.deepEqual(rows[0], [String(sum), String(least)])
 })
 
+test('the rows of a batch that holds the whole file are made some at a time', async () => {
+  const n = 25_001
+  const values = arrow.vectorFromArray(
+    Array.from({ length: n }, (_, row) => row),
+    new arrow.Int32(),
+  )
+  const bytes = arrow.tableToIPC(new arrow.Table({ row: values }), 'file')
+  const { attached } = await read('one-batch.arrow', bytes)
+  assert.equal(attached.lineage.rows, n)
+  const [file] = await resolveFiles('one-batch.arrow', roots)
+  const { openArrow } = await import('./arrow.ts')
+  const table = await openArrow(file!)
+  const parts: unknown[][][] = []
+  for await (const part of table.rows()) parts.push(part)
+  await table.close()
+  assert.ok(parts.length > 1 && parts.every((part) => part.length <= 10_000))
+  assert.ok(parts.flat().every(([row], at) => row === at))
+})
+
 test('an Arrow file that is damaged, cut off or of types without a like is refused with the reason', async () => {
   const file = arrow.tableToIPC(arrowTable(), 'file')
   const stream = arrow.tableToIPC(arrowTable(), 'stream')
