@@ -84,6 +84,13 @@ test('a level is not added up over time, and acronyms of a name stay in capitals
     /date_trunc\('month', "day"\) as date\) as time, "branch", sum\("ending_balance"\)::double \/ count/,
   )
   assert.match(drafted('unemployment.csv', false).metrics.unemployment_amount!, /count\(distinct "day"\)/)
+  const gaps = columns.map((column) => ({ ...column, nulls: column.name === 'ending_balance' ? 9 : 0 }))
+  const table = { called: 'us-kpi.csv', source, rowSource: source, alone: true, rows: 270 }
+  assert.match(
+    writeDraft({ ...table, columns: gaps, decisions: rolesOf(gaps, 270) }).template,
+    /count\(distinct case when "ending_balance" is not null then "day" end\) as value/,
+    'a day without a balance is not counted as one with none',
+  )
 })
 
 test('no hostile name of a column writes a part of a draft, or keeps it from being read', () => {

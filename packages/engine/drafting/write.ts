@@ -82,7 +82,7 @@ export function writeDraft(table: DraftTable): Draft {
     const template = withoutDates({ ...parts, measures, whole, years: of('time')[0] ?? null })
     return { metrics: {}, name, template, assumptions: assumed, questions }
   }
-  const measured = measuredOf(table.called, measures, dated)
+  const measured = measuredOf(table, measures, dated)
   const grain = grainOf(table, dated)
   const metrics = Object.fromEntries(
     measured.map((one) => [
@@ -92,7 +92,7 @@ export function writeDraft(table: DraftTable): Draft {
         label: one.label,
         source: table.source,
         time: { column: dated, grain },
-        value: one.level ? ratioOf(one, dated) : one.value,
+        value: one.level ? ratioOf(table, one, dated) : one.value,
         ...(dimensions.length > 0 ? { dimensions } : {}),
       })}`,
     ]),
@@ -111,12 +111,19 @@ export function writeDraft(table: DraftTable): Draft {
 const typeOf = ({ columns }: DraftTable, name: string): string =>
   columns.find((column) => column.name === name)!.type
 
-const ratioOf = ({ column }: Measured, time: string): object => ({
-  ratio: { numerator: `sum(${quoted(column!)})`, denominator: `count(distinct ${quoted(time)})` },
+const ratioOf = (table: DraftTable, { column }: Measured, time: string): object => ({
+  ratio: { numerator: `sum(${quoted(column!)})`, denominator: timesOf(table, column!, time) },
 })
 
-function measuredOf(called: string, measures: readonly string[], time: string): Measured[] {
-  const name = nameOf(called)
+/** The number of times of a level. A time without a value is none of its mean. */
+function timesOf({ columns }: DraftTable, name: string, time: string): string {
+  const { nulls } = columns.find((column) => column.name === name)!
+  const times = nulls > 0 ? `case when ${quoted(name)} is not null then ${quoted(time)} end` : quoted(time)
+  return `count(distinct ${times})`
+}
+
+function measuredOf(table: DraftTable, measures: readonly string[], time: string): Measured[] {
+  const name = nameOf(table.called)
   const standing = LEVEL_TABLES.test(name)
   const seen = new Set<string>()
   const counted: Measured = {
@@ -139,7 +146,7 @@ function measuredOf(called: string, measures: readonly string[], time: string): 
         label: mean && !/^(?:average|mean)/i.test(label) ? `average ${label}` : label,
         column,
         value: level
-          ? `sum(${quoted(column)})::double / count(distinct ${quoted(time)})`
+          ? `sum(${quoted(column)})::double / ${timesOf(table, column, time)}`
           : `${mean ? 'avg' : 'sum'}(${quoted(column)})`,
         level,
       },
