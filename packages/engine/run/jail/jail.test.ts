@@ -203,6 +203,33 @@ async function loses(by: Builder): Promise<void> {
   assert.deepEqual(JSON.parse(await answer), [['mine'], ['a.csv'], []])
 }
 
+test('a folder behind a link is for reading alone, with the mounts below it and what covers them', {
+  skip: builders.includes('unshare') ? false : 'there is no unshare to mount folders with',
+}, () => {
+  const place = folder('mounted')
+  const link = path.join(place, 'link')
+  const script = `
+    import { spawnSync } from 'node:child_process'
+    import { walled } from ${JSON.stringify(path.join(import.meta.dirname, 'jail.ts'))}
+    const folders = [{ path: ${JSON.stringify(link)}, writable: false }]
+    const write = 'cat $0/below/here; for one in $0 $0/below; do touch $one/attack && echo written; done; echo .'
+    for (const by of ${JSON.stringify(builders)}) {
+      const temp = ${JSON.stringify(path.join(place, 'temp'))}
+      const [file, args] = walled(['/bin/sh', '-c', write, folders[0].path], { folders, temp, cache: temp, by })
+      const { stdout, stderr } = spawnSync(file, args, { env: { PATH: '/usr/bin:/bin' } })
+      process.stdout.write(by + ' ' + stdout + (stdout.length > 0 ? '' : stderr))
+    }`
+  const steps = [
+    `cd '${place}'; mkdir real; ln -s real link`,
+    'mount -t tmpfs -o noexec tmpfs real; mkdir real/below',
+    'mount -t tmpfs tmpfs real/below; mount -t tmpfs -o noexec,noatime tmpfs real/below; echo seen > real/below/here',
+    `'${process.execPath}' --no-warnings --input-type=module -e "$0"`,
+  ]
+  const own = ['--user', '--map-root-user', '--mount', '/bin/sh', '-ec', steps.join('\n'), script]
+  const { stdout, stderr } = spawnSync('/usr/bin/unshare', own, { env: { PATH: '/usr/bin:/bin' } })
+  assert.equal(stdout.toString(), builders.map((by) => `${by} seen\n.\n`).join(''), stderr.toString())
+})
+
 test('a walled process reads its program compiled from a cache that a process without a task fills, once for each change', {
   skip: missing ?? false,
 }, async () => {

@@ -2,7 +2,7 @@
  * The walls of jail.ts by util-linux alone, where bubblewrap is missing: unshare makes the namespaces, a script of mounts builds the
  * root within them, and setpriv takes away every capability and the way to gain one before the command starts.
  */
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, realpathSync, statSync } from 'node:fs'
 
 /** What a walled process sees. */
 export interface Plan {
@@ -24,29 +24,34 @@ export const PIVOT = ['/usr/sbin/pivot_root', '/sbin/pivot_root']
 const ROOT = '/sys'
 
 interface Mount {
+  id: string
+  /** The mount that holds the place where it is. */
+  parent: string
   at: string
   options: string[]
 }
 
-/** The mounts of this process, in the order in which they were made. */
+/** The mounts of this process, in the order in which they were made, but for those that another covers at the same place. */
 function mounts(): Mount[] {
-  return readFileSync('/proc/self/mountinfo', 'utf8')
+  const all = readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
     .flatMap((line) => {
-      const [, , , , at, options] = line.split(' ')
-      if (at === undefined || options === undefined) return []
+      const [id, parent, , , at, options] = line.split(' ')
+      if (id === undefined || parent === undefined || at === undefined || options === undefined) return []
       const plain = at.replaceAll(/\\([0-7]{3})/g, (_, code: string) =>
         String.fromCharCode(Number.parseInt(code, 8)),
       )
-      return [{ at: plain, options: options.split(',') }]
+      return [{ id, parent, at: plain, options: options.split(',') }]
     })
+  const covered = new Set(all.map(({ parent, at }) => `${parent} ${at}`))
+  return all.filter(({ id, at }) => !covered.has(`${id} ${at}`))
 }
 
 const below = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`)
 
 /** The kernel takes no flag away from what a namespace has inherited: they are said again, with ours. */
-function flagsOf({ options }: Mount, writable: boolean): string {
+function flagsOf({ options }: Pick<Mount, 'options'>, writable: boolean): string {
   const kept = options.filter((one) => ['noexec', 'noatime', 'nodiratime', 'relatime'].includes(one))
   const reads = writable && !options.includes('ro') ? [] : ['ro']
   return [...reads, 'nosuid', 'nodev', ...kept].join(',')
@@ -61,15 +66,17 @@ function showing(path: string, writable: boolean, inherited: readonly Mount[]): 
   const make = folder
     ? `mkdir -p ${inRoot(path)}`
     : `mkdir -p "$(dirname ${inRoot(path)})"; [ -e ${inRoot(path)} ] || : > ${inRoot(path)}`
-  const holder = inherited.findLast(({ at }) => below(path, at)) ?? { at: '/', options: [] }
-  const within = folder ? inherited.filter(({ at }) => at !== path && below(at, path)) : []
-  const again = (at: string, mount: Mount): string =>
+  // Mounts are known by where they are, and a path may lead there by links.
+  const real = realpathSync(path)
+  const holder = inherited.findLast(({ at }) => below(real, at)) ?? { options: [] }
+  const within = folder ? inherited.filter(({ at }) => at !== real && below(at, real)) : []
+  const again = (at: string, mount: Pick<Mount, 'options'>): string =>
     `mount -n -o remount,bind,${flagsOf(mount, writable)} none ${inRoot(at)}`
   return [
     make,
     `mount -n --rbind ${quoted(path)} ${inRoot(path)}`,
     again(path, holder),
-    ...within.map((mount) => again(mount.at, mount)),
+    ...within.map((mount) => again(path + mount.at.slice(real.length), mount)),
   ]
 }
 
