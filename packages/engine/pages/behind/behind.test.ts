@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Outcome, PageInsight, Table } from '@assay/model/insight'
+import type { Mark } from '@assay/model/provenance'
 import type { Reading } from '@assay/model/reading'
 import { outcome, render, table } from '../../rendering/render-fixture.ts'
 import { insightPage } from '../insight-page.ts'
+import { behindPage } from './sheets.ts'
 
 const late = table(
   { airport: 'text', share: 'number', flights: 'integer' },
@@ -121,4 +123,31 @@ test('a finding leads to the rows from which it was computed', () => {
   const html = pageOf(TEXT, { ...given, reading })
   assert.match(html, /Computed from <a href="#rows-late"><code>late<\/code><\/a>, n = 300/)
   assert.match(html, /Computed from the rows of <a href="#rows-late">/)
+})
+
+test('a list is laid out once, however many numbers come from it', () => {
+  let looks = 0
+  const watched = new Proxy(
+    { value: 1 },
+    {
+      ownKeys(target) {
+        looks += 1
+        return Reflect.ownKeys(target)
+      },
+    },
+  )
+  const analyses = { trend: outcome({ points: [watched, { value: 2 }], headline: SAYS }) }
+  const marksOf = (count: number): Mark[] =>
+    Array.from({ length: count }, (_, at) => ({
+      start: 2 * at,
+      end: 2 * at + 1,
+      from: [{ block: 'trend', field: 'points', row: at % 2, column: 'value' }],
+    }))
+  const looksFor = (count: number): number => {
+    looks = 0
+    behindPage({ tables: {}, analyses, provenance: marksOf(count) }, { charts: [], reading: null })
+    return looks
+  }
+  assert.ok(looksFor(1) > 0)
+  assert.equal(looksFor(1000), looksFor(1))
 })

@@ -92,6 +92,19 @@ function tableAt({ tables, analyses }: Behind, { block = '', field }: Origin): T
   return { columns, rows, total: rows.length }
 }
 
+/** `tableAt`, once for each sheet: a thousand numbers may come from one list of many rows. */
+function tablesOf(behind: Behind): (origin: Origin) => Table | null {
+  const known = new Map<string, Table | null>()
+  return (origin) => {
+    const id = sheetId(origin)
+    const table = known.get(id)
+    if (table !== undefined) return table
+    const found = tableAt(behind, origin)
+    known.set(id, found)
+    return found
+  }
+}
+
 function sheetOf(id: string, origin: Origin, table: Table, asked: ReadonlySet<number>): Sheet {
   const { block = '', field } = origin
   const first = Array.from({ length: Math.min(FIRST_ROWS, table.rows.length) }, (_, index) => index)
@@ -116,16 +129,17 @@ export function behindPage(behind: Behind, insight: Pick<PageInsight, 'charts' |
   const marks = behind.provenance.filter(({ by }) => by === undefined)
   const printed = marks.flatMap(originsOf).filter(({ block }) => block !== undefined)
   const sheets: Sheet[] = []
+  const tableOf = tablesOf(behind)
   let left = MOST_CELLS
   for (const [id, { origin, rows }] of askedRows([...printed, ...blocksAround(insight)])) {
-    const table = tableAt(behind, origin)
+    const table = tableOf(origin)
     const sheet = table && sheetOf(id, origin, table, rows)
     if (!sheet || left <= 0) continue
     const most = Math.ceil(left / Math.max(1, sheet.columns.length))
     sheets.push({ ...sheet, rows: sheet.rows.slice(0, most) })
     left -= sheet.rows.length * sheet.columns.length
   }
-  const fields = fieldsOf(behind, printed)
+  const fields = fieldsOf(behind, printed, tableOf)
   const sourceOf = (block: string): Sheet | undefined => {
     const headline = behind.analyses[block]?.headline
     const proof = insight.reading?.proofs.find(({ says }) => says === headline)
@@ -134,11 +148,15 @@ export function behindPage(behind: Behind, insight: Pick<PageInsight, 'charts' |
   return { marks, sheets, fields, sourceOf, placeOf: placesOf(behind, sheets, fields) }
 }
 
-function fieldsOf(behind: Behind, printed: readonly Origin[]): Map<string, Field[]> {
+function fieldsOf(
+  behind: Behind,
+  printed: readonly Origin[],
+  tableOf: (origin: Origin) => Table | null,
+): Map<string, Field[]> {
   const fields = new Map<string, Field[]>()
   for (const origin of printed) {
     const { block = '' } = origin
-    if (!Object.hasOwn(behind.analyses, block) || tableAt(behind, origin)) continue
+    if (!Object.hasOwn(behind.analyses, block) || tableOf(origin)) continue
     const known = fields.get(block) ?? []
     const says = whereText(origin)
     const id = `rows-${block}-value-${known.length + 1}`
