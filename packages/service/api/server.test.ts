@@ -327,8 +327,9 @@ test('without a metrics token only programs of the same machine read the metrics
   for (const own of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) assert.equal(await status(own), 200, own)
   for (const other of ['192.0.2.1', '10.0.0.7', '2001:db8::1', '::ffff:192.0.2.1'])
     assert.equal(await status(other), 401, other)
-  assert.equal(await status('127.0.0.1', { 'x-forwarded-for': '192.0.2.1' }), 401)
-  assert.equal(await status('127.0.0.1', { forwarded: 'for=192.0.2.1' }), 401)
+  const proxied = { 'x-forwarded-for': '192.0.2.1', 'x-real-ip': '192.0.2.1', 'x-forwarded-proto': 'https' }
+  for (const [name, value] of Object.entries({ ...proxied, forwarded: 'for=192.0.2.1', via: '1.1 proxy' }))
+    assert.equal(await status('127.0.0.1', { [name]: value }), 401, name)
   const { statusCode, payload } = await api.inject({ url: '/metrics', remoteAddress: '192.0.2.1' })
   assert.equal(statusCode, 401)
   assert.match(payload, /Set ASSAY_METRICS_TOKEN/)
