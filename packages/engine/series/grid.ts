@@ -56,10 +56,16 @@ export function gridOf(series: Series): Grid {
   for (const [row, index] of indices.entries()) {
     const before = row === 0 ? index : indices[row - 1]!
     const from = row === 0 ? 0 : series.values[row - 1]!
-    for (let gap = before + 1; gap <= before + skippedBefore(series, step, row); gap++) skipped.add(gap)
+    const unshown = Math.min(skippedBefore(series, step, row), index - before - 1)
     for (let gap = before + 1; gap < index; gap++) {
+      if (gap <= before + unshown) skipped.add(gap)
       values[gap] = from + ((gap - before) / (index - before)) * (series.values[row]! - from)
-      positions[gap] = positionAfter(series, step, series.positions[row - 1]!, gap - before)
+      positions[gap] = positionAfter(
+        series,
+        step,
+        series.positions[row - 1]!,
+        Math.max(1, gap - before - unshown),
+      )
       times[gap] = timeText(series, positions[gap]!)
     }
     values[index] = series.values[row]!

@@ -242,3 +242,17 @@ test('hours follow the clocks of the zone over summer time: a season stays, and 
   const holes = await read(await berlin('2024-03-20 00:00', 480, 'i not in (100, 101)'), {}, zone)
   assert.equal(holes.diagnosis.gaps.n, 2)
 })
+
+test('hours without a row beside the one that no clock shows keep their times, and it is no value', async () => {
+  // 31 March 2024, 01:00 in UTC is the first hour of summer time.
+  const gone = [268, 269, 270].map((i) => new Date(Date.UTC(2024, 2, 20, i)).toISOString().slice(0, 19))
+  const table = await berlin('2024-03-20 00:00', 480, 'i not in (268, 269, 270)')
+  const { series } = await read(table, { missing: 'zero' }, { time_zone: 'Europe/Berlin' })
+  assert.equal(series.values.length, 480)
+  assert.equal(new Set(series.positions).size, 480)
+  const zeros = series.times.filter((_, row) => series.values[row] === 0)
+  assert.deepEqual(
+    zeros.map((time) => String(time).slice(0, 19)),
+    gone,
+  )
+})

@@ -135,12 +135,18 @@ function slice(series: Series, from: number, to?: number): Series {
   }
 }
 
-/** Every step of the grid as a value of the series: zero where there was no row. */
+/** Every step of the grid that clocks show as a value of the series: zero where there was no row. */
 function withZeros(series: Series, grid: Grid): { series: Series; grid: Grid } {
-  const values = grid.values.map((value, row) => (grid.observed[row] || grid.skipped.has(row) ? value : 0))
-  const positions = grid.positions
-  const filled = { ...series, times: grid.times, positions, values }
-  return { series: filled, grid: { ...grid, values, observed: values.map(() => true) } }
+  const observed = grid.values.map((_, step) => !grid.skipped.has(step))
+  const values = grid.values.map((value, step) => (grid.observed[step] || !observed[step] ? value : 0))
+  const shown = <Value>(all: readonly Value[]): Value[] => all.filter((_, step) => observed[step])
+  const filled = {
+    ...series,
+    times: shown(grid.times),
+    positions: shown(grid.positions),
+    values: shown(values),
+  }
+  return { series: filled, grid: { ...grid, values, observed } }
 }
 
 const isYear = (time: Time): boolean =>
