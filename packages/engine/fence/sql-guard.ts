@@ -73,7 +73,7 @@ interface Collected {
   reads: Set<string>
   session: { name: string; at: number; among: readonly string[] | null }[]
   /** The sources and blocks whose columns are in scope by their bare names. Those of tables within FROM are left out. */
-  inScope: readonly Named[]
+  inScope: readonly string[]
 }
 
 /** A source or block in scope, and what it is called there. */
@@ -212,11 +212,7 @@ function columnReference(node: TreeNode, found: Collected, at: number): void {
   const parts = node.column_names as string[]
   const name = fold(parts[0] ?? '')
   if (parts.length !== 1 || !SESSION_COLUMNS.has(name)) return
-  found.session.push({
-    name,
-    at,
-    among: CLOCK_COLUMNS.has(name) ? found.inScope.map(({ relation }) => relation) : null,
-  })
+  found.session.push({ name, at, among: CLOCK_COLUMNS.has(name) ? found.inScope : null })
 }
 
 /** The sources and blocks that a FROM names itself, whose columns keep their names. */
@@ -242,20 +238,19 @@ function callsOf(from: TreeNode | null | undefined): string[] {
 }
 
 /**
- * The relations in scope within a SELECT. Where two are called alike, also one around it, DuckDB finds the column of neither by
- * its bare name, and takes the name for the clock.
+ * The relations whose columns a SELECT reads by their bare names: those of its own FROM. Where two are called alike, DuckDB finds
+ * the column of neither, and takes the name for the clock. Within some calls of array() and exists() it also does so where a
+ * relation around the SELECT has the column, so none of those counts.
  */
-function inScopeOf(outer: readonly Named[], from: TreeNode | undefined, scope: Scope): Named[] {
+function inScopeOf(from: TreeNode | undefined, scope: Scope): string[] {
   const calls = callsOf(from)
-  const isAlone = (called: string): boolean => calls.filter((one) => one === called).length === 1
-  return [
-    ...outer.filter(({ called }) => !calls.includes(called)),
-    ...namedByFrom(from, scope).filter(({ called }) => isAlone(called)),
-  ]
+  return namedByFrom(from, scope)
+    .filter(({ called }) => calls.filter((one) => one === called).length === 1)
+    .map(({ relation }) => relation)
 }
 
 /** Walks with other columns in scope. */
-function within(found: Collected, inScope: readonly Named[], visit: () => void): void {
+function within(found: Collected, inScope: readonly string[], visit: () => void): void {
   const before = found.inScope
   found.inScope = inScope
   visit()
@@ -295,9 +290,10 @@ function part(node: TreeNode, scope: Scope, found: Collected, at: number, depth:
   if (type === 'SELECT_NODE') {
     const { from_table: from, ...others } = rest as TreeNode & { from_table?: TreeNode }
     within(found, [], () => walk(from, inner, found, at, depth + 1))
-    const columns = inScopeOf(found.inScope, from, inner)
-    return within(found, columns, () => children(others, inner, found, at, depth))
+    return within(found, inScopeOf(from, inner), () => children(others, inner, found, at, depth))
   }
+  // ORDER BY of a set operation sees what its SELECTs give.
+  if (type === 'SET_OPERATION_NODE') return within(found, [], () => children(rest, inner, found, at, depth))
   if (type !== 'RECURSIVE_CTE_NODE') return children(rest, inner, found, at, depth)
   // Only the recursive part sees the table itself.
   const { right, ...once } = rest
