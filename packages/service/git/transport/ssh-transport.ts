@@ -219,8 +219,11 @@ class Run {
       if (this.#failure) throw this.#failure
       const bytes = Buffer.concat(this.#parts)
       while (at + 4 <= bytes.length) {
-        const length = Number.parseInt(bytes.subarray(at, at + 4).toString('latin1'), 16)
-        if (Number.isNaN(length)) throw new PullError('What answers at the address is no git server.')
+        const head = bytes.subarray(at, at + 4).toString('latin1')
+        const length = /^[\da-f]{4}$/iu.test(head) ? Number.parseInt(head, 16) : Number.NaN
+        // A packet counts its own four bytes; shorter ones do not come before the flush.
+        if (length !== 0 && !(length >= 4))
+          throw new PullError('What answers at the address is no git server.')
         if (length === 0) return this.#taken(bytes, at + 4)
         if (bytes.subarray(at + 4, at + 8).toString() === 'ERR ')
           throw new PullError(

@@ -19,8 +19,8 @@ const publicOf = (key: string): Buffer => {
   return parsed.getPublicSSH()
 }
 
-/** An ssh server that lets the deploy key in, and runs what it is asked for by the shell, as sshd does. */
-async function serve(t: TestContext, folder: string): Promise<number> {
+/** An ssh server that lets the deploy key in, and runs what it is asked for by the shell, as sshd does, or `program` in its place. */
+async function serve(t: TestContext, folder: string, program?: string): Promise<number> {
   const known = publicOf(DEPLOY.public)
   const server = new ssh2.Server({ hostKeys: [HOST.private] }, (client) => {
     client.on('error', () => undefined)
@@ -35,7 +35,7 @@ async function serve(t: TestContext, folder: string): Promise<number> {
     client.on('session', (accept) => {
       accept().on('exec', (take, _reject, { command }) => {
         const channel = take()
-        const child = spawn('sh', ['-c', command], { cwd: folder, env: gitEnvironment(folder) })
+        const child = spawn('sh', ['-c', program ?? command], { cwd: folder, env: gitEnvironment(folder) })
         channel.pipe(child.stdin)
         child.stdin.on('error', () => undefined)
         child.stdout.pipe(channel, { end: false })
@@ -114,6 +114,14 @@ test('a server with another key, and a key that the server does not know, are to
   assert.match(await faultOf({ ...input, key: null }), /set ASSAY_TEMPLATES_SSH_KEY/)
   assert.match(await faultOf({ ...input, key: 'nonsense' }), /holds no private key/)
   assert.match(await faultOf({ ...input, targets: [] }), /may not reach/)
+})
+
+test('a server whose packets have no length is told to be no git server, and read no further', async (t) => {
+  for (const head of ['-008', '0x10', '0001', '3e 8', 'hello']) {
+    const port = await serve(t, process.cwd(), `printf '%s' '${head}and so on'; cat`)
+    const input = { ...NOWHERE, address: `ssh://git@127.0.0.1:${port}/reports.git`, gitdir: process.cwd() }
+    assert.match(await faultOf(input), /is no git server/, head)
+  }
 })
 
 test('an address by ssh is read as git reads it, and nothing in it can become a command', () => {
