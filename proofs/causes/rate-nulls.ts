@@ -7,8 +7,8 @@ import { causesOf } from '../../packages/engine/methods/drivers/causes.ts'
 import { emptySums, type Sums } from '../../packages/engine/methods/drivers/leaf-rows.ts'
 import type { Table } from '../../packages/engine/methods/drivers/leaves.ts'
 import type { Options } from '../../packages/engine/methods/drivers/options.ts'
-import type { Sides } from '../../packages/engine/methods/drivers/sides.ts'
-import { normal, poisson, type Random, randomFrom } from '../calibration/processes.ts'
+import { normal, type Random, randomFrom } from '../calibration/processes.ts'
+import { combinationsOf, draw, SIDES } from './tables.ts'
 
 export interface Rows {
   rows: 'one' | 'days' | 'visits'
@@ -41,10 +41,6 @@ export const RATE_SHAPES = [
 const DAYS = 28
 const RATE = 0.05
 
-function draw(random: Random, mean: number): number {
-  return mean < 400 ? poisson(random, mean) : Math.max(0, Math.round(mean + Math.sqrt(mean) * normal(random)))
-}
-
 function add(sums: Sums, leaf: number, rows: number, top: number, bottom: number, visits: boolean): void {
   sums.rows[leaf]! += rows
   sums.top[leaf]! += top
@@ -72,27 +68,17 @@ function sideOf(asked: Rows, size: Float64Array, rates: Float64Array, random: Ra
 }
 
 export function rateTable(asked: Rows, sizes: readonly number[], random: Random): Table {
-  const n = sizes.reduce((product, size) => product * size, 1)
-  const codes = sizes.map((size, attribute) => {
-    const below = sizes.slice(attribute + 1).reduce((product, one) => product * one, 1)
-    return Int32Array.from({ length: n }, (_, leaf) => Math.floor(leaf / below) % size)
-  })
+  const combinations = combinationsOf(sizes)
+  const { n } = combinations
   const size = Float64Array.from({ length: n }, () => asked.visits * Math.exp(0.5 * normal(random)))
   const rates = Float64Array.from({ length: n }, () => RATE * Math.exp(0.3 * normal(random)))
   const later = rates.map((rate, leaf) => rate * 0.9 * (leaf === 0 ? (asked.fall ?? 1) : 1))
   return {
-    codes,
-    names: sizes.map((count) => Array.from({ length: count }, (_, code) => `v${code}`)),
-    rare: sizes.map(() => -1),
+    ...combinations,
     before: sideOf(asked, size, rates, random),
     after: sideOf(asked, size, later, random),
-    kept: null,
-    n,
   }
 }
-
-const SIDE = { where: 'true', label: '', named: '', days: 1 }
-const SIDES: Sides = { before: SIDE, after: SIDE, per_day: false, doubts: [], history: [], unfinished: null }
 
 /** Of `tables` tables from `first` on, those in which any cause is named, and those in which the first combination is. */
 export function namedIn(asked: Rows, sizes: readonly number[], tables: number, seed: number, first = 0) {

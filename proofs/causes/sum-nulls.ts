@@ -7,8 +7,8 @@ import { causesOf } from '../../packages/engine/methods/drivers/causes.ts'
 import { emptySums, type Sums } from '../../packages/engine/methods/drivers/leaf-rows.ts'
 import type { Table } from '../../packages/engine/methods/drivers/leaves.ts'
 import type { Options } from '../../packages/engine/methods/drivers/options.ts'
-import type { Sides } from '../../packages/engine/methods/drivers/sides.ts'
-import { normal, poisson, type Random, randomFrom } from '../calibration/processes.ts'
+import { normal, type Random, randomFrom } from '../calibration/processes.ts'
+import { combinationsOf, draw, SIDES } from './tables.ts'
 
 export interface Parts {
   /** A row for each combination, or for each event. */
@@ -45,9 +45,6 @@ export const SUM_SHAPES = [
   [8, 6, 10],
 ]
 
-const draw = (random: Random, mean: number): number =>
-  mean < 400 ? poisson(random, mean) : Math.max(0, Math.round(mean + Math.sqrt(mean) * normal(random)))
-
 function sideOf(
   { rows, events, shock, shared = 0 }: Parts,
   means: Float64Array,
@@ -68,26 +65,16 @@ function sideOf(
 }
 
 export function sumTable(asked: Parts, sizes: readonly number[], random: Random): Table {
-  const n = sizes.reduce((product, size) => product * size, 1)
-  const codes = sizes.map((size, attribute) => {
-    const below = sizes.slice(attribute + 1).reduce((product, one) => product * one, 1)
-    return Int32Array.from({ length: n }, (_, leaf) => Math.floor(leaf / below) % size)
-  })
+  const combinations = combinationsOf(sizes)
+  const { n, codes } = combinations
   const means = Float64Array.from({ length: n }, () => (asked.events ?? 100) * Math.exp(0.5 * normal(random)))
   const later = means.map((mean, leaf) => 0.9 * mean * (codes[0]![leaf] === 0 ? (asked.fall ?? 1) : 1))
   return {
-    codes,
-    names: sizes.map((count) => Array.from({ length: count }, (_, code) => `v${code}`)),
-    rare: sizes.map(() => -1),
+    ...combinations,
     before: sideOf(asked, means, codes[0]!, random),
     after: sideOf(asked, later, codes[0]!, random),
-    kept: null,
-    n,
   }
 }
-
-const SIDE = { where: 'true', label: '', named: '', days: 1 }
-const SIDES: Sides = { before: SIDE, after: SIDE, per_day: false, doubts: [], history: [], unfinished: null }
 
 /** Of `tables` tables from `first` on, those in which any cause is named, those in which the first value is, and those with another. */
 export function namedIn(asked: Parts, sizes: readonly number[], tables: number, seed: number, first = 0) {
