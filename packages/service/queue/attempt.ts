@@ -54,7 +54,7 @@ export interface AttemptOptions {
 /** How an attempt ended, for the log and the metrics. */
 type Ending = 'completed' | 'failed' | 'lost' | 'released' | 'abandoned'
 
-/** Writes the newest progress once a second, for the first time after a second. */
+/** Writes the newest progress once a second, for the first time after a second. Nobody waits for a write: it is fenced. */
 async function reportProgress(
   hold: Hold,
   done: AbortSignal,
@@ -130,7 +130,7 @@ async function analyse(
   const roots = await rootsOf(claimed, template, options)
   const delivered = await deliveredBefore(job, template, options)
   const done = new AbortController()
-  const reporting = reportProgress(hold, done.signal, options)
+  void reportProgress(hold, done.signal, options)
   let starting: Promise<void> | undefined
   try {
     const result = await pool.run(
@@ -163,11 +163,11 @@ async function analyse(
       },
     )
     done.abort()
-    await starting
+    // A stopped attempt waits for no answer: the store may be the reason why it was stopped.
+    if (result.status !== 'stopped') await starting
     return result
   } finally {
     done.abort()
-    await reporting
   }
 }
 

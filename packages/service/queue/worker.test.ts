@@ -71,6 +71,8 @@ async function setUp({ concurrency = 1, drainMs = 1000, slots = Infinity } = {})
   const away = new Set<keyof Store>()
   /** Methods named here throw an error that nobody foresaw. */
   const broken = new Set<keyof Store>()
+  /** Methods named here never answer. */
+  const silent = new Set<keyof Store>()
   /** Of these the answer is lost: what they do is done. */
   const lost = new Set<keyof Store>()
   const store = new Proxy(kept, {
@@ -79,6 +81,7 @@ async function setUp({ concurrency = 1, drainMs = 1000, slots = Infinity } = {})
       if (typeof method !== 'function') return method
       return (...input: never[]) => {
         if (away.has(name)) return Promise.reject(new AppError('store_unavailable', 'The store is away.'))
+        if (silent.has(name)) return new Promise(() => undefined)
         if (broken.has(name)) return Promise.reject(new Error('cache lookup failed for relation 1259'))
         const answer = (method as (...input: never[]) => unknown)(...input)
         if (!lost.has(name)) return answer
@@ -109,7 +112,7 @@ async function setUp({ concurrency = 1, drainMs = 1000, slots = Infinity } = {})
   const control = new AbortController()
   const running = worker.run(control.signal)
   const state = async (assignment_id: string) => (await kept.getJob({ workspace_id, assignment_id }))!
-  return { store: kept, clock, away, broken, lost, runs, running, stop: () => control.abort(), state }
+  return { store: kept, clock, away, broken, lost, silent, runs, running, stop: () => control.abort(), state }
 }
 
 async function enqueue(store: Store, source = '# t'): Promise<string> {
@@ -379,6 +382,26 @@ test('writes progress at most once a second, and the newest', async () => {
   assert.equal((await state(id)).progress.percent, 29)
   runs[0]!.end(DONE)
   await until(async () => (await state(id)).job_status === 'completed')
+  stop()
+  await running
+  await store.close()
+})
+
+test('a stopped attempt waits for no answer of the store to its start or its progress', async () => {
+  const { store, clock, silent, runs, running, stop } = await setUp()
+  for (const method of ['startJob', 'reportProgress'] as const) silent.add(method)
+  const first = await enqueue(store)
+  await until(() => runs.length === 1)
+  await enqueue(store)
+  runs[0]!.options.onProgress!({ percent: 50, step: 1, steps: 2, label: 'daily' })
+  for (let tenth = 0; tenth < 20; tenth += 1) {
+    clock.advance(100)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await store.cancelJob({ workspace_id, assignment_id: first })
+  await until(() => runs.length === 2)
+  silent.clear()
+  runs[1]!.end(DONE)
   stop()
   await running
   await store.close()
