@@ -133,7 +133,9 @@ test('follows a template and the schedule of an insight in one click, and says w
   assert.deepEqual([own!.personal, own!.follows], [true, ['template:penguins']])
   await page.goto('/templates/penguins')
   await page
-    .getByText('Each run of penguins that somebody sends to its followers comes to own@example.com.')
+    .getByText(
+      'Each run of “How penguins differ” that somebody sends to its followers comes to own@example.com.',
+    )
     .waitFor()
   await assertAccessible(page, 'a template that is followed')
   await button(page, 'Unfollow').click()
@@ -289,8 +291,34 @@ test('registers headers with and without a secret, and changes each without typi
   stood.assertSilent([refusal(422)])
 })
 
+test('registers a webhook that tells a data catalog of every run, without a name and with the events that it can take', async () => {
+  const { page } = stood.watched
+  await page.goto('/webhooks/new')
+  await page.getByLabel('Address').fill(address)
+  await page.getByLabel('What it gets').selectOption('openlineage')
+  assert.equal(await page.getByLabel('Presence name').count(), 0)
+  assert.equal(await page.getByRole('checkbox', { name: 'job.started' }).isChecked(), true)
+  assert.equal(await page.getByRole('checkbox', { name: 'job.queued' }).count(), 0)
+  await page.getByRole('checkbox', { name: 'job.canceled' }).uncheck()
+  await assertAccessible(page, 'a webhook for a data catalog')
+  await button(page, 'Create').click()
+  await link(page, 'Go to the webhook').click()
+  await page.getByText('the lineage of every run, as OpenLineage has it').waitFor()
+  const [made] = (await apiOf(stood.service.url).webhooks.list()).items
+  assert.deepEqual(
+    [made?.format, made?.events],
+    ['openlineage', ['job.started', 'job.completed', 'job.failed']],
+  )
+  await button(page, 'Change').click()
+  assert.equal(await page.getByLabel('Presence name').count(), 0)
+  assert.equal(await page.getByRole('checkbox', { name: 'webhook.failing' }).count(), 0)
+  stood.assertSilent()
+})
+
 test('says on its page since when a webhook fails, and by what', async () => {
   const { page } = stood.watched
+  await page.goto('/webhooks')
+  await link(page, address).last().click()
   await button(page, 'Send a test').click()
   await page.getByText('Attempt 1: answered 503').waitFor()
   await page.reload()

@@ -2,7 +2,7 @@
 
 import type { NewWebhook, WebhookInput } from '@assay/client'
 import type { EventType } from '@assay/model/event'
-import type { SignatureVersion } from '@assay/model/webhook'
+import { FORMATS, type Format, LINEAGE_EVENTS, type SignatureVersion } from '@assay/model/webhook'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
@@ -20,6 +20,7 @@ import { Submit } from '../../parts/submit.tsx'
 
 interface Draft {
   url: string
+  format: Format
   presence_name: string
   description: string
   events: EventType[]
@@ -28,17 +29,32 @@ interface Draft {
 
 const FIRST: Draft = {
   url: '',
+  format: 'standard',
   presence_name: '',
   description: '',
   events: ['job.completed', 'job.failed', 'job.canceled'],
   signature: 'v1',
 }
 
+const FORMAT_WORDS: Record<Format, string> = {
+  standard: 'A signed message for each event (Standard Webhooks)',
+  openlineage: 'The lineage of every run, for a data catalog (OpenLineage)',
+}
+
+/** What a data catalog gets does not depend on a name, and the service wants one. */
+const CATALOG_NAME = 'lineage'
+
+/** Another format begins with its own events. */
+function withFormat(draft: Draft, format: Format): Draft {
+  return { ...draft, format, events: format === 'openlineage' ? [...LINEAGE_EVENTS] : FIRST.events }
+}
+
 function inputOf(draft: Draft, headers: HeaderDraft[], user_id: string): WebhookInput {
   return {
     url: draft.url.trim(),
     user_id,
-    presence_name: draft.presence_name.trim(),
+    presence_name: draft.format === 'openlineage' ? CATALOG_NAME : draft.presence_name.trim(),
+    format: draft.format,
     events: draft.events,
     headers: headerChanges(headers).flatMap(({ value, ...rest }) =>
       value === null ? [] : [{ ...rest, value }],
@@ -70,7 +86,24 @@ interface FormProps {
   faults: Record<string, string>
 }
 
+function FormatField({ draft, change }: Omit<FormProps, 'faults'>) {
+  return (
+    <SelectField
+      label="What it gets"
+      hint={
+        draft.format === 'openlineage'
+          ? 'The catalog learns which run read which data and what it made: names, sizes and counts, no rows and no text.'
+          : 'This cannot be changed later.'
+      }
+      value={draft.format}
+      onChange={({ target }) => change(withFormat(draft, FORMATS.find((one) => one === target.value)!))}
+      options={FORMATS.map((value) => ({ value, label: FORMAT_WORDS[value] }))}
+    />
+  )
+}
+
 function Fields({ draft, change, faults }: FormProps) {
+  const isLineage = draft.format === 'openlineage'
   const set = (field: keyof Draft) => (event: { target: { value: string } }) =>
     change({ ...draft, [field]: event.target.value })
   return (
@@ -85,17 +118,20 @@ function Fields({ draft, change, faults }: FormProps) {
         value={draft.url}
         onChange={set('url')}
       />
-      <TextField
-        label="Presence name"
-        hint="A job with a presence name notifies only the webhooks with that name. A job without one notifies all. The name of an event type narrows the webhook to that event."
-        required
-        fault={faults.presence_name}
-        value={draft.presence_name}
-        onChange={set('presence_name')}
-      />
+      <FormatField draft={draft} change={change} />
+      {!isLineage && (
+        <TextField
+          label="Presence name"
+          hint="A job with a presence name notifies only the webhooks with that name. A job without one notifies all. The name of an event type narrows the webhook to that event."
+          required
+          fault={faults.presence_name}
+          value={draft.presence_name}
+          onChange={set('presence_name')}
+        />
+      )}
       <ChecksField
         legend="Events"
-        options={EVENT_TYPES.map((type) => ({ value: type, label: type }))}
+        options={(isLineage ? LINEAGE_EVENTS : EVENT_TYPES).map((type) => ({ value: type, label: type }))}
         chosen={draft.events}
         fault={faults.events}
         onChange={(events) => change({ ...draft, events })}

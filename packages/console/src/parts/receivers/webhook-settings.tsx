@@ -1,6 +1,6 @@
 /** The settings of a webhook, and the form that changes them. */
 
-import type { WebhookView } from '@assay/model/webhook'
+import { LINEAGE_EVENTS, type WebhookView } from '@assay/model/webhook'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, faultsOf } from '../../api.ts'
@@ -16,8 +16,11 @@ import { useRefresh } from './receiver-actions.tsx'
 function WebhookFacts({ webhook }: { webhook: WebhookView }) {
   const { webhook_id, presence_name, user_id, events, headers, signature, public_key, retry_schedule } =
     webhook
+  const isLineage = webhook.format === 'openlineage'
   const rows: [string, string][] = [
-    ['Presence name', presence_name],
+    ...(isLineage
+      ? [['What it gets', 'the lineage of every run, as OpenLineage has it'] satisfies [string, string]]
+      : [['Presence name', presence_name] satisfies [string, string]]),
     ['User', user_id],
     ['Events', events.join(', ') || 'none'],
     ['Headers', headers.map(({ name, value }) => `${name}: ${value}`).join('; ') || 'none of its own'],
@@ -63,6 +66,7 @@ function EditForm({ webhook, onDone }: { webhook: WebhookView; onDone(): void })
   const [headers, setHeaders] = useState(() => draftsOf(webhook.headers))
   const save = useSave(webhook, onDone)
   const faults = faultsOf(save.error)
+  const isLineage = webhook.format === 'openlineage'
   const shown = Object.keys(faults).some((path) => path in draft || path.startsWith('headers'))
   const text = (field: 'url' | 'presence_name' | 'description', label: string) => (
     <TextField
@@ -75,11 +79,11 @@ function EditForm({ webhook, onDone }: { webhook: WebhookView; onDone(): void })
   return (
     <ChangeForm save={save} shown={shown} onSubmit={() => save.mutate({ draft, headers })} onDone={onDone}>
       {text('url', 'Address')}
-      {text('presence_name', 'Presence name')}
+      {!isLineage && text('presence_name', 'Presence name')}
       {text('description', 'Description')}
       <ChecksField
         legend="Events"
-        options={EVENT_TYPES.map((type) => ({ value: type, label: type }))}
+        options={(isLineage ? LINEAGE_EVENTS : EVENT_TYPES).map((type) => ({ value: type, label: type }))}
         chosen={draft.events}
         fault={faults.events}
         onChange={(events) => setDraft({ ...draft, events })}
