@@ -103,7 +103,12 @@ export const JobView = Type.Object(
       }),
     ),
     title: Type.Optional(
-      nullable(Type.String({ description: 'In lists: the title of its insight; null where it has none' })),
+      nullable(
+        Type.String({
+          description:
+            'In lists: the title of its insight, or before there is one the title of the template with the values of the variables; null where neither can be told',
+        }),
+      ),
     ),
   },
   { title: 'Job' },

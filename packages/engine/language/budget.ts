@@ -10,9 +10,14 @@ const STATEMENTS_A_LOOK = 64
 const REMEDY = 'Loop over less, or aggregate in SQL.'
 
 export class Budget {
-  #left = MAX_SPENT
+  #left: number
   #statements = 0
-  readonly #deadline = performance.now() + MAX_MS
+  readonly #deadline: number
+
+  constructor({ spent = MAX_SPENT, ms = MAX_MS } = {}) {
+    this.#left = spent
+    this.#deadline = performance.now() + ms
+  }
 
   /** Throws ValueError if the sum exceeds the bound. */
   spend(count: number): void {
@@ -20,7 +25,7 @@ export class Budget {
     if (this.#left < 0) throw new ValueError('Rendering stopped: memory limit exceeded.', REMEDY)
   }
 
-  /** Called for each statement. Throws ValueError after a minute. */
+  /** Called for each statement. Throws ValueError after the time. */
   tick(): void {
     if (++this.#statements % STATEMENTS_A_LOOK > 0 || performance.now() < this.#deadline) return
     throw new ValueError('Rendering stopped: time limit exceeded.', REMEDY)

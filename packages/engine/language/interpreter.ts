@@ -35,6 +35,8 @@ export interface InterpreterOptions {
   partials?: Record<string, string>
   /** Called with the length of each text that is printed; throws to stop. */
   onPrint?: (length: number) => void
+  /** Default: that of a report. */
+  budget?: Budget
 }
 
 /** What belongs to one run of the body or of a partial. */
@@ -58,7 +60,7 @@ const MAX_LEVELS = 500
 
 export class Interpreter {
   readonly #options: InterpreterOptions
-  readonly #budget = new Budget()
+  readonly #budget: Budget
   readonly #partials = new Map<string, Prose>()
   readonly #recorder = new Recorder()
   readonly #roots = new Map<string, From>()
@@ -67,6 +69,7 @@ export class Interpreter {
 
   constructor(options: InterpreterOptions) {
     this.#options = options
+    this.#budget = options.budget ?? new Budget()
   }
 
   /** The text that is printed, and where its numbers come from. Throws TemplateFault. */

@@ -4,7 +4,7 @@ import { templateVersion } from './partials.ts'
 import { connectionNames, parsedTemplate, templateSource, templateView } from './template-cache.ts'
 
 /** What the service needs of a template beside its source. */
-export type TemplateHead = Pick<Template, 'template_id' | 'variables' | 'sources'>
+export type TemplateHead = Pick<Template, 'template_id' | 'title' | 'variables' | 'sources' | 'time_zone'>
 
 export interface FoundTemplate {
   origin: Origin
@@ -28,12 +28,12 @@ export function sourceOf(template_id: string, source: string): TemplateSource {
 export function readHead(source: TemplateSource): ReadHead {
   const { template, faults } = parsedTemplate(source)
   if (!template) return { found: null, faults }
-  const { template_id, variables, sources } = template
+  const { template_id, title, variables, sources, time_zone } = template
   const view = templateView(template, 'workspace')
   return {
     found: {
       origin: 'workspace',
-      template: { template_id, variables, sources },
+      template: { template_id, title, variables, sources, time_zone },
       source: templateSource(template),
       view,
     },

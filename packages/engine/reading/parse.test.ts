@@ -4,6 +4,7 @@ import type { Fault, Template } from '@assay/model/template'
 import * as fc from 'fast-check'
 import { parseTemplate } from './parse.ts'
 import { reachablePartials, templateVersion } from './partials.ts'
+import { plainTitle, runTitle } from './titles.ts'
 
 function parse(source: string, partials: Record<string, string> = {}) {
   return parseTemplate({ template_id: 'the-file', source, partials })
@@ -26,6 +27,31 @@ test('a template without front matter is a title and prose', () => {
   assert.equal(template.title, 'Sales of {{ run.started_at }}')
   assert.equal(template.title_line, 1)
   assert.equal(template.time_zone, 'UTC')
+})
+
+test('a run without an insight has the title of its template with its own values, within a small bound', () => {
+  const titled = (title: string, until = '') =>
+    good(
+      `---\ntitle: ${JSON.stringify(title)}\nsources: { f: { file: a.csv } }\nvariables:\n  origin: { type: string, required: true }\n` +
+        `  period: { type: period, default: last_week${until} }\n---\nBody`,
+    )
+  const delays =
+    'Flight delays{% if vars.origin %} from {{ vars.origin }}{% endif %}, {{ vars.period.label }}'
+  const at = '2026-11-24T00:00:00.000Z'
+  const ord = { origin: 'ORD', period: 'last_week' }
+  assert.equal(plainTitle(titled(delays)), 'Flight delays')
+  assert.equal(runTitle(titled(delays), ord, at), 'Flight delays from ORD, 16 to 22 November 2026')
+  const counted = titled(delays, ', until: f.day')
+  assert.equal(runTitle(counted, ord, at), 'Flight delays from ORD, last week')
+  assert.equal(
+    runTitle(counted, { ...ord, period: '2001-Q2' }, at),
+    'Flight delays from ORD, April to June 2001',
+  )
+  assert.equal(runTitle(titled('Sales of {{ run.started_at }}'), ord, at), 'Sales')
+  const began = performance.now()
+  const endless = titled('{% for a in (1..9999) %}{% for b in (1..9999) %}{% endfor %}{% endfor %}Sales')
+  assert.equal(runTitle(endless, ord, at), 'Sales')
+  assert.ok(performance.now() - began < 2000)
 })
 
 test('a template has at most 1,000 blocks: the first that is over is named with its line', () => {

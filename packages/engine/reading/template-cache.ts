@@ -3,8 +3,8 @@ import type { Origin, Template, TemplateSource, TemplateView } from '@assay/mode
 import { readMetric } from '../metrics/definition.ts'
 import { metricNames, metricPartial } from '../metrics/names.ts'
 import { readerNeeds } from '../personal/needs.ts'
-import { renderText } from '../rendering/render.ts'
 import { type Parsed, parseTemplate } from './parse.ts'
+import { plainTitle } from './titles.ts'
 
 const MOST = 500
 const cache = new Map<string, Parsed>()
@@ -24,35 +24,6 @@ export function parsedTemplate(source: TemplateSource): Parsed {
 export function templateSource(template: Template): TemplateSource {
   const { template_id, version, source, partials } = template
   return { template_id, version, source, partials }
-}
-
-/** Stands for what only a run knows; data of a title cannot hold it. */
-const OPEN = '\u0001'
-/** What leads to it, and the sign: ", ", " from ". */
-const LED = new RegExp(
-  `[\\s,:(–-]*(?:\\b(?:of|from|in|on|for|by|since|to|after|before|at|and|with|until|between)\\s+)?${OPEN}[)]?`,
-  'gi',
-)
-
-/**
- * A title before there is a run: with the defaults of its variables, without its period and without what has no default. "Flight
- * delays" of "Flight delays from {{ vars.origin }}, {{ vars.period.label }}".
- */
-function plainTitle({ title, variables, template_id }: Template): string {
-  if (!/\{[{%]/.test(title)) return title
-  const vars = Object.fromEntries(
-    variables.map(({ name, type, required, default: value }) => [
-      name,
-      type === 'period' ? { label: OPEN, start: OPEN, end: OPEN } : (value ?? (required ? OPEN : null)),
-    ]),
-  )
-  let text: string
-  try {
-    text = renderText(title, vars, { line: 1, column: 1 })
-  } catch {
-    text = title.replace(/\{%.*?%\}/g, '').replace(/\{\{.*?\}\}/g, OPEN)
-  }
-  return text.replaceAll(LED, '').replace(/\s+/g, ' ').trim() || template_id
 }
 
 /** The names of the connections of its sources, each once; of all its metrics where a variable chooses among them. */

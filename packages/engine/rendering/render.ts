@@ -9,6 +9,7 @@ import { type Edit, type Mark, movedMarks } from '@assay/model/provenance'
 import type { Reader as Person } from '@assay/model/reader'
 import type { Reading } from '@assay/model/reading'
 import type { Template } from '@assay/model/template'
+import { Budget } from '../language/budget.ts'
 import { Reader } from '../language/expressions.ts'
 import { makeFault, OffsetFault, type Position, TemplateFault } from '../language/fault.ts'
 import { Interpreter } from '../language/interpreter.ts'
@@ -83,14 +84,19 @@ export function renderTemplate(template: Template, context: RenderContext): Rend
  * Renders text that is not Markdown, such as a title or a source's `file`, over `vars` alone. Throws TemplateFault at
  * `position`.
  */
-export function renderText(text: string, vars: Record<string, unknown>, position: Position): string {
-  return renderPlain(text, { vars: asGiven(vars) }, position)
+export function renderText(
+  text: string,
+  vars: Record<string, unknown>,
+  position: Position,
+  budget?: Budget,
+): string {
+  return renderPlain(text, { vars: asGiven(vars) }, position, budget)
 }
 
-function renderPlain(text: string, globals: Row, position: Position): string {
+function renderPlain(text: string, globals: Row, position: Position, budget = new Budget()): string {
   if (!/\{[{%]/.test(text)) return text
   try {
-    return new Interpreter({ globals, print: printText }).render(text).text
+    return new Interpreter({ globals, print: printText, budget }).render(text).text
   } catch (error) {
     throw error instanceof TemplateFault ? new TemplateFault({ ...error.fault, ...position }) : error
   }

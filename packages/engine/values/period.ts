@@ -38,6 +38,11 @@ export function isPeriod(text: string): boolean {
   return resolved(text, '2000-06-15', '2000-06-15') !== null
 }
 
+/** Whether its days depend on the day of the run, or on the latest day of the data: `last_30_days`, `today`. */
+export function isCountedFromNow(text: string): boolean {
+  return resolved(text, '2000-06-15', '2000-06-15')?.[0] !== resolved(text, '1990-01-01', '1990-01-01')?.[0]
+}
+
 /** Throws RangeError if the text is no period: check it with isPeriod first. */
 export function resolvePeriod(text: string, context: PeriodContext): Period {
   const latest = (context.latest ?? null) === null ? null : dayOf(context.latest!, context.time_zone)

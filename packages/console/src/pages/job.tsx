@@ -10,6 +10,7 @@ import { Fault } from '../parts/fault.tsx'
 import { Share } from '../parts/insight/share.tsx'
 import { JobActions } from '../parts/jobs/job-actions.tsx'
 import { Told, WhyNotTold } from '../parts/jobs/tell-fields.tsx'
+import { useTemplateTitle } from '../parts/jobs/template-title.ts'
 import { NamedValues } from '../parts/lists/fact-list.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
 import { ForReader } from '../parts/readers/reader.tsx'
@@ -157,9 +158,10 @@ export function JobPage() {
   const { query, lost, retry } = useLiveJob(assignment_id)
   const limited = useIsLimited()
   const template_id = query.data?.template_id
+  const name = useTemplateTitle(template_id)
   return (
     <Page
-      title={template_id === undefined ? 'Job' : `Job of ${template_id}`}
+      title={name === undefined ? 'Job' : `Job: ${name}`}
       trail={
         <>
           <Link to="/jobs">Jobs</Link>
@@ -167,7 +169,7 @@ export function JobPage() {
             <>
               {' / '}
               <Link to="/templates/$template_id" params={{ template_id }} search={{}}>
-                {template_id}
+                {name}
               </Link>
             </>
           )}

@@ -289,7 +289,7 @@ test('deletes a job that has ended, with its insight, and no other', async (t) =
   assert.equal((await ask('DELETE', `/v1alpha/jobs/${id}`)).status, 404)
 })
 
-test('lists jobs by how they ended, with the titles of their insights', async (t) => {
+test('lists jobs by how they ended, with the titles of their insights, or what their template calls them', async (t) => {
   const { ask, complete } = await openTestServer(t)
   const body = { payload: { type: 'template', template_id: 'hello' } }
   const assignment_id: string = (await ask('POST', '/v1alpha/jobs', { body })).json()
@@ -302,7 +302,7 @@ test('lists jobs by how they ended, with the titles of their insights', async (t
   const list = async (query: string) => (await ask('GET', `/v1alpha/jobs?${query}`)).json().items
   assert.deepEqual(
     (await list('')).map((job: { title: string | null }) => job.title),
-    [null, 'Hello, Ada'],
+    ['Hello world', 'Hello, Ada'],
   )
   assert.deepEqual(
     (await list('ending=canceled')).map((job: { assignment_id: string }) => job.assignment_id),

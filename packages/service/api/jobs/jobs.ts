@@ -18,6 +18,7 @@ import { mayRead } from '../readers/visible.ts'
 import { Notify, toldOf } from '../subscriptions/notify.ts'
 import { runnableTemplate, variablesOf } from '../templates/template-lookup.ts'
 import { ANSWERED_BY, jobKey, WAIT_MOST } from './changes.ts'
+import { runTitles } from './run-titles.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -244,10 +245,11 @@ export const listJobs = operation({
     const insight_ids = items.flatMap(({ insight_id }) => insight_id ?? [])
     const rows = insight_ids.length === 0 ? [] : await store.insightTitles({ workspace_id, insight_ids })
     const titles = new Map(rows.map(({ insight_id, title }) => [insight_id, title]))
-    return {
-      items: items.map((job) => ({ ...jobView(job), title: titles.get(job.insight_id ?? '') ?? null })),
-      next_cursor,
-    }
+    const untitled = items.filter(({ insight_id }) => !titles.has(insight_id ?? ''))
+    const others = await runTitles(services, workspace_id, untitled)
+    const titleOf = ({ insight_id, assignment_id }: Job): string | null =>
+      titles.get(insight_id ?? '') ?? others.get(assignment_id) ?? null
+    return { items: items.map((job) => ({ ...jobView(job), title: titleOf(job) })), next_cursor }
   },
 })
 

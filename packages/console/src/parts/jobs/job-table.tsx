@@ -11,7 +11,7 @@ import { UserName } from '../user-name.tsx'
 /** How many characters of the variables stand in a name. */
 const NAME_MOST = 60
 
-/** The title of its insight; before there is one, the template with the values of the variables. */
+/** The title of its insight, or what its template calls such a run; where neither can be told, the template with the values of the variables. */
 function runName({ title, template_id, template_vars }: JobView): string {
   if (title !== undefined && title !== null) return title
   const values = Object.values(template_vars)

@@ -6,6 +6,7 @@ import { api, useIsLimited, useMay, useMe } from '../../api.ts'
 import type { Insight } from '../../insights.ts'
 import { targetOf } from '../../receivers.ts'
 import { Fault } from '../fault.tsx'
+import { useTemplateTitle } from '../jobs/template-title.ts'
 import { useSchedule } from '../schedules/schedule-name.tsx'
 
 /** The newest subscriptions of the user among which the own ones are looked for. */
@@ -117,7 +118,8 @@ function useMayFollow(): boolean {
 }
 
 export function FollowTemplate({ template_id }: { template_id: string }) {
-  const comes = `Each run of ${template_id} that somebody sends to its followers`
+  const name = useTemplateTitle(template_id)
+  const comes = `Each run of “${name}” that somebody sends to its followers`
   return useMayFollow() ? <Follow what={`template:${template_id}`} comes={comes} /> : null
 }
 

@@ -1,0 +1,68 @@
+/**
+ * The title of a template before there is an insight: of the template itself, and of a run. A title is bounded in what it computes, since it
+ * is rendered by the process that answers requests.
+ */
+import type { Template } from '@assay/model/template'
+import { Budget } from '../language/budget.ts'
+import { renderText } from '../rendering/render.ts'
+import { isCountedFromNow, resolvePeriod } from '../values/period.ts'
+
+/** Stands for what only a run knows; data of a title cannot hold it. */
+const OPEN = '\u0001'
+/** What leads to it, and the sign: ", ", " from ". */
+const LED = new RegExp(
+  `[\\s,:(–-]*(?:\\b(?:of|from|in|on|for|by|since|to|after|before|at|and|with|until|between)\\s+)?${OPEN}[)]?`,
+  'gi',
+)
+/** Characters and items that a title may make, and how long it may take. */
+const TITLE_BOUND = { spent: 20_000, ms: 50 }
+const TITLE_MOST = 300
+
+export type Titled = Pick<Template, 'template_id' | 'title' | 'variables' | 'time_zone'>
+
+function written({ title, template_id }: Titled, vars: Record<string, unknown>): string {
+  let text: string
+  try {
+    text = renderText(title, vars, { line: 1, column: 1 }, new Budget(TITLE_BOUND))
+  } catch {
+    text = title.replace(/\{%.*?%\}/g, '').replace(/\{\{.*?\}\}/g, OPEN)
+  }
+  const whole = text.replaceAll(LED, '').replace(/\s+/g, ' ').trim()
+  return whole.length > TITLE_MOST ? `${whole.slice(0, TITLE_MOST)}…` : whole || template_id
+}
+
+/**
+ * A title before there is a run: with the defaults of its variables, without its period and without what has no default. "Flight
+ * delays" of "Flight delays from {{ vars.origin }}, {{ vars.period.label }}".
+ */
+export function plainTitle(template: Titled): string {
+  if (!/\{[{%]/.test(template.title)) return template.title
+  const values = template.variables.map(({ name, type, required, default: value }) => [
+    name,
+    type === 'period' ? { label: OPEN, start: OPEN, end: OPEN } : (value ?? (required ? OPEN : null)),
+  ])
+  return written(template, Object.fromEntries(values))
+}
+
+/** A period that is counted from the data stays in its own words: "last 30 days". */
+function periodOf(
+  text: unknown,
+  until: string | null,
+  at: { started_at: string; time_zone: string },
+): unknown {
+  if (typeof text !== 'string') return text
+  if (until !== null && isCountedFromNow(text))
+    return { label: text.replaceAll('_', ' '), start: OPEN, end: OPEN }
+  return resolvePeriod(text, at)
+}
+
+/** The title of a run without an insight, with the values of its variables. `started_at`: when it began, or else was created. */
+export function runTitle(template: Titled, given: Record<string, unknown>, started_at: string): string {
+  if (!/\{[{%]/.test(template.title)) return template.title
+  const { time_zone } = template
+  const values = template.variables.map(({ name, type, until }) => [
+    name,
+    type === 'period' ? periodOf(given[name], until, { started_at, time_zone }) : (given[name] ?? null),
+  ])
+  return written(template, Object.fromEntries(values))
+}

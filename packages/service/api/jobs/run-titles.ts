@@ -1,0 +1,48 @@
+/** The titles of runs that have no insight: what their template calls them with the values of their variables. */
+import { runTitle } from '@assay/engine/reading/titles'
+import { AppError } from '@assay/model/errors'
+import type { Job } from '@assay/model/job'
+import type { Services } from '../dependencies.ts'
+
+type Known = Pick<Services, 'store' | 'templates'>
+type Untitled = Pick<
+  Job,
+  'assignment_id' | 'template_id' | 'template_version' | 'variables' | 'started_at' | 'created_at'
+>
+
+/** Templates that one list of jobs reads for their titles. Jobs of others have none. */
+const VERSIONS_MOST = 20
+
+async function versionOf({ store, templates }: Known, workspace_id: string, job: Untitled) {
+  const source = await store.getTemplateVersion({
+    template_id: job.template_id,
+    version: job.template_version,
+  })
+  if (!source) return null
+  const { found } = await templates.read(source, workspace_id).catch((error: unknown) => {
+    // A title is worth no wait and no refusal.
+    if (error instanceof AppError) return { found: null }
+    throw error
+  })
+  return found?.template ?? null
+}
+
+/** By assignment id. */
+export async function runTitles(
+  known: Known,
+  workspace_id: string,
+  jobs: readonly Untitled[],
+): Promise<Map<string, string>> {
+  const groups = Map.groupBy(
+    jobs,
+    ({ template_id, template_version }) => `${template_id}\n${template_version}`,
+  )
+  const titles = new Map<string, string>()
+  for (const group of [...groups.values()].slice(0, VERSIONS_MOST)) {
+    const template = await versionOf(known, workspace_id, group[0]!)
+    if (!template) continue
+    for (const { assignment_id, variables, started_at, created_at } of group)
+      titles.set(assignment_id, runTitle(template, variables, started_at ?? created_at))
+  }
+  return titles
+}
