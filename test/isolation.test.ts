@@ -157,6 +157,7 @@ const CASES = (of: Ids): Record<string, Case> => ({
   getConnection: hidden(),
   changeConnection: hidden({ body: { description: 'x' } }),
   deleteConnection: hidden(),
+  tryConnection: own({ body: {} }),
   testConnection: hidden(),
   readOutgoing: operators({ query: { workspace_id: 'victim' } }),
   changeOutgoing: operators({ query: { workspace_id: 'victim' }, body: { stopped: true } }),

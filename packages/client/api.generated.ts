@@ -475,6 +475,17 @@ export type ConnectionPage = {
   next_cursor: string | null
 }
 
+export type ConnectionTest = {
+  ok: boolean
+  /** The name and version of the server */
+  server: string | null
+  /** How the server keeps queries from writing */
+  read_only: string | null
+  /** Why it cannot be used */
+  detail: string | null
+  elapsed_ms: number
+}
+
 export type Count = {
   count: number
 }
@@ -1263,7 +1274,7 @@ export type Job = {
   batch_id: string | null
   /** The reader whose insight it makes: only she and admins find the job */
   reader_id: string | null
-  /** In lists: the title of its insight; null where it has none */
+  /** In lists: the title of its insight, or before there is one the title of the template with the values of the variables; null where neither can be told */
   title?: string | null
 }
 
@@ -2229,15 +2240,13 @@ export type TemplateWithSource = {
   source: string
 }
 
-export type TestConnectionResponse = {
-  ok: boolean
-  /** The name and version of the server */
-  server: string | null
-  /** How the server keeps queries from writing */
-  read_only: string | null
-  /** Why it cannot be used */
-  detail: string | null
-  elapsed_ms: number
+export type TestConnectionRequest = {
+  /** By kind, see docs/sources.md: host, port, database, user, tls, ca; url; file */
+  options?: Record<string, unknown> | undefined
+  /** Write-only: password. Null removes one */
+  secrets?: Record<string, string | null> | undefined
+  /** timeout_seconds, rows, bytes, concurrent */
+  limits?: Record<string, unknown> | undefined
 }
 
 export type TestedAttempt = {
@@ -2323,6 +2332,21 @@ export type TokenWithSecret = {
   /** The last request with it, to about a minute */
   last_used_at: string | null
   token: string
+}
+
+export type TryConnectionRequest = {
+  /** The name that templates say */
+  name: string
+  kind: 'postgresql' | 'mysql' | 'clickhouse' | 'sqlite' | 'http' | 's3'
+  description?: string | null | undefined
+  /** By kind, see docs/sources.md: host, port, database, user, tls, ca; url; file */
+  options: Record<string, unknown>
+  /** Write-only: password. Null removes one */
+  secrets?: Record<string, string | null> | undefined
+  /** timeout_seconds, rows, bytes, concurrent */
+  limits?: Record<string, unknown> | undefined
+  /** The workspace; only an admin of the default workspace may name another than its own */
+  workspace_id?: string | undefined
 }
 
 export type User = {
@@ -3329,6 +3353,13 @@ export interface Operations {
     body: undefined
     result: undefined
   }
+  /** Try a connection before it is added */
+  tryConnection: {
+    path: []
+    query: {}
+    body: TryConnectionRequest
+    result: ConnectionTest
+  }
   /** Try a connection */
   testConnection: {
     path: [name: string]
@@ -3336,8 +3367,8 @@ export interface Operations {
       /** The workspace; only an admin of the default workspace may name another than its own */
       workspace_id?: string | undefined
     }
-    body: undefined
-    result: TestConnectionResponse
+    body: TestConnectionRequest
+    result: ConnectionTest
   }
   /** List readers by id */
   listReaders: {
@@ -3798,7 +3829,8 @@ export const OPERATIONS = {
   getConnection: { method: 'GET', path: '/connections/{name}' },
   changeConnection: { method: 'PATCH', path: '/connections/{name}', body: 'application/json' },
   deleteConnection: { method: 'DELETE', path: '/connections/{name}' },
-  testConnection: { method: 'POST', path: '/connections/{name}/test' },
+  tryConnection: { method: 'POST', path: '/connections/test', body: 'application/json' },
+  testConnection: { method: 'POST', path: '/connections/{name}/test', body: 'application/json' },
   listReaders: { method: 'GET', path: '/readers' },
   putReaders: { method: 'PUT', path: '/readers', body: 'application/json' },
   getReader: { method: 'GET', path: '/readers/{reader_id}' },

@@ -25,6 +25,7 @@ const SLOW: readonly Name[] = [
   'createJobs',
   'checkJobs',
   'testConnection',
+  'tryConnection',
   'pullRepository',
   'proposeChange',
 ]

@@ -20,6 +20,7 @@ export type {
   ChangeWebhookRequest as WebhookPatch,
   Collection as CollectionView,
   Connection as ConnectionView,
+  ConnectionTest,
   CreateConnectionRequest as ConnectionInput,
   CreateJobsRequest as BatchInput,
   CreateLinkRequest as LinkInput,
@@ -50,7 +51,6 @@ export type {
   SignIn,
   Subscription as SubscriptionView,
   Template as TemplateView,
-  TestConnectionResponse as ConnectionTest,
   Token,
   User,
   Webhook as WebhookView,
@@ -168,6 +168,8 @@ function connections(call: Call, all: All) {
       change: call('changeConnection'),
       delete: call('deleteConnection'),
       test: call('testConnection'),
+      /** Tries one that is not added yet; nothing is kept. */
+      try: call('tryConnection'),
     },
   }
 }

@@ -120,6 +120,14 @@ test('holds a secret only while it is typed, keeps it unless another is typed, a
   await page.getByText('must be a whole number from 1').waitFor()
   await page.getByLabel('rows').fill('5000')
   await button(page, 'Add').click()
+  await page.getByText(/^It cannot be used\. .*ECONNREFUSED/).waitFor()
+  assert.deepEqual(
+    (await api.connections.list()).items.map(({ name }) => name),
+    ['shop'],
+    'nothing is kept before it is tried',
+  )
+  await assertAccessible(page, 'a connection that cannot be used')
+  await button(page, 'Add it anyway').click()
   await page.getByRole('heading', { name: 'warehouse', level: 1 }).waitFor()
   await page.getByText(/^set: •••• [0-9a-f]{8}$/).waitFor()
   await page.getByText('5,000', { exact: true }).waitFor()
@@ -139,10 +147,12 @@ test('holds a secret only while it is typed, keeps it unless another is typed, a
   await assertAccessible(page, 'a change that is refused')
   await page.getByLabel('password', { exact: false }).first().fill('s3cr3t-two')
   await button(page, 'Save').click()
+  await button(page, 'Save it anyway').click()
   await button(page, 'Change').click()
   assert.notEqual(await secret(), first)
   await page.getByLabel('Remove password').check()
   await button(page, 'Save').click()
+  await button(page, 'Save it anyway').click()
   await page.getByText('not set').waitFor()
   assert.equal(await secret(), undefined)
   assert.doesNotMatch(await page.content(), /s3cr3t/)

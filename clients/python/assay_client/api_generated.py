@@ -417,6 +417,14 @@ class ConnectionPage(TypedDict):
     next_cursor: Union[str, None]
 
 
+class ConnectionTest(TypedDict):
+    ok: bool
+    server: Union[str, None]
+    read_only: Union[str, None]
+    detail: Union[str, None]
+    elapsed_ms: float
+
+
 class Count(TypedDict):
     count: int
 
@@ -1969,12 +1977,10 @@ class TemplateWithSource(TypedDict):
     source: str
 
 
-class TestConnectionResponse(TypedDict):
-    ok: bool
-    server: Union[str, None]
-    read_only: Union[str, None]
-    detail: Union[str, None]
-    elapsed_ms: float
+class TestConnectionRequest(TypedDict):
+    options: NotRequired[Dict[str, Any]]
+    secrets: NotRequired[Dict[str, Union[str, None]]]
+    limits: NotRequired[Dict[str, Any]]
 
 
 TestedAttemptError = TypedDict("TestedAttemptError", {"class": "Literal['dns', 'refused', 'reset', 'tls', 'timeout', 'ssrf_blocked', 'http_status', 'smtp_status', 'response_invalid', 'request_invalid']", "detail": "str"})
@@ -2051,6 +2057,16 @@ class TokenWithSecret(TypedDict):
     created_at: str
     last_used_at: Union[str, None]
     token: str
+
+
+class TryConnectionRequest(TypedDict):
+    name: str
+    kind: Literal["postgresql", "mysql", "clickhouse", "sqlite", "http", "s3"]
+    description: NotRequired[Union[str, None]]
+    options: Dict[str, Any]
+    secrets: NotRequired[Dict[str, Union[str, None]]]
+    limits: NotRequired[Dict[str, Any]]
+    workspace_id: NotRequired[str]
 
 
 class User(TypedDict):
@@ -2601,9 +2617,13 @@ class Operations:
         """Remove a connection"""
         return self._call("DELETE", f"/connections/{segment(name)}", "none", query={"workspace_id": workspace_id}, match=if_match, timeout=timeout)
 
-    def test_connection(self, name: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "TestConnectionResponse":
+    def try_connection(self, body: "TryConnectionRequest", *, timeout: Optional[float] = None) -> "ConnectionTest":
+        """Try a connection before it is added"""
+        return self._call("POST", "/connections/test", "json", body=body, timeout=timeout)
+
+    def test_connection(self, name: str, body: Optional["TestConnectionRequest"] = None, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "ConnectionTest":
         """Try a connection"""
-        return self._call("POST", f"/connections/{segment(name)}/test", "json", query={"workspace_id": workspace_id}, timeout=timeout)
+        return self._call("POST", f"/connections/{segment(name)}/test", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
 
     def list_readers(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "ReaderPage":
         """List readers by id"""
@@ -3108,9 +3128,13 @@ class AsyncOperations:
         """Remove a connection"""
         return await self._call("DELETE", f"/connections/{segment(name)}", "none", query={"workspace_id": workspace_id}, match=if_match, timeout=timeout)
 
-    async def test_connection(self, name: str, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "TestConnectionResponse":
+    async def try_connection(self, body: "TryConnectionRequest", *, timeout: Optional[float] = None) -> "ConnectionTest":
+        """Try a connection before it is added"""
+        return await self._call("POST", "/connections/test", "json", body=body, timeout=timeout)
+
+    async def test_connection(self, name: str, body: Optional["TestConnectionRequest"] = None, *, workspace_id: Optional[str] = None, timeout: Optional[float] = None) -> "ConnectionTest":
         """Try a connection"""
-        return await self._call("POST", f"/connections/{segment(name)}/test", "json", query={"workspace_id": workspace_id}, timeout=timeout)
+        return await self._call("POST", f"/connections/{segment(name)}/test", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
 
     async def list_readers(self, *, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "ReaderPage":
         """List readers by id"""

@@ -122,6 +122,17 @@ export function changeOf(draft: ConnectionDraft, secrets: Record<string, string 
   return { description, options: sentOptions(draft), secrets, limits: sentLimits(draft) }
 }
 
+/** Whether a change has to do with the way to the server: a note or a limit has not. */
+export function leadsOtherwise(
+  { options }: ConnectionDraft,
+  before: ConnectionDraft,
+  secrets: Record<string, string | null>,
+): boolean {
+  const names = Object.keys({ ...before.options, ...options })
+  const differs = names.some((name) => (options[name] ?? '').trim() !== (before.options[name] ?? ''))
+  return differs || Object.keys(secrets).length > 0
+}
+
 /** The front matter of a template that reads over this connection. */
 export function snippetOf({ name, kind }: Pick<ConnectionView, 'name' | 'kind'>): string {
   const head = ['sources:', '  orders:', `    connection: ${name}`]

@@ -10,6 +10,7 @@ import * as audit from './admin/audit.ts'
 import * as health from './admin/health.ts'
 import * as outgoing from './admin/outgoing.ts'
 import * as system from './admin/system.ts'
+import * as connectionTests from './connections/connection-tests.ts'
 import * as connections from './connections/connections.ts'
 import * as files from './files/files.ts'
 import type { Operation } from './http/operation.ts'
@@ -156,7 +157,8 @@ export const ROUTES: readonly Route[] = [
   on('GET /v1alpha/connections/{name}', connections.getConnection),
   on('PATCH /v1alpha/connections/{name}', connections.changeConnection),
   on('DELETE /v1alpha/connections/{name}', connections.deleteConnection),
-  on('POST /v1alpha/connections/{name}/test', connections.testConnection),
+  on('POST /v1alpha/connections/test', connectionTests.tryConnection),
+  on('POST /v1alpha/connections/{name}/test', connectionTests.testConnection),
 
   on('GET /v1alpha/readers', readers.listReaders),
   on('PUT /v1alpha/readers', readers.putReaders),

@@ -1,9 +1,10 @@
 /** assay connection: where queries of templates read. Secrets come from standard input, a variable or a file. */
+import type { ConnectionTest } from '@assay/client'
 import { CONNECTION_KINDS, KINDS } from '@assay/model/connection-kinds'
 import { allPages, clientCommand, eachCommand, listCommand } from '../../client-command.ts'
 import type { Call } from '../../command.ts'
 import { EXIT, ExitError, UsageError } from '../../exit.ts'
-import { choiceOption, JSON_OPTION, pairsOption, text, texts, WORKSPACE } from '../../options.ts'
+import { choiceOption, flag, JSON_OPTION, pairsOption, text, texts, WORKSPACE } from '../../options.ts'
 import { out, printJson, say } from '../../print.ts'
 import { readSecret } from '../../secret-input.ts'
 
@@ -48,6 +49,11 @@ function addressOf(options: Record<string, unknown>): string {
   return typeof address === 'string' ? address : '-'
 }
 
+function tell({ ok, server, elapsed_ms, read_only, detail }: ConnectionTest): void {
+  if (!ok) throw new ExitError(EXIT.failed, detail ?? 'It cannot be used.')
+  out(`${server} answered in ${elapsed_ms} ms. ${read_only}\n`)
+}
+
 export const CONNECTIONS = [
   clientCommand(
     {
@@ -64,13 +70,14 @@ export const CONNECTIONS = [
         ),
         limit: texts('NAME=NUMBER', 'timeout_seconds, rows, bytes, concurrent'),
         description: text('TEXT', 'A note for people'),
+        test: flag('Try it first, and add it only if it can be used'),
         workspace: WORKSPACE,
       },
     },
     async (client, call) => {
       const kind = choiceOption(call, 'kind', CONNECTION_KINDS)
       if (!kind) throw new UsageError(`--kind takes ${CONNECTION_KINDS.join(', ')}.`)
-      const created = await client.connections.create({
+      const input = {
         name: call.operands[0]!,
         kind,
         options: pairsOption(call, 'set'),
@@ -78,8 +85,10 @@ export const CONNECTIONS = [
         limits: limitsOf(call),
         description: call.text('description'),
         ...workspaceOf(call),
-      })
-      say(`Added. Try it: assay connection test ${created.name}`)
+      }
+      if (call.on('test')) tell(await client.connections.try(input))
+      const { name } = await client.connections.create(input)
+      say(call.on('test') ? 'Added.' : `Added. Try it: assay connection test ${name}`)
     },
   ),
   listCommand(
@@ -96,10 +105,9 @@ export const CONNECTIONS = [
       options: { json: JSON_OPTION, workspace: WORKSPACE },
     },
     async (client, call) => {
-      const found = await client.connections.test(call.operands[0]!, workspaceOf(call))
+      const found = await client.connections.test(call.operands[0]!, {}, workspaceOf(call))
       if (call.on('json')) printJson(found)
-      else if (found.ok) out(`${found.server} answered in ${found.elapsed_ms} ms. ${found.read_only}\n`)
-      else throw new ExitError(EXIT.failed, found.detail ?? 'It cannot be used.')
+      else tell(found)
       return found.ok ? EXIT.ok : EXIT.failed
     },
   ),

@@ -245,9 +245,14 @@ test('a web server and a bucket are tried for real, and say what is wrong', asyn
   ]
   for (const [index, { says, ...connection }] of cases.entries()) {
     const name = `files-${index}`
+    const before = (await ask('POST', '/v1alpha/connections/test', { body: { name, ...connection } })).json()
+    assert.equal((await ask('GET', `/v1alpha/connections/${name}`)).status, 404, 'a test keeps nothing')
     const made = await ask('POST', '/v1alpha/connections', { body: { name, ...connection } })
     assert.equal(made.status, 201, made.text)
     const tested = (await ask('POST', `/v1alpha/connections/${name}/test`)).json()
+    const { elapsed_ms: _then, ...first } = before
+    const { elapsed_ms: _now, ...second } = tested
+    assert.deepEqual(first, second)
     const { ok, server, detail } = tested as { ok: boolean; server: string | null; detail: string | null }
     if (typeof says === 'string') assert.deepEqual([ok, server, detail], [true, says, null])
     else {
@@ -256,6 +261,33 @@ test('a web server and a bucket are tried for real, and say what is wrong', asyn
       for (const secret of Object.values(connection.secrets)) assert.ok(!detail!.includes(secret))
     }
   }
+})
+
+test('a change is tried with the secrets that stay, before it is kept', async (t) => {
+  const { ask } = await openTestServer(t, { pool: 'real' })
+  const web = createServer(({ headers, url }, response) =>
+    response.writeHead(headers.authorization === 'Bearer a-token' && url === '/new/' ? 200 : 401).end(),
+  )
+  web.listen(0, '127.0.0.1')
+  await once(web, 'listening')
+  t.after(() => web.close())
+  const host = `http://127.0.0.1:${(web.address() as AddressInfo).port}`
+  const connection = {
+    name: 'web',
+    kind: 'http',
+    options: { url: `${host}/old/` },
+    secrets: { token: 'a-token' },
+  }
+  await ask('POST', '/v1alpha/connections', { body: connection })
+  const present = (await ask('GET', '/v1alpha/connections/web')).json()
+  const tried = (body?: object) => ask('POST', '/v1alpha/connections/web/test', body ? { body } : {})
+  assert.equal((await tried()).json().ok, false)
+  const moved = await tried({ options: { url: `${host}/new/` } })
+  assert.deepEqual([moved.status, moved.json().errors[0].path], [422, 'secrets.token'])
+  const both = { options: { url: `${host}/new/` }, secrets: { token: 'a-token' } }
+  assert.equal((await tried(both)).json().ok, true)
+  assert.equal((await tried({ secrets: { token: 'another' } })).json().ok, false)
+  assert.deepEqual((await ask('GET', '/v1alpha/connections/web')).json(), present, 'a test keeps nothing')
 })
 
 test('a connection and a download to a host that is not on the list of the workspace are refused, said and audited', async (t) => {

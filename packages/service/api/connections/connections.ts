@@ -7,7 +7,6 @@ import {
   ConnectionView,
   connectionContext,
   leadsElsewhere,
-  type OpenConnection,
   type SealedField,
 } from '@assay/model/connection'
 import { CONNECTION_KINDS, readLimits, readOptions, secretFaults } from '@assay/model/connection-kinds'
@@ -16,19 +15,19 @@ import { AppError, type FieldError, notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { parseTargets, vetAddress, vetUrl } from '@assay/net/target'
+import type { Static } from 'typebox'
 import { hostFaults } from '../../outgoing/host-faults.ts'
-import { fingerprint, type SecretBox, SecretError } from '../../runtime/secrets.ts'
+import { fingerprint, type SecretBox } from '../../runtime/secrets.ts'
 import { administered, OfWorkspace } from '../accounts/administration.ts'
 import type { Services } from '../dependencies.ts'
 import { LIMIT_DEFAULT, pageOf, pageQuery, whole } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 import { refuseOwned } from '../repository/owned.ts'
-import { rootsOf } from '../templates/template-lookup.ts'
 
 const ConnectionName = Type.String({ pattern: CONNECTION_NAME, description: 'The name that templates say' })
-const ConnectionPath = Type.Object({ name: ConnectionName })
-const OfQuery = Type.Object({ workspace_id: OfWorkspace })
+export const ConnectionPath = Type.Object({ name: ConnectionName })
+export const OfQuery = Type.Object({ workspace_id: OfWorkspace })
 const Options = Type.Record(Type.String(), Type.Unknown(), {
   description: 'By kind, see docs/sources.md: host, port, database, user, tls, ca; url; file',
 })
@@ -100,7 +99,72 @@ async function listFaults(
   return hostFaults({ ledger, workspace_id, kind: 'query' }, address.host, `options.${field}`)
 }
 
-function refuseReadOnly({ connections }: Services): void {
+/** What makes a connection. */
+export const NewConnection = Type.Object({
+  name: ConnectionName,
+  kind: Type.Enum([...CONNECTION_KINDS]),
+  description: Type.Optional(Description),
+  options: Options,
+  secrets: Type.Optional(Secrets),
+  limits: Type.Optional(Limits),
+  workspace_id: OfWorkspace,
+})
+type NewConnection = Static<typeof NewConnection>
+
+/** What a change of a connection may hold of what a test tries. */
+export const TriedChange = Type.Object({
+  options: Type.Optional(Options),
+  secrets: Type.Optional(Secrets),
+  limits: Type.Optional(Limits),
+})
+export type TriedChange = Static<typeof TriedChange>
+
+type Read = Pick<Connection, 'options' | 'limits'> & { secrets: Record<string, string | null> }
+
+/** Throws a 422 with every fault of a connection to be. */
+export async function readNewConnection(
+  services: Services,
+  workspace_id: string,
+  { kind, ...given }: Pick<NewConnection, 'kind' | 'options' | 'secrets' | 'limits'>,
+): Promise<Read> {
+  const { options, errors } = readOptions(kind, given.options)
+  const { limits, errors: limitErrors } = readLimits(given.limits ?? {})
+  const secrets = given.secrets ?? {}
+  const faults = [
+    ...errors,
+    ...limitErrors,
+    ...secretFaults(kind, secrets),
+    ...addressFaults(services, workspace_id, options),
+  ]
+  if (faults.length === 0) faults.push(...(await listFaults(services, workspace_id, { kind, options })))
+  if (faults.length > 0) throw invalid(faults)
+  return { options, limits, secrets }
+}
+
+/** Throws a 422 with every fault of a change. The answer holds the options and limits as they are after it. */
+export async function readConnectionChange(
+  services: Services,
+  present: Connection,
+  given: TriedChange,
+): Promise<Read> {
+  const { kind, workspace_id } = present
+  const { options, errors } = readOptions(kind, { ...present.options, ...given.options })
+  const { limits, errors: limitErrors } = readLimits(given.limits ?? {}, present.limits)
+  const secrets = given.secrets ?? {}
+  const faults = [
+    ...errors,
+    ...limitErrors,
+    ...secretFaults(kind, secrets),
+    ...addressFaults(services, workspace_id, options),
+    ...movedSecretFaults(present, options, secrets),
+  ]
+  if (faults.length === 0 && given.options !== undefined)
+    faults.push(...(await listFaults(services, workspace_id, { kind, options })))
+  if (faults.length > 0) throw invalid(faults)
+  return { options, limits, secrets }
+}
+
+export function refuseReadOnly({ connections }: Services): void {
   if (!connections.readOnly) return
   throw new AppError(
     'conflict',
@@ -155,38 +219,19 @@ export const createConnection = operation({
   tag: 'Connections',
   summary: 'Add a connection',
   description:
-    'Templates read over it with `connection` and `query`. The connection is not tried here; use `test` for that. Give it a database user that can only read.',
+    'Templates read over it with `connection` and `query`. The connection is not tried here; `POST /v1alpha/connections/test` tries it before. Give it a database user that can only read.',
   scope: 'admin',
-  body: Type.Object({
-    name: ConnectionName,
-    kind: Type.Enum([...CONNECTION_KINDS]),
-    description: Type.Optional(Description),
-    options: Options,
-    secrets: Type.Optional(Secrets),
-    limits: Type.Optional(Limits),
-    workspace_id: OfWorkspace,
-  }),
+  body: NewConnection,
   replies: { 201: { description: 'The connection', schema: ConnectionView } },
   errors: ['not_found', 'conflict', 'name_taken'],
   async handle({ services, principal, body, reply }) {
     refuseReadOnly(services)
     const workspace_id = await administered(services, principal, body.workspace_id)
-    const { kind } = body
-    const { options, errors } = readOptions(kind, body.options)
-    const { limits, errors: limitErrors } = readLimits(body.limits ?? {})
-    const secrets = body.secrets ?? {}
-    const faults = [
-      ...errors,
-      ...limitErrors,
-      ...secretFaults(kind, secrets),
-      ...addressFaults(services, workspace_id, options),
-    ]
-    if (faults.length === 0) faults.push(...(await listFaults(services, workspace_id, { kind, options })))
-    if (faults.length > 0) throw invalid(faults)
+    const { options, limits, secrets } = await readNewConnection(services, workspace_id, body)
     const key = { workspace_id, name: body.name }
     const connection = await services.store.createConnection({
       ...key,
-      kind,
+      kind: body.kind,
       description: body.description ?? null,
       options,
       secrets: Object.entries(secrets).flatMap(([field, value]) =>
@@ -213,9 +258,7 @@ export const changeConnection = operation({
   query: OfQuery,
   body: Type.Object({
     description: Type.Optional(Description),
-    options: Type.Optional(Options),
-    secrets: Type.Optional(Secrets),
-    limits: Type.Optional(Limits),
+    ...TriedChange.properties,
   }),
   replies: { 200: { description: 'The connection as it is now', schema: ConnectionView } },
   errors: ['not_found', 'conflict'],
@@ -228,19 +271,7 @@ export const changeConnection = operation({
       await refuseOwned(services, { connection: params.name })
     const present = await services.store.getConnection(key)
     if (!present) throw notFound('connection', params.name)
-    const { options, errors } = readOptions(present.kind, { ...present.options, ...body.options })
-    const { limits, errors: limitErrors } = readLimits(body.limits ?? {}, present.limits)
-    const secrets = body.secrets ?? {}
-    const faults = [
-      ...errors,
-      ...limitErrors,
-      ...secretFaults(present.kind, secrets),
-      ...addressFaults(services, workspace_id, options),
-      ...movedSecretFaults(present, options, secrets),
-    ]
-    if (faults.length === 0 && body.options !== undefined)
-      faults.push(...(await listFaults(services, workspace_id, { kind: present.kind, options })))
-    if (faults.length > 0) throw invalid(faults)
+    const { options, limits, secrets } = await readConnectionChange(services, present, body)
     const changed = await services.store.updateConnection({
       ...key,
       patch: {
@@ -289,63 +320,5 @@ export const deleteConnection = operation({
     if (!(await services.store.deleteConnection({ workspace_id, name: params.name })))
       throw notFound('connection', params.name)
     return reply.code(204).send()
-  },
-})
-
-const Tested = Type.Object({
-  ok: Type.Boolean(),
-  server: Type.Union([Type.String(), Type.Null()], { description: 'The name and version of the server' }),
-  read_only: Type.Union([Type.String(), Type.Null()], {
-    description: 'How the server keeps queries from writing',
-  }),
-  detail: Type.Union([Type.String(), Type.Null()], { description: 'Why it cannot be used' }),
-  elapsed_ms: Type.Number(),
-})
-
-export const testConnection = operation({
-  name: 'testConnection',
-  audit: 'connection.test',
-  tag: 'Connections',
-  summary: 'Try a connection',
-  description:
-    'Connects from a sandboxed process like those of jobs, reads the version of the server, and disconnects.',
-  scope: 'admin',
-  params: ConnectionPath,
-  query: OfQuery,
-  idempotent: false,
-  replies: { 200: { description: 'The result of the test', schema: Tested } },
-  errors: ['not_found', 'workspace_busy'],
-  async handle({ services, principal, params, query, signal }) {
-    const workspace_id = await administered(services, principal, query.workspace_id)
-    const failed = (detail: string, elapsed_ms = 0) => ({
-      ok: false,
-      server: null,
-      read_only: null,
-      detail,
-      elapsed_ms,
-    })
-    let connection: OpenConnection | null
-    try {
-      connection = await services.connections.open(workspace_id, params.name)
-    } catch (error) {
-      if (error instanceof AppError) throw error
-      const detail =
-        error instanceof SecretError
-          ? 'Its secrets cannot be opened: give them again.'
-          : (error as Error).message
-      return failed(detail)
-    }
-    if (!connection) throw notFound('connection', params.name)
-    const began = services.clock.monotonic()
-    const roots = await rootsOf(services, { ...principal, workspace_id })
-    const found = await services.pool
-      .probe({ kind: 'probe', connection, roots }, { workspace_id, signal: signal() })
-      .catch((error: Error) => {
-        if (error instanceof AppError) throw error
-        return { ok: false as const, detail: error.message }
-      })
-    const elapsed_ms = Math.round(services.clock.monotonic() - began)
-    if (!found.ok) return failed(found.detail, elapsed_ms)
-    return { ok: true, server: found.server, read_only: found.read_only, detail: null, elapsed_ms }
   },
 })

@@ -2,14 +2,22 @@
 
 import type { ConnectionView } from '@assay/model/connection'
 import { KINDS } from '@assay/model/connection-kinds'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, faultsOf, useMay } from '../../api.ts'
-import { changeOf, draftOf, findConnection, LIMITS, snippetOf, textOf } from '../../connections.ts'
+import {
+  changeOf,
+  draftOf,
+  findConnection,
+  LIMITS,
+  leadsOtherwise,
+  snippetOf,
+  textOf,
+} from '../../connections.ts'
 import { AskFirst } from '../../parts/ask-first.tsx'
 import { areShown, ConnectionFields, type SecretsDraft } from '../../parts/connections/connection-form.tsx'
-import { ConnectionTest } from '../../parts/connections/connection-test.tsx'
+import { ConnectionTest, Refused, useTriedSave } from '../../parts/connections/connection-test.tsx'
 import { ChangeForm, Editable } from '../../parts/editing.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { ForAdmins } from '../../parts/for-admins.tsx'
@@ -58,9 +66,12 @@ function EditForm({ connection, onDone }: { connection: ConnectionView; onDone()
   const cache = useQueryClient()
   const [draft, change] = useState(() => draftOf(connection))
   const [secrets, setSecrets] = useState<SecretsDraft>({})
-  const save = useMutation({
-    mutationFn: () => api().connections.change(name, changeOf(draft, secrets)),
-    onSuccess: async () => {
+  const changed = changeOf(draft, secrets)
+  const { options, limits } = changed
+  const save = useTriedSave({
+    ask: () => api().connections.test(name, { options, secrets, limits }),
+    save: async () => {
+      await api().connections.change(name, changed)
       await cache.invalidateQueries({ queryKey: ['connection', name] })
       await cache.invalidateQueries({ queryKey: ['connections'] })
       onDone()
@@ -68,7 +79,12 @@ function EditForm({ connection, onDone }: { connection: ConnectionView; onDone()
   })
   const faults = faultsOf(save.error)
   return (
-    <ChangeForm save={save} shown={areShown(faults)} onSubmit={() => save.mutate()} onDone={onDone}>
+    <ChangeForm
+      save={save}
+      shown={areShown(faults)}
+      onSubmit={() => save.submit(leadsOtherwise(draft, draftOf(connection), secrets))}
+      onDone={onDone}
+    >
       <ConnectionFields
         draft={draft}
         change={change}
@@ -77,6 +93,7 @@ function EditForm({ connection, onDone }: { connection: ConnectionView; onDone()
         faults={faults}
         present={connection}
       />
+      <Refused tried={save} action="Save it anyway" />
     </ChangeForm>
   )
 }

@@ -1,13 +1,14 @@
 /** Adds a connection, by its kind. */
 
 import { CONNECTION_KINDS, KINDS } from '@assay/model/connection-kinds'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { api, faultsOf } from '../../api.ts'
 import { type ConnectionDraft, firstDraft, inputOf, ofKind } from '../../connections.ts'
 import { useDraft } from '../../drafts/draft.ts'
 import { areShown, ConnectionFields, type SecretsDraft } from '../../parts/connections/connection-form.tsx'
+import { Refused, useTriedSave } from '../../parts/connections/connection-test.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { SelectField, TextField, useFaultFocus } from '../../parts/field.tsx'
 import { ForAdmins } from '../../parts/for-admins.tsx'
@@ -23,9 +24,11 @@ function NewConnection() {
   const navigate = useNavigate()
   const [draft, change, forget] = useDraft<ConnectionDraft>('connection', () => firstDraft('postgresql'))
   const [secrets, setSecrets] = useState<SecretsDraft>({})
-  const create = useMutation({
-    mutationFn: () => api().connections.create(inputOf(draft, typedOnly(secrets))),
-    onSuccess: async ({ name }) => {
+  const input = inputOf(draft, typedOnly(secrets))
+  const create = useTriedSave({
+    ask: () => api().connections.try(input),
+    save: async () => {
+      const { name } = await api().connections.create(input)
       forget()
       await cache.invalidateQueries({ queryKey: ['connections'] })
       await navigate({ to: '/system/connections/$name', params: { name } })
@@ -34,7 +37,7 @@ function NewConnection() {
   const faults = faultsOf(create.error)
   const submit = (event: FormEvent): void => {
     event.preventDefault()
-    create.mutate()
+    create.submit()
   }
   return (
     <form className="run-form" ref={useFaultFocus(create.error)} onSubmit={submit} noValidate>
@@ -53,7 +56,7 @@ function NewConnection() {
         options={CONNECTION_KINDS.map((kind) => ({ value: kind, label: KINDS[kind].title }))}
         value={draft.kind}
         onChange={({ target }) => {
-          create.reset()
+          create.forget()
           setSecrets({})
           change(ofKind(draft, CONNECTION_KINDS.find((kind) => kind === target.value)!))
         }}
@@ -66,6 +69,7 @@ function NewConnection() {
         faults={faults}
       />
       {create.isError && !areShown(faults) && <Fault error={create.error} />}
+      <Refused tried={create} action="Add it anyway" />
       <button type="submit" className="button primary" disabled={create.isPending}>
         Add
       </button>
@@ -78,7 +82,12 @@ export function NewConnectionPage() {
     <Page
       title="New connection"
       trail={<Link to="/system/connections">Connections</Link>}
-      lead={<p>Use a database user that can only read. The connection is tried only when you test it.</p>}
+      lead={
+        <p>
+          Use a database user that can only read. “Add” tries the connection first, from where reports read
+          over it.
+        </p>
+      }
     >
       <ForAdmins>
         <NewConnection />

@@ -6,7 +6,7 @@ import { api } from '../../api.ts'
 import { duration } from '../../words/durations.ts'
 import { Fault } from '../fault.tsx'
 
-function Told({ found, small }: { found: Found; small: boolean }) {
+export function Told({ found, small = false }: { found: Found; small?: boolean }) {
   const { ok, server, read_only, detail, elapsed_ms } = found
   const words = ok ? (
     <>
@@ -45,5 +45,56 @@ export function ConnectionTest({ name, small = false }: { name: string; small?: 
       {test.isError && <Fault error={test.error} />}
       <div role="status">{test.data && <Told found={test.data} small={small} />}</div>
     </>
+  )
+}
+
+interface Tried {
+  ask(): Promise<Found>
+  save(): Promise<unknown>
+}
+
+/**
+ * Saves a connection once it can be used. One that cannot is saved only by `saveAnyway`.
+ * `found`: what the last test has told.
+ */
+export function useTriedSave({ ask, save }: Tried) {
+  const saving = useMutation({
+    mutationFn: async ({ isTried }: { isTried: boolean }): Promise<Found | null> => {
+      const found = isTried ? await ask() : null
+      if (found === null || found.ok) await save()
+      return found
+    },
+  })
+  const { data, reset, mutate, isPending, isError, error } = saving
+  return {
+    isPending,
+    isError,
+    error,
+    found: data ?? null,
+    forget: reset,
+    /** `isTried` false: what changes has nothing to do with whether it can be used. */
+    submit: (isTried = true): void => mutate({ isTried }),
+    saveAnyway: (): void => mutate({ isTried: false }),
+  }
+}
+
+/** Why it was not saved, and the way to save it all the same. */
+export function Refused({ tried, action }: { tried: ReturnType<typeof useTriedSave>; action: string }) {
+  const { found, isPending, saveAnyway } = tried
+  return (
+    <div role="status">
+      {isPending && <p className="small">Trying it…</p>}
+      {found !== null && !found.ok && (
+        <>
+          <Told found={found} />
+          <p>
+            Nothing is saved yet. Correct it above, or{' '}
+            <button type="button" className="button small" disabled={isPending} onClick={saveAnyway}>
+              {action}
+            </button>
+          </p>
+        </>
+      )}
+    </div>
   )
 }
