@@ -14,14 +14,15 @@ import { FORMS } from '../proofs/guard/forms.ts'
 import { SOURCES } from '../proofs/guard/grammar.ts'
 import { Oracle } from '../proofs/guard/oracle.ts'
 import { TPCH_QUERIES, TPCH_TABLES } from '../proofs/guard/tpch.ts'
-import { tryGuard } from '../proofs/guard.ts'
+import { tryGuard } from '../proofs/guard/try.ts'
 
 const oracle = await Oracle.open(await mkdtemp(path.join(tmpdir(), 'assay-oracle-')))
 const guard = createGuard(oracle.engine)
 after(() => oracle.close())
 
 test('of 1,500 random statements none that touches more than its sources passes the guard', async () => {
-  const report = await tryGuard({ statements: 1_500, seed: 15 })
+  const folder = await mkdtemp(path.join(tmpdir(), 'assay-guard-'))
+  const report = await tryGuard({ seed: 15, from: 0, to: 1_500 }, folder)
   assert.deepEqual(report.holes, [])
   assert.ok(report.passed > 300, `only ${report.passed} statements pass`)
   assert.ok(report.ran > 75, `only ${report.ran} statements run`)

@@ -1,0 +1,21 @@
+/** What came of some statements. */
+export interface GuardReport {
+  statements: number
+  /** That the guard let through, and of those that DuckDB ran without an error. */
+  passed: number
+  ran: number
+  /** Statements that passed and touch more. */
+  holes: string[]
+  /** Statements that ended the process in which they were tried. */
+  ended: string[]
+}
+
+export const NOTHING: GuardReport = { statements: 0, passed: 0, ran: 0, holes: [], ended: [] }
+
+export const together = (one: GuardReport, two: GuardReport): GuardReport => ({
+  statements: one.statements + two.statements,
+  passed: one.passed + two.passed,
+  ran: one.ran + two.ran,
+  holes: [...one.holes, ...two.holes],
+  ended: [...one.ended, ...two.ended],
+})

@@ -1,0 +1,26 @@
+/**
+ * Tries a stretch of statements in this process and tells its parent what came of them. Before each statement it is written to a
+ * file, since a process that DuckDB ends says nothing more.
+ */
+import { openSync, writeSync } from 'node:fs'
+import path from 'node:path'
+import { type Stretch, tryGuard } from './try.ts'
+
+/** The first line of the file; what lies behind it is of longer statements before. */
+export interface Trying {
+  at: number
+  sql: string
+  passed: boolean
+}
+
+const [given, folder] = process.argv.slice(2)
+const file = openSync(path.join(folder!, 'trying'), 'w')
+await tryGuard(JSON.parse(given!) as Stretch, path.join(folder!, 'worlds'), {
+  before: (at, sql, passed) => {
+    writeSync(file, `${JSON.stringify({ at, sql, passed } satisfies Trying)}\n`, 0)
+  },
+  report: (part) => {
+    process.send!(part)
+  },
+})
+process.disconnect()

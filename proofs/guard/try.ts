@@ -1,0 +1,71 @@
+/** Sends random statements to the guard, and those that pass to the oracle. */
+import { createGuard } from '../../packages/engine/fence/sql-guard.ts'
+import { sessionFault } from '../../packages/engine/run/plan.ts'
+import { randomFrom } from '../calibration/processes.ts'
+import { Grammar, SOURCES } from './grammar.ts'
+import { Oracle } from './oracle.ts'
+import { type GuardReport, NOTHING } from './report.ts'
+
+const NAMES = Object.keys(SOURCES)
+const columnsOf = (name: string): { name: string }[] =>
+  (SOURCES[name] ?? []).map((column) => ({ name: column }))
+
+export interface Stretch {
+  seed: number
+  /** The first statement, counted from 0, and the one behind the last. */
+  from: number
+  to: number
+  /** Statements that are not tried. */
+  without?: readonly number[]
+}
+
+export interface Watching {
+  /** Before the guard reads a statement, and again before the engine runs it. */
+  before?(at: number, sql: string, passed: boolean): void
+  /** What came of the statements since the last call. */
+  report?(part: GuardReport): void
+}
+
+/** Statements between two reports. */
+const PART = 1_000
+
+/** `folder` is for this alone. */
+export async function tryGuard(
+  { seed, from, to, without = [] }: Stretch,
+  folder: string,
+  { before, report }: Watching = {},
+): Promise<GuardReport> {
+  const oracle = await Oracle.open(folder)
+  let part: GuardReport = { ...NOTHING, holes: [] }
+  try {
+    const guard = createGuard(oracle.engine)
+    const grammar = new Grammar(randomFrom(seed), oracle.lists, oracle.outside)
+    for (let at = 0; at < to; at += 1) {
+      const sql = grammar.statement()
+      if (at < from) continue
+      part.statements += 1
+      if (!without.includes(at)) {
+        before?.(at, sql, false)
+        const verdict = await guard.judge(sql, NAMES)
+        if (verdict.ok && sessionFault(verdict.session, columnsOf) === null) {
+          before?.(at, sql, true)
+          const { sources, outside, bound } = await oracle.touches(sql)
+          part.passed += 1
+          part.ran += bound ? 1 : 0
+          const untold = sources
+            .filter((name) => !verdict.reads.includes(name))
+            .map((name) => `It reads ${name} unnoticed.`)
+          const [why] = [...outside, ...untold]
+          if (why !== undefined) part.holes.push(`HOLE at statement ${at}: ${why} ${JSON.stringify(sql)}`)
+        }
+      }
+      if (report && (part.statements === PART || at === to - 1)) {
+        report(part)
+        part = { ...NOTHING, holes: [] }
+      }
+    }
+  } finally {
+    await oracle.close()
+  }
+  return part
+}
