@@ -10,6 +10,7 @@ import type { GitHttpRequest, GitHttpResponse, HttpClient } from 'isomorphic-git
 import type { Channel, ParsedKey } from 'ssh2'
 import { PullError } from '../pull-fault.ts'
 import { ANSWER_MOST, TooLargeError } from './http-client.ts'
+import { Received } from './received.ts'
 import { fingerprintOf, type SshAddress } from './ssh-address.ts'
 
 const READY_MS = 20_000
@@ -167,7 +168,7 @@ function opened(client: Client, command: string): Promise<Channel> {
 /** One program on the server. */
 class Run {
   readonly #channel: Channel
-  readonly #parts: Buffer[] = []
+  readonly #received = new Received()
   #length = 0
   #said = ''
   #code: number | null = null
@@ -180,9 +181,9 @@ class Run {
     const timer = setTimeout(() => this.#fail(new PullError('The git server fell silent.')), SILENT_MS)
     channel.on('data', (part: Buffer) => {
       timer.refresh()
-      this.#parts.push(part)
       this.#length += part.length
       if (this.#length > ANSWER_MOST) this.#fail(new TooLargeError())
+      else this.#received.add(part)
       this.#wake()
     })
     channel.stderr.on('data', (part: Buffer) => {
@@ -217,14 +218,15 @@ class Run {
   async advertisement(): Promise<Buffer> {
     for (let at = 0; ; ) {
       if (this.#failure) throw this.#failure
-      const bytes = Buffer.concat(this.#parts)
+      const { bytes } = this.#received
       while (at + 4 <= bytes.length) {
         const head = bytes.subarray(at, at + 4).toString('latin1')
         const length = /^[\da-f]{4}$/iu.test(head) ? Number.parseInt(head, 16) : Number.NaN
         // A packet counts its own four bytes; shorter ones do not come before the flush.
         if (length !== 0 && !(length >= 4))
           throw new PullError('What answers at the address is no git server.')
-        if (length === 0) return this.#taken(bytes, at + 4)
+        if (length === 0) return this.#received.take(at + 4)
+        if (at + length > bytes.length) break
         if (bytes.subarray(at + 4, at + 8).toString() === 'ERR ')
           throw new PullError(
             `The git server answers: ${brief(bytes.subarray(at + 8, at + length).toString())}`,
@@ -234,11 +236,6 @@ class Run {
       if (this.#ended) throw new PullError(this.#refusal())
       await this.#more()
     }
-  }
-
-  #taken(bytes: Buffer, to: number): Buffer {
-    this.#parts.splice(0, this.#parts.length, bytes.subarray(to))
-    return bytes.subarray(0, to)
   }
 
   #refusal(): string {
@@ -252,7 +249,7 @@ class Run {
     this.#channel.end(input)
     while (!this.#ended) await this.#more()
     if (this.#failure) throw this.#failure
-    const bytes = Buffer.concat(this.#parts)
+    const { bytes } = this.#received
     if (bytes.length === 0 && this.#code !== null && this.#code !== 0) throw new PullError(this.#refusal())
     return bytes
   }

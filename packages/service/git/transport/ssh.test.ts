@@ -7,6 +7,7 @@ import { bareRepository, gitEnvironment, isGitThere } from '../git-program-fixtu
 import { proposeChange } from '../propose-change.ts'
 import { pullCommit } from '../pull-commit.ts'
 import { pullFault } from '../pull-fault.ts'
+import { Received } from './received.ts'
 import { fingerprintOf, hostKeys, sshAddress, sshKey } from './ssh-address.ts'
 
 const HOST = ssh2.utils.generateKeyPairSync('ed25519')
@@ -122,6 +123,22 @@ test('a server whose packets have no length is told to be no git server, and rea
     const input = { ...NOWHERE, address: `ssh://git@127.0.0.1:${port}/reports.git`, gitdir: process.cwd() }
     assert.match(await faultOf(input), /is no git server/, head)
   }
+})
+
+test('an answer in many parts is moved to a larger room a few times only', () => {
+  const received = new Received()
+  const rooms = new Set<number>()
+  for (let at = 0; at < 200_000; at += 1) {
+    received.add(Buffer.of(at % 251))
+    rooms.add(received.room)
+  }
+  assert.ok(rooms.size < 10, `${rooms.size} rooms`)
+  assert.deepEqual([...received.take(3)], [0, 1, 2])
+  received.add(Buffer.from('the end'))
+  const { bytes } = received
+  assert.equal(bytes.length, 200_000 - 3 + 7)
+  assert.ok(bytes.subarray(0, -7).every((byte, index) => byte === (index + 3) % 251))
+  assert.equal(bytes.subarray(-7).toString(), 'the end')
 })
 
 test('an address by ssh is read as git reads it, and nothing in it can become a command', () => {
