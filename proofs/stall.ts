@@ -217,7 +217,9 @@ async function openService(): Promise<Opened> {
 }
 
 async function leaseLeft(url: string): Promise<number> {
-  const metrics = await (await fetch(new URL('/metrics', url))).text()
+  const metrics = await (
+    await fetch(new URL('/metrics', url), { headers: { authorization: `Bearer ${TOKEN}` } })
+  ).text()
   return Number(/^assay_lease_left_seconds (\S+)$/m.exec(metrics)?.[1] ?? Number.NaN)
 }
 

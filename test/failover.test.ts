@@ -33,7 +33,9 @@ async function ask(url: string, sql: string): Promise<Record<string, unknown>[]>
 
 /** The node's analysis processes that run a task now. */
 async function busy(url: string): Promise<number> {
-  const metrics = await (await fetch(`${url}/metrics`)).text()
+  const metrics = await (
+    await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } })
+  ).text()
   return Number(/^assay_analysis_children\{state="busy"\} (\d+)$/m.exec(metrics)?.[1])
 }
 

@@ -253,7 +253,7 @@ const ROWS = {
     'false',
   ),
   metricsToken: secret(
-    'Bearer token that /metrics requires; empty: it answers programs of the same machine alone',
+    'Bearer token for /metrics; empty: it answers admins of the default workspace alone',
     token,
   ),
   traces: setting(

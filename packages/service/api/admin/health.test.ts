@@ -34,9 +34,14 @@ async function queueNew(store: Store, workspace_id: string): Promise<void> {
   await store.queueJob({ workspace_id, assignment_id })
 }
 
+const measuring = ({ tokens }: { tokens: { admin: string } }) => ({
+  url: '/metrics',
+  headers: { authorization: `Bearer ${tokens.admin}` },
+})
+
 /** Asks, and lets time pass until the answer is there. */
-async function after(clock: FakeClock, ms: number, api: Api, url: string) {
-  const asked = api.inject({ method: 'GET', url })
+async function after(clock: FakeClock, ms: number, api: Api, asking: string | ReturnType<typeof measuring>) {
+  const asked = api.inject(asking)
   for (let passed = 0; passed < ms; passed += 100) {
     for (let pass = 0; pass < 5; pass += 1) await new Promise((resolve) => setImmediate(resolve))
     clock.advance(100)
@@ -52,7 +57,7 @@ test('a store that hangs is not ready within two seconds, and is measured withou
   const ready = await after(clock, 2100, api, '/readyz')
   assert.equal(ready.statusCode, 503)
   assert.match(ready.payload, /did not answer within 2 seconds/)
-  const metrics = await after(clock, 2100, api, '/metrics')
+  const metrics = await after(clock, 2100, api, measuring(opened))
   assert.equal(metrics.statusCode, 200)
   assert.match(metrics.payload, /process_cpu_seconds_total/)
   assert.doesNotMatch(metrics.payload, /^assay_jobs\{/m, 'what is not known is not told')
@@ -68,7 +73,7 @@ test('a node whose lease cannot be renewed is not ready, and says why', async (t
   const answer = await api.inject('/readyz')
   assert.equal(answer.statusCode, 503)
   assert.match(answer.payload, /cannot be renewed: .*the disk is full/)
-  assert.match((await api.inject('/metrics')).payload, /^assay_lease_left_seconds 12$/m)
+  assert.match((await api.inject(measuring(opened))).payload, /^assay_lease_left_seconds 12$/m)
 })
 
 test('a node on SQLite whose disk is full is not ready, until it has room again', async (t) => {
@@ -134,10 +139,10 @@ test('counts the store once in five seconds, however many ask', async (t) => {
     return opened.store.counts()
   }
   const api = await beside(t, opened, { store: storeWith(opened.store, { counts }) })
-  await Promise.all(Array.from({ length: 9 }, () => api.inject('/metrics')))
+  await Promise.all(Array.from({ length: 9 }, () => api.inject(measuring(opened))))
   assert.equal(counted, 1)
   clock.advance(5000)
-  await api.inject('/metrics')
+  await api.inject(measuring(opened))
   assert.equal(counted, 2)
 })
 

@@ -2,9 +2,11 @@
 import { timingSafeEqual } from 'node:crypto'
 import { AppError } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
+import { DEFAULT_WORKSPACE, includesScope } from '@assay/model/token'
 import type { FastifyRequest } from 'fastify'
 import { hashToken } from '../../runtime/secrets.ts'
-import { asksFromHere } from '../http/client-address.ts'
+import type { Services } from '../dependencies.ts'
+import { bearerOf } from '../http/auth.ts'
 import { operation } from '../http/operation.ts'
 import { diskOf, soon } from './gauges.ts'
 
@@ -46,11 +48,26 @@ export const ready = operation({
   },
 })
 
-/** Metrics name workspaces, so without a token this machine alone reads them. */
-function mayMeasure(wanted: string | null, request: FastifyRequest): boolean {
-  if (wanted === null) return asksFromHere(request)
-  const given = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? ''
-  return timingSafeEqual(Buffer.from(hashToken(given)), Buffer.from(hashToken(wanted)))
+/**
+ * Metrics name workspaces and their load. No address is enough: a proxy of this machine has that of this machine. The token of the
+ * settings needs no store, so that what goes wrong with it is seen.
+ */
+async function mayMeasure(
+  { config, tokens, clock }: Pick<Services, 'config' | 'tokens' | 'clock'>,
+  request: FastifyRequest,
+): Promise<boolean> {
+  const given = bearerOf(request)
+  if (given === null) return false
+  const wanted = config.metricsToken
+  if (wanted !== null && timingSafeEqual(Buffer.from(hashToken(given)), Buffer.from(hashToken(wanted))))
+    return true
+  const caller = await soon(clock, tokens.find(given))
+  return (
+    caller !== null &&
+    caller.workspace_id === DEFAULT_WORKSPACE &&
+    caller.templates === null &&
+    includesScope(caller.scopes, 'admin')
+  )
 }
 
 export const measurements = operation({
@@ -58,15 +75,17 @@ export const measurements = operation({
   tag: 'Service',
   summary: 'Read the metrics for Prometheus',
   description:
-    'Requires the bearer token `ASSAY_METRICS_TOKEN` if that is set. Without it only programs of the same machine are answered.',
+    'Requires the bearer token `ASSAY_METRICS_TOKEN`, or one of an admin of the default workspace.',
   scope: null,
   replies: { 200: { description: 'The text format', media: ['text/plain'] } },
-  errors: ['unauthorized'],
+  errors: ['unauthorized', 'store_unavailable'],
   async handle({ services, request, reply }) {
-    if (!mayMeasure(services.config.metricsToken, request))
-      throw new AppError('unauthorized', 'Set ASSAY_METRICS_TOKEN, and send it as a bearer token.', {
-        headers: { 'www-authenticate': 'Bearer' },
-      })
+    if (!(await mayMeasure(services, request)))
+      throw new AppError(
+        'unauthorized',
+        'Set ASSAY_METRICS_TOKEN, and send it as a bearer token, or one of an admin of the default workspace.',
+        { headers: { 'www-authenticate': 'Bearer' } },
+      )
     await services.updateGauges()
     void reply.type(services.metrics.registry.contentType)
     return services.metrics.registry.metrics()

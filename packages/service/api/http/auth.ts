@@ -127,10 +127,9 @@ export async function callerOf(
   { tokens, config }: Doors,
   request: FastifyRequest,
 ): Promise<Principal | null> {
-  const { authorization } = request.headers
-  if (authorization !== undefined) {
-    const token = BEARER.exec(authorization)?.[1]
-    return token === undefined ? null : tokens.find(token)
+  if (request.headers.authorization !== undefined) {
+    const token = bearerOf(request)
+    return token === null ? null : tokens.find(token)
   }
   // The endpoint of agents passes their token on, and a cookie is none.
   if (!request.url.startsWith('/v1alpha/')) return null
@@ -141,6 +140,11 @@ export async function callerOf(
 }
 
 const BEARER = /^bearer +([\x21-\x7e]{1,1024})$/i
+
+/** The token of the Authorization header; null: it has none. */
+export function bearerOf({ headers }: FastifyRequest): string | null {
+  return BEARER.exec(headers.authorization ?? '')?.[1] ?? null
+}
 
 /** `more`: what an agent learns of where to begin. */
 function unauthorized(given: boolean, more: string): AppError {

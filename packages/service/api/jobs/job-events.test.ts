@@ -154,7 +154,7 @@ test('lets go of a stream when the client has gone', async (t) => {
   })
   await response.body!.getReader().read()
   control.abort()
-  const closed = await fetch(`${address}/metrics`).then((answer) => answer.text())
+  const closed = await fetch(`${address}/healthz`).then((answer) => answer.text())
   assert.ok(closed.length > 0)
   const before = looks
   await run(opened, id)
