@@ -83,7 +83,10 @@ const DURATION: Typed = {
   },
 }
 
-/** Reads the types of one schema. Values are those of avsc, with wrapped unions and longs as bigints. */
+/**
+ * Reads the types of one schema. Values are those of avsc, with wrapped unions, longs as bigints, and maps as lists of `key` and
+ * `value`.
+ */
 export class AvroTypes {
   readonly #named = new Map<string, Typed>()
   /** Types within which the present one stands. */
@@ -148,12 +151,10 @@ export class AvroTypes {
 
   /** Of a record. */
   fields(schema: Record<string, unknown>, shown: string | null, space: string): (Typed & { name: string })[] {
-    return (schema.fields as { name: string; type: Schema; logicalType?: string }[]).map(
-      ({ name, type }) => ({
-        name,
-        ...this.read(type, shown ?? name, space),
-      }),
-    )
+    return (schema.fields as { name: string; type: Schema; logicalType?: string }[]).map(({ name, type }) => {
+      if (name === '__proto__') throw new NoSuchType('one of its fields is named "__proto__". Rename it.')
+      return { name, ...this.read(type, shown ?? name, space) }
+    })
   }
 
   #array(schema: Record<string, unknown>, shown: string, space: string): Typed {
@@ -165,9 +166,9 @@ export class AvroTypes {
     const { type, json } = this.read(schema.values as Schema, shown, space)
     return {
       type: `MAP(VARCHAR, ${type})`,
-      json: (value) =>
+      json: (entries) =>
         Object.fromEntries(
-          Object.entries(value as Record<string, unknown>).map(([key, one]) => [key, json(one)]),
+          (entries as { key: string; value: unknown }[]).map(({ key, value }) => [key, json(value)]),
         ),
     }
   }

@@ -83,6 +83,21 @@ const long = avro.types.LongType.__with({
   compare: (one, other) => (one === other ? 0 : one < other ? -1 : 1),
 })
 
+/**
+ * A long with a logical type is not looked up in the registry. A map has the bytes of a list of keys with values, and is read as one: an
+ * object would lose the key `__proto__`.
+ */
+function typeHook(part: { type?: unknown } | string | unknown[], options: object): Type | undefined {
+  if (typeof part !== 'object' || !('type' in part)) return undefined
+  if (part.type === 'long') return long
+  if (part.type !== 'map') return undefined
+  const fields = [
+    { name: 'key', type: 'string' },
+    { name: 'value', type: (part as { values?: unknown }).values },
+  ]
+  return avro.Type.forSchema({ type: 'array', items: { type: 'record', fields } }, options)
+}
+
 const CODECS: Record<string, (bytes: Buffer) => Uint8Array> = {
   null: (bytes) => bytes,
   deflate: (bytes) => inflateRawSync(bytes, { maxOutputLength: BLOCK_MOST }),
@@ -217,9 +232,7 @@ function schemaOf(file: SourceFile, text: string): Pick<Block, 'type' | 'fields'
       throw new NoSuchType('its values are no records with fields, which would be the columns.')
     const type = avro.Type.forSchema(schema, {
       registry: { long },
-      // A long with a logical type is not looked up in the registry.
-      typeHook: (part) =>
-        typeof part === 'object' && 'type' in part && part.type === 'long' ? long : undefined,
+      typeHook,
       wrapUnions: true,
     })
     const types = new AvroTypes()

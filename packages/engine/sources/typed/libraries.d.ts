@@ -20,10 +20,10 @@ declare module 'avsc' {
       forSchema(
         schema: unknown,
         options: {
-          registry: Record<string, Type>
-          /** Sees each part of a schema first. */
-          typeHook?(schema: { type?: unknown } | string | unknown[]): Type | undefined
-          wrapUnions: boolean
+          registry?: Record<string, Type>
+          /** Sees each part of a schema first, with these options. */
+          typeHook?(schema: { type?: unknown } | string | unknown[], options: object): Type | undefined
+          wrapUnions?: boolean
         },
       ): Type
     }

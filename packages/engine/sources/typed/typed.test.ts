@@ -223,6 +223,35 @@ test('whole numbers of 64 bits are exact, and files of several schemas are joine
   assert.equal(attached.lineage.rows, 4)
 })
 
+test('each key of a map of Avro is kept, whatever it is called', async () => {
+  const schema = record([
+    {
+      name: 'm',
+      type: { type: 'map', values: { type: 'record', name: 'Size', fields: [{ name: 'n', type: 'int' }] } },
+    },
+    { name: 'last', type: ['null', { type: 'map', values: 'Size' }] },
+  ])
+  // Two entries, and one of a union's second branch; each key by its length, twice the number as Avro writes it.
+  const key = (name: string): number[] => [2 * name.length, ...Buffer.from(name)]
+  const m = [4, ...key('__proto__'), 6, ...key('constructor'), 8, 0]
+  const last = [2, 2, ...key('toString'), 10, 0]
+  const whole = await avroOf(schema, [{ m: {}, last: null }])
+  const block = Buffer.from([...m, ...last])
+  const sync = whole.subarray(-16)
+  const head = whole.subarray(0, -16 - 2 - 2)
+  const bytes = Buffer.concat([head, Buffer.from([2, 2 * block.length]), block, sync])
+  assert.deepEqual((await read('keys.avro', bytes)).rows, [
+    ["{__proto__={'n': 3}, constructor={'n': 4}}", "{toString={'n': 5}}"],
+  ])
+  const named = (await avroOf(record([{ name: '__other__', type: 'int' }]), [{ __other__: 1 }]))
+    .toString('latin1')
+    .replace('__other__', '__proto__')
+  assert.match(
+    await refusal('keys.avro', Buffer.from(named, 'latin1')),
+    /one of its fields is named "__proto__"\. Rename it/,
+  )
+})
+
 test('the columns of an Avro file are known before its rows are read', async () => {
   await writeFile(path.join(data, 'b.avro'), await avroOf(ORDERS, [ORDER]))
   const { columns, lineage } = await attach('b.avro', { peek: true })
