@@ -87,7 +87,9 @@ export async function attachFile(
   } catch (error) {
     const failure = engineFailure(error)
     if (failure?.kind !== 'refused') throw error
-    throw new SourceError(unreadable(failure.reason, attachment, [...files, ...opened]))
+    const broken = files.find(({ path }) => (error as Error).message.includes(`file = ${path}\n`))
+    const within = files.length > 1 && broken ? `in ${JSON.stringify(broken.path)}, ` : ''
+    throw new SourceError(unreadable(within + failure.reason, attachment, [...files, ...opened]))
   }
 }
 
@@ -161,6 +163,7 @@ async function makeTextTable(
     file,
     dialect,
     types,
+    sheet: sheets !== null,
     load,
     temp_folder,
     most_bytes: spill_bytes,
@@ -169,17 +172,15 @@ async function makeTextTable(
   const rejects = skips ? `bad_rows_${Buffer.from(name).toString('hex')}` : null
   for (;;) {
     try {
-      const slices = load && !skips ? text.slices() : []
-      if (slices.length > 1) await createFromSlices(engine, name, slices)
-      else
-        await execute(
-          engine,
-          `create or replace ${load ? 'table' : 'view'} ${identifier(name)} as ${text.query(rejects)}`,
-        )
+      if (!load || !(await createFromSlices(engine, name, text.slices(rejects), rejects))) {
+        if (rejects !== null) await dropRejects(engine, rejects)
+        const made = `create or replace ${load ? 'table' : 'view'} ${identifier(name)} as ${text.query(rejects)}`
+        await execute(engine, made)
+      }
       break
     } catch (error) {
       if (await text.recode(error)) continue
-      if (!isMisfit(error) || !(await text.lookAtAll())) throw error
+      if (!isMisfit(error) || !(await text.lookAtAll())) throw await text.placed(error)
     }
   }
   const { encoding, separator, quote, ...rest } = text.found()
@@ -187,21 +188,35 @@ async function makeTextTable(
     ? { sheet: sheets[0]!.found, ...rest }
     : { encoding, separator, quote, ...rest }
   if (rejects !== null) {
-    found.bad_rows = await countBadRows(engine, rejects)
-    for (const table of [rejects, `${rejects}_scans`])
-      await execute(engine, `drop table ${identifier(table)}`)
+    found.bad_rows = (await badRows(engine, rejects)).n
+    await dropRejects(engine, rejects)
   }
   return { load, files: text.files, dialect: found }
 }
 
-/** A table of very many columns: each slice becomes a table, and these are put side by side, row by row. */
-async function createFromSlices(engine: Engine, name: string, slices: readonly string[]): Promise<void> {
+/**
+ * A table of very many columns: each slice becomes a table, and these are put side by side, row by row. False: it is one slice, or the
+ * slices have left out different rows, as where a value that is no text breaks a row in the slice of its column alone.
+ */
+async function createFromSlices(
+  engine: Engine,
+  name: string,
+  slices: readonly string[],
+  rejects: string | null,
+): Promise<boolean> {
+  if (slices.length === 1) return false
   const parts = slices.map((_, index) => identifier(`slice_${Buffer.from(name).toString('hex')}_${index}`))
+  const left = new Set<string>()
   try {
-    for (const [index, slice] of slices.entries())
+    for (const [index, slice] of slices.entries()) {
+      if (rejects !== null) await dropRejects(engine, rejects)
       await execute(engine, `create or replace table ${parts[index]!} as ${slice}`)
+      if (rejects !== null) left.add((await badRows(engine, rejects)).lines)
+    }
+    if (left.size > 1) return false
     const joined = `select * from ${parts.join(' positional join ')}`
     await execute(engine, `create or replace table ${identifier(name)} as ${joined}`)
+    return true
   } finally {
     for (const part of parts) await execute(engine, `drop table if exists ${part}`)
   }
@@ -235,9 +250,17 @@ function vetMarks({ dialect, file }: FileSource, { sheets, name }: Format): void
     )
 }
 
-async function countBadRows(engine: Engine, rejects: string): Promise<number> {
-  const sql = `select count(*) from (select distinct scan_id, file_id, line from ${identifier(rejects)})`
-  return Number((await readTable(engine, sql, {}, 1)).rows[0]![0])
+/** The number of rows that were left out, and what tells their lines from others. */
+async function badRows(engine: Engine, rejects: string): Promise<{ n: number; lines: string }> {
+  const lines = `select distinct scan_id, file_id, line from ${identifier(rejects)}`
+  const sql = `select count(*), concat_ws(' ', count(*), sum(line), bit_xor(hash(line))) from (${lines})`
+  const [n, told] = (await readTable(engine, sql, {}, 1)).rows[0]!
+  return { n: Number(n), lines: told as string }
+}
+
+async function dropRejects(engine: Engine, rejects: string): Promise<void> {
+  for (const table of [rejects, `${rejects}_scans`])
+    await execute(engine, `drop table if exists ${identifier(table)}`)
 }
 
 function vetTypes(types: Record<string, string>): void {

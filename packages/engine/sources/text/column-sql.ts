@@ -103,12 +103,16 @@ function withMarks(
   read: { value: string; fits: string } | null,
 ): string {
   const column = identifier(name)
-  const marks = ['', ...(declared.missing ?? MISSING_MARKS)].map(literal).join(', ')
-  const missing = `${column} is null or ${text} in (${marks})`
+  // One pattern, not "in": of a list the engine holds a vector for each mark of each column.
+  const marks = ['', ...(declared.missing ?? MISSING_MARKS)].map(quoted).join('|')
+  const missing = `${column} is null or regexp_full_match(${text}, ${literal(marks)})`
   if (read === null) return `case when ${missing} then null else ${column} end`
   const misfit = `error(${literal(`${MISFIT}: ${name}: `)} || ${column})`
   return `case when ${missing} then null when ${read.fits} then ${read.value} else ${misfit} end`
 }
+
+/** A text as a pattern that matches it alone. */
+const quoted = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 
 /** `fits` and `value`: over the text `v`. */
 function converted(
@@ -143,11 +147,14 @@ function numberSql(
   let text = v
   for (const group of used.groups) text = `replace(${text}, ${literal(group)}, '')`
   if (used.decimal === ',') text = `replace(${text}, ',', '.')`
-  const fits = `regexp_full_match(${v}, ${literal(numberPattern(used, integer))})`
-  const special = `lower(${v}) in ('nan', 'inf', '-inf', 'infinity', '-infinity')`
-  return integer
-    ? { value: `cast(${text} as bigint)`, fits }
-    : { value: `cast(${text} as double)`, fits: `(${fits} or ${special})` }
+  const pattern = numberPattern(used, integer)
+  if (integer)
+    return {
+      value: `cast(${text} as bigint)`,
+      fits: `regexp_full_match(${v}, ${literal(pattern)})`,
+    }
+  const fits = `regexp_full_match(${v}, ${literal(`(?:${pattern})|(?i:nan|-?inf|-?infinity)`)})`
+  return { value: `cast(${text} as double)`, fits }
 }
 
 function dateSql(

@@ -100,6 +100,17 @@ async function headOfPacked(
   return { bytes: Buffer.concat(parts), whole: true }
 }
 
+/** The bytes of the text in order, unpacked. */
+export async function* piecesOf(file: SourceFile): AsyncGenerator<Buffer> {
+  const unpacked = unpacking(file)
+  const from = createReadStream(file.real, { highWaterMark: 1 << 18 })
+  try {
+    yield* (unpacked ? from.on('error', (error) => unpacked.destroy(error)).pipe(unpacked) : from) as Readable
+  } finally {
+    from.destroy()
+  }
+}
+
 /** Writes the text again as UTF-8, unpacked. Throws SourceError beyond `most` bytes. */
 export async function writeAsUtf8(
   file: SourceFile,

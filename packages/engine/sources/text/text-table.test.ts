@@ -211,6 +211,23 @@ test('a table of very many columns is read in slices whose rows stay together', 
     )
 })
 
+test('slices of a table with bad rows leave out the same rows, whatever marks its columns have', async () => {
+  const line = (of: (column: number) => number | string): string =>
+    Array.from({ length: 1_010 }, (_, column) => of(column)).join(',')
+  const rows = [line((at) => at), '1,2,3', line(() => 'NA'), '4', line((at) => at + 0.5)]
+  const text = [line((at) => `c${at}`), ...rows].join('\n')
+  const { total, dialect, types, rows: left } = await read(text, { dialect: { bad_rows: 'skip' } })
+  assert.deepEqual([total, dialect.bad_rows, types.at(-1)], [3, 2, 'c1009 DOUBLE'])
+  assert.deepEqual(
+    left.map((row) => [row[0], row[1_009]]),
+    [
+      [0, 1_009],
+      [null, null],
+      [0.5, 1_009.5],
+    ],
+  )
+})
+
 test('encodings and packings are found', async () => {
   const text = 'name;n\nZoë;1\n'
   const utf16 = Buffer.from(`\uFEFF${text}`, 'utf16le')
@@ -290,6 +307,10 @@ test('a bad row is told with its line and text, or left out and counted', async 
     [6, 7],
   ])
   assert.equal(dialect.bad_rows, 2)
+  const breaks = 'a;b\r\n1;"x\r\n""y"";\r\n"\r\n\r\n2;"z\n"\r\n3;4;5\r\n'
+  assert.match(await refusal(breaks), /^"a\.csv" cannot be read: line 8 has more than 2 values: "3;4;5"/)
+  await writeFile(path.join(roots.data, 'wide1.csv'), 'a;b\n1;x\n')
+  assert.match(await refusal(breaks, { name: 'wide2.csv' }), /cannot be read: in "wide2\.csv", line 8 has/)
   assert.match(
     await refusal('a,b\n1,2\nx,3\n', { columns: { a: 'integer' } }),
     /line 3, column "a": "x" is no INTEGER/,

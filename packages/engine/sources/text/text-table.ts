@@ -15,6 +15,7 @@ import { roomLeft } from '../room.ts'
 import { SourceError } from '../source.ts'
 import { type ColumnSql, columnSql, isText, MISFIT } from './column-sql.ts'
 import { decoderOf, encodingOf, type FoundEncoding, headOf, WINDOWS, writeAsUtf8 } from './encoding.ts'
+import { lineOfRecord } from './fault-line.ts'
 import { KEYS_MOST, keysSql } from './keys.ts'
 import { refuseWiderCounts } from './misplaced.ts'
 import { type Shape, shapeOf } from './shape.ts'
@@ -26,6 +27,8 @@ export interface TextSource {
   dialect: Dialect
   /** Declared column types. */
   types: Record<string, string>
+  /** Its records are the rows of a sheet. */
+  sheet: boolean
   /** Whether it becomes a table; else each block that reads it scans the file. */
   load: boolean
   /** For this job alone; not created yet. */
@@ -43,6 +46,8 @@ const SAMPLE_LOADED = 2_048
 const SAMPLE_LEAST = 200
 const SAMPLE_CELLS = 400_000
 const LINE_BYTES = 2_000_000
+/** Of the first broken row; the engine counts a record with line breaks as one line. */
+const RECORD = /CSV Error on Line: (\d+)/
 
 interface Part {
   file: SourceFile
@@ -78,7 +83,11 @@ export class TextTable {
       )
     const table = new TextTable(engine, source, parts)
     table.#vetColumns()
-    await table.#sampled()
+    try {
+      await table.#sampled()
+    } catch (error) {
+      throw await table.placed(error)
+    }
     await table.#vetWidths()
     return table
   }
@@ -145,6 +154,18 @@ export class TextTable {
     if (plain.length === 0) return false
     for (const part of plain) Object.assign(part, await partOf(part.file, this.#source, WINDOWS))
     return true
+  }
+
+  /** The error with the line of a broken row in place of the number of its record, and the file as the template names it. */
+  async placed(error: unknown): Promise<unknown> {
+    if (!(error instanceof Error)) return error
+    const [, record] = RECORD.exec(error.message) ?? []
+    const part = this.#parts.find(({ file }) => error.message.includes(`file = ${file.real}\n`))
+    if (record === undefined || !part) return error
+    const { sheet } = this.#source
+    const line = sheet ? record : await lineOfRecord(part.file, Number(record), part.shape.marks)
+    const message = error.message.replace(RECORD, `CSV Error on Line: ${line ?? record}`)
+    return new Error(message.replaceAll(part.file.real, part.file.path))
   }
 
   async #sample(): Promise<void> {
@@ -294,19 +315,15 @@ export class TextTable {
 
   /** The query whose rows are the table. `rejects`: the name of the table of the rows that are left out. */
   query(rejects: string | null): string {
-    const options =
-      rejects === null
-        ? ''
-        : `, store_rejects = true, rejects_table = ${literal(rejects)}, rejects_scan = ${literal(`${rejects}_scans`)}`
     const columns = this.#columnsSql()
-    const from = this.#parsed(columns, options)
+    const from = this.#parsed(columns, rejects)
     return columns.every(({ sql }) => sql === null) ? from : listed(columns, from)
   }
 
   /** Queries of the same rows, each of some of the columns in their order: the engine reads thousands at once with too much memory. */
-  slices(): string[] {
+  slices(rejects: string | null): string[] {
     const columns = this.#columnsSql()
-    const from = this.#parsed(columns, '')
+    const from = this.#parsed(columns, rejects)
     return slicesOf(columns).map((slice) => listed(slice, from))
   }
 
@@ -325,8 +342,12 @@ export class TextTable {
     }))
   }
 
-  #parsed(columns: readonly NamedSql[], options: string): string {
+  #parsed(columns: readonly NamedSql[], rejects: string | null): string {
     const parsed = new Map(columns.map((column) => [column.name, column.parsed]))
+    const options =
+      rejects === null
+        ? ''
+        : `, store_rejects = true, rejects_table = ${literal(rejects)}, rejects_scan = ${literal(`${rejects}_scans`)}`
     return this.#read((name) => parsed.get(name)!, options)
   }
 
