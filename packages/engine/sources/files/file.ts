@@ -188,7 +188,7 @@ async function makeTextTable(
     ? { sheet: sheets[0]!.found, ...rest }
     : { encoding, separator, quote, ...rest }
   if (rejects !== null) {
-    found.bad_rows = (await badRows(engine, rejects)).n
+    found.bad_rows = text.leftOut + (await badRows(engine, rejects)).n
     await dropRejects(engine, rejects)
   }
   return { load, files: text.files, dialect: found }

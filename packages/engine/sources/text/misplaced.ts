@@ -15,17 +15,21 @@ export function unreadable(shown: string, reason: string): SourceError {
 export const brief = (text: string): string =>
   JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text)
 
-/** Throws SourceError. A declared row of names says that each row may end with a separator. */
+/**
+ * Throws SourceError. A declared row of names says that each row may end with a separator. True: there are such rows, and they are to be
+ * left out.
+ */
 export function refuseWiderRows(
   rows: readonly TextRecord[],
   width: number,
   declared: Dialect,
   shown: string,
-): void {
+): boolean {
   const wider = rows.filter(({ values }) => values.length === width + 1 && values.at(-1) === '')
   const [first] = wider
-  if (!first) return
+  if (!first) return false
   if (wider.length < rows.length) {
+    if (declared.bad_rows === 'skip') return true
     const text = brief(first.values.join(' | '))
     throw unreadable(
       shown,
@@ -33,6 +37,7 @@ export function refuseWiderRows(
     )
   }
   if (declared.header === undefined) throw unreadable(shown, eachRowWider(width))
+  return false
 }
 
 /** The same of a text whose rows were counted. `begins`: the first value of one that is wider. */

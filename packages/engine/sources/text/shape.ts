@@ -18,6 +18,8 @@ export interface Shape {
   skipped: number
   /** Whether all rows were looked at. */
   whole: boolean
+  /** Some rows have an empty value too many, and are to be left out. */
+  wider: boolean
   sure: { separator: Sureness; quote: Sureness; header: Sureness }
 }
 
@@ -52,7 +54,7 @@ export function shapeOf(head: Head, declared: Dialect, tabs: boolean, shown: str
   const rows = records.slice(from + 1).filter((record) => !isBlank(record))
   const header = headerOf(first, rows, declared, shown)
   refuseNamesElsewhere({ records, from, header }, declared, shown)
-  refuseWiderRows(rows, first.values.length, declared, shown)
+  const wider = refuseWiderRows(rows, first.values.length, declared, shown)
   const names = header.is ? namesOf(first.values) : first.values.map((_, index) => `column${index}`)
   return {
     marks: chosen.marks,
@@ -61,6 +63,7 @@ export function shapeOf(head: Head, declared: Dialect, tabs: boolean, shown: str
     above: from + (header.is ? 1 : 0),
     skipped: first.line - 1,
     whole: head.whole && records.length < RECORDS_MOST,
+    wider,
     sure: { separator: chosen.separator, quote: chosen.quote, header: header.sure },
   }
 }

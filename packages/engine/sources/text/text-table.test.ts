@@ -239,6 +239,7 @@ test('encodings and packings are found', async () => {
     [Buffer.from(utf16).swap16(), 'utf-16be', 'a.csv'],
     [gzipSync(Buffer.from(text, 'latin1')), 'windows-1252', 'b.csv.gz'],
     [zstdCompressSync(text), 'utf-8', 'b.csv.zst'],
+    [zstdCompressSync(text.replaceAll(';', '\t')), 'utf-8', 'b.tsv.zst'],
   ] as const) {
     const found = await read(bytes, { name })
     assert.equal(found.dialect.encoding!.is, encoding)
@@ -332,6 +333,21 @@ test('an empty value too many moves no other value, however far below it stands'
   assert.match(await refusal(`id,n\n${rows}`), /each row has 3 values, of which the last is empty/)
   const { types, total } = await read(`id,n\n${rows}`, { dialect: { header: true } })
   assert.deepEqual([types, total], [['id VARCHAR', 'n BIGINT'], 3_000])
+})
+
+test('rows with an empty value too many are left out and counted as other bad rows are', async () => {
+  const skip: Dialect = { bad_rows: 'skip' }
+  const text = 'id,n,note\r\na,,1,\r\n"b\r\n,""",2,x\r\nc,3,""\r\nd,,"4",""\r\n5\r\ne,,6,'
+  const left = await read(text, { dialect: skip })
+  assert.deepEqual(left.rows, [
+    ['b\r\n,"', 2, 'x'],
+    ['c', 3, null],
+  ])
+  assert.equal(left.dialect.bad_rows, 4)
+  const rows = Array.from({ length: 3_000 }, (_, row) => `r${row},${row},\n`).join('')
+  const late = await read(`id,n,note\n${rows}late,,7,\n`, { dialect: skip })
+  assert.deepEqual([late.total, late.dialect.bad_rows], [3_000, 1])
+  assert.match(await refusal(`id,n\n${rows}`, { dialect: skip }), /each row has 3 values/)
 })
 
 test('names in other rows than the first are refused, unless the template says that they are values', async () => {

@@ -4,7 +4,7 @@
  * is read, and where one does not fit, or two readings are left, all values of the column are looked at.
  */
 import { randomUUID } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { ColumnDialect, Dialect, FoundColumn, FoundDialect } from '@assay/model/dialect'
 import { isNotUtf8 } from '../../duckdb/csv-fault.ts'
@@ -15,9 +15,9 @@ import { roomLeft } from '../room.ts'
 import { SourceError } from '../source.ts'
 import { type ColumnSql, columnSql, isText, MISFIT } from './column-sql.ts'
 import { decoderOf, encodingOf, type FoundEncoding, headOf, WINDOWS, writeAsUtf8 } from './encoding.ts'
-import { lineOfRecord } from './fault-line.ts'
 import { KEYS_MOST, keysSql } from './keys.ts'
 import { refuseWiderCounts } from './misplaced.ts'
+import { copyWithoutWider, lineOfRecord } from './record-walk.ts'
 import { type Shape, shapeOf } from './shape.ts'
 import { type Decision, type Evidence, Tally } from './tally.ts'
 
@@ -63,6 +63,8 @@ export class TextTable {
   /** Whether every value has been seen. */
   #covered = false
   #looked = false
+  /** Rows that are left out before the engine reads the text. */
+  leftOut = 0
 
   private constructor(engine: Engine, source: TextSource, parts: Part[]) {
     this.#engine = engine
@@ -84,11 +86,12 @@ export class TextTable {
     const table = new TextTable(engine, source, parts)
     table.#vetColumns()
     try {
+      if (source.dialect.bad_rows === 'skip') await table.#leaveOutWider()
       await table.#sampled()
     } catch (error) {
       throw await table.placed(error)
     }
-    await table.#vetWidths()
+    if (source.dialect.bad_rows !== 'skip') await table.#vetWidths()
     return table
   }
 
@@ -132,6 +135,26 @@ export class TextTable {
         // What else is wrong with the text is told when it is loaded.
         if (await this.recode(error)) return this.#vetWidths()
       }
+    }
+  }
+
+  /** Rows with an empty value too many are no bad rows to the engine, so it reads a text without them. */
+  async #leaveOutWider(): Promise<void> {
+    const { dialect, file: shown, temp_folder, most_bytes } = this.#source
+    const parts = this.#parts.filter(({ shape }) => shape.wider || this.#bytes() <= CHECKED_BYTES)
+    if (parts.length > 0) await mkdir(temp_folder, { recursive: true, mode: 0o700 })
+    for (const part of parts) {
+      const { marks, names, above } = part.shape
+      const real = path.join(temp_folder, `${randomUUID()}.narrow`)
+      const kept = { above, width: names.length, into: real, most: roomLeft(most_bytes, temp_folder) }
+      const { left, all } = await copyWithoutWider(part.file, marks, kept)
+      if (left > 0 && left < all) {
+        part.file = { ...part.file, real, modified_ns: null }
+        this.leftOut += left
+        continue
+      }
+      await rm(real)
+      if (left > 0) refuseWiderCounts({ all, wider: left, begins: '' }, names.length, dialect, shown)
     }
   }
 

@@ -1,0 +1,158 @@
+/**
+ * Walks through the records of a whole text, however long it is: the line on which a record begins, and a copy of the text without the
+ * records that have an empty value too many. The engine counts a record with line breaks as one line, and passes over such a value.
+ */
+import { createWriteStream } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
+import type { SourceFile } from '../files/source-file.ts'
+import { NoRoom } from '../room.ts'
+import { piecesOf } from './encoding.ts'
+import type { Marks } from './records.ts'
+
+/** From 1; null: there is no such record. */
+export async function lineOfRecord(file: SourceFile, record: number, marks: Marks): Promise<number | null> {
+  const walk = new RecordWalk(marks)
+  for await (const piece of piecesOf(file))
+    for (const character of piece.toString('latin1')) {
+      if (walk.records + 1 === record) return walk.line
+      walk.next(character)
+    }
+  return null
+}
+
+export interface Kept {
+  /** The records above the first row, which stay. */
+  above: number
+  /** The number of columns. */
+  width: number
+  /** Where the copy is written, and its most bytes. */
+  into: string
+  most: number
+}
+
+/** Resolves to the number of records that were left out, and of all that are not blank. Throws NoRoom. */
+export async function copyWithoutWider(
+  file: SourceFile,
+  marks: Marks,
+  { above, width, into, most }: Kept,
+): Promise<{ left: number; all: number }> {
+  const walk = new RecordWalk(marks)
+  const counts = { left: 0, all: 0 }
+  const isWider = (): boolean => {
+    if (walk.records <= above) return false
+    const wider = walk.values === width + 1 && walk.empty
+    if (walk.values > 1 || !walk.empty) counts.all += 1
+    if (wider) counts.left += 1
+    return wider
+  }
+  let bytes = 0
+  const narrow = async function* (): AsyncGenerator<Buffer> {
+    let record = ''
+    let wider = false
+    for await (const piece of piecesOf(file)) {
+      bytes += piece.length
+      if (bytes > most)
+        throw new NoRoom(
+          `${JSON.stringify(file.path)} cannot be read: it has bad rows and more than ${most} bytes, so correct it.`,
+        )
+      let kept = ''
+      for (const character of piece.toString('latin1')) {
+        const ended = walk.next(character)
+        record += character
+        if (ended) wider = isWider()
+        // The second half of a line break goes where its record went.
+        if (!ended && !walk.behind) continue
+        if (!wider) kept += record
+        record = ''
+      }
+      if (kept !== '') yield Buffer.from(kept, 'latin1')
+    }
+    if (record === '') return
+    walk.next('\n')
+    if (!isWider()) yield Buffer.from(record, 'latin1')
+  }
+  await pipeline(narrow, createWriteStream(into, { mode: 0o600 }))
+  return counts
+}
+
+/** Sees the bytes of the text as characters; those of the marks, too. */
+class RecordWalk {
+  readonly #quote: string
+  readonly #escape: string
+  readonly #separator: string
+  /** Records that have ended. */
+  records = 0
+  /** On which the present record begins, once the one before has ended. */
+  line = 1
+  /** Of the record that ended last: its values, and whether its last one is empty. */
+  values = 1
+  empty = true
+  /** The character was the second half of a line break behind a record. */
+  behind = false
+  #count = 1
+  #filled = false
+  #opened = false
+  #quoted = false
+  /** Where a value begins, or has ended with a quote. */
+  #begins = true
+  #returned = false
+  #escaped = false
+
+  constructor({ separator, quote, escape }: Marks) {
+    this.#quote = asBytes(quote)
+    this.#escape = escape === quote ? '' : asBytes(escape)
+    this.#separator = asBytes(separator).at(-1)!
+  }
+
+  /** Whether a record ends with the character. */
+  next(character: string): boolean {
+    const breaks = character === '\n' || character === '\r'
+    const second = character === '\n' && this.#returned
+    this.#returned = character === '\r'
+    this.behind = second && !this.#quoted
+    if (breaks && !second) this.line += 1
+    if (this.behind) return false
+    if (this.#isQuote(character)) return false
+    if (breaks && !this.#quoted) {
+      this.values = this.#count
+      this.empty = !this.#filled
+      this.records += 1
+      this.#count = 1
+      this.#value()
+      return true
+    }
+    if (character === this.#separator && !this.#quoted) {
+      this.#count += 1
+      this.#value()
+    } else {
+      this.#filled = true
+      if (!this.#quoted) this.#begins = false
+    }
+    return false
+  }
+
+  #value(): void {
+    this.#filled = false
+    this.#opened = false
+    this.#begins = true
+  }
+
+  /** Whether the character opens or closes a value. A doubled quote closes it and opens it again. */
+  #isQuote(character: string): boolean {
+    if (this.#escaped) {
+      this.#escaped = false
+      return false
+    }
+    if (this.#quoted && character === this.#escape) {
+      this.#escaped = true
+      return true
+    }
+    if (character !== this.#quote || !(this.#quoted || this.#begins)) return false
+    this.#quoted = !this.#quoted
+    if (this.#quoted && this.#opened) this.#filled = true
+    this.#opened = true
+    return true
+  }
+}
+
+const asBytes = (mark: string): string => Buffer.from(mark).toString('latin1')
