@@ -2,6 +2,7 @@
  * Runs the rows and writes the table. `npm start`: every row in its long form. `npm start -- --short`: in the short form;
  * `--medium`: in the short form, but for the 100 million rows.
  * `npm start -- status start`: only these rows; the other rows of the table stay as they were measured.
+ * `npm start -- sources --of MariaDB`: only this kind of source; nothing is kept.
  */
 import { parseArgs } from 'node:util'
 import type { Outcome } from './figure.ts'
@@ -52,6 +53,7 @@ const { values, positionals } = parseArgs({
     short: { type: 'boolean', default: false },
     medium: { type: 'boolean', default: false },
     dry: { type: 'boolean', default: false },
+    of: { type: 'string', default: '' },
   },
   allowPositionals: true,
 })
@@ -62,6 +64,7 @@ if (unknown.length > 0) {
   )
   process.exit(64)
 }
+const dry = values.dry || values.of !== ''
 const chosen = ROWS.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
 
 /** In the medium form only what is about the size itself is long. */
@@ -70,7 +73,7 @@ function isShort(row: Row): boolean {
 }
 
 async function outcomesOf(row: Row): Promise<Outcome[]> {
-  const measured = await row.run({ short: isShort(row), turns: TURNS })
+  const measured = await row.run({ short: isShort(row), turns: TURNS, of: values.of })
   return measured.map((one) => ('turns' in one ? outcomeOf(one) : outcomeOfMissing(one)))
 }
 
@@ -81,12 +84,12 @@ for (const row of chosen) {
   try {
     const outcomes = await outcomesOf(row)
     for (const outcome of outcomes) process.stdout.write(`  ${describeOutcome(outcome)}\n`)
-    if (!values.dry) keep(row.name, isShort(row), outcomes)
+    if (!dry) keep(row.name, isShort(row), outcomes)
   } catch (error) {
     failed = true
     process.stderr.write(`  ${(error as Error).stack ?? String(error)}\n`)
   }
   process.stdout.write(`  (${((performance.now() - began) / 1000).toFixed(0)} s)\n`)
 }
-if (!values.dry) writeReadme(ROWS.map(({ name }) => name))
+if (!dry) writeReadme(ROWS.map(({ name }) => name))
 process.exit(failed ? 1 : 0)

@@ -14,6 +14,8 @@ export const TOKEN = 'bench-token-0123456789'
 export interface Form {
   short: boolean
   turns: number
+  /** Only the kinds whose name holds this text. */
+  of: string
 }
 
 export interface Row {

@@ -6,10 +6,12 @@
  *
  *   node bin/runtime.js bench/peers/clickhouse.ts [FOLDER WHERE chdb IS INSTALLED, else bench's own]
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
@@ -17,11 +19,14 @@ import path from 'node:path'
 interface Session {
   query(sql: string, format?: string): string
   queryAsync(sql: string, options: { format: string }): Promise<{ text(): string }>
-  queryStream(
-    sql: string,
-    options: { format: string },
-  ): AsyncIterable<{ text(): string }> & { cancel(): void }
   close(): void
+}
+
+interface Asked {
+  session: Session
+  sql: string
+  format: string
+  id: string | null
 }
 
 /** Parameters of the HTTP interface that are no settings of the engine. */
@@ -48,10 +53,48 @@ function refusal(error: unknown): string {
   return `${(error as Error).message.replace(/^Query failed: /, '')} (version chdb)\n`
 }
 
+/** The engine writes the rows into a pipe, in any format, while they are sent: its own streams give each chunk a head. */
+async function sendRows({ session, sql, format, id }: Asked, response: ServerResponse): Promise<void> {
+  const pipe = path.join(data, `${randomUUID()}.pipe`)
+  execFileSync('mkfifo', [pipe])
+  const reader = new Socket({
+    fd: openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK),
+    writable: false,
+  })
+  // Held open until the query has ended, so that the reader meets no end before.
+  const held = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK)
+  const sent = new Promise<void>((resolve) => reader.once('close', () => resolve()))
+  reader.once('error', () => undefined).pipe(response, { end: false })
+  response.once('close', () => {
+    reader.destroy()
+    if (id !== null && !response.writableFinished) end(id)
+  })
+  try {
+    await session.queryAsync(`${sql}\nINTO OUTFILE ${literal(pipe)} TRUNCATE FORMAT ${format}`, {
+      format: 'Null',
+    })
+  } finally {
+    closeSync(held)
+    rmSync(pipe)
+    await sent
+  }
+  response.end()
+}
+
+/** Ends the query of a client that has gone, as cancel_http_readonly_queries_on_client_close does. */
+function end(id: string): void {
+  const session = new chdb.Session(data)
+  void session
+    .queryAsync(marked(`KILL QUERY WHERE query_id = '${id}' ASYNC`, null), { format: 'Null' })
+    .catch(() => undefined)
+    .finally(() => session.close())
+}
+
 function serveClickhouse(open: () => Session) {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { searchParams } = new URL(request.url!, 'http://here')
-    const sql = marked(await bodyOf(request), searchParams.get('query_id'))
+    const id = searchParams.get('query_id')
+    const sql = marked(await bodyOf(request), id)
     const format = searchParams.get('default_format') ?? 'TabSeparated'
     const session = open()
     try {
@@ -68,25 +111,7 @@ function serveClickhouse(open: () => Session) {
         response.end((await session.queryAsync(sql, { format })).text())
         return
       }
-      const rows = session.queryStream(sql, { format })
-      if (response.destroyed) rows.cancel()
-      response.once('close', () => rows.cancel())
-      // Each chunk is a whole answer to the engine: the names and types come once over HTTP.
-      const heads = format.endsWith('WithNamesAndTypes') ? 2 : 0
-      let head: string | null = null
-      for await (const chunk of rows) {
-        const text = chunk.text()
-        head ??= text.split('\n', heads).join('\n')
-        const rest =
-          response.headersSent && text.startsWith(head) ? text.slice(head.length + Math.min(heads, 1)) : text
-        if (response.destroyed) break
-        if (!response.write(rest))
-          await new Promise<void>((resolve) => {
-            const go = (): void => resolve()
-            response.once('drain', go).once('close', go)
-          })
-      }
-      response.end()
+      await sendRows({ session, sql, format, id }, response)
     } catch (error) {
       // Servers from 25.11 on answer this way once the answer has begun.
       if (response.headersSent)

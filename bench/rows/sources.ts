@@ -14,6 +14,7 @@ import { createBucket } from '@assay/net/s3'
 import { parseTargets } from '@assay/net/target'
 import mysql from 'mysql2/promise'
 import { Client } from 'pg'
+import { PARQUET_SETTINGS } from '../../packages/engine/sources/clickhouse/parquet.ts'
 import { startBucket } from '../../packages/net/bucket-fixture.ts'
 import { clickhouseServer, missingClickhouse } from '../../test/clickhouse.ts'
 import { missingMysql, mysqlUrl } from '../../test/mariadb.ts'
@@ -144,11 +145,11 @@ const clickhouse: Kind = {
       toDate('2020-01-01') + id % 1500 as day, toDateTime('2020-01-01 00:00:00', 'UTC') + id as at,
       toDecimal64(id * 7919 % 1000000 / 100, 2) as amount, id * 0.5 as value from numbers(${rows})`
     const address = new URL(url)
-    for (const [name, value] of Object.entries({ database, user, password }))
-      address.searchParams.set(name, value)
+    const asked = { database, user, password, default_format: 'Parquet', ...PARQUET_SETTINGS }
+    for (const [name, value] of Object.entries(asked)) address.searchParams.set(name, value)
     return Promise.resolve({
       name: 'ClickHouse',
-      beside: 'its HTTP interface, tab-separated, thrown away',
+      beside: 'its HTTP interface, the same Parquet, thrown away',
       connection: {
         kind: 'clickhouse',
         options: { url, user, database },
@@ -272,7 +273,8 @@ export const sourcesRow = {
   name: 'sources',
   async run(form: Form): Promise<(Figure | Missing)[]> {
     const found: (Figure | Missing)[] = []
-    for (const kind of KINDS) found.push(...(await figuresOf(kind, form)))
+    for (const kind of KINDS.filter(({ name }) => name.includes(form.of)))
+      found.push(...(await figuresOf(kind, form)))
     return found
   },
 }

@@ -8,6 +8,7 @@ import path from 'node:path'
 import { after, before, test } from 'node:test'
 import type { OpenConnection } from '@assay/model/connection'
 import type { Cell } from '@assay/model/insight'
+import { startProxy, type Target } from '../../../test/proxy.ts'
 import type { ConnectionAccess } from '../run/connection-requests.ts'
 import { findingsOf, openTestPool, type TestPool, templateOf } from '../run/test-pool.ts'
 import {
@@ -248,6 +249,32 @@ export function kindConformance(promises: Promises): void {
       await gone(server)
     }
   })
+
+  test('a database that goes away in the middle ends the job with a sentence, and the query ends there', async () => {
+    if (promises.slow === null || server.running() === null) return
+    const proxy = await startProxy(addressOf(server.connection))
+    try {
+      const running = detailOf(promises.slow, {}, throughProxy(server.connection, proxy.port))
+      await until(async () => (await server.running()) === 1)
+      proxy.cut()
+      // What is sent to end the query reaches the database again.
+      proxy.mend()
+      assert.match(await running, /^Source "a", line \d+: The connection "remote" broke off/)
+      await gone(server)
+    } finally {
+      await proxy.close()
+    }
+  })
+}
+
+function addressOf({ options }: OpenConnection): Target {
+  const { hostname, port } = new URL(String(options.url ?? `tcp://${options.host}:${options.port}`))
+  return { host: hostname, port: Number(port) }
+}
+
+function throughProxy({ options }: OpenConnection, port: number): Partial<OpenConnection> {
+  const there = options.url === undefined ? { host: '127.0.0.1', port } : { url: `http://127.0.0.1:${port}/` }
+  return { options: { ...options, ...there }, targets: ['loopback'] }
 }
 
 async function until(holds: () => Promise<boolean>): Promise<void> {

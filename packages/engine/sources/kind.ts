@@ -30,29 +30,41 @@ export interface ColumnBatch {
   columns: readonly BatchColumn[]
 }
 
-/** Rows as a file with one JSON object per line. The file is reused for the next batch. */
-export interface JsonBatch {
+/** All rows of a query as a Parquet file, which the engine reads where it lies. */
+export interface RowsFile {
   file: string
   bytes: number
   /** The error for a file that the engine cannot read; `reason` is the engine's. */
-  explain(reason: string): Promise<SourceError>
+  explain(reason: string): SourceError
 }
-
-export type Batch = ColumnBatch | JsonBatch
 
 /** A value contradicts the type guessed from the first ones: schema() and read() start again, with that knowledge. */
 export class Misjudged extends Error {}
 
 /** One running query. */
-export interface Reader {
+export type Reader = BatchReader | FileReader
+
+interface AnyReader {
   schema(): Promise<RemoteColumn[]>
+  /** Ends the query if it still runs, and the connection. Never rejects. */
+  close(): Promise<void>
+}
+
+/** Of a database that writes Parquet itself. */
+export interface FileReader extends AnyReader {
+  /**
+   * The rows, in order, in a file of the job's folder. `vet` is asked as bytes arrive. If `signal` is aborted it
+   * rejects, and the database is told to stop.
+   */
+  fetch(signal: AbortSignal, vet: (bytes: number) => void): Promise<RowsFile>
+}
+
+export interface BatchReader extends AnyReader {
   /**
    * The rows, in order. A batch is fetched when it is asked for, so that memory stays bounded. If `signal` is aborted it
    * rejects, and the database is told to stop. Rejects with Misjudged at most once.
    */
-  read(signal: AbortSignal): AsyncIterable<Batch>
-  /** Ends the query if it still runs, and the connection. Never rejects. */
-  close(): Promise<void>
+  read(signal: AbortSignal): AsyncIterable<ColumnBatch>
 }
 
 export interface ProbeOptions {

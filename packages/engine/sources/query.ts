@@ -5,15 +5,14 @@
 import type { OpenConnection } from '@assay/model/connection'
 import type { Reader as Person } from '@assay/model/reader'
 import type { Source, Template } from '@assay/model/template'
-import { DuckDBDataChunk, type DuckDBType } from '@duckdb/node-api'
-import { describeQuery, type Engine, execute, identifier, literal, readTable } from '../duckdb/duckdb.ts'
-import { engineFailure } from '../duckdb/engine-error.ts'
+import type { DuckDBType } from '@duckdb/node-api'
+import { describeQuery, type Engine, execute, identifier, spillOf } from '../duckdb/duckdb.ts'
 import { TemplateFault } from '../language/fault.ts'
 import { type BoundQuery, bindQuery, queryFaults } from '../language/remote-query.ts'
 import { READER } from '../personal/sql-attributes.ts'
 import {
-  type Batch,
-  type JsonBatch,
+  type BatchReader,
+  type FileReader,
   type Kind,
   Misjudged,
   type OpenOptions,
@@ -22,9 +21,11 @@ import {
 } from './kind.ts'
 import { kindOf } from './kinds.ts'
 import { pushedRule } from './pushed-rule.ts'
+import { NoRoom, roomLeft } from './room.ts'
 import type { Roots } from './roots.ts'
 import { unspoken, untold } from './row-rule.ts'
-import { appendRows } from './rows/columns.ts'
+import { viewRows } from './rows/rows-file.ts'
+import { RowsTable, type TableRoom } from './rows/rows-table.ts'
 import { type Acquire, type Attached, SourceError, Stopped, sameName } from './source.ts'
 
 export interface QuerySource {
@@ -36,6 +37,8 @@ export interface QuerySource {
   acquire: Acquire
   signal: AbortSignal
   temp_folder: string
+  /** The most bytes that the run may write there; null or absent: a multiple of the memory. */
+  spill_bytes?: number | null
   /** Of a personal template. */
   reader: Person | null
   /** Learns the columns only: the query is not run. */
@@ -53,7 +56,7 @@ export async function attachQuery(engine: Engine, options: QuerySource): Promise
 
 async function readQuery(
   engine: Engine,
-  { source, template, vars, roots, signal, temp_folder, reader: person, peek }: QuerySource,
+  { source, template, vars, roots, signal, temp_folder, spill_bytes, reader: person, peek }: QuerySource,
   connection: OpenConnection,
 ): Promise<Attached> {
   const began = performance.now()
@@ -61,6 +64,8 @@ async function readQuery(
   const [fault] = queryFaults(source, template, kind.dialect.syntax)
   if (fault) throw new TemplateFault(fault)
   const written = source.query!
+  const { memory_bytes } = template.limits
+  const room = { temp_folder, memory_bytes, spill_bytes: spillOf(memory_bytes, spill_bytes) }
   const timeout_ms = connection.limits.timeout_seconds * 1000
   const timeout = AbortSignal.timeout(timeout_ms)
   const either = AbortSignal.any([signal, timeout])
@@ -83,7 +88,9 @@ async function readQuery(
       const columns = await reader.schema()
       const read = peek
         ? await createTable(engine, source.name, columns)
-        : await load(engine, source.name, columns, reader, connection, either)
+        : 'fetch' in reader
+          ? await view(engine, source.name, columns, reader, { connection, room, signal: either })
+          : await load(engine, source.name, columns, reader, { connection, room, signal: either })
       const remote = {
         connection: connection.name,
         kind: connection.kind,
@@ -101,7 +108,7 @@ async function readQuery(
           ...(written.rule ? { rule: written.rule.text } : {}),
           remote,
         },
-        paths: [],
+        paths: read.paths,
         verify: () => Promise.resolve(),
       }
     } finally {
@@ -143,134 +150,120 @@ async function openQuery(
 
 /** A reader of a source with a rule: what the database says of its rows is not told. */
 function quietReader(reader: Reader, source: Source): Reader {
-  return {
+  const quiet = {
     schema: () => unspoken(source, () => reader.schema()),
+    close: () => reader.close(),
+  }
+  if ('fetch' in reader)
+    return {
+      ...quiet,
+      async fetch(signal, vet) {
+        const fetched = await unspoken(source, () => reader.fetch(signal, vet))
+        return { ...fetched, explain: untold }
+      },
+    }
+  return {
+    ...quiet,
     async *read(signal) {
       const batches = reader.read(signal)[Symbol.asyncIterator]()
       try {
         for (;;) {
           const { done, value } = await unspoken(source, () => batches.next())
           if (done) return
-          yield 'file' in value ? { ...value, explain: () => Promise.resolve(untold()) } : value
+          yield value
         }
       } finally {
         await batches.return?.()
       }
     },
-    close: () => reader.close(),
   }
 }
 
-async function createTable(
-  engine: Engine,
-  name: string,
-  columns: readonly RemoteColumn[],
-): Promise<{ rows: number; bytes: number }> {
+/** Throws SourceError for columns that a table cannot have. */
+function vetNames(columns: readonly RemoteColumn[]): void {
   if (columns.length === 0) throw new SourceError('The query gives no columns: name some after "select".')
   const taken = new Set<string>()
-  for (const column of columns) {
-    const lower = column.name.toLowerCase()
+  for (const { name } of columns) {
+    const lower = name.toLowerCase()
     if (lower === '') throw new SourceError('The query gives a column without a name: name it with "as".')
-    if (taken.has(lower)) throw sameName(column.name)
+    if (taken.has(lower)) throw sameName(name)
     taken.add(lower)
   }
+}
+
+async function createTable(engine: Engine, name: string, columns: readonly RemoteColumn[]): Promise<Read> {
+  vetNames(columns)
   const list = columns.map(
     ({ name: column, type, declared }) => `${identifier(column)} ${declared ?? typeName(type)}`,
   )
   await execute(engine, `create table ${identifier(name)} (${list.join(', ')})`)
-  return { rows: 0, bytes: 0 }
+  return { rows: 0, bytes: 0, paths: [] }
 }
 
 function typeName(type: DuckDBType): string {
   return type.toString()
 }
 
+interface Read {
+  rows: number
+  bytes: number
+  paths: string[]
+}
+
+interface LoadOptions {
+  connection: OpenConnection
+  room: TableRoom
+  signal: AbortSignal
+}
+
+async function view(
+  engine: Engine,
+  name: string,
+  columns: readonly RemoteColumn[],
+  reader: FileReader,
+  { connection, room, signal }: LoadOptions,
+): Promise<Read> {
+  vetNames(columns)
+  const { limits } = connection
+  const left = roomLeft(room.spill_bytes, room.temp_folder)
+  const fetched = await reader.fetch(signal, (bytes) => {
+    if (bytes > limits.bytes) throw tooMuch(connection, `more than ${limits.bytes} bytes`, 'bytes')
+    if (bytes > left)
+      throw new NoRoom(
+        `The rows of the query have more than ${left} bytes, which is all that this run may still write to disk: aggregate in the query.`,
+      )
+  })
+  const { file, bytes } = fetched
+  const rows = await viewRows(engine, name, columns, fetched)
+  if (rows > limits.rows) throw tooMuch(connection, `more than ${limits.rows} rows`, 'rows')
+  return { rows, bytes, paths: [file] }
+}
+
 async function load(
   engine: Engine,
   name: string,
   columns: readonly RemoteColumn[],
-  reader: Reader,
-  connection: OpenConnection,
-  signal: AbortSignal,
-): Promise<{ rows: number; bytes: number }> {
+  reader: BatchReader,
+  { connection, room, signal }: LoadOptions,
+): Promise<Read> {
   const read = await createTable(engine, name, columns)
   const { rows, bytes } = connection.limits
-  const writer = await createWriter(engine, name, columns)
+  const table = await RowsTable.open(engine, name, columns, room)
   try {
     for await (const batch of reader.read(signal)) {
       read.bytes += batch.bytes
       if (read.bytes > bytes) throw tooMuch(connection, `more than ${bytes} bytes`, 'bytes')
-      read.rows += await writer.write(batch)
+      await table.write(batch)
+      read.rows += batch.rows
       if (read.rows > rows) throw tooMuch(connection, `more than ${rows} rows`, 'rows')
     }
   } catch (error) {
     if (!(error instanceof Misjudged)) throw error
-    writer.close()
-    await execute(engine, `drop table ${identifier(name)}`)
-    return load(engine, name, await reader.schema(), reader, connection, signal)
+    await table.drop()
+    return load(engine, name, await reader.schema(), reader, { connection, room, signal })
   }
-  writer.close()
-  for (const column of columns) await settleColumn(engine, name, column)
+  await table.finish()
   return read
-}
-
-/** Writes batches into a table; `write` resolves to the number of rows. */
-async function createWriter(engine: Engine, table: string, columns: readonly RemoteColumn[]) {
-  const appender = await engine.connection.createAppender(table)
-  const chunk = DuckDBDataChunk.create(columns.map(({ type }) => type))
-  return {
-    async write(batch: Batch): Promise<number> {
-      if ('file' in batch) return insertJson(engine, table, columns, batch)
-      appendRows(appender, chunk, batch.rows, batch.columns)
-      return batch.rows
-    },
-    close: () => appender.closeSync(),
-  }
-}
-
-/** The default of `maximum_object_size`. */
-const OBJECT_BYTES = 16_777_216
-
-async function insertJson(
-  engine: Engine,
-  table: string,
-  columns: readonly RemoteColumn[],
-  { file, bytes, explain }: JsonBatch,
-): Promise<number> {
-  const types = columns.map(
-    ({ name, type, declared }) => `${literal(name)}: ${literal(declared ?? typeName(type))}`,
-  )
-  const options = `format = 'newline_delimited', records = true, maximum_object_size = ${Math.max(bytes, OBJECT_BYTES)}`
-  try {
-    const { rowsChanged } = await engine.connection.run(
-      `insert into ${identifier(table)} select * from read_json(${literal(file)}, ${options}, columns = {${types.join(', ')}})`,
-    )
-    return rowsChanged
-  } catch (error) {
-    const failure = engineFailure(error)
-    if (failure?.kind !== 'refused') throw error
-    throw await explain(failure.reason.replaceAll(file, ''))
-  }
-}
-
-/** Gives a column the type that its values turned out to have. */
-async function settleColumn(
-  engine: Engine,
-  table: string,
-  { name, type, settle, numeric = false }: RemoteColumn,
-): Promise<void> {
-  const settled = numeric ? await numericType(engine, table, name) : typeName(settle?.() ?? type)
-  if (settled === typeName(type)) return
-  await execute(engine, `alter table ${identifier(table)} alter column ${identifier(name)} type ${settled}`)
-}
-
-/** Of a column of numbers written as text: DECIMAL(38, s) with the most digits after the point, else DOUBLE. */
-async function numericType(engine: Engine, table: string, column: string): Promise<string> {
-  const digits = (part: number): string =>
-    `coalesce(max(length(split_part(ltrim(${identifier(column)}, '-'), '.', ${part}))), 0)`
-  const sql = `select ${digits(1)}::int, ${digits(2)}::int from ${identifier(table)}`
-  const [whole, scale] = (await readTable(engine, sql, {}, 1)).rows[0] as [number, number]
-  return whole + scale > 38 ? 'DOUBLE' : `DECIMAL(38,${scale})`
 }
 
 function tooMuch({ name }: OpenConnection, what: string, limit: string): SourceError {

@@ -30,5 +30,10 @@ export function sameName(column: string): SourceError {
   return new SourceError(`The query gives two columns named ${JSON.stringify(column)}: name each with "as".`)
 }
 
+/** The connection was there, and is gone before the last row. `reason`: a sentence without its point. */
+export function brokeOff({ name }: Pick<OpenConnection, 'name'>, reason: string): SourceError {
+  return new SourceError(`The connection "${name}" broke off: ${reason}.`)
+}
+
 /** The parent asked to stop. */
 export class Stopped extends Error {}

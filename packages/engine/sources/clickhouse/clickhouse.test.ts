@@ -3,13 +3,17 @@
  * it at will), and, where there is one, the conformance of every kind against a real one.
  */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { readFile, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import path from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
 import type { OpenConnection } from '@assay/model/connection'
 import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import { clickhouseServer, missingClickhouse } from '../../../../test/clickhouse.ts'
+import { openEngine } from '../../duckdb/duckdb.ts'
 import { findingsOf } from '../../run/test-pool.ts'
 import {
   accessOf,
@@ -73,27 +77,57 @@ async function serve(
   return { asked, connection }
 }
 
-/** Answers as ClickHouse does: with the columns if they are asked for, else with the rows. */
-function rows(
-  { sql }: Asked,
-  response: ServerResponse,
-  names: string[],
-  types: string[],
-  ...lines: unknown[][]
-) {
-  const objects = sql.startsWith('DESCRIBE')
-    ? names.map((name, index) => [name, types[index]])
-    : lines.map((line) => Object.fromEntries(line.map((value, index) => [names[index], value])))
-  response.end(objects.map((one) => `${JSON.stringify(one)}\n`).join(''))
+/** What the server says of a query: its columns, or which of the asked settings it knows. Null: it is asked for the rows. */
+function aside(
+  { sql, query }: Asked,
+  columns: readonly (readonly [name: string, type: string])[],
+): string | null {
+  if (sql.startsWith('DESCRIBE')) return columns.map((one) => `${JSON.stringify(one)}\n`).join('')
+  if (!sql.includes('system.settings')) return null
+  assert.equal(query.get('default_format'), 'TabSeparatedRaw')
+  return 'output_format_parquet_compression_method\n'
+}
+
+/** Rows as a Parquet file, from SQL of the engine here. */
+async function parquet(select: string): Promise<Buffer> {
+  const file = path.join(bench.data, `${randomUUID()}.parquet`)
+  const engine = await openEngine()
+  try {
+    await engine.connection.run(`copy (${select}) to '${file}' (format parquet, compression lz4)`)
+    return await readFile(file)
+  } finally {
+    engine.close()
+    await rm(file, { force: true })
+  }
+}
+
+/** Answers as ClickHouse does, with the rows of this SQL. */
+function rows(select: string, ...columns: (readonly [name: string, type: string])[]) {
+  return (asked: Asked, response: ServerResponse): void => {
+    const said = aside(asked, columns)
+    if (said !== null) response.end(said)
+    else void parquet(select).then((bytes) => response.end(bytes))
+  }
 }
 
 /** Answers with one column `n`, and its rows with these bytes. */
 function oneColumn(type: string, answer: (response: ServerResponse) => void) {
-  return (asked: Asked, response: ServerResponse): void =>
-    asked.sql.startsWith('DESCRIBE') ? rows(asked, response, ['n'], [type]) : answer(response)
+  return (asked: Asked, response: ServerResponse): void => {
+    const said = aside(asked, [['n', type]])
+    if (said === null) answer(response)
+    else response.end(said)
+  }
 }
 
-/** `given`: as its engine writes them in JSON. */
+/** A value as SQL here, in the type in which it is asked for. */
+function sent({ type, comes, given }: (typeof TYPES)[number]): string {
+  const text = `'${(typeof given === 'string' ? given : JSON.stringify(given)).replaceAll("'", "''")}'`
+  if (comes.endsWith('[]')) return `cast(${text}::json as ${comes})`
+  const written = /^(HUGEINT|UUID|JSON|VARCHAR)$/.test(comes) || type.startsWith('Decimal(76')
+  return `cast(${text} as ${written ? 'varchar' : comes})`
+}
+
+/** `given`: the value as text, or what JSON has for it. */
 const TYPES: (TypeCase & { given: unknown })[] = [
   { type: 'Bool', sql: 'true::Bool', given: true, comes: 'BOOLEAN', cell: true },
   { type: 'Int8', sql: 'toInt8(-128)', given: -128, comes: 'TINYINT', cell: -128 },
@@ -180,7 +214,7 @@ const TYPES: (TypeCase & { given: unknown })[] = [
   {
     type: 'DateTime64(9)',
     sql: "toDateTime64('2024-02-29 10:00:00.123456789', 9)",
-    given: '2024-02-29T10:00:00.123456789Z',
+    given: '2024-02-29T10:00:00.123456Z',
     comes: 'TIMESTAMP WITH TIME ZONE',
     cell: '2024-02-29T10:00:00.123456Z',
   },
@@ -233,7 +267,7 @@ const TYPES: (TypeCase & { given: unknown })[] = [
   {
     type: 'Variant(String, UInt64)',
     sql: '7::Variant(String, UInt64)',
-    given: '7',
+    given: '"7"',
     comes: 'JSON',
     cell: '"7"',
   },
@@ -270,14 +304,12 @@ test('a user who can reach other systems is refused, and is told of where that i
 })
 
 test('the types of ClickHouse come as the table says', async (t) => {
-  const { connection, asked } = await serve(t, (asked, response) =>
+  const list = TYPES.map((one, index) => `${sent(one)} as c${index}`)
+  const { connection, asked } = await serve(
+    t,
     rows(
-      asked,
-      response,
-      TYPES.map((_one, index) => `c${index}`),
-      TYPES.map(({ type }) => type),
-      TYPES.map(({ given }) => given),
-      TYPES.map(() => null),
+      `select ${list.join(', ')} union all select ${TYPES.map(() => 'null').join(', ')}`,
+      ...TYPES.map(({ type }, index) => [`c${index}`, type] as const),
     ),
   )
   const result = await bench.run(
@@ -301,7 +333,7 @@ test('the types of ClickHouse come as the table says', async (t) => {
 test('the guide has exactly the types of ClickHouse', () => guideHas('ClickHouse', TYPES))
 
 test('variables are parameters with their types, escaped as ClickHouse reads them', async (t) => {
-  const { connection, asked } = await serve(t, (one, response) => rows(one, response, ['n'], ['UInt8'], [1]))
+  const { connection, asked } = await serve(t, rows('select 1::utinyint as n', ['n', 'UInt8']))
   const front =
     'variables:\n  text: { type: string }\n  day: { type: date }\n  ids: { type: list, items: integer }\n  names: { type: list }\n  none: { type: number }\n'
   const query = `select 1 where a = $text and d >= $day and i in $ids and n in $names and x = 'it\\'s $text' and y = $none`
@@ -309,10 +341,10 @@ test('variables are parameters with their types, escaped as ClickHouse reads the
   findingsOf(
     await bench.run(queryTemplate(query, { front }), variables, { connections: accessOf(connection) }),
   )
-  const [, one] = asked as [Asked, Asked]
+  const one = asked.at(-1)!
   assert.equal(
     one.sql.trim(),
-    `select 1 where a = {p1:String} and d >= {p2:Date32} and i in {p3:Array(Int64)} and n in {p4:Array(String)} and x = 'it\\'s $text' and y = {p5:Nullable(Float64)}`,
+    `SELECT \`n\` AS \`n\` FROM (\nselect 1 where a = {p1:String} and d >= {p2:Date32} and i in {p3:Array(Int64)} and n in {p4:Array(String)} and x = 'it\\'s $text' and y = {p5:Nullable(Float64)}\n)`,
   )
   assert.deepEqual(
     [1, 2, 3, 4, 5].map((index) => one.query.get(`param_p${index}`)),
@@ -332,7 +364,7 @@ test('a refusal is told, before the rows or in any form among them, and where th
   }
   let form: keyof typeof forms = 'before'
   const answer = oneColumn('UInt8', (response) => {
-    response.write('{"n":1}\n')
+    response.write('PAR1 and some rows')
     if (form === 'broken') response.write(forms[form], () => response.destroy())
     else response.end(forms[form])
   })
@@ -356,44 +388,35 @@ test('a refusal is told, before the rows or in any form among them, and where th
   }
 })
 
-test('bytes that are no text end the job with what to do about them', async (t) => {
+test('bytes that are no text, and an answer that is no file or ends early, end the job with what to do', async (t) => {
+  const whole = await parquet("select 'abcd' as n")
+  const cases: [Buffer, RegExp][] = [
+    [
+      Buffer.from(whole.toString('latin1').replaceAll('abcd', '\xff\xff\xff\xff'), 'latin1'),
+      /bytes that are not UTF-8: give them as hex/,
+    ],
+    [whole.subarray(0, -8), /The connection "remote" broke off: the last rows did not come/],
+    [Buffer.from('PAR1 is no file PAR1'), /gives a value that the engine cannot hold/],
+    [Buffer.alloc(0), /broke off/],
+  ]
+  let bytes = Buffer.alloc(0)
   const { connection } = await serve(
     t,
-    oneColumn('String', (response) => response.end(Buffer.from('{"n":"\xff"}\n', 'latin1'))),
+    oneColumn('String', (response) => response.end(bytes)),
   )
-  const result = await bench.run(queryTemplate('select 1'), {}, { connections: accessOf(connection) })
-  assert.ok(result.status === 'failed')
-  assert.match(result.error.detail, /bytes that are not UTF-8: give them as hex/)
-})
-
-test('a value that the engine cannot hold, and rows in another form, end the job with what to do', async (t) => {
-  let line = ''
-  const { connection } = await serve(
-    t,
-    oneColumn('UInt8', (response) => response.end(line)),
-  )
-  const cases: Record<string, RegExp> = {
-    '{"n":300}\n': /gives a value that the engine cannot hold: .*300.*Cast it in the query/,
-    '1\n': /rows in a form of its own: leave FORMAT out of it/,
-    '{"n":1': /rows in a form of its own/,
-  }
-  for (const [given, message] of Object.entries(cases)) {
-    line = given
+  for (const [given, message] of cases) {
+    bytes = Buffer.from(given)
     const result = await bench.run(queryTemplate('select 1'), {}, { connections: accessOf(connection) })
     assert.ok(result.status === 'failed')
     assert.equal(result.error.code, 'source_unavailable')
     assert.match(result.error.detail, message)
-    assert.doesNotMatch(result.error.detail, /\.json|\/tmp/)
+    assert.doesNotMatch(result.error.detail, /\.parquet|\/tmp/)
   }
 })
 
 test('rows that come in many pieces come whole', async (t) => {
-  const text = 'é'.repeat(1000)
-  const lines = Array.from({ length: 20_000 }, (_, n) => `${JSON.stringify({ n, t: text })}\n`).join('')
-  const { connection } = await serve(t, (asked, response) => {
-    if (asked.sql.startsWith('DESCRIBE')) rows(asked, response, ['n', 't'], ['UInt32', 'String'])
-    else response.end(lines)
-  })
+  const select = "select range::uinteger as n, repeat('é', 1000) as t from range(20000)"
+  const { connection } = await serve(t, rows(select, ['n', 'UInt32'], ['t', 'String']))
   const sql = `select count(*)::int, sum(n)::int, min(length(t))::int, max(length(t))::int from a`
   const result = await bench.run(
     queryTemplate('select 1', { sql }),
@@ -408,7 +431,7 @@ test('a cancel ends the request and asks for the end of the query', async (t) =>
   let gone: Promise<unknown> = Promise.resolve()
   const killed = Promise.withResolvers<string>()
   const answer = oneColumn('UInt8', (response) => {
-    response.write('{"n":1}\n')
+    response.write('PAR1 and some rows')
     gone = once(response, 'close')
     setImmediate(() => stop.abort())
   })
@@ -428,7 +451,7 @@ test('a cancel ends the request and asks for the end of the query', async (t) =>
 })
 
 test('an address that is not allowed is never asked', async (t) => {
-  const { connection, asked } = await serve(t, (one, response) => rows(one, response, ['n'], ['UInt8'], [1]))
+  const { connection, asked } = await serve(t, rows('select 1::utinyint as n', ['n', 'UInt8']))
   const connections = accessOf({ ...connection, targets: ['public'] })
   const result = await bench.run(queryTemplate('select 1'), {}, { connections })
   assert.ok(result.status === 'failed')
@@ -520,6 +543,7 @@ suite('ClickHouse as a source', { skip: missingClickhouse() ?? false }, () => {
       'create table more (a integer)',
       'set readonly = 0',
       'select 1 settings readonly = 0',
+      "select * from (select 1 settings max_threads = 1, /* ' */ `readonly` = 0)",
       'select 1; drop table items',
       "insert into function file('more.csv', 'CSV', 'a Int32') select 1",
       "kill query where query_id = 'none'",

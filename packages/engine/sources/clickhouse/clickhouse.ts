@@ -1,10 +1,10 @@
 /**
  * ClickHouse over HTTP, through the guarded connector. `readonly` keeps the session from writing, and the server enforces
- * the time limit. Rows come as one JSON object per line, in files of whole lines that the engine reads. An aborted query
- * is ended on the server: its client disconnects, and KILL QUERY is sent.
+ * the time limit. Rows come as a Parquet file, which the engine reads where it lies. An aborted query is
+ * ended on the server: its client disconnects, and KILL QUERY is sent.
  */
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, readFile, rm } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import type { OpenConnection } from '@assay/model/connection'
 import { createGuard, type Guard } from '@assay/net/guard'
@@ -13,19 +13,17 @@ import { request } from 'undici'
 import type { Parameter, Plain } from '../../language/remote-query.ts'
 import type { SqlSyntax } from '../../language/sql-clauses.ts'
 import { CONNECT_TIMEOUT_MS } from '../dial.ts'
-import type { JsonBatch, Kind, OpenOptions, ProbeOptions, Reader, RemoteColumn } from '../kind.ts'
+import type { FileReader, Kind, OpenOptions, ProbeOptions, RemoteColumn, RowsFile } from '../kind.ts'
 import { acceptedPrivileges, refusePrivileged } from '../privileges.ts'
 import { requireSelect } from '../rows/only-select.ts'
 import { openSocket } from '../sockets.ts'
-import { SourceError, sameName } from '../source.ts'
+import { brokeOff, SourceError, sameName } from '../source.ts'
+import { PARQUET_SETTINGS, saveBody } from './parquet.ts'
 import { privilegesOf } from './privileges.ts'
-import { columnOf } from './types.ts'
+import { type Asked, columnOf, quoted } from './types.ts'
 
-/** Bytes of the lines that the engine reads at a time. */
-const BATCH_BYTES = 16_000_000
 const KILL_MS = 300
 const ERROR_BYTES = 4000
-const LINE_END = 10
 
 const SYNTAX: SqlSyntax = {
   opaque: [/'(?:[^'\\]|\\[\s\S]|'')*'|"(?:[^"\\]|\\[\s\S])*"|`(?:[^`\\]|\\[\s\S])*`|--[^\n]*|#[ !][^\n]*/y],
@@ -87,6 +85,8 @@ class Client {
   readonly #options: ProbeOptions
   readonly #guard: Guard
   readonly id = randomUUID()
+  /** The server was there. */
+  #answered = false
 
   constructor(options: ProbeOptions) {
     this.#options = options
@@ -105,11 +105,14 @@ class Client {
   async send(
     sql: string,
     format: string,
-    parameters: readonly Parameter[] = [],
-    signal = this.#options.signal,
+    {
+      parameters = [],
+      signal = this.#options.signal,
+      settings = {},
+    }: { parameters?: readonly Parameter[]; signal?: AbortSignal; settings?: Record<string, string> } = {},
   ) {
     const { connection, timeout_ms, time_zone } = this.#options
-    const settings = {
+    const all = {
       query_id: this.id,
       readonly: '2',
       max_execution_time: String(Math.ceil(timeout_ms / 1000)),
@@ -121,9 +124,10 @@ class Client {
       output_format_json_quote_denormals: '1',
       http_write_exception_in_output_format: '0',
       date_time_output_format: 'iso',
+      ...settings,
     }
     const values = parameters.map((parameter, index) => [`param_p${index + 1}`, encode(parameter)] as const)
-    return this.#post(sql, [...Object.entries(settings), ...values], signal, connection)
+    return this.#post(sql, [...Object.entries(all), ...values], signal, connection)
   }
 
   async #post(
@@ -148,12 +152,15 @@ class Client {
         headersTimeout: 0,
         bodyTimeout: 0,
       })
+      this.#answered = true
       if (statusCode === 200) return body
       throw refusal(name, (await body.text()).slice(0, ERROR_BYTES))
     } catch (error) {
       if (error instanceof SourceError) throw error
       signal.throwIfAborted()
-      throw new SourceError(`The connection "${name}" cannot be made: ${(error as Error).message}`)
+      const { message } = error as Error
+      if (this.#answered) throw brokeOff(this.#options.connection, message)
+      throw new SourceError(`The connection "${name}" cannot be made: ${message}`)
     }
   }
 
@@ -183,10 +190,11 @@ function refusal(name: string, answer: string): SourceError {
   return new SourceError(`The query over the connection "${name}" was refused: ${reason.trim()}${hint}`)
 }
 
-class ClickhouseReader implements Reader {
+class ClickhouseReader implements FileReader {
   readonly #options: OpenOptions
   readonly #client: Client
   readonly #closed = new AbortController()
+  #columns: Asked[] = []
   #running = false
 
   constructor(options: OpenOptions) {
@@ -197,42 +205,49 @@ class ClickhouseReader implements Reader {
   async schema(): Promise<RemoteColumn[]> {
     const { query } = this.#options
     requireSelect(query.sql)
+    requireFence(query.sql)
     await acceptedRights(this.#client, this.#options.connection)
-    const body = await this.#send(
-      `DESCRIBE TABLE (\n${query.sql.replace(/[;\s]+$/, '')}\n)`,
-      'JSONCompactEachRow',
-    )
+    const body = await this.#send(`DESCRIBE TABLE (\n${bare(query.sql)}\n)`, 'JSONCompactEachRow')
     const rows = (await body.text()).trim().split('\n')
-    return rows.map((row) => columnOf(...(JSON.parse(row) as [name: string, type: string])))
+    this.#columns = rows.map((row) => columnOf(...(JSON.parse(row) as [name: string, type: string])))
+    return this.#columns
   }
 
-  #send(sql: string, format: string) {
+  #send(sql: string, format: string, settings: Record<string, string> = {}) {
     const signal = AbortSignal.any([this.#options.signal, this.#closed.signal])
-    return this.#client.send(sql, format, this.#options.query.parameters, signal)
+    return this.#client.send(sql, format, { parameters: this.#options.query.parameters, signal, settings })
   }
 
-  async *read(signal: AbortSignal): AsyncIterable<JsonBatch> {
+  /** Those of the settings that the server knows. */
+  async #known(): Promise<Record<string, string>> {
+    const names = Object.keys(PARQUET_SETTINGS).map((name) => `'${name}'`)
+    const body = await this.#send(
+      `select name from system.settings where name in (${names.join(', ')})`,
+      'TabSeparatedRaw',
+    )
+    const known = new Set((await body.text()).split('\n'))
+    return Object.fromEntries(Object.entries(PARQUET_SETTINGS).filter(([name]) => known.has(name)))
+  }
+
+  async fetch(signal: AbortSignal, vet: (bytes: number) => void): Promise<RowsFile> {
     const { query, temp_folder, connection } = this.#options
-    this.#running = true
+    const { name } = connection
     await mkdir(temp_folder, { recursive: true, mode: 0o700 })
-    // The body is read at once: what has arrived is lost if the connection breaks first.
-    const body = await this.#send(query.sql, 'JSONEachRow')
-    const file = path.join(temp_folder, `${randomUUID()}.json`)
-    const explain = async (reason: string): Promise<SourceError> =>
-      explained(reason, await readFile(file), connection.name)
-    try {
-      for await (const { pieces, bytes } of wholeLines(body, connection.name)) {
-        await writePieces(file, pieces, bytes)
-        signal.throwIfAborted()
-        yield { file, bytes, explain }
-      }
-      this.#running = false
-    } catch (error) {
-      signal.throwIfAborted()
-      throw error
-    } finally {
-      await rm(file, { force: true })
-    }
+    const settings = await this.#known()
+    const list = this.#columns.map((column) => `${column.sql} AS ${quoted(column.name)}`)
+    this.#running = true
+    const body = await this.#send(
+      `SELECT ${list.join(', ')} FROM (\n${bare(query.sql)}\n)`,
+      'Parquet',
+      settings,
+    )
+    const file = path.join(temp_folder, `${randomUUID()}.parquet`)
+    const { bytes, tail, broken } = await saveBody(body, file, vet)
+    signal.throwIfAborted()
+    if (tail !== null)
+      throw faultIn(tail, name) ?? brokeOff(connection, broken?.message ?? 'the last rows did not come')
+    this.#running = false
+    return { file, bytes, explain: (reason) => explained(reason, name) }
   }
 
   async close(): Promise<void> {
@@ -242,61 +257,32 @@ class ClickhouseReader implements Reader {
   }
 }
 
-/** Groups a body into batches of whole lines. Rejects with SourceError if the body breaks off. */
-async function* wholeLines(
-  body: AsyncIterable<Buffer>,
-  name: string,
-): AsyncGenerator<{ pieces: Buffer[]; bytes: number }> {
-  let pieces: Buffer[] = []
-  let bytes = 0
-  const received = body[Symbol.asyncIterator]()
-  const next = (): Promise<IteratorResult<Buffer>> =>
-    received.next().catch((error: unknown) => {
-      throw faultIn(Buffer.concat(pieces), name) ?? brokeOff(name, error as Error)
-    })
-  for (let { value, done } = await next(); !done; { value, done } = await next()) {
-    const piece = value as Buffer
-    const end = bytes + piece.length < BATCH_BYTES ? 0 : piece.lastIndexOf(LINE_END) + 1
-    pieces.push(end > 0 ? piece.subarray(0, end) : piece)
-    bytes += piece.length
-    if (end === 0) continue
-    yield { pieces, bytes: bytes - piece.length + end }
-    pieces = [piece.subarray(end)]
-    bytes = piece.length - end
-  }
-  if (bytes > 0) yield { pieces, bytes }
+/** Strings and comments, which may hold any text. */
+const UNREAD = /'(?:[^'\\]|\\[^]|'')*'|--[^\n]*|#[ !][^\n]*|\/\*[^]*?\*\//g
+const LIFTS_FENCE = /\bsettings\b(?:\s*[\w.`"]+\s*=[^,()]*,)*\s*[`"]?readonly[`"]?\s*=/i
+
+/** The server checks this setting at the end of a whole query, and not in a part of it. */
+function requireFence(sql: string): void {
+  if (LIFTS_FENCE.test(sql.replace(UNREAD, ' ')))
+    throw new SourceError('The query sets "readonly", which keeps it from writing: leave that setting out.')
 }
 
-async function writePieces(file: string, pieces: readonly Buffer[], bytes: number): Promise<void> {
-  const handle = await open(file, 'w', 0o600)
-  try {
-    const { bytesWritten } = await handle.writev(pieces)
-    if (bytesWritten < bytes) throw new Error(`Only ${bytesWritten} of ${bytes} bytes could be written.`)
-  } finally {
-    await handle.close()
-  }
+/** A query as a part of another. */
+const bare = (sql: string): string => sql.replace(/[;\s]+$/, '')
+
+/** A fault that the server finds after the first rows stands behind them. */
+function faultIn(tail: string, name: string): SourceError | null {
+  const at = tail.lastIndexOf('Code: ')
+  const said = at < 0 ? '' : tail.slice(at, at + ERROR_BYTES)
+  return said.includes('DB::Exception') ? refusal(name, said) : null
 }
 
-function brokeOff(name: string, { message }: Error): SourceError {
-  return new SourceError(`The connection "${name}" broke off: ${message}`)
-}
-
-/** A fault that the server finds after the first rows stands behind them, in lines that are no JSON objects. */
-function faultIn(lines: Buffer, name: string): SourceError | null {
-  const said = /^[^{][^]*DB::Exception[^]*/m.exec(`\n${lines.toString('utf8').slice(-2 * ERROR_BYTES)}`)?.[0]
-  return said === undefined ? null : refusal(name, said.slice(0, ERROR_BYTES))
-}
-
-/** Explains why the engine cannot read these lines. */
-function explained(reason: string, lines: Buffer, name: string): SourceError {
-  const fault = faultIn(lines, name)
-  if (fault) return fault
-  if (/invalid UTF-8/i.test(reason))
+/** Explains why the engine cannot read a file. */
+function explained(reason: string, name: string): SourceError {
+  if (/not valid UTF-?8|Invalid string encoding/i.test(reason))
     return new SourceError(
       'The query gives bytes that are not UTF-8: give them as hex(...) or base64Encode(...).',
     )
-  if (/Malformed JSON|Expected OBJECT/.test(reason))
-    return new SourceError('The query gives rows in a form of its own: leave FORMAT out of it.')
   return new SourceError(
     `The query over the connection "${name}" gives a value that the engine cannot hold: ${reason} Cast it in the query, for example with toString(...).`,
   )

@@ -1,4 +1,4 @@
-/** ClickHouse's types as the engine's, for values that come as JSON. */
+/** ClickHouse's types as the engine's, and how each is asked for. */
 import {
   BIGINT,
   BOOLEAN,
@@ -51,30 +51,68 @@ const DECIMALS = /^Decimal(?:\d+)?\((?:(\d+), ?)?(\d+)\)$/
 /** Digits of the engine's largest decimal. */
 const DIGITS_MOST = 38
 
-/** The column for a type as ClickHouse writes it. Types without an equivalent become JSON if they are nested, else text. */
-export function columnOf(name: string, written: string): RemoteColumn {
-  const type = typeOf(written)
-  if (type === 'json') return { name, type: VARCHAR, declared: 'json' }
-  if (type === 'wide decimal') return { name, type: VARCHAR, numeric: true }
-  return { name, type }
+/** A column, and how the server is asked for it so that a Parquet file holds its values whole. */
+export interface Asked extends RemoteColumn {
+  sql: string
 }
 
-function typeOf(written: string): DuckDBType | 'json' | 'wide decimal' {
+interface Form {
+  type: DuckDBType | 'json' | 'wide decimal'
+  /** SQL of ClickHouse for a value, in a type that each of its versions writes to Parquet in the same way. */
+  ask: (value: string) => string
+}
+
+const asIs = (value: string): string => value
+const asText = (value: string): string => `CAST(${value} AS Nullable(String))`
+const asJson = (value: string): string => `if(isNull(${value}), NULL, toJSONString(${value}))`
+
+/** Types that Parquet does not have, or that some versions write as numbers. */
+const ASKED: Record<string, (value: string) => string> = {
+  Int128: asText,
+  UInt128: asText,
+  UUID: asText,
+  BFloat16: (value) => `toFloat32(${value})`,
+  Date: (value) => `toDate32(${value})`,
+}
+
+export function quoted(name: string): string {
+  return `\`${name.replace(/[\\`]/g, '\\$&')}\``
+}
+
+/** The column for a type as ClickHouse writes it. Types without an equivalent become JSON if they are nested, else text. */
+export function columnOf(name: string, written: string): Asked {
+  const { type, ask } = formOf(written, 0)
+  const sql = ask(quoted(name))
+  if (type === 'json') return { name, sql, type: VARCHAR, declared: 'json' }
+  if (type === 'wide decimal') return { name, sql, type: VARCHAR, numeric: true }
+  return { name, sql, type }
+}
+
+/** `depth`: of the arrays around it. */
+function formOf(written: string, depth: number): Form {
   const inner = WRAPPED.exec(written)?.[1]
-  if (inner !== undefined) return typeOf(inner)
+  if (inner !== undefined) return formOf(inner, depth)
   const simple = SIMPLE[written]
-  if (simple) return simple
-  if (/^DateTime(64)?(\(|$)/.test(written)) return TIMESTAMPTZ
+  if (simple) return { type: simple, ask: ASKED[written] ?? asIs }
+  if (/^DateTime(64)?(\(|$)/.test(written))
+    return { type: TIMESTAMPTZ, ask: (value) => `toDateTime64(${value}, 6)` }
   const decimal = DECIMALS.exec(written)
   if (decimal) {
     const width = Number(decimal[1] ?? DIGITS_MOST)
-    return width <= DIGITS_MOST ? DECIMAL(width, Number(decimal[2])) : 'wide decimal'
+    if (width > DIGITS_MOST) return { type: 'wide decimal', ask: asText }
+    return { type: DECIMAL(width, Number(decimal[2])), ask: asIs }
   }
   const item = /^Array\((.*)\)$/s.exec(written)?.[1]
-  if (item !== undefined) return listOf(typeOf(item))
-  return SHAPES.test(written) ? 'json' : VARCHAR
+  if (item !== undefined) return listOf(formOf(item, depth + 1), depth)
+  if (SHAPES.test(written)) return { type: 'json', ask: asJson }
+  return { type: VARCHAR, ask: written === 'String' ? asIs : asText }
 }
 
-function listOf(item: ReturnType<typeof typeOf>): DuckDBType {
-  return LIST(item === 'wide decimal' ? DOUBLE : item === 'json' ? VARCHAR : item)
+function listOf({ type, ask }: Form, depth: number): Form {
+  const one = `x${depth}`
+  const asked = ask(one)
+  return {
+    type: LIST(type === 'wide decimal' ? DOUBLE : type === 'json' ? VARCHAR : type),
+    ask: (value) => (asked === one ? value : `arrayMap(${one} -> ${asked}, ${value})`),
+  }
 }

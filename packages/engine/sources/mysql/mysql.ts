@@ -9,10 +9,10 @@ import mysql, { type Connection } from 'mysql2'
 import type { Parameter, Plain } from '../../language/remote-query.ts'
 import type { SqlSyntax } from '../../language/sql-clauses.ts'
 import { CONNECT_TIMEOUT_MS, type Dialed, dial } from '../dial.ts'
-import type { ColumnBatch, Kind, OpenOptions, ProbeOptions, Reader, RemoteColumn } from '../kind.ts'
+import type { BatchReader, ColumnBatch, Kind, OpenOptions, ProbeOptions, RemoteColumn } from '../kind.ts'
 import { acceptedPrivileges, refusePrivileged } from '../privileges.ts'
 import { questionMarks, valuesOf } from '../rows/question-marks.ts'
-import { SourceError } from '../source.ts'
+import { brokeOff, SourceError } from '../source.ts'
 import { privilegesOf } from './privileges.ts'
 import { type Command, Rows, type Wire } from './rows.ts'
 import { type Field, mapField } from './types.ts'
@@ -208,7 +208,7 @@ async function begin(
   return zoned
 }
 
-class MysqlReader implements Reader {
+class MysqlReader implements BatchReader {
   readonly #session: MysqlConnection
   readonly #options: OpenOptions
   #rows: Rows | null = null
@@ -249,7 +249,8 @@ class MysqlReader implements Reader {
     try {
       return [...(await this.#rows.columns())]
     } catch (error) {
-      this.#running = false
+      // A query whose connection broke off goes on until it is ended.
+      this.#running = (error as ServerError).sqlMessage === undefined
       signal.throwIfAborted()
       throw refused(error, connection)
     } finally {
@@ -300,8 +301,8 @@ class MysqlReader implements Reader {
 
 function refused(error: unknown, connection: OpenConnection): unknown {
   if (!(error instanceof Error) || error instanceof SourceError) return error
-  const { sqlMessage, errno } = error as ServerError
-  if (sqlMessage === undefined) return explained(error, connection)
+  const { sqlMessage, errno, code, message } = error as ServerError
+  if (sqlMessage === undefined) return code === undefined ? error : brokeOff(connection, message || code)
   const timedOut = errno === 1969 || errno === 3024
   const hint = timedOut ? ' It took longer than the limits.timeout_seconds of the connection.' : ''
   return new SourceError(

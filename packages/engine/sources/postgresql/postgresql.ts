@@ -9,10 +9,10 @@ import { Client } from 'pg'
 import type { Parameter } from '../../language/remote-query.ts'
 import { STANDARD_SYNTAX } from '../../language/sql-clauses.ts'
 import { CONNECT_TIMEOUT_MS, type Dialed, dial, sendAndWait } from '../dial.ts'
-import type { ColumnBatch, Kind, OpenOptions, ProbeOptions, Reader, RemoteColumn } from '../kind.ts'
+import type { BatchReader, ColumnBatch, Kind, OpenOptions, ProbeOptions, RemoteColumn } from '../kind.ts'
 import { acceptedPrivileges, refusePrivileged } from '../privileges.ts'
 import { roomFor } from '../rows/columns.ts'
-import { SourceError } from '../source.ts'
+import { brokeOff, SourceError } from '../source.ts'
 import { Portal } from './portal.ts'
 import { privilegesOf } from './privileges.ts'
 import { RowCollector } from './rows.ts'
@@ -132,7 +132,7 @@ function explained(error: unknown, { name }: OpenConnection): unknown {
   return new SourceError(`The connection "${name}" ${what}: ${message || 'it was closed'}.`)
 }
 
-class PostgresReader implements Reader {
+class PostgresReader implements BatchReader {
   readonly #session: PostgresConnection
   readonly #options: OpenOptions
   readonly #portal: Portal
@@ -231,8 +231,8 @@ class PostgresReader implements Reader {
 /** `position` counts characters of the query as sent. Optional clauses became blanks, so its lines are the template's. */
 function refused(error: unknown, connection: OpenConnection): unknown {
   if (!(error instanceof Error) || error instanceof SourceError) return error
-  const { message, code, position } = error as ServerError
-  if (code === undefined) return explained(error, connection)
+  const { message, code = '', position, severity } = error as ServerError
+  if (severity === undefined) return brokeOff(connection, message || 'it was closed')
   const hints: Record<string, string> = {
     '25006': ' Connections only read.',
     '57014': ' It took longer than the limits.timeout_seconds of the connection, or was canceled there.',

@@ -8,12 +8,12 @@ import type { Parameter, Plain } from '../../language/remote-query.ts'
 import type { SqlSyntax } from '../../language/sql-clauses.ts'
 import { resolveFiles } from '../files/files.ts'
 import {
+  type BatchReader,
   type ColumnBatch,
   type Kind,
   Misjudged,
   type OpenOptions,
   type ProbeOptions,
-  type Reader,
   type RemoteColumn,
 } from '../kind.ts'
 import { roomFor } from '../rows/columns.ts'
@@ -70,7 +70,7 @@ function explained(error: unknown, name: string): unknown {
   return new SourceError(`The query over the connection "${name}" was refused: ${error.message}.`)
 }
 
-class SqliteReader implements Reader {
+class SqliteReader implements BatchReader {
   readonly #database: DatabaseSync
   readonly #options: OpenOptions
   #rows: Iterator<Raw[], undefined> | null = null
