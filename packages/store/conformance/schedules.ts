@@ -35,7 +35,7 @@ const FAULT = {
   },
 }
 
-function scheduleInput(over: Partial<NewSchedule> = {}): NewSchedule {
+export function scheduleInput(over: Partial<NewSchedule> = {}): NewSchedule {
   return {
     schedule_id: uuidv7(),
     workspace_id: WORKSPACE,

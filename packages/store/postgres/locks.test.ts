@@ -19,6 +19,7 @@ import {
   send,
   WORKSPACE,
 } from '../conformance/given.ts'
+import { scheduleInput } from '../conformance/schedules.ts'
 import type { ClaimedJob, Lease, Store } from '../store.ts'
 import { open, withClient } from './postgres-fixture.ts'
 
@@ -276,6 +277,25 @@ suite('the locks of the store on PostgreSQL', { skip: missing ?? false }, () => 
       () => store.deleteWorkspace(workspace_id),
       ['SELECT 1 FROM webhooks WHERE workspace_id = $1 FOR NO KEY UPDATE', workspace_id],
     )
+    assert.equal(await deadlocks(), before)
+    await store.close()
+  })
+
+  test('a workspace is closed beside transactions that write its webhook or schedule and then ask for it', async () => {
+    const store = await open(url)
+    const before = await deadlocks()
+    const [one, other] = [await otherWorkspace(store, 'sending'), await otherWorkspace(store, 'timed')]
+    const webhook = await addWebhook(store, { workspace_id: one, events: ['*'] })
+    // A row that a transaction writes twice is held against its workspace once more.
+    const write = 'UPDATE webhooks SET updated_at = now() WHERE webhook_id = $1'
+    await meets([write, webhook.webhook_id], () => store.deleteWorkspace(one), [write, webhook.webhook_id])
+    const schedule = await store.createSchedule(scheduleInput({ workspace_id: other }))
+    await meets(
+      ['SELECT 1 FROM schedules WHERE schedule_id = $1 FOR UPDATE', schedule.schedule_id],
+      () => store.deleteWorkspace(other),
+      ['SELECT 1 FROM workspaces WHERE workspace_id = $1 FOR KEY SHARE', other],
+    )
+    assert.deepEqual([await store.getWorkspace(one), await store.getWorkspace(other)], [null, null])
     assert.equal(await deadlocks(), before)
     await store.close()
   })

@@ -85,16 +85,29 @@ const DELETE_DELIVERIES_OF_EVENTS = statement(
 )
 const DELETE_EVENTS = statement('DELETE FROM events WHERE seq = ANY (:seqs)')
 
+// In the order of their ids, before the workspace: who makes a job of a schedule holds it, and then asks for the workspace.
+const LOCK_SCHEDULES = SCHEDULES.select(
+  { sqlite: by('workspace_id'), postgres: `${by('workspace_id')} ORDER BY schedule_id FOR UPDATE` },
+  ['schedule_id'],
+)
 // The lock holds up what is being made in it, and waits for what has been.
 const LOCK_WORKSPACE = WORKSPACES.select(`${by('workspace_id')} FOR UPDATE`, ['deleted_at'])
-const LOCK_CLOSED = WORKSPACES.select(`${by('workspace_id')} AND deleted_at IS NOT NULL FOR UPDATE`, ['name'])
-const NEXT_CLOSED = WORKSPACES.select('WHERE deleted_at IS NOT NULL LIMIT 1 FOR UPDATE SKIP LOCKED', [
+const LOCK_CLOSED = WORKSPACES.select(`${by('workspace_id')} AND deleted_at IS NOT NULL FOR NO KEY UPDATE`, [
+  'name',
+])
+const NEXT_CLOSED = WORKSPACES.select('WHERE deleted_at IS NOT NULL LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED', [
   'workspace_id',
 ])
 const CLOSE = WORKSPACES.update(['deleted_at'], by('workspace_id'))
 const DELETE = WORKSPACES.delete(by('workspace_id'))
 const STOP_SCHEDULES = SCHEDULES.update(['claim_at'], by('workspace_id'))
-const STOP_WEBHOOKS = WEBHOOKS.update(['status', 'claim_at'], by('workspace_id'))
+const STOP_WEBHOOKS = WEBHOOKS.update(['status', 'claim_at'], `${by('workspace_id')} AND status = 'enabled'`)
+const FREE = 'SELECT webhook_id FROM webhooks WHERE workspace_id = :workspace_id'
+const STOP_FREE_WEBHOOKS = WEBHOOKS.update(
+  ['status', 'claim_at'],
+  `WHERE webhook_id IN (${FREE} AND status = 'enabled' FOR NO KEY UPDATE SKIP LOCKED)`,
+)
+const STOPPED = { status: 'disabled', claim_at: null }
 const SOME_JOBS = statement<{ assignment_id: string }>(
   `SELECT assignment_id FROM jobs WHERE workspace_id = :workspace_id AND owner IS NULL
    ORDER BY job_status, created_at, assignment_id LIMIT :most`,
@@ -171,6 +184,7 @@ export function eraseUser(tx: Transaction, input: Input<'eraseUser'>): Routine<S
  * From now on nobody sees it, and nothing is accepted in it. One that is closed already is to be emptied. False: not there.
  */
 export function* closeWorkspace(tx: Transaction, workspace_id: string): Routine<boolean> {
+  yield* tx.all(LOCK_SCHEDULES, { workspace_id })
   const found = yield* tx.find(LOCK_WORKSPACE, { workspace_id })
   if (!found) return false
   if (found.deleted_at !== null) return true
@@ -182,13 +196,21 @@ export function* closeWorkspace(tx: Transaction, workspace_id: string): Routine<
       'conflict',
       `The workspace has ${unfinished} unfinished jobs: cancel them or wait until they end.`,
     )
-  // Without its counts no further job is accepted, no schedule makes one, and nothing more is sent.
+  // Without its counts no further job is accepted, no schedule makes one, and nothing more is sent: a webhook that another holds
+  // is stopped with the first step. Its transaction may ask for the workspace, so nobody waits for it here.
   yield* tx.run(CLOSE, { workspace_id, deleted_at: tx.now })
   yield* tx.run(DELETE_COUNTS, { workspace_id })
   yield* tx.run(STOP_SCHEDULES, { workspace_id, claim_at: null })
-  yield* lockOfWorkspace(tx, workspace_id)
-  yield* tx.run(STOP_WEBHOOKS, { workspace_id, status: 'disabled', claim_at: null })
+  yield* tx.run(STOP_FREE_WEBHOOKS, { workspace_id, ...STOPPED })
   return true
+}
+
+function* removeSome(tx: Transaction, workspace_id: string, most: number): Routine<number> {
+  for (const deleteSome of [SOME_DELIVERIES, ...DELETE_SOME]) {
+    const rows = yield* tx.run(deleteSome, { workspace_id, most })
+    if (rows > 0) return rows
+  }
+  return 0
 }
 
 /** At most `most` rows of one table. Answers how many there were; with none left the workspace itself is gone. */
@@ -199,14 +221,17 @@ export function* emptyWorkspace(tx: Transaction, workspace_id: string, most: num
   const assignment_ids = jobs.map(({ assignment_id }) => assignment_id)
   if (jobs.length > 0) yield* lockJobs(tx, assignment_ids)
   yield* lockOfWorkspace(tx, workspace_id)
+  yield* tx.run(STOP_WEBHOOKS, { workspace_id, ...STOPPED })
   yield* removeJobs(tx, assignment_ids)
   if (jobs.length > 0) return jobs.length
-  for (const deleteSome of [SOME_DELIVERIES, ...DELETE_SOME]) {
-    const rows = yield* tx.run(deleteSome, { workspace_id, most })
-    if (rows > 0) return rows
-  }
-  yield* tx.run(DELETE, { workspace_id })
-  return 0
+  const removed = yield* removeSome(tx, workspace_id, most)
+  if (removed > 0) return removed
+  // Nobody holds a row of it any more, so whoever is still making one may be waited for: it is left to the next step.
+  yield* tx.find(LOCK_WORKSPACE, { workspace_id })
+  const late = yield* tx.all(SOME_JOBS, { workspace_id, most })
+  const left = late.length + (yield* removeSome(tx, workspace_id, most))
+  if (left === 0) yield* tx.run(DELETE, { workspace_id })
+  return left
 }
 
 /** The next step of a deletion whose process has died. */
