@@ -117,7 +117,7 @@ async function repeats(store: Store, node_id: string, round: number): Promise<vo
   const since = at(Date.now() - DAY)
   for (const { webhook_id } of [shared, webhook]) {
     const window = { workspace_id: WORKSPACE, webhook_id, since, until: null, include_unsent: true }
-    await store.createRecovery({ ...window, recovery_id: uuidv7() })
+    await tried(store.createRecovery({ ...window, recovery_id: uuidv7() }))
   }
   const keep = { ...KEEP, events_ms: 1 }
   await Promise.all([
