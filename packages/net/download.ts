@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import { open, rm } from 'node:fs/promises'
-import { type Dispatcher, request } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { FileCache } from './file-cache.ts'
 import { type Guard } from './guard.ts'
 import { BlockedError, RefusedError, ResolveError } from './unreached.ts'
@@ -89,6 +89,7 @@ async function follow(
   { dispatcher }: Guard,
   signal: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {
+  const { request } = await import('undici')
   const first = new URL(url)
   let next = first
   for (let hops = 0; ; hops += 1) {

@@ -4,8 +4,10 @@
  * vetted, so that a name which changes its answer gains nothing. Host and TLS keep the name. undici follows no redirects
  * by default.
  */
+import { createRequire } from 'node:module'
 import { isIP, type Socket } from 'node:net'
-import { Agent, buildConnector, Client, type Dispatcher, Pool } from 'undici'
+import type * as Undici from 'undici'
+import type { Agent, buildConnector, Client, Dispatcher } from 'undici'
 import { createResolver, type Resolve } from './resolve.ts'
 import { type Targets, vetAddress } from './target.ts'
 import { BlockedError, ResolveError } from './unreached.ts'
@@ -55,6 +57,9 @@ export interface Guard {
   close(): Promise<void>
 }
 
+/** Loaded with the first request: an idle service keeps 5 MB less (docs/decisions/0128). */
+const undici = (): typeof Undici => createRequire(import.meta.url)('undici') as typeof Undici
+
 const NO_PHASES: ConnectPhases = { dns: null, connect: null, tls: null }
 /** Most addresses of a name that are tried, in sequence. */
 const MOST_TRIED = 4
@@ -90,7 +95,7 @@ async function vettedAddresses(target: Target, made: ConnectPhases, options: Set
 type Dial = (target: Target, address: string, timeout: number, made: ConnectPhases) => Promise<Socket>
 
 function createDial(options: Settings, sockets: Set<Socket>): Dial {
-  const connector = buildConnector({
+  const connector = undici().buildConnector({
     allowH2: false,
     timeout: options.connectTimeout,
     ...(options.ca.length > 0 ? { ca: options.ca } : {}),
@@ -130,7 +135,7 @@ function createDial(options: Settings, sockets: Set<Socket>): Dial {
 
 /** Secures a connection that another has opened; the name is verified as ever. */
 function createSecure({ connectTimeout, ca }: Settings) {
-  const connector = buildConnector({
+  const connector = undici().buildConnector({
     allowH2: false,
     timeout: connectTimeout,
     ...(ca.length > 0 ? { ca } : {}),
@@ -198,6 +203,25 @@ export function createGuard(given: GuardOptions): Guard {
     ...given,
   }
   const sockets = new Set<Socket>()
+  let agent: Agent | null = null
+  let isClosed = false
+  return {
+    get dispatcher() {
+      agent ??= createAgent(options, sockets)
+      if (isClosed) void agent.destroy()
+      return agent
+    },
+    open: () => sockets.size,
+    async close() {
+      isClosed = true
+      await agent?.destroy()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+function createAgent(options: Settings, sockets: Set<Socket>): Agent {
+  const { Agent, Client, Pool } = undici()
   const connect = createConnect(options, sockets)
   const crowded = (): boolean => sockets.size > options.mostOpen
 
@@ -225,19 +249,11 @@ export function createGuard(given: GuardOptions): Guard {
     return client
   }
 
-  const agent = new Agent({
+  return new Agent({
     keepAliveTimeout: options.idleTimeout,
     keepAliveMaxTimeout: options.idleTimeout,
     // Otherwise undici probes an https origin for HTTP/2 with the first connection, and all others wait for it.
     allowH2: false,
     factory: (origin, poolOptions: object) => new Pool(origin, { ...poolOptions, factory: createClient }),
   })
-  return {
-    dispatcher: agent,
-    open: () => sockets.size,
-    async close() {
-      await agent.destroy()
-      for (const socket of sockets) socket.destroy()
-    },
-  }
 }

@@ -5,7 +5,7 @@
 import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { AwsV4Signer } from 'aws4fetch'
-import { type Dispatcher, request } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { Guard } from './guard.ts'
 
 export interface BucketConfig {
@@ -328,6 +328,7 @@ class SignedBucket implements Bucket {
 
   async #send(sent: Sent, signal?: AbortSignal): Promise<Dispatcher.ResponseData> {
     const { url, method, headers } = await this.#signed(sent)
+    const { request } = await import('undici')
     const response = await request(url, {
       method,
       headers,

@@ -5,7 +5,6 @@
 import { createHash } from 'node:crypto'
 import { KeyedSemaphore } from '@assay/net/semaphore'
 import type { Store } from '@assay/store/store'
-import { request } from 'undici'
 import { type Config, ConfigError } from '../config/config.ts'
 import type { Ledger } from '../outgoing/ledger.ts'
 
@@ -114,6 +113,7 @@ async function askUntilAnswered(
 }
 
 async function ask({ url, model, key }: NarratorOptions, question: Question, signal: AbortSignal) {
+  const { request } = await import('undici')
   const { statusCode, body } = await request(`${url.replace(/\/+$/, '')}/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...(key ? { authorization: `Bearer ${key}` } : {}) },

@@ -1,7 +1,6 @@
 /** Requests to the sign-in provider through the guarded connector: vetted addresses, no redirect, bounded answers. */
 import { createGuard, type Guard } from '@assay/net/guard'
 import { parseTargets, portOf } from '@assay/net/target'
-import { fetch } from 'undici'
 
 /** Bytes of one answer. The largest that providers give are lists of keys, of some 20 KB. */
 const ANSWER_MOST = 500_000
@@ -25,6 +24,7 @@ export async function guardedFetch(
   url: string,
   { method, headers, body, signal }: Asked,
 ): Promise<Response> {
+  const { fetch } = await import('undici')
   const answer = await fetch(url, {
     method,
     headers,

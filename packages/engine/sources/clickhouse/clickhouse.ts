@@ -9,7 +9,6 @@ import path from 'node:path'
 import type { OpenConnection } from '@assay/model/connection'
 import { createGuard, type Guard } from '@assay/net/guard'
 import { parseTargets } from '@assay/net/target'
-import { request } from 'undici'
 import type { Parameter, Plain } from '../../language/remote-query.ts'
 import type { SqlSyntax } from '../../language/sql-clauses.ts'
 import { CONNECT_TIMEOUT_MS } from '../dial.ts'
@@ -139,6 +138,7 @@ class Client {
     const url = new URL(String(options.url))
     url.searchParams.set('database', String(options.database))
     for (const [key, value] of query) url.searchParams.set(key, value)
+    const { request } = await import('undici')
     try {
       const { statusCode, body } = await request(url, {
         method: 'POST',

@@ -5,7 +5,6 @@
 
 import { createHash } from 'node:crypto'
 import type { OpenConnection } from '@assay/model/connection'
-import { request } from 'undici'
 import { vetPath } from '../../values/file-path.ts'
 import { SourceError } from '../source.ts'
 import type { FileKind, RemoteFile } from './remote.ts'
@@ -80,6 +79,7 @@ export const http: FileKind = {
     ])
   },
   async probe(connection, { dispatcher }, signal) {
+    const { request } = await import('undici')
     const answer = await request(baseOf(connection).href, {
       method: 'HEAD',
       dispatcher,

@@ -1,7 +1,6 @@
 /** The HTTP client of isomorphic-git over the guarded connector: only vetted addresses, no redirect, and bounded answers. */
 import type { Guard } from '@assay/net/guard'
 import type { GitHttpRequest, GitHttpResponse, HttpClient } from 'isomorphic-git'
-import { request } from 'undici'
 
 /** Bytes of one answer: a commit without its history, compressed. */
 export const ANSWER_MOST = 50_000_000
@@ -24,6 +23,7 @@ async function bytesOf(parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>):
 export function gitHttp({ dispatcher }: Guard): HttpClient {
   return {
     async request({ url, method = 'GET', headers = {}, body }: GitHttpRequest): Promise<GitHttpResponse> {
+      const { request } = await import('undici')
       const response = await request(url, {
         dispatcher,
         method: method as 'GET' | 'POST',
