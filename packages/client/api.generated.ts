@@ -231,7 +231,7 @@ export type ChangeScheduleRequest = {
   overlap?: 'skip' | 'queue' | undefined
   paused?: boolean | undefined
   presence_name?: string | null | undefined
-  /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at her own address. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
+  /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, a metric that the run reads, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at her own address. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
   notify?: string[] | null | undefined
   readers?: 'all' | string[] | {
     where: Record<string, unknown>
@@ -256,7 +256,7 @@ export type ChangeSubscriptionRequest = {
   include_skipped?: boolean | undefined
   /** Whether it is your own: a job or a schedule that you make tells it by `notify: ["me"]`. It has one address at most (default false) */
   personal?: boolean | undefined
-  /** What it follows: `schedule:ID`, to get each run of the schedule, `template:ID`, to get the runs of the template that are sent to "followers", or `collection:ID`, to get the runs of the series in it that schedules make or that are sent to "followers" */
+  /** What it follows: `schedule:ID`, to get each run of the schedule, `template:ID`, to get the runs of the template that are sent to "followers", `collection:ID`, to get the runs of the series in it that schedules make or that are sent to "followers", or `metric:ID`, to get the runs that read the metric and are sent to "followers" */
   follows?: string[] | null | undefined
   user_id?: string | undefined
   presence_name?: string | undefined
@@ -548,7 +548,7 @@ export type CreateJobRequest = {
     template_vars?: Record<string, unknown> | undefined
     /** Notifies the webhooks and the subscriptions with this presence_name, and no other webhook */
     presence_name?: string | undefined
-    /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at her own address. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
+    /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, a metric that the run reads, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at her own address. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
     notify?: string[] | null | undefined
     /** The reader for whom a personal template is run; the insight is hers alone. Only an admin names another reader than the own user (default: the reader who is the user, where the template is personal) */
     reader_id?: string | null | undefined
@@ -573,7 +573,7 @@ export type CreateJobsRequest = {
   /** Queues the created jobs; otherwise they are drafts */
   run?: boolean | undefined
   presence_name?: string | undefined
-  /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at her own address. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
+  /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, a metric that the run reads, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at her own address. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
   notify?: string[] | null | undefined
   priority?: number | undefined
   /** Returned in status and events */
@@ -612,7 +612,7 @@ export type CreateScheduleRequest = {
   overlap?: 'skip' | 'queue' | undefined
   paused?: boolean | undefined
   presence_name?: string | null | undefined
-  /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at her own address. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
+  /** The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, a metric that the run reads, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at her own address. Absent, null or empty: no person is told, unless a subscription bears the presence_name */
   notify?: string[] | null | undefined
   readers?: 'all' | string[] | {
     where: Record<string, unknown>
@@ -638,7 +638,7 @@ export type CreateSubscriptionRequest = {
   include_skipped?: boolean | undefined
   /** Whether it is your own: a job or a schedule that you make tells it by `notify: ["me"]`. It has one address at most (default false) */
   personal?: boolean | undefined
-  /** What it follows: `schedule:ID`, to get each run of the schedule, `template:ID`, to get the runs of the template that are sent to "followers", or `collection:ID`, to get the runs of the series in it that schedules make or that are sent to "followers" */
+  /** What it follows: `schedule:ID`, to get each run of the schedule, `template:ID`, to get the runs of the template that are sent to "followers", `collection:ID`, to get the runs of the series in it that schedules make or that are sent to "followers", or `metric:ID`, to get the runs that read the metric and are sent to "followers" */
   follows?: string[] | null | undefined
   user_id?: string | undefined
   presence_name?: string | undefined

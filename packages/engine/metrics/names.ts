@@ -1,4 +1,5 @@
 /** The names of metrics: in the fences of a template, and among its partials, where their definitions stand. */
+import type { TemplateSource } from '@assay/model/template'
 import { splitTemplate } from '../language/fences.ts'
 
 const FOLDER = 'metrics/'
@@ -40,6 +41,16 @@ function namedIn(text: string): string[] {
 export function usedMetrics(text: string): string[] | 'any' {
   const found = namedIn(text)
   return found.some((name) => name.startsWith('$')) ? 'any' : [...new Set(found)]
+}
+
+/** The metrics that a run of the template reads, with these values of its variables: those of them that it can reach. */
+export function metricsRead(
+  { source, partials }: Pick<TemplateSource, 'source' | 'partials'>,
+  values: Readonly<Record<string, unknown>>,
+): string[] {
+  const reachable = new Set<unknown>(metricNames(partials))
+  const named = namedIn(source).flatMap((name) => (name.startsWith('$') ? values[name.slice(1)] : name))
+  return [...new Set(named)].filter((name): name is string => reachable.has(name))
 }
 
 /** The variables that name metrics. */

@@ -18,7 +18,7 @@ export const FOLLOWERS = 'followers'
 export const READER = 'reader'
 
 /** What a subscription follows, as it stands in `follows`. */
-export function followed(noun: 'template' | 'schedule' | 'collection', id: string): string {
+export function followed(noun: 'template' | 'schedule' | 'collection' | 'metric', id: string): string {
   return `${noun}:${id}`
 }
 

@@ -4,6 +4,7 @@
  * Any number may run at once; others take over the claims of one that dies.
  */
 
+import { metricsRead } from '@assay/engine/metrics/names'
 import type { Catalog } from '@assay/engine/reading/catalog'
 import type { FoundTemplate } from '@assay/engine/reading/lookup'
 import type { Clock } from '@assay/model/clock'
@@ -58,7 +59,8 @@ async function materialOf(
   if (converted.errors.length === 0) {
     const whose = await readerOfRuns(options, schedule, found)
     if ('error' in whose) return whose
-    return { template: found.source, variables: converted.values, ...whose }
+    const metrics = metricsRead(found.source, converted.values)
+    return { template: found.source, variables: converted.values, metrics, ...whose }
   }
   const errors = converted.errors.map(({ path, message }) => ({
     path: path.replace(/^payload\./, ''),

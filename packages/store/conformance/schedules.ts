@@ -111,7 +111,7 @@ export const scheduleTests: ConformanceTests = {
     assert.equal(events.items[0]!.data.scheduled_for, claimed.plan.times[0])
   },
 
-  'its runs tell its followers, and those of its template where it sends to them': async ({
+  'its runs tell its followers, and those of its template and metrics where it sends to them': async ({
     store,
     elapse,
   }) => {
@@ -120,15 +120,19 @@ export const scheduleTests: ConformanceTests = {
     const own = await addWebhook(store, { ...people, follows: [`schedule:${schedule.schedule_id}`] })
     const { template_id } = schedule
     const all = await addWebhook(store, { ...people, follows: [`template:${template_id}`] })
+    const late = await addWebhook(store, { ...people, follows: ['metric:late'] })
+    await addWebhook(store, { ...people, follows: ['metric:other'] })
     const { schedule_id } = schedule
-    const toldNext = async () => {
-      const run = { workspace_id: WORKSPACE, schedule_id, assignment_id: uuidv7(), ...MATERIAL }
+    const toldNext = async (metrics: string[] = []) => {
+      const run = { workspace_id: WORKSPACE, schedule_id, assignment_id: uuidv7(), ...MATERIAL, metrics }
       return (await store.runSchedule(run))!.notify
     }
-    assert.deepEqual(await toldNext(), [own.webhook_id])
+    assert.deepEqual(await toldNext(['late']), [own.webhook_id])
     const patch = { notify: [own.webhook_id, 'followers'] }
     await store.updateSchedule({ ...schedule, patch })
     assert.deepEqual((await toldNext())?.toSorted(), [all.webhook_id, own.webhook_id].toSorted())
+    const readers = [all.webhook_id, own.webhook_id, late.webhook_id]
+    assert.deepEqual((await toldNext(['late', 'revenue']))?.toSorted(), readers.toSorted())
     await elapse(MINUTE)
     assert.ok(await settle(store, await claimOne(store)))
     const due = (await jobsOf(store, schedule)).find(({ scheduled_for }) => scheduled_for !== null)

@@ -24,7 +24,7 @@ const OPTIONS = {
   skipped: flag('Also send events of skipped runs'),
   follow: texts(
     'NOUN:ID',
-    'A schedule, a template or a collection that it follows, as template:penguins; repeat it for more',
+    'A schedule, a template, a collection or a metric that it follows, as template:penguins; repeat it for more',
   ),
   personal: flag('It is your own: --notify me of jobs and schedules tells it'),
 }

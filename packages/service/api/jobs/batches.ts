@@ -92,13 +92,14 @@ async function convertItems(
 /** Whom each job tells, or why its reader cannot be sent hers. Throws a 422 for anybody else where one is personal. */
 async function toldBy(
   { services, principal }: Pick<Call, 'services' | 'principal'>,
-  { notify, template_id }: Pick<BatchInput, 'notify' | 'template_id'>,
+  { notify }: Pick<BatchInput, 'notify'>,
+  template: Pick<FoundTemplate, 'source'>,
   converted: readonly Converted[],
 ): Promise<(of: Pick<Converted, 'reader' | 'values'>) => Promise<string[] | { message: string } | null>> {
   // Where it goes to readers, one that there is not is the fault of its item.
   const toReaders = notify?.includes(READER) && converted.some(({ lacksReader }) => lacksReader)
   if (!toReaders && converted.every(({ reader }) => reader === null)) {
-    const told = await toldOf(services, principal, { notify, template_id, at: 'notify' })
+    const told = await toldOf(services, principal, { notify, template: template.source, at: 'notify' })
     return async ({ values }) => told(values)
   }
   refuseOthers(notify, 'notify')
@@ -170,7 +171,7 @@ export const createJobs = operation({
     const { workspace_id, user_id } = principal
     const template = await runnableTemplate(services, principal, body.template_id, 'template_id')
     const converted = await convertItems({ services, principal }, template, body.items)
-    const told = await toldBy({ services, principal }, body, converted)
+    const told = await toldBy({ services, principal }, body, template, converted)
     const at = Number.parseInt(id.replace('-', '').slice(0, 12), 16)
     const jobs: NewJob[] = []
     const items: Static<typeof Outcome>[] = []

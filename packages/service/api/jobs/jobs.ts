@@ -83,7 +83,9 @@ export const createJob = operation({
     const reader = await readerOf({ services, principal }, template, body.payload.reader_id, at.reader_id)
     const told = reader
       ? await mailToReader(services, reader, notify, at.notify)
-      : (await toldOf(services, principal, { notify, template_id, at: at.notify }))(variables)
+      : await (await toldOf(services, principal, { notify, template: template.source, at: at.notify }))(
+          variables,
+        )
     const { assignment_id } = await services.store.createJob({
       assignment_id: id,
       workspace_id: principal.workspace_id,

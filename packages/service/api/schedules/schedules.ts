@@ -1,5 +1,6 @@
 /** Operations on schedules. packages/service/schedules/ runs them when they are due. */
 import { isDeepStrictEqual } from 'node:util'
+import { metricsRead } from '@assay/engine/metrics/names'
 import { iso } from '@assay/model/clock'
 import { tagOfSchedule } from '@assay/model/entity-tag'
 import { AppError, notFound } from '@assay/model/errors'
@@ -274,6 +275,7 @@ export const runScheduleNow = operation({
       assignment_id: id,
       template: template.source,
       variables,
+      metrics: metricsRead(template.source, variables),
       reader_id: reader?.reader_id ?? null,
       mail: reader && (readers !== null || notify?.includes(READER)) ? await mailOf(services, reader) : null,
     }

@@ -1,4 +1,4 @@
-/** Checks what a subscription is to follow: templates, schedules and collections that there are. */
+/** Checks what a subscription is to follow: templates, schedules, collections and metrics that there are. */
 import { AppError, type FieldError } from '@assay/model/errors'
 import { isUuid } from '@assay/model/ids'
 import type { Call } from '../http/operation.ts'
@@ -29,7 +29,13 @@ async function hasCollection({ services, principal }: Asking, collection_id: str
   )
 }
 
-const NOUNS = { template: hasTemplate, schedule: hasSchedule, collection: hasCollection }
+async function hasMetric({ services, principal }: Asking, metric_id: string): Promise<boolean> {
+  const { workspace_id } = principal
+  if (services.catalog.metrics().some(({ view }) => view.metric_id === metric_id)) return true
+  return (await services.store.getMetric({ workspace_id, metric_id })) !== null
+}
+
+const NOUNS = { template: hasTemplate, schedule: hasSchedule, collection: hasCollection, metric: hasMetric }
 
 /** Every fault of `follows`. What `present` holds already may be gone by now. */
 export async function followFaults(
@@ -41,9 +47,11 @@ export async function followFaults(
   for (const [index, one] of (follows ?? []).entries()) {
     if (present?.includes(one)) continue
     const refuse = (message: string): void => void faults.push({ path: `follows.${index}`, message })
-    const [, noun, id = ''] = /^(template|schedule|collection):(.+)$/.exec(one) ?? []
+    const [, noun, id = ''] = /^(template|schedule|collection|metric):(.+)$/.exec(one) ?? []
     if (noun === undefined)
-      refuse(`must be "template:ID", "schedule:ID" or "collection:ID", not ${JSON.stringify(one)}`)
+      refuse(
+        `must be "template:ID", "schedule:ID", "collection:ID" or "metric:ID", not ${JSON.stringify(one)}`,
+      )
     else if (!(await NOUNS[noun as keyof typeof NOUNS](asking, id)))
       refuse(`names no ${noun} of this workspace: ${id}`)
   }

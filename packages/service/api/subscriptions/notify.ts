@@ -1,9 +1,11 @@
 /** `notify`: the subscriptions that a job or a schedule tells, as a client writes them and as the store keeps them. */
+import { metricsRead } from '@assay/engine/metrics/names'
 import { followersOf } from '@assay/model/collection'
 import type { FieldError } from '@assay/model/errors'
 import { isUuid } from '@assay/model/ids'
 import { nullable, Type } from '@assay/model/schema'
 import { FOLLOWERS, followed, READER } from '@assay/model/subscription'
+import type { TemplateSource } from '@assay/model/template'
 import type { Principal } from '@assay/model/token'
 import type { Webhook } from '@assay/model/webhook'
 import type { Services } from '../dependencies.ts'
@@ -18,7 +20,7 @@ export const Notify = nullable(
   Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
     maxItems: MOST,
     description:
-      'The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at her own address. Absent, null or empty: no person is told, unless a subscription bears the presence_name',
+      'The ids of the subscriptions to tell, "me" for your own (`personal`), or "followers" for those that follow the template, a metric that the run reads, or a collection that holds the newest of these runs. Of a personal run only "reader": its reader, at her own address. Absent, null or empty: no person is told, unless a subscription bears the presence_name',
   }),
 )
 
@@ -78,25 +80,37 @@ export function refuseReader(notify: readonly string[] | null | undefined, at = 
 type Values = Readonly<Record<string, unknown>>
 
 /**
- * The same for jobs of a template: what is told of one with these values. Followers are those of the template and of the
- * collections that hold its series, as they are now.
+ * The same for jobs of a template: what is told of one with these values. Followers are those of the template, of the metrics that it
+ * reads and of the collections that hold its series, as they are now.
  */
 export async function toldOf(
   services: Pick<Services, 'store'>,
   principal: Pick<Principal, 'workspace_id' | 'user_id'>,
   {
     notify,
-    template_id,
+    template,
     at,
-  }: { notify: readonly string[] | null | undefined; template_id: string; at: string },
-): Promise<(values: Values) => string[] | null> {
+  }: { notify: readonly string[] | null | undefined; template: TemplateSource; at: string },
+): Promise<(values: Values) => Promise<string[] | null>> {
   refuseReader(notify, at)
   const ids = await subscriptionsOf(services, principal, notify, at)
-  if (!ids?.includes(FOLLOWERS)) return () => ids
+  if (!ids?.includes(FOLLOWERS)) return async () => ids
+  const { template_id } = template
   const { workspace_id } = principal
-  const following = { workspace_id, followed: [followed('template', template_id)] }
-  const followers = await services.store.findFollowers(following)
+  const followersBy = (all: string[]) => services.store.findFollowers({ workspace_id, followed: all })
+  const followers = await followersBy([followed('template', template_id)])
+  // Many runs of one call read the same metrics.
+  const ofMetrics = new Map<string, Promise<string[]>>()
+  const readersOf = (values: Values): Promise<string[]> => {
+    const metrics = metricsRead(template, values).map((metric_id) => followed('metric', metric_id))
+    const key = metrics.join()
+    const known = ofMetrics.get(key) ?? (metrics.length === 0 ? Promise.resolve([]) : followersBy(metrics))
+    ofMetrics.set(key, known)
+    return known
+  }
   const collected = await services.store.collectionFollowers({ workspace_id, template_id })
   const named = ids.filter((id) => id !== FOLLOWERS)
-  return (values) => [...new Set([...named, ...followers, ...followersOf(collected, values)])]
+  return async (values) => [
+    ...new Set([...named, ...followers, ...(await readersOf(values)), ...followersOf(collected, values)]),
+  ]
 }

@@ -60,7 +60,7 @@ const Follows = Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
   maxItems: FOLLOWS_MOST,
   uniqueItems: true,
   description:
-    'What it follows: `schedule:ID`, to get each run of the schedule, `template:ID`, to get the runs of the template that are sent to "followers", or `collection:ID`, to get the runs of the series in it that schedules make or that are sent to "followers"',
+    'What it follows: `schedule:ID`, to get each run of the schedule, `template:ID`, to get the runs of the template that are sent to "followers", `collection:ID`, to get the runs of the series in it that schedules make or that are sent to "followers", or `metric:ID`, to get the runs that read the metric and are sent to "followers"',
 })
 
 const { events, status } = WebhookChange.properties

@@ -283,13 +283,52 @@ test('a follower gets the runs of its schedule, and of its template those sent t
   assert.deepEqual(await run(), new Set([bySchedule.subscription_id, byTemplate.subscription_id]))
   const fault = async (one: string) =>
     (await post(api, { kind: 'slack', url: SLACK, follows: [one] })).json().errors[0]
-  assert.match((await fault('hello')).message, /must be "template:ID", "schedule:ID" or "collection:ID"/)
+  assert.match(
+    (await fault('hello')).message,
+    /must be "template:ID", "schedule:ID", "collection:ID" or "metric:ID"/,
+  )
   assert.equal((await fault('template:nothing')).message, 'names no template of this workspace: nothing')
   assert.equal((await fault(`schedule:${crypto.randomUUID()}`)).path, 'follows.0')
   await ask('DELETE', path)
   const kept = { body: { follows: bySchedule.follows, description: 'old' } }
   const patched = await ask('PATCH', `/v1alpha/subscriptions/${bySchedule.subscription_id}`, kept)
   assert.equal(patched.status, 200, patched.text)
+})
+
+test('a follower of a metric gets the runs that read it, chosen by a variable too, where they are sent to followers', async (t) => {
+  const api = await openTestServer(t, { pool: 'real' })
+  const { ask } = api
+  for (const id of ['orders', 'visits']) {
+    const body = `metric: ${id}\nlabel: ${id}\nsource: { file: uploads/a.csv }\ntime: { column: day }\nvalue: count(*)\n`
+    const put = await ask('PUT', `/v1alpha/metrics/${id}`, { body, type: 'application/yaml' })
+    assert.ok(put.status < 300, put.text)
+  }
+  const source = (metric: string) =>
+    `---\nvariables: { which: { type: list, default: [orders] } }\n---\n~~~metric values\nmetric: ${metric}\n~~~\n\n# Review\n`
+  for (const [id, metric] of Object.entries({ fixed: 'visits', chosen: '$which' })) {
+    const body = source(metric)
+    const put = await ask('PUT', `/v1alpha/jobs/templates/${id}`, { body, type: 'text/markdown' })
+    assert.ok(put.status < 300, put.text)
+  }
+  const { subscription_id } = await made(api, { kind: 'slack', url: SLACK, follows: ['metric:orders'] })
+  const told = async (template_id: string, more: object = { notify: ['followers'] }) => {
+    const payload = { type: 'template', template_id, ...more }
+    const created = await ask('POST', '/v1alpha/jobs', { body: { payload } })
+    assert.equal(created.status, 200, created.text)
+    return (await ask('GET', `/v1alpha/jobs/status?assignment_id=${created.json()}`)).json().notify
+  }
+  assert.deepEqual(await told('chosen'), [subscription_id])
+  assert.deepEqual(await told('chosen', {}), [], 'nobody sent it')
+  const both = { notify: ['followers'], template_vars: { which: ['visits', 'orders'] } }
+  assert.deepEqual(await told('chosen', both), [subscription_id])
+  assert.deepEqual(await told('chosen', { ...both, template_vars: { which: ['visits'] } }), [])
+  assert.deepEqual(await told('fixed'), [])
+  const unknown = await post(api, { kind: 'slack', url: SLACK, follows: ['metric:nothing'] })
+  assert.match(unknown.json().errors[0].message, /names no metric of this workspace: nothing/)
+  const daily = { name: 'D', template_id: 'chosen', cron: '@daily', notify: ['followers'] }
+  const { schedule_id } = (await ask('POST', '/v1alpha/schedules', { body: daily })).json()
+  const run = (await ask('POST', `/v1alpha/schedules/${schedule_id}/run-now`)).json()
+  assert.deepEqual(run.notify, [subscription_id])
 })
 
 test('only a user makes a subscription her own, with one address', async (t) => {

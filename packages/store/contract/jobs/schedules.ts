@@ -55,6 +55,8 @@ export interface ScheduleMaterial {
   reader_id?: string | null
   /** The subscription that sends it to her; null: none does. */
   mail?: string | null
+  /** The metrics that it reads: those who follow one are among the followers. */
+  metrics?: readonly string[]
 }
 
 /** Some readers of a firing, in the order of their ids, after the last who was looked at. */
@@ -124,14 +126,5 @@ export interface ScheduleStore {
    */
   fireSchedule(page: FiringPage): Promise<Fired | null>
   /** A job of the schedule now, whether it is paused or not. Where the id exists it is answered as it is. Null: not there. Refused as `queueJob` is. */
-  runSchedule(
-    input: ScheduleKey & {
-      assignment_id: string
-      template: TemplateSource
-      variables: Record<string, unknown>
-      reader_id?: string | null
-      /** The subscription that sends it to this reader. */
-      mail?: string | null
-    },
-  ): Promise<Job | null>
+  runSchedule(input: ScheduleKey & ScheduleMaterial & { assignment_id: string }): Promise<Job | null>
 }

@@ -187,16 +187,18 @@ export function* claimSchedules(tx: Writer, { limit }: { limit: number }): Routi
 
 /**
  * The subscriptions that a run with these variables tells: those in `notify`, those that follow the schedule, a collection that
- * holds its series and, where `notify` says so, the template.
+ * holds its series and, where `notify` says so, the template or one of the metrics.
  */
 function* toldBy(
   tx: Transaction,
   schedule: Schedule,
   variables: Readonly<Record<string, unknown>> | null,
+  metrics: readonly string[] = [],
 ): Routine<string[] | null> {
   const { workspace_id, schedule_id, template_id, notify } = schedule
   const named = (notify ?? []).filter((id) => id !== FOLLOWERS && id !== READER)
-  const sent = notify?.includes(FOLLOWERS) ? [followed('template', template_id)] : []
+  const reading = metrics.map((metric_id) => followed('metric', metric_id))
+  const sent = notify?.includes(FOLLOWERS) ? [followed('template', template_id), ...reading] : []
   const all = [followed('schedule', schedule_id), ...sent]
   const collected = variables === null ? [] : yield* collectionFollowers(tx, schedule)
   const told = new Set([
@@ -210,13 +212,14 @@ function* toldBy(
 function* makeJob(
   tx: Transaction,
   schedule: Schedule,
-  { template, variables, reader_id = null, mail: own = null }: ScheduleMaterial,
+  { template, variables, reader_id = null, mail: own = null, metrics }: ScheduleMaterial,
   job: { assignment_id: string; scheduled_for: string | null; mail?: string | null },
 ): Routine<Job> {
   const { workspace_id, user_id, presence_name, priority, metadata, schedule_id } = schedule
   const { mail = own, ...id } = job
   // What is a reader's is told to her alone.
-  const told = reader_id === null ? yield* toldBy(tx, schedule, variables) : mail === null ? null : [mail]
+  const told =
+    reader_id === null ? yield* toldBy(tx, schedule, variables, metrics) : mail === null ? null : [mail]
   const made = yield* createJob(tx, {
     ...id,
     workspace_id,

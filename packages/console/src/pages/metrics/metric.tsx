@@ -7,6 +7,7 @@ import { api, useMay } from '../../api.ts'
 import { AskFirst } from '../../parts/ask-first.tsx'
 import { FactList } from '../../parts/lists/fact-list.tsx'
 import { Loaded, Page } from '../../parts/page.tsx'
+import { FollowMetric } from '../../parts/receivers/follow.tsx'
 import { ORIGINS } from '../../words/origins.ts'
 import { MetricState } from './state.tsx'
 import { targetText } from './words.ts'
@@ -51,7 +52,7 @@ function Delete({ metric_id }: { metric_id: string }) {
   )
 }
 
-function Actions({ metric: { metric_id, origin } }: { metric: MetricView }) {
+function Actions({ metric: { metric_id, label, origin } }: { metric: MetricView }) {
   const admin = useMay('admin')
   const analyst = useMay('analyst')
   return (
@@ -69,6 +70,7 @@ function Actions({ metric: { metric_id, origin } }: { metric: MetricView }) {
           Ask a question
         </Link>
       )}
+      <FollowMetric metric_id={metric_id} label={label} />
       {admin && origin === 'workspace' && (
         <>
           <Link className="button" to="/metric/$metric_id/edit" params={{ metric_id }}>

@@ -1,4 +1,4 @@
-/** "Follow" of a template, a schedule or a collection: what it sends comes to one's own subscription from then on. */
+/** "Follow" of a template, a schedule, a metric or a collection: what it sends comes to one's own subscription from then on. */
 import type { SubscriptionView } from '@assay/model/subscription'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -121,6 +121,11 @@ export function FollowTemplate({ template_id }: { template_id: string }) {
   const name = useTemplateTitle(template_id)
   const comes = `Each run of “${name}” that somebody sends to its followers`
   return useMayFollow() ? <Follow what={`template:${template_id}`} comes={comes} /> : null
+}
+
+export function FollowMetric({ metric_id, label }: { metric_id: string; label: string }) {
+  const comes = `Each report on “${label}” that somebody sends to its followers`
+  return useMayFollow() ? <Follow what={`metric:${metric_id}`} comes={comes} /> : null
 }
 
 export function FollowCollection({ collection_id, name }: { collection_id: string; name: string }) {
