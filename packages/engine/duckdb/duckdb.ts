@@ -22,6 +22,8 @@ import { cellConverter, columnOf, type Floats } from './cells.ts'
 
 export interface Engine {
   connection: DuckDBConnection
+  /** Its limit, which it tells itself only in tenths of a MiB. */
+  memory_bytes: number
   close(): void
 }
 
@@ -55,6 +57,7 @@ export async function openEngine(): Promise<Engine> {
   await connection.run('set enable_progress_bar = true; set enable_progress_bar_print = false')
   return {
     connection,
+    memory_bytes: OPENED_BYTES,
     close() {
       connection.closeSync()
       instance.closeSync()
@@ -88,6 +91,7 @@ export function spillOf(memory_bytes: number, spill_bytes?: number | null): numb
 /** Sets the job's limits and time zone. Called once per engine. */
 export async function arm(engine: Engine, arms: Arms): Promise<void> {
   const { memory_bytes, threads, temp_folder, spill_bytes, time_zone } = arms
+  engine.memory_bytes = memory_bytes
   const settings = [`set temp_directory = ${literal(temp_folder)}`]
   if (memory_bytes !== OPENED_BYTES) settings.push(`set memory_limit = '${memory_bytes}B'`)
   const spill = spillOf(memory_bytes, spill_bytes)

@@ -24,8 +24,9 @@ import { pushedRule } from './pushed-rule.ts'
 import { NoRoom, roomLeft } from './room.ts'
 import type { Roots } from './roots.ts'
 import { unspoken, untold } from './row-rule.ts'
+import type { TableRoom } from './rows/large-tables.ts'
 import { viewRows } from './rows/rows-file.ts'
-import { RowsTable, type TableRoom } from './rows/rows-table.ts'
+import { RowsTable } from './rows/rows-table.ts'
 import { type Acquire, type Attached, SourceError, Stopped, sameName } from './source.ts'
 
 export interface QuerySource {
@@ -64,8 +65,7 @@ async function readQuery(
   const [fault] = queryFaults(source, template, kind.dialect.syntax)
   if (fault) throw new TemplateFault(fault)
   const written = source.query!
-  const { memory_bytes } = template.limits
-  const room = { temp_folder, memory_bytes, spill_bytes: spillOf(memory_bytes, spill_bytes) }
+  const room = { temp_folder, spill_bytes: spillOf(template.limits.memory_bytes, spill_bytes) }
   const timeout_ms = connection.limits.timeout_seconds * 1000
   const timeout = AbortSignal.timeout(timeout_ms)
   const either = AbortSignal.any([signal, timeout])

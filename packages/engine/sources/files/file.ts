@@ -4,11 +4,13 @@
  */
 import { stat } from 'node:fs/promises'
 import type { Dialect, FoundColumn, FoundDialect } from '@assay/model/dialect'
+import { packingOf } from '@assay/model/file'
 import type { SourceLineage } from '@assay/model/insight'
 import { describeQuery, type Engine, execute, identifier, readTable } from '../../duckdb/duckdb.ts'
 import { engineFailure } from '../../duckdb/engine-error.ts'
 import { roomLeft } from '../room.ts'
 import type { Roots } from '../roots.ts'
+import { keepLarge, largeTable } from '../rows/large-tables.ts'
 import type { SheetText } from '../sheets/sheet-text.ts'
 import { type Attached, SourceError } from '../source.ts'
 import { jsonDates } from '../text/json-dates.ts'
@@ -20,6 +22,7 @@ import type { SourceFile } from './source-file.ts'
 
 /** Larger text that only one block reads is scanned by that block instead of loaded. */
 const SCAN_BYTES = 64_000_000
+const GROWTH = 6
 
 /** A declared type: a name, at most two numbers, list brackets. It becomes part of a statement. */
 const TYPE = /^[A-Za-z_][A-Za-z0-9_ ]*(\(\s*\d+\s*(,\s*\d+\s*)?\))?(\[\d*\])*$/
@@ -111,6 +114,11 @@ interface Resolved {
 const isLoaded = ({ peek, readers }: FileSource, { text }: Format, files: readonly SourceFile[]): boolean =>
   text && !peek && !(readers === 1 && files.reduce((sum, file) => sum + file.bytes, 0) > SCAN_BYTES)
 
+/** Loaded tables of larger files lie on the disk of the job. A packed text grows about as much. */
+const isLarge = (files: readonly SourceFile[]): boolean =>
+  files.reduce((sum, { bytes, real }) => sum + bytes * (packingOf(real) === null ? 1 : GROWTH), 0) >
+  SCAN_BYTES
+
 const casts = (columns: Record<string, string>): string => {
   const all = Object.entries(columns).map(
     ([column, type]) => `cast(${identifier(column)} as ${type}) as ${identifier(column)}`,
@@ -126,20 +134,24 @@ async function makeTypedTable(
   const { typedQuery } = await import('../typed/typed-text.ts')
   const read = await typedQuery(files, await format.typed!(), { temp_folder, spill_bytes, peek })
   const query = `select *${casts(columns)} from (${read.sql})`
-  await execute(engine, `create ${peek ? 'view' : 'table'} ${identifier(name)} as ${query}`)
+  if (!peek && isLarge(files)) await keepLarge(engine, name, query, { temp_folder, spill_bytes })
+  else await execute(engine, `create ${peek ? 'view' : 'table'} ${identifier(name)} as ${query}`)
   return { load: !peek, files: read.files }
 }
 
 async function makeTable(engine: Engine, attachment: FileSource, { files, format }: Resolved): Promise<Made> {
   const load = isLoaded(attachment, format, files)
+  const large = load && isLarge(files)
   const name = identifier(attachment.name)
-  const query = `select *${casts(attachment.columns)} from ${format.call(files)}`
-  await execute(engine, `create ${load ? 'table' : 'view'} ${name} as ${query}`)
+  let query = `select *${casts(attachment.columns)} from ${format.call(files)}`
+  if (large) await keepLarge(engine, attachment.name, query, attachment)
+  else await execute(engine, `create ${load ? 'table' : 'view'} ${name} as ${query}`)
   if (!format.text) return { load, files }
+  if (large) query = `from ${largeTable(attachment.name)}`
   const columns = await describeQuery(engine, `select * from ${name}`)
   const typed = Object.keys(attachment.columns)
   const { dates, found } = await jsonDates(engine, name, columns, attachment.dialect, typed)
-  if (load)
+  if (load && !large)
     for (const { name: column, type, sql } of dates)
       await execute(engine, `alter table ${name} alter ${identifier(column)} type ${type} using ${sql}`)
   else if (dates.length > 0) {
@@ -174,8 +186,13 @@ async function makeTextTable(
     try {
       if (!load || !(await createFromSlices(engine, name, text.slices(rejects), rejects))) {
         if (rejects !== null) await dropRejects(engine, rejects)
-        const made = `create or replace ${load ? 'table' : 'view'} ${identifier(name)} as ${text.query(rejects)}`
-        await execute(engine, made)
+        const query = text.query(rejects)
+        if (load && isLarge(files)) await keepLarge(engine, name, query, { temp_folder, spill_bytes })
+        else
+          await execute(
+            engine,
+            `create or replace ${load ? 'table' : 'view'} ${identifier(name)} as ${query}`,
+          )
       }
       break
     } catch (error) {

@@ -46,7 +46,6 @@ test('a large table comes whole and in order, with settled types, and is read wh
     const table = await RowsTable.open(engine, 'facts', COLUMNS, {
       temp_folder,
       spill_bytes: 1e9,
-      memory_bytes: 1e9,
     })
     for (const [index, bytes] of [1000, 20_000_000, 1000].entries())
       await table.write(batch(index * ROWS, bytes))
@@ -69,7 +68,6 @@ test('a small table needs no disk, and a dropped one can be made again', async (
     const first = await RowsTable.open(engine, 'facts', COLUMNS, {
       temp_folder,
       spill_bytes: 1e9,
-      memory_bytes: 1e9,
     })
     await first.write(batch(0, 1000))
     await first.drop()
@@ -78,7 +76,6 @@ test('a small table needs no disk, and a dropped one can be made again', async (
     const again = await RowsTable.open(engine, 'facts', COLUMNS, {
       temp_folder,
       spill_bytes: 1e9,
-      memory_bytes: 1e9,
     })
     await again.write(batch(0, 20_000_000))
     await again.drop()
@@ -86,7 +83,6 @@ test('a small table needs no disk, and a dropped one can be made again', async (
     const third = await RowsTable.open(engine, 'facts', COLUMNS, {
       temp_folder,
       spill_bytes: 1e9,
-      memory_bytes: 1e9,
     })
     await third.write(batch(7, 20_000_000))
     await third.finish()
@@ -104,7 +100,6 @@ test('a table that needs more than the room of its job is refused', async () => 
     const table = await RowsTable.open(engine, 'facts', COLUMNS, {
       temp_folder,
       spill_bytes: 10_000,
-      memory_bytes: 1e9,
     })
     await table.write(batch(0, 20_000_000))
     await assert.rejects(

@@ -1,34 +1,17 @@
 /**
- * The rows of a query as a table of the engine. A table that turns out to be large goes on in a file of the job's folder, packed
- * by the engine, and its name becomes a view: what stands in memory stays bounded (measured:
- * docs/decisions/0142-large-tables-lie-on-the-disk.md).
+ * The rows of a query as a table of the engine. A table that turns out to be large goes on as one (large-tables.ts), and its
+ * name becomes a view: what stands in memory stays bounded.
  */
-import { mkdir } from 'node:fs/promises'
-import path from 'node:path'
 import { type DuckDBAppender, DuckDBDataChunk } from '@duckdb/node-api'
-import { type Engine, execute, identifier, literal } from '../../duckdb/duckdb.ts'
+import { type Engine, execute, identifier } from '../../duckdb/duckdb.ts'
 import type { ColumnBatch, RemoteColumn } from '../kind.ts'
-import { NoRoom, roomLeft } from '../room.ts'
 import { appendRows } from './columns.ts'
+import { LARGE, largeTable, openLarge, type TableRoom, trimLarge } from './large-tables.ts'
 
 /** Bytes as received from which on a table is large. */
 const LARGE_BYTES = 16_000_000
 /** Bytes as received between two looks at the room on the disk. */
 const LOOK_BYTES = 64_000_000
-/** Less than the engine needs to write. */
-const TRIMMED_BYTES = 8_000_000
-/** The database of large tables. No name of a template has a blank. */
-const DISK = 'large tables'
-
-export interface TableRoom {
-  /** For this job alone. */
-  temp_folder: string
-  /** Bytes that the job may write there. */
-  spill_bytes: number
-  /** Of the engine. */
-  memory_bytes: number
-}
-
 export class RowsTable {
   readonly #engine: Engine
   readonly #name: string
@@ -69,42 +52,23 @@ export class RowsTable {
   }
 
   get #table(): string {
-    return this.#large ? `${identifier(DISK)}.main.${identifier(this.#name)}` : identifier(this.#name)
+    return this.#large ? largeTable(this.#name) : identifier(this.#name)
   }
 
   async #enlarge(): Promise<void> {
     const { connection } = this.#engine
     this.#appender.closeSync()
     const small = this.#table
-    await mkdir(this.#room.temp_folder, { recursive: true, mode: 0o700 })
-    const file = path.join(this.#room.temp_folder, 'large.duckdb')
-    // Nothing of it is read after the job, so that no log is kept of what is written.
-    await connection.run(
-      `attach if not exists ${literal(file)} as ${identifier(DISK)} (recovery_mode 'no_wal_writes')`,
-    )
+    await openLarge(this.#engine, this.#room)
     this.#large = true
     await execute(this.#engine, `create table ${this.#table} as from ${small}`)
     await execute(this.#engine, `drop table ${small}`)
-    this.#appender = await connection.createAppender(this.#name, 'main', DISK)
+    this.#appender = await connection.createAppender(this.#name, 'main', LARGE)
   }
 
   async #look(): Promise<void> {
     this.#looked = this.#bytes
-    const { temp_folder, spill_bytes } = this.#room
-    if (!this.#large) return
-    if (roomLeft(spill_bytes, temp_folder) === 0)
-      throw new NoRoom(
-        `The rows of the query need more than ${spill_bytes} bytes, which is all that this run may write to disk: aggregate in the query.`,
-      )
-    await this.#trim()
-  }
-
-  /** The engine keeps what it wrote in memory as long as there is room. */
-  async #trim(): Promise<void> {
-    const { connection } = this.#engine
-    // What cannot be dropped now makes it refuse the limit.
-    await connection.run(`set memory_limit = '${TRIMMED_BYTES}B'`).catch(() => undefined)
-    await connection.run(`set memory_limit = '${this.#room.memory_bytes}B'`)
+    if (this.#large) await trimLarge(this.#engine, this.#room)
   }
 
   /** Gives each column the type that its values turned out to have, and the table its name. */
@@ -120,7 +84,7 @@ export class RowsTable {
       const list = settled.map(({ name, type, loose }) =>
         loose ? `cast(${name} as ${type}) as ${name}` : name,
       )
-      await execute(this.#engine, `checkpoint ${identifier(DISK)}`)
+      await execute(this.#engine, `checkpoint ${identifier(LARGE)}`)
       await execute(
         this.#engine,
         `create view ${identifier(this.#name)} as select ${list.join(', ')} from ${this.#table}`,

@@ -46,6 +46,8 @@ const SAMPLE_LOADED = 2_048
 const SAMPLE_LEAST = 200
 const SAMPLE_CELLS = 400_000
 const LINE_BYTES = 2_000_000
+/** By itself the engine takes 32 MB; 60 MB less of memory cost no time. */
+const BUFFER_BYTES = 8_000_000
 /** Of the first broken row; the engine counts a record with line breaks as one line. */
 const RECORD = /CSV Error on Line: (\d+)/
 
@@ -328,7 +330,7 @@ export class TextTable {
     const marks = `delim = ${literal(separator)}, quote = ${literal(quote)}, escape = ${literal(escape)}, comment = ''`
     const bad = this.#source.dialect.bad_rows === 'skip' ? ', ignore_errors = true' : ''
     const files = parts.map(({ file }) => literal(file.real)).join(', ')
-    return `read_csv([${files}], auto_detect = false, header = false, skip = ${shape.above}, ${marks}, max_line_size = ${LINE_BYTES}${bad}${options}, columns = {${columns.join(', ')}})`
+    return `read_csv([${files}], auto_detect = false, header = false, skip = ${shape.above}, ${marks}, max_line_size = ${LINE_BYTES}, buffer_size = ${BUFFER_BYTES}${bad}${options}, columns = {${columns.join(', ')}})`
   }
 
   #typeOf(name: string): string | null {

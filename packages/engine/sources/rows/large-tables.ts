@@ -1,0 +1,55 @@
+/**
+ * Tables that are too large for memory: they lie in a database file of the job's folder, packed by the engine, and are read
+ * through views (measured: docs/decisions/0142-large-tables-lie-on-the-disk.md).
+ */
+import { mkdir } from 'node:fs/promises'
+import path from 'node:path'
+import { type Engine, execute, identifier, literal } from '../../duckdb/duckdb.ts'
+import { NoRoom, roomLeft } from '../room.ts'
+
+/** The database of large tables. No name of a template has a blank. */
+export const LARGE = 'large tables'
+/** Less than the engine needs to write. */
+const TRIMMED_BYTES = 8_000_000
+
+export interface TableRoom {
+  /** For this job alone; it need not be there. */
+  temp_folder: string
+  /** Bytes that the job may write there. */
+  spill_bytes: number
+}
+
+/** Opens the database; it may be open already. */
+export async function openLarge(engine: Engine, { temp_folder }: TableRoom): Promise<void> {
+  await mkdir(temp_folder, { recursive: true, mode: 0o700 })
+  const file = literal(path.join(temp_folder, 'large.duckdb'))
+  // Nothing of it is read after the job, so that no log is kept of what is written.
+  await execute(
+    engine,
+    `attach if not exists ${file} as ${identifier(LARGE)} (recovery_mode 'no_wal_writes')`,
+  )
+}
+
+export function largeTable(name: string): string {
+  return `${identifier(LARGE)}.main.${identifier(name)}`
+}
+
+/** Rejects with NoRoom where no room is left. Drops from memory what lies in the file, which the engine else keeps there. */
+export async function trimLarge(engine: Engine, { temp_folder, spill_bytes }: TableRoom): Promise<void> {
+  if (roomLeft(spill_bytes, temp_folder) === 0)
+    throw new NoRoom(
+      `The rows need more than ${spill_bytes} bytes, which is all that this run may write to disk: aggregate in the query, or read fewer files.`,
+    )
+  // What cannot be dropped now makes the engine refuse the limit.
+  await execute(engine, `set memory_limit = '${TRIMMED_BYTES}B'`).catch(() => undefined)
+  await execute(engine, `set memory_limit = '${engine.memory_bytes}B'`)
+}
+
+/** Keeps the rows of a query as a large table, under this name. */
+export async function keepLarge(engine: Engine, name: string, query: string, room: TableRoom): Promise<void> {
+  await openLarge(engine, room)
+  await execute(engine, `create or replace table ${largeTable(name)} as ${query}`)
+  await execute(engine, `checkpoint ${identifier(LARGE)}`)
+  await trimLarge(engine, room)
+  await execute(engine, `create or replace view ${identifier(name)} as from ${largeTable(name)}`)
+}
