@@ -294,21 +294,23 @@ test('serves health alone on a node without the role api', async (t) => {
     assert.equal((await ask('GET', path)).status, 404)
 })
 
+const ALONE = {
+  ...TEST_CAPS,
+  host: '127.0.0.1',
+  port: 0,
+  data: null,
+  rateLimit: null,
+  workspaceRateLimit: null,
+  maxQueued: null,
+  maxRunning: null,
+  trustProxy: null,
+  metricsToken: null,
+  publicUrl: null,
+  smtpUrl: null,
+}
+
 test('asks for the metrics token where one is set', async (t) => {
-  const config = {
-    ...TEST_CAPS,
-    host: '127.0.0.1',
-    port: 0,
-    data: null,
-    rateLimit: null,
-    workspaceRateLimit: null,
-    maxQueued: null,
-    maxRunning: null,
-    trustProxy: null,
-    metricsToken: 'a-metrics-token-of-16',
-    publicUrl: null,
-    smtpUrl: null,
-  }
+  const config = { ...ALONE, metricsToken: 'a-metrics-token-of-16' }
   const { ask } = await openTestServer(t, { parts: { config } })
   assert.equal((await ask('GET', '/metrics', { token: null })).status, 401)
   assert.equal((await ask('GET', '/metrics', { token: 'another' })).status, 401)
@@ -321,8 +323,24 @@ test('asks for the metrics token where one is set', async (t) => {
   )
 })
 
-test('the metrics are told to admins of the default workspace, and to nobody by an address or another token', async (t) => {
-  const { api, ask, store, tokens, token } = await openTestServer(t)
+const LOOPBACK = ['127.0.0.1', '::1', '::ffff:127.0.0.1']
+
+test('without a token programs of the same machine alone read the metrics', async (t) => {
+  const { api } = await openTestServer(t, { parts: { config: ALONE } })
+  const status = async (remoteAddress: string, headers: Record<string, string> = {}) =>
+    (await api.inject({ url: '/metrics', remoteAddress, headers })).statusCode
+  for (const own of LOOPBACK) assert.equal(await status(own), 200, own)
+  for (const other of ['192.0.2.1', '10.0.0.7', '2001:db8::1', '::ffff:192.0.2.1'])
+    assert.equal(await status(other), 401, other)
+  const proxied = { 'x-forwarded-for': '192.0.2.1', 'x-real-ip': '192.0.2.1', 'x-forwarded-proto': 'https' }
+  for (const [name, value] of Object.entries({ ...proxied, forwarded: 'for=192.0.2.1', via: '1.1 proxy' }))
+    assert.equal(await status('127.0.0.1', { [name]: value }), 401, name)
+  assert.equal(await status('127.0.0.1', { authorization: 'Bearer guessed' }), 401)
+})
+
+test('on a node that a proxy stands before the metrics are told to nobody by an address or another token', async (t) => {
+  const config = { ...ALONE, publicUrl: 'https://assay.example.com' }
+  const { api, ask, store, tokens, token } = await openTestServer(t, { parts: { config } })
   const status = async (given?: string, remoteAddress = '127.0.0.1') =>
     (
       await api.inject({
@@ -331,8 +349,7 @@ test('the metrics are told to admins of the default workspace, and to nobody by 
         headers: given === undefined ? {} : { authorization: `Bearer ${given}` },
       })
     ).statusCode
-  // A proxy of this machine asks so for anybody.
-  for (const own of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) assert.equal(await status(undefined, own), 401)
+  for (const own of LOOPBACK) assert.equal(await status(undefined, own), 401)
   await store.createWorkspace({ workspace_id: 'other', name: 'Other', data_folder: null })
   const other = await token('other', ['admin'])
   const narrow = { name: 'narrow', scopes: ['analyst'], templates: ['hello'] }

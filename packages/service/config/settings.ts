@@ -253,7 +253,7 @@ const ROWS = {
     'false',
   ),
   metricsToken: secret(
-    'Bearer token for /metrics; empty: it answers admins of the default workspace alone',
+    'Bearer token for /metrics; empty: it answers admins of the default workspace, and programs of the same machine where no ASSAY_PUBLIC_URL and no ASSAY_TRUST_PROXY is set',
     token,
   ),
   traces: setting(

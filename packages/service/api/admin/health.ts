@@ -7,6 +7,7 @@ import type { FastifyRequest } from 'fastify'
 import { hashToken } from '../../runtime/secrets.ts'
 import type { Services } from '../dependencies.ts'
 import { bearerOf } from '../http/auth.ts'
+import { asksFromHere } from '../http/client-address.ts'
 import { operation } from '../http/operation.ts'
 import { diskOf, soon } from './gauges.ts'
 
@@ -49,15 +50,24 @@ export const ready = operation({
 })
 
 /**
- * Metrics name workspaces and their load. No address is enough: a proxy of this machine has that of this machine. The token of the
- * settings needs no store, so that what goes wrong with it is seen.
+ * Metrics name workspaces and their load. Without a token programs of this machine read them on a node that no proxy stands before:
+ * one with an ASSAY_PUBLIC_URL or an ASSAY_TRUST_PROXY has one, and a proxy of this machine asks for anybody.
  */
+function isOpenTo(
+  { metricsToken, publicUrl, trustProxy }: Services['config'],
+  request: FastifyRequest,
+): boolean {
+  const isAlone = metricsToken === null && publicUrl === null && trustProxy === null
+  return isAlone && asksFromHere(request)
+}
+
+/** The token of the settings needs no store, so that what goes wrong with the store is seen. */
 async function mayMeasure(
   { config, tokens, clock }: Pick<Services, 'config' | 'tokens' | 'clock'>,
   request: FastifyRequest,
 ): Promise<boolean> {
   const given = bearerOf(request)
-  if (given === null) return false
+  if (given === null) return isOpenTo(config, request)
   const wanted = config.metricsToken
   if (wanted !== null && timingSafeEqual(Buffer.from(hashToken(given)), Buffer.from(hashToken(wanted))))
     return true
@@ -75,7 +85,7 @@ export const measurements = operation({
   tag: 'Service',
   summary: 'Read the metrics for Prometheus',
   description:
-    'Requires the bearer token `ASSAY_METRICS_TOKEN`, or one of an admin of the default workspace.',
+    'Requires the bearer token `ASSAY_METRICS_TOKEN`, or one of an admin of the default workspace. While `ASSAY_METRICS_TOKEN`, `ASSAY_PUBLIC_URL` and `ASSAY_TRUST_PROXY` are empty, programs of the same machine need none.',
   scope: null,
   replies: { 200: { description: 'The text format', media: ['text/plain'] } },
   errors: ['unauthorized', 'store_unavailable'],

@@ -7,6 +7,15 @@ export function addressOf({ ip, ips }: FastifyRequest): string {
   return clientAddress(ips ?? [ip])
 }
 
+/** What proxies add. Many are set up with X-Real-IP or X-Forwarded-Proto alone. */
+const OF_PROXIES = /^(?:forwarded|via|x-real-ip|x-forwarded-.+|cf-connecting-ip|true-client-ip)$/
+
+/** Whether a program of this machine asks, and no header says that it is a proxy. */
+export function asksFromHere({ socket, headers }: FastifyRequest): boolean {
+  const isProxied = Object.keys(headers).some((name) => OF_PROXIES.test(name))
+  return !isProxied && /^(?:::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '')
+}
+
 /** By what pages without a token are limited: the network of the client, because one customer has many addresses of IPv6. */
 export function callerNetwork(request: FastifyRequest): string {
   return networkOf(addressOf(request))
