@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import path from 'node:path'
 import { after, test } from 'node:test'
 import type { OpenConnection } from '@assay/model/connection'
@@ -193,6 +194,41 @@ test('keys of a bucket are read one by one and by patterns, under the name of th
     refusalOf(await run('{ file: "s3://other/none.csv" }', { connection })),
     /There is no connection other/,
   )
+})
+
+test('a pattern with a variable brings the files of its partition alone, by the bytes that the bucket sends', async (t) => {
+  const sizes: Record<string, number> = { '2024-01-01': 300_000, '2024-01-02': 40_000, '2024-01-03': 500_000 }
+  for (const [day, bytes] of Object.entries(sizes)) {
+    const file = path.join(bench.data, `${day}.csv`)
+    writeFileSync(file, `n\n${'1\n'.repeat(bytes / 2 - 1)}`)
+    await bucket.write(`days/day=${day}/part.csv`, file, bytes, {})
+  }
+  let sent = 0
+  const counter = createTcpServer((near) => {
+    const far = connect(Number(new URL(bucketServer.config.endpoint!).port), '127.0.0.1')
+    far.on('data', (piece) => {
+      sent += piece.length
+    })
+    for (const socket of [near, far]) socket.on('error', () => undefined)
+    near.pipe(far).pipe(near)
+  })
+  counter.listen(0, '127.0.0.1')
+  await once(counter, 'listening')
+  t.after(() => counter.close())
+  const connection = connectionOf(
+    's3',
+    { bucket: 'assay', endpoint: `http://127.0.0.1:${(counter.address() as AddressInfo).port}` },
+    { access_key: 'S3RVER', secret_key: 'S3RVER' },
+  )
+  const source = '{ connection: there, file: "days/day={{ vars.day }}/*.csv" }'
+  const front = 'variables:\n  day: { type: string }\n'
+  for (const [day, bytes] of Object.entries(sizes)) {
+    const before = sent
+    const { tables } = findingsOf(await run(source, { connection, front, variables: { day } }))
+    assert.deepEqual(tables.a!.rows, [[bytes / 2 - 1]])
+    const moved = sent - before
+    assert.ok(moved >= bytes && moved < bytes + 10_000, `${moved} bytes for a partition of ${bytes}`)
+  }
 })
 
 test('plain addresses are read only where the operator allows their hosts, and never inside', async () => {
