@@ -138,35 +138,26 @@ write a second result after a crash. No peer keeps moves, events or what a list 
 
 ## After the table
 
-Measured 2026-11-23 22:28 to 22:39 UTC on the same machine under much other work: load average 25 to 42 on 2 cores. Seconds say little there. Processor time is given, and it
-is dearer by what shares the caches.
-
-Queues with one webhook, of the commit that claims jobs in two round trips ([0100](../docs/decisions/0100-a-claim-asks-once.md)), in turns, medians of 4, without this page's
-other runs:
-
-| | Assay | graphile-worker | pg-boss | ratio to each, least to greatest |
-|---|--:|--:|--:|---|
-| one at a time, jobs/s (150 jobs a turn) | 96 | 82 | 69 | 1.03 (0.89 to 1.66), 1.21 (1.07 to 1.86) |
-| one at a time, ms of processor time a job | 3.87 | 2.54 | 3.57 | |
-| 500 in a batch, jobs/s (1,000 jobs a turn) | 1,151 | 560 | 1,281 | 2.39 (1.67 to 2.61), 0.91 (0.85 to 1.16) |
-| 500 in a batch, ms of processor time a job | 0.29 | 0.96 | 0.18 | |
-
-The service beside the commit before the packages (d606fd5), on SQLite, 5 turns in turns; processor time of the service with all that it starts:
+The service beside the commit before the packages (d606fd5), on SQLite. Measured 2026-11-24 01:14 to 01:18 UTC on the same machine beside other work (load average 8 to 12 on 2
+cores), 4 turns in turns. Processor time, which depends less on other work than seconds do: of the service's own process, or of it with all that it starts.
 
 | work | before | after | ratio in a turn, median (least to greatest) |
 |---|--:|--:|---|
-| start to ready, fresh home | 910 ms | 750 ms | 0.85 (0.56 to 0.95) |
-| memory at rest after the start | 118 MB | 141 MB | 1.19 (1.08 to 1.20) |
-| memory after 35 jobs | 128 MB | 151 MB | 1.18 (1.11 to 1.21) |
-| create and run, a request | 0.68 ms | 0.83 ms | 1.23 (0.66 to 1.49) |
-| status, a request | 0.05 ms | 0.16 ms | 3.17 (1.51 to 4.29) |
-| run to completed, a job, the first 25 | 45 ms | 72 ms | 1.57 (1.36 to 1.76) |
-| the same after 30 jobs, 2 turns | 28 ms | 32 ms | 1.05 and 1.22 |
-| cancel and deliver, a job | 0.99 ms | 1.35 ms | 1.55 (0.97 to 1.59) |
+| start to ready, fresh home | 496 ms | 492 ms | 0.96 (0.90 to 1.01) |
+| processor time of the start with all that it starts, 6 s | 1,085 ms | 480 ms | 0.44 (0.41 to 0.45) |
+| memory at rest after the start | 102 MB | 136 MB | 1.33 (1.31 to 1.34) |
+| memory after 150 jobs | 119 MB | 149 MB | 1.25 (1.24 to 1.29) |
+| create, a request of 20 at once, own process | 0.18 ms | 0.19 ms | 1.09 (0.97 to 1.21) |
+| run, likewise | 0.14 ms | 0.17 ms | 1.23 (1.16 to 1.41) |
+| status, likewise | 0.05 ms | 0.05 ms | 1.00 (0.95 to 1.07) |
+| run to completed, a job, the first 25, with all that it starts | 15 ms | 25 ms | 1.58 (1.49 to 1.82) |
+| the same, jobs 26 to 50 | 15 ms | 15 ms | 1.03 (0.89 to 1.06) |
+| the same, jobs 101 to 150 | 14 ms | 14 ms | 0.90 (0.80 to 1.24) |
+| the same in seconds by the clock | 16 ms | 16 ms | 1.02 (0.89 to 1.26) |
 
-Chosen by measurement: the cache of status answers and the connections of the dispatcher by hand are gone ([ARCHITECTURE.md](../ARCHITECTURE.md), the table of what was kept). On such a machine a job's
-seconds are three times those of before (95 to 316 ms): its process goes behind the service
-([0093](../docs/decisions/0093-analyses-go-behind-the-service.md)). Memory, creations and the processor time of the first jobs are more than a tenth worse without such a choice.
+What is more than a tenth worse has its reason in [0128](../docs/decisions/0128-what-an-idle-service-keeps.md) and in the table of [ARCHITECTURE.md](../ARCHITECTURE.md). Memory: no collection is forced at
+rest. A run: the draft and the present text of its template are read first. The first jobs: they start the analysis processes, which the start did before; both together take
+less than before. Deliveries were measured on 2026-11-23 under more load: cancel and deliver 0.99 ms before, 1.35 ms now, 1.55 (0.97 to 1.59); the connections of the dispatcher by hand are gone.
 
 [profiles/](profiles/) explains the missed aims from profiles of the real processes. [../docs/scaling.md](../docs/scaling.md) says what the figures
 mean for larger installations.
