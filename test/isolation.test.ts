@@ -108,6 +108,9 @@ const CASES = (of: Ids): Record<string, Case> => ({
   deleteCollection: hidden(),
   addToCollection: hidden({ body: {} }),
   removeFromCollection: hidden(),
+  createCollectionLink: hidden({ body: {} }),
+  listCollectionLinks: hidden(),
+  deleteCollectionLink: hidden({ params: { link_id: of.collection_link_id! } }),
   createLink: hidden({ body: {} }),
   listLinks: hidden(),
   deleteLink: hidden(),
@@ -220,6 +223,7 @@ const CASES = (of: Ids): Record<string, Case> => ({
   errorsPage: open,
   referenceFile: open,
   openLink: open,
+  openLinkedInsight: open,
   confirmPage: open,
   confirm: open,
   embedScript: open,
@@ -328,6 +332,7 @@ async function fill({ ask, store, complete, token }: TestServer): Promise<Ids> {
   const again = await post(`/subscriptions/${subscription_id}/recover`, { since })
   const link = await post(`/insights/${insight_id}/links`, { label: MARK })
   const collection = await post('/collections', { name: MARK, description: MARK })
+  const shared = await post(`/collections/${collection.collection_id}/links`, { label: MARK })
   const held = `/v1alpha/collections/${collection.collection_id}/insights/${insight_id}`
   assert.equal((await ask('PUT', held, { token: admin, body: { newest: true } })).status, 204)
   const made = await post('/tokens', { name: MARK, scopes: ['viewer'] })
@@ -346,6 +351,7 @@ async function fill({ ask, store, complete, token }: TestServer): Promise<Ids> {
     schedule_id: schedule.schedule_id,
     recovery_id: recovery.recovery_id,
     link_id: link.link_id,
+    collection_link_id: shared.link_id,
     collection_id: collection.collection_id,
     subscription_id,
     subscription_recovery_id: again.recovery_id,

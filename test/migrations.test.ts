@@ -90,9 +90,10 @@ test('the check sees what would stop the version before, and lets pass what woul
   for (const sql of allowed) assert.deepEqual(breaks(sql), [], sql)
 })
 
-/** They go with a job, a webhook or an insight; the audit trail outlives its workspace. */
+/** They go with a job, a webhook, an insight or a collection; the audit trail outlives its workspace. */
 const GO_WITH_OTHERS = [
   'audit',
+  'collection_links',
   'deliveries',
   'insight_cards',
   'insights',

@@ -160,6 +160,7 @@ test('the glossary has at most 30 nouns, one line each, and names every noun of 
   // Parts of another noun, which its line explains.
   const parts = [
     'Collection',
+    'CollectionLink',
     'Fault',
     'Grant',
     'InsightCard',

@@ -377,6 +377,42 @@ export type Collection = {
   updated_at: string
 }
 
+export type CollectionLink = {
+  link_id: string
+  collection_id: string
+  /** The user who created it */
+  user_id: string
+  /** A note for people */
+  label: string | null
+  expires_at: string
+  /** How often it or an insight by it was opened */
+  opened_count: number
+  last_opened_at: string | null
+  created_at: string
+}
+
+export type CollectionLinkPage = {
+  items: CollectionLink[]
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
+  next_cursor: string | null
+}
+
+export type CollectionLinkWithAddress = {
+  link_id: string
+  collection_id: string
+  /** The user who created it */
+  user_id: string
+  /** A note for people */
+  label: string | null
+  expires_at: string
+  /** How often it or an insight by it was opened */
+  opened_count: number
+  last_opened_at: string | null
+  created_at: string
+  /** Absolute if ASSAY_PUBLIC_URL is set, otherwise from the root of the service */
+  url: string
+}
+
 export type CollectionPage = {
   items: Collection[]
   /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
@@ -488,6 +524,13 @@ export type ConnectionTest = {
 
 export type Count = {
   count: number
+}
+
+export type CreateCollectionLinkRequest = {
+  /** Seconds from now (default 604800, seven days) */
+  expires_in?: number | undefined
+  /** A note for people */
+  label?: string | null | undefined
 }
 
 export type CreateCollectionRequest = {
@@ -2921,6 +2964,32 @@ export interface Operations {
     body: undefined
     result: undefined
   }
+  /** Make a link to a collection */
+  createCollectionLink: {
+    path: [collection_id: string]
+    query: {}
+    body: CreateCollectionLinkRequest
+    result: CollectionLinkWithAddress
+  }
+  /** List the links of a collection, newest first */
+  listCollectionLinks: {
+    path: [collection_id: string]
+    query: {
+      /** The most items of a page (default 50) */
+      limit?: number | undefined
+      /** The next_cursor of the previous page */
+      cursor?: string | undefined
+    }
+    body: undefined
+    result: CollectionLinkPage
+  }
+  /** Revoke a link to a collection */
+  deleteCollectionLink: {
+    path: [collection_id: string, link_id: string]
+    query: {}
+    body: undefined
+    result: undefined
+  }
   /** Make a collection of insights */
   createCollection: {
     path: []
@@ -3781,6 +3850,9 @@ export const OPERATIONS = {
   createLink: { method: 'POST', path: '/insights/{insight_id}/links', body: 'application/json', keyed: true },
   listLinks: { method: 'GET', path: '/insights/{insight_id}/links' },
   deleteLink: { method: 'DELETE', path: '/insights/{insight_id}/links/{link_id}' },
+  createCollectionLink: { method: 'POST', path: '/collections/{collection_id}/links', body: 'application/json', keyed: true },
+  listCollectionLinks: { method: 'GET', path: '/collections/{collection_id}/links' },
+  deleteCollectionLink: { method: 'DELETE', path: '/collections/{collection_id}/links/{link_id}' },
   createCollection: { method: 'POST', path: '/collections', body: 'application/json', keyed: true },
   listCollections: { method: 'GET', path: '/collections' },
   getCollection: { method: 'GET', path: '/collections/{collection_id}' },

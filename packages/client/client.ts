@@ -245,6 +245,11 @@ function findings(call: Call, all: All) {
       list: call('listLinks'),
       all: all('listLinks'),
       delete: call('deleteLink'),
+      /** Links that open a collection. */
+      createOfCollection: call('createCollectionLink'),
+      listOfCollection: call('listCollectionLinks'),
+      allOfCollection: all('listCollectionLinks'),
+      deleteOfCollection: call('deleteCollectionLink'),
     },
   }
 }

@@ -4,7 +4,7 @@ import { nullable, Type } from './schema.ts'
 
 export const LINK_SECONDS = { least: 60, most: 366 * 86_400, usual: 7 * 86_400 }
 
-/** The most links that one insight may have at a time. */
+/** The most links that one insight or collection may have at a time. */
 export const LINKS_MOST = 1000
 
 export const Link = Type.Object(
@@ -29,6 +29,22 @@ export const Link = Type.Object(
   { title: 'Link' },
 )
 export type Link = Static<typeof Link>
+
+/** Opens the insights of a collection, as it is then. It keeps what a link to an insight keeps, but for what is of one insight. */
+export const CollectionLink = Type.Object(
+  {
+    link_id: Type.String({ format: 'uuid' }),
+    collection_id: Type.String({ format: 'uuid' }),
+    user_id: Link.properties.user_id,
+    label: Link.properties.label,
+    expires_at: Link.properties.expires_at,
+    opened_count: Type.Integer({ minimum: 0, description: 'How often it or an insight by it was opened' }),
+    last_opened_at: Link.properties.last_opened_at,
+    created_at: Link.properties.created_at,
+  },
+  { title: 'CollectionLink' },
+)
+export type CollectionLink = Static<typeof CollectionLink>
 
 /** The address of the page; relative to the service's root if it has no public address. */
 export function linkAddress(secret: string, publicUrl: string | null): string {

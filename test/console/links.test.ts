@@ -171,7 +171,32 @@ test('a reader compares an insight with last week in two clicks, and is offered 
   await context.close()
 })
 
-test('a site that the operator names shows the page in its colours and as high as it is, and no other site does', async (t) => {
+/** The address of a collection with the insight, made as people do. */
+async function sharedCollection(insight_id: string): Promise<string> {
+  const { page } = stood.watched
+  const api = apiOf(stood.service.url)
+  const { collection_id } = await api.collections.create({
+    name: 'Board',
+    description: 'What the board reads',
+  })
+  await api.collections.add(collection_id, insight_id, { newest: true })
+  await page.goto(`/insights?collection=${collection_id}`)
+  await button(page, 'Share').click()
+  await page.getByRole('dialog').getByText('No link opens it').waitFor()
+  assert.equal(await page.getByLabel('Always the newest run').count(), 0)
+  await button(page, 'Make a link').click()
+  const address = await page.locator('.secret code').innerText()
+  await assertAccessible(page, 'the links of a collection')
+  const shared = await openPage(stood.browser, stood.service.url)
+  await shared.page.goto(address)
+  await shared.page.getByRole('heading', { name: 'Board', level: 1 }).waitFor()
+  await assertAccessible(shared.page, 'the page of a collection')
+  assert.deepEqual(shared.complaints, [])
+  await shared.context.close()
+  return address
+}
+
+test('a site that the operator names shows the page, or a collection, in its colours and as high as it is, and no other site does', async (t) => {
   const { service, browser } = stood
   const { insight_id } = await runJob(service.url, 'nile-flow')
   const { url } = await apiOf(service.url).links.create(insight_id!, { newest: true })
@@ -181,6 +206,7 @@ test('a site that the operator names shows the page in its colours and as high a
   await new Promise<void>((done) => site.listen(0, done))
   t.after(() => site.close())
   const { port } = site.address() as AddressInfo
+  const board = await sharedCollection(insight_id!)
   const { page, context, complaints } = await openPage(browser, service.url)
   const asked = new Set<string>()
   page.on('request', (request) => asked.add(new URL(request.url()).origin))
@@ -196,6 +222,14 @@ test('a site that the operator names shows the page in its colours and as high a
   assert.equal(await page.locator('assay-insight iframe').getAttribute('title'), 'The Nile')
   assert.deepEqual([...asked].toSorted(), [service.url, `http://localhost:${port}`].toSorted())
   const policies = () => complaints.filter((one) => !one.startsWith('asked '))
+  await page.locator('assay-insight').evaluate((element, src) => element.setAttribute('src', src), board)
+  await frame.getByRole('heading', { name: 'Board', level: 1 }).waitFor()
+  await frame.getByRole('heading', { level: 2 }).getByRole('link').click()
+  await frame.getByRole('link', { name: '← Board' }).waitFor()
+  await frame.locator('figure').first().waitFor()
+  await frame.getByRole('link', { name: '← Board' }).click()
+  await frame.getByRole('heading', { name: 'Board', level: 1 }).waitFor()
+  assert.deepEqual([...asked].toSorted(), [service.url, `http://localhost:${port}`].toSorted())
   assert.deepEqual(policies(), [])
   await page.goto(`http://127.0.0.1:${port}/`)
   while (policies().length === 0) await page.waitForTimeout(20)

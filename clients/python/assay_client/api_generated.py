@@ -335,6 +335,34 @@ class Collection(TypedDict):
     updated_at: str
 
 
+class CollectionLink(TypedDict):
+    link_id: str
+    collection_id: str
+    user_id: str
+    label: Union[str, None]
+    expires_at: str
+    opened_count: int
+    last_opened_at: Union[str, None]
+    created_at: str
+
+
+class CollectionLinkPage(TypedDict):
+    items: List["CollectionLink"]
+    next_cursor: Union[str, None]
+
+
+class CollectionLinkWithAddress(TypedDict):
+    link_id: str
+    collection_id: str
+    user_id: str
+    label: Union[str, None]
+    expires_at: str
+    opened_count: int
+    last_opened_at: Union[str, None]
+    created_at: str
+    url: str
+
+
 class CollectionPage(TypedDict):
     items: List["Collection"]
     next_cursor: Union[str, None]
@@ -427,6 +455,11 @@ class ConnectionTest(TypedDict):
 
 class Count(TypedDict):
     count: int
+
+
+class CreateCollectionLinkRequest(TypedDict):
+    expires_in: NotRequired[int]
+    label: NotRequired[Union[str, None]]
 
 
 class CreateCollectionRequest(TypedDict):
@@ -2425,6 +2458,18 @@ class Operations:
         """Revoke a link"""
         return self._call("DELETE", f"/insights/{segment(insight_id)}/links/{segment(link_id)}", "none", timeout=timeout)
 
+    def create_collection_link(self, collection_id: str, body: Optional["CreateCollectionLinkRequest"] = None, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "CollectionLinkWithAddress":
+        """Make a link to a collection"""
+        return self._call("POST", f"/collections/{segment(collection_id)}/links", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
+
+    def list_collection_links(self, collection_id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "CollectionLinkPage":
+        """List the links of a collection, newest first"""
+        return self._call("GET", f"/collections/{segment(collection_id)}/links", "json", query={"limit": limit, "cursor": cursor}, timeout=timeout)
+
+    def delete_collection_link(self, collection_id: str, link_id: str, *, timeout: Optional[float] = None) -> None:
+        """Revoke a link to a collection"""
+        return self._call("DELETE", f"/collections/{segment(collection_id)}/links/{segment(link_id)}", "none", timeout=timeout)
+
     def create_collection(self, body: "CreateCollectionRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Collection":
         """Make a collection of insights"""
         return self._call("POST", "/collections", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
@@ -2935,6 +2980,18 @@ class AsyncOperations:
     async def delete_link(self, insight_id: str, link_id: str, *, timeout: Optional[float] = None) -> None:
         """Revoke a link"""
         return await self._call("DELETE", f"/insights/{segment(insight_id)}/links/{segment(link_id)}", "none", timeout=timeout)
+
+    async def create_collection_link(self, collection_id: str, body: Optional["CreateCollectionLinkRequest"] = None, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "CollectionLinkWithAddress":
+        """Make a link to a collection"""
+        return await self._call("POST", f"/collections/{segment(collection_id)}/links", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
+
+    async def list_collection_links(self, collection_id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "CollectionLinkPage":
+        """List the links of a collection, newest first"""
+        return await self._call("GET", f"/collections/{segment(collection_id)}/links", "json", query={"limit": limit, "cursor": cursor}, timeout=timeout)
+
+    async def delete_collection_link(self, collection_id: str, link_id: str, *, timeout: Optional[float] = None) -> None:
+        """Revoke a link to a collection"""
+        return await self._call("DELETE", f"/collections/{segment(collection_id)}/links/{segment(link_id)}", "none", timeout=timeout)
 
     async def create_collection(self, body: "CreateCollectionRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Collection":
         """Make a collection of insights"""

@@ -21,6 +21,7 @@ import * as batches from './jobs/batches.ts'
 import * as live from './jobs/job-events.ts'
 import * as jobs from './jobs/jobs.ts'
 import * as results from './jobs/result.ts'
+import * as collectionLinks from './links/collection-links.ts'
 import * as linkPage from './links/link-page.ts'
 import * as links from './links/links.ts'
 import * as metrics from './metrics/metrics.ts'
@@ -101,6 +102,9 @@ export const ROUTES: readonly Route[] = [
   on('GET /v1alpha/insights/{insight_id}/links', links.listLinks),
   on('DELETE /v1alpha/insights/{insight_id}/links/{link_id}', links.deleteLink),
 
+  on('POST /v1alpha/collections/{collection_id}/links', collectionLinks.createCollectionLink),
+  on('GET /v1alpha/collections/{collection_id}/links', collectionLinks.listCollectionLinks),
+  on('DELETE /v1alpha/collections/{collection_id}/links/{link_id}', collectionLinks.deleteCollectionLink),
   on('POST /v1alpha/collections', collections.createCollection),
   on('GET /v1alpha/collections', collections.listCollections),
   on('GET /v1alpha/collections/{collection_id}', collections.getCollection),
@@ -219,6 +223,7 @@ export const ROUTES: readonly Route[] = [
   on('GET /docs/errors', pages.errorsPage),
   on('GET /docs/{file}', pages.referenceFile),
   on('GET /links/{secret}', linkPage.openLink),
+  on('GET /links/{secret}/{insight_id}', linkPage.openLinkedInsight),
   on('GET /confirm/{token}', confirming.confirmPage),
   on('POST /confirm/{token}', confirming.confirm),
   on('GET /auth/begin', provider.beginAtProvider),

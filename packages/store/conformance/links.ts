@@ -56,6 +56,56 @@ export const linkTests: ConformanceTests = {
     )
   },
 
+  'opens a collection by its hash until it expires, is revoked or goes, counted apart from links of insights':
+    async ({ store, elapse, now }) => {
+      const [collection_id, other] = [uuidv7(), uuidv7()]
+      for (const id of [collection_id, other])
+        await store.createCollection({
+          workspace_id: WORKSPACE,
+          collection_id: id,
+          user_id: 'ada',
+          name: 'Board',
+          description: null,
+        })
+      const { insight_id: _insight, newest: _newest, rows: _rows, ...plain } = linkInput('')
+      const input = (link_hash: string, over = {}) => ({
+        ...plain,
+        link_id: uuidv7(),
+        collection_id,
+        link_hash,
+        ...over,
+      })
+      const link = await store.createCollectionLink(input('h-1', { label: 'for Bob' }))
+      assert.deepEqual(await store.findCollectionLink('h-1'), { ...link, workspace_id: WORKSPACE })
+      assert.equal(await store.findLink('h-1'), null)
+      assert.equal(await store.findCollectionLink('h-2'), null)
+      await store.createCollectionLink(input('h-2', { collection_id: other }))
+      const last = await store.createCollectionLink(input('h-3'))
+      const at = new Date(now()).toISOString()
+      await store.countOpenings([{ link_id: link.link_id, count: 3, at }])
+      const of = { workspace_id: WORKSPACE, collection_id }
+      const { items } = await store.listCollectionLinks({ ...of, limit: 10 })
+      assert.deepEqual(
+        items.map(({ link_id, opened_count, last_opened_at }) => [link_id, opened_count, last_opened_at]),
+        [
+          [last.link_id, 0, null],
+          [link.link_id, 3, at],
+        ],
+      )
+      const workspace_id = await otherWorkspace(store)
+      await refuses(store.createCollectionLink(input('h-4', { workspace_id })), 'not_found')
+      assert.equal(
+        await store.deleteCollectionLink({ workspace_id, collection_id, link_id: last.link_id }),
+        false,
+      )
+      assert.equal(await store.deleteCollectionLink({ ...of, link_id: last.link_id }), true)
+      assert.equal(await store.findCollectionLink('h-3'), null)
+      await store.deleteCollection({ workspace_id: WORKSPACE, collection_id: other })
+      assert.equal(await store.findCollectionLink('h-2'), null)
+      await elapse(HOUR)
+      assert.equal(await store.findCollectionLink('h-1'), null)
+    },
+
   'finds no link that was revoked, and none whose job was deleted': async ({ store }) => {
     await register(store)
     const job = await completeNew(store)

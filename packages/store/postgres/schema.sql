@@ -63,6 +63,26 @@ CREATE INDEX collection_items_by_item ON collection_items USING btree (workspace
 
 CREATE INDEX collection_items_by_template ON collection_items USING btree (collection_id, template_id, item_id) WHERE newest;
 
+CREATE TABLE collection_links (
+  link_id text COLLATE "C" NOT NULL,
+  link_hash text COLLATE "C" NOT NULL,
+  workspace_id text COLLATE "C" NOT NULL,
+  collection_id text COLLATE "C" NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  label text,
+  expires_at timestamp(3) with time zone NOT NULL,
+  opened_count integer NOT NULL DEFAULT 0,
+  last_opened_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone NOT NULL,
+  UNIQUE (link_hash),
+  PRIMARY KEY (link_id),
+  FOREIGN KEY (collection_id) REFERENCES collections(collection_id) ON DELETE CASCADE
+);
+
+CREATE INDEX collection_links_by_collection ON collection_links USING btree (collection_id, created_at, link_id);
+
+CREATE INDEX collection_links_by_expiry ON collection_links USING btree (expires_at);
+
 CREATE TABLE collections (
   collection_id text COLLATE "C" NOT NULL,
   workspace_id text COLLATE "C" NOT NULL,

@@ -60,6 +60,23 @@ CREATE INDEX collection_items_by_item ON collection_items (workspace_id, item_id
 
 CREATE INDEX collection_items_by_template ON collection_items (collection_id, template_id, item_id) WHERE newest;
 
+CREATE TABLE collection_links (
+  link_id TEXT PRIMARY KEY,
+  link_hash TEXT NOT NULL UNIQUE,
+  workspace_id TEXT NOT NULL,
+  collection_id TEXT NOT NULL REFERENCES collections ON DELETE CASCADE,
+  user_id TEXT NOT NULL,
+  label TEXT,
+  expires_at TEXT NOT NULL,
+  opened_count INTEGER NOT NULL DEFAULT 0,
+  last_opened_at TEXT,
+  created_at TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX collection_links_by_collection ON collection_links (collection_id, created_at, link_id);
+
+CREATE INDEX collection_links_by_expiry ON collection_links (expires_at);
+
 CREATE TABLE collections (
   collection_id TEXT PRIMARY KEY,
   workspace_id TEXT NOT NULL REFERENCES workspaces,

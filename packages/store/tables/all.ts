@@ -17,7 +17,7 @@ import { AUDIT } from './workspaces/audit.ts'
 import { CONNECTIONS } from './workspaces/connections.ts'
 import { FILE_DIALECTS } from './workspaces/file-dialects.ts'
 import { IDEMPOTENCY_KEYS } from './workspaces/idempotency-keys.ts'
-import { LINKS } from './workspaces/links.ts'
+import { COLLECTION_LINKS, LINKS } from './workspaces/links.ts'
 import { METRICS } from './workspaces/metrics.ts'
 import { NARRATIVES } from './workspaces/narratives.ts'
 import { OUTGOING } from './workspaces/outgoing.ts'
@@ -49,6 +49,7 @@ export const TABLES = [
   COLLECTIONS,
   COLLECTION_ITEMS,
   LINKS,
+  COLLECTION_LINKS,
   NARRATIVES,
   MAIL_CONSENTS,
   FILE_DIALECTS,

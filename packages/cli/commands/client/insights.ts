@@ -1,5 +1,6 @@
 /** assay insights, assay collections and assay links: what the jobs found, what belongs together, and the page of an insight for readers without a token. */
 import { GRADES } from '@assay/model/insight'
+import type { Link } from '@assay/model/link'
 import {
   allPages,
   clientCommand,
@@ -8,6 +9,7 @@ import {
   pageCommand,
   showCommand,
 } from '../../client-command.ts'
+import { UsageError } from '../../exit.ts'
 import { choiceOption, flag, LIMIT, limitOption, secondsOption, text } from '../../options.ts'
 
 const NEWEST = flag('Show the newest run with these variables but the period instead')
@@ -143,13 +145,16 @@ export const COLLECTIONS = [
   ),
 ]
 
+const OF_COLLECTION = flag('The id is that of a collection')
+
 export const LINKS = [
   showCommand(
     {
       name: 'links create',
-      operands: 'INSIGHT',
-      summary: 'Make a link to the page of an insight and print it, this once',
+      operands: 'ID',
+      summary: 'Make a link to the page of an insight or a collection and print it, this once',
       options: {
+        collection: OF_COLLECTION,
         expires: text('DURATION', 'How long it opens the page (default: 7d)'),
         label: text('TEXT', 'A note for people'),
         newest: flag('It always opens the newest run with these variables but the period'),
@@ -157,13 +162,14 @@ export const LINKS = [
       },
     },
     async (client, call) => {
-      const input = {
-        expires_in: secondsOption(call, 'expires'),
-        label: call.text('label'),
-        newest: call.on('newest') || undefined,
-        rows: call.on('rows') || undefined,
-      }
-      const link = await client.links.create(call.operands[0]!, input)
+      const input = { expires_in: secondsOption(call, 'expires'), label: call.text('label') }
+      const ofInsight = { newest: call.on('newest') || undefined, rows: call.on('rows') || undefined }
+      const isCollection = call.on('collection')
+      if (isCollection && (ofInsight.newest || ofInsight.rows))
+        throw new UsageError('--newest and --rows are of the link to one insight: leave them out.')
+      const link = isCollection
+        ? await client.links.createOfCollection(call.operands[0]!, input)
+        : await client.links.create(call.operands[0]!, { ...input, ...ofInsight })
       return { ...link, url: link.url.startsWith('/') ? `${client.url}${link.url}` : link.url }
     },
     ({ url }) => `${url}\n`,
@@ -171,21 +177,30 @@ export const LINKS = [
   listCommand(
     {
       name: 'links list',
-      operands: 'INSIGHT',
-      summary: 'List the links of an insight, and how often each was opened',
+      operands: 'ID',
+      summary: 'List the links of an insight or a collection, and how often each was opened',
+      options: { collection: OF_COLLECTION },
     },
     ['LINK', 'EXPIRES', 'OPENED', 'LAST', 'LABEL'],
-    (client, call) => allPages((page) => client.links.list(call.operands[0]!, page)),
+    (client, call) =>
+      allPages<Pick<Link, 'link_id' | 'expires_at' | 'opened_count' | 'last_opened_at' | 'label'>>((page) =>
+        call.on('collection')
+          ? client.links.listOfCollection(call.operands[0]!, page)
+          : client.links.list(call.operands[0]!, page),
+      ),
     (link) => [link.link_id, link.expires_at, link.opened_count, link.last_opened_at, link.label],
   ),
   clientCommand(
     {
       name: 'links delete',
-      operands: 'INSIGHT LINK...',
+      operands: 'ID LINK...',
       summary: 'Revoke links: they open nothing any more',
+      options: { collection: OF_COLLECTION },
     },
-    async (client, { operands: [insight_id, ...links] }) => {
-      for (const link_id of links) await client.links.delete(insight_id!, link_id)
+    async (client, call) => {
+      const [id, ...links] = call.operands
+      const revoke = call.on('collection') ? client.links.deleteOfCollection : client.links.delete
+      for (const link_id of links) await revoke(id!, link_id)
     },
   ),
 ]

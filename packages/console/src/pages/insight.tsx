@@ -47,7 +47,7 @@ function Tools({ insight, beside }: { insight: Insight; beside: string | undefin
         <Copy look="" label="Copy the address" text={`${location.origin}/insights/${insight.insight_id}`} />
         <Keep insight_id={insight.insight_id} />
         <FollowInsight insight={insight} />
-        <Share insight_id={insight.insight_id} />
+        <Share noun="insight" id={insight.insight_id} />
         <Download insight={insight} />
         <button type="button" className="button on-paper" onClick={() => window.print()}>
           Print

@@ -198,7 +198,7 @@ export function JobPage() {
             <Steps job={job} />
             {!limited && hasEnded(job.job_status) && (
               <div className="actions">
-                {job.insight_id !== null && <Share insight_id={job.insight_id} />}
+                {job.insight_id !== null && <Share noun="insight" id={job.insight_id} />}
                 <WhyNotTold assignment_id={job.assignment_id} />
               </div>
             )}

@@ -1,11 +1,14 @@
 /**
- * Opens the page of one insight to a reader without a token. The secret in the address has 256 random bits and is looked up by
+ * Opens the page of one insight, or of a collection and its insights, to a reader without a token. The secret in the address has 256 random bits and is looked up by
  * its hash, so that neither the database nor the time of an answer reveals it. Expired, revoked and unknown links, and links to
  * deleted insights, get the same answer.
  */
 
+import { collectionPage, withWayBack } from '@assay/engine/pages/collection-page'
 import { INSIGHT_PAGE_POLICY, plainPage } from '@assay/engine/pages/plain-page'
+import { HELD_MOST } from '@assay/model/collection'
 import { AppError } from '@assay/model/errors'
+import { linkAddress } from '@assay/model/link'
 import { Type } from '@assay/model/schema'
 import type { FastifyReply } from 'fastify'
 import { hashToken } from '../../runtime/secrets.ts'
@@ -39,7 +42,38 @@ interface Opened {
   link_id: string
   workspace_id: string
   /** Throws `workspace_busy` where too many pages are waiting, or readers have taken their share of the hour. */
-  page(): Promise<Page>
+  page(): Promise<Pick<Page, 'html'>>
+}
+
+/** The page of a collection, or of an insight in it. What is a reader's is in no such page. */
+async function openedByCollection(
+  { store, pages, config }: Services,
+  secret: string,
+  insight_id: string | undefined,
+): Promise<Opened | null> {
+  const link = await store.findCollectionLink(hashToken(secret))
+  if (!link) return null
+  const { link_id, workspace_id, collection_id } = link
+  const collection = await store.getCollection({ workspace_id, collection_id })
+  if (!collection) return null
+  const asked = { workspace_id, collection_id, limit: HELD_MOST }
+  const cards = (await store.listInsights(asked)).items.filter(({ reader_id }) => reader_id === null)
+  const address = linkAddress(secret, config.publicUrl)
+  if (insight_id === undefined) {
+    const addressOf = (id: string): string => `${address}/${id}`
+    const { name, description } = collection
+    const html = collectionPage({ name, description, cards, addressOf })
+    return { link_id, workspace_id, page: async () => ({ html }) }
+  }
+  if (!cards.some((card) => card.insight_id === insight_id)) return null
+  const insight = await store.getInsightHead({ workspace_id, insight_id })
+  if (!insight) return null
+  const page = async () => {
+    const { html } =
+      pages.kept(insight_id, false) ?? (await pages.of(insight, workspace_id, { reader: true }))
+    return { html: withWayBack(html, collection.name, address) }
+  }
+  return { link_id, workspace_id, page }
 }
 
 /** Finds the page of a link. A cached page needs no read of the insight, because a link is deleted with its insight. */
@@ -75,6 +109,40 @@ function sendPage({ config }: Services, reply: FastifyReply, status: number, pag
     .send(page)
 }
 
+/** Answers with the page; the same for whatever cannot be opened. */
+async function answer({ services, params, request, reply }: Call<{ secret: string; insight_id?: string }>) {
+  const { allowed, reset } = services.readers.take(callerNetwork(request))
+  if (!allowed) return sendPage(services, reply.header('retry-after', String(reset)), 429, busyPage(reset))
+  const { secret, insight_id } = params
+  const opened =
+    (insight_id === undefined ? await openedBy(services, secret) : null) ??
+    (await openedByCollection(services, secret, insight_id))
+  if (!opened) return sendPage(services, reply, 404, GONE)
+  const { link_id, workspace_id } = opened
+  const page = await opened.page().catch((error: unknown) => {
+    if (error instanceof AppError) return error
+    throw error
+  })
+  if (page instanceof AppError) {
+    const after = page.retryAfter ?? 60
+    return sendPage(services, reply.header('retry-after', String(after)), 429, busyPage(after))
+  }
+  if (request.method === 'GET') {
+    services.linkViews.note(link_id)
+    services.audit.note(linkRecord('link.open', request, { workspace_id, object_id: link_id }))
+  }
+  return sendPage(services, reply, 200, page.html)
+}
+
+const REPLIES = {
+  200: { description: 'The page', media: ['text/html'] },
+  404: { description: 'The link opens nothing', media: ['text/html'] },
+  429: {
+    description: 'Too many requests from one address, or too many pages of the workspace are waiting',
+    media: ['text/html'],
+  },
+} as const
+
 export const openLink = operation({
   name: 'openLink',
   tag: 'Pages',
@@ -83,32 +151,18 @@ export const openLink = operation({
   scope: null,
   params: Type.Object({ secret: Type.String() }),
   query: Type.Object({}, { additionalProperties: true }),
-  replies: {
-    200: { description: 'The page', media: ['text/html'] },
-    404: { description: 'The link opens nothing', media: ['text/html'] },
-    429: {
-      description: 'Too many requests from one address, or too many pages of the workspace are waiting',
-      media: ['text/html'],
-    },
-  },
-  async handle({ services, params, request, reply }: Call<{ secret: string }>) {
-    const { allowed, reset } = services.readers.take(callerNetwork(request))
-    if (!allowed) return sendPage(services, reply.header('retry-after', String(reset)), 429, busyPage(reset))
-    const opened = await openedBy(services, params.secret)
-    if (!opened) return sendPage(services, reply, 404, GONE)
-    const { link_id, workspace_id } = opened
-    const page = await opened.page().catch((error: unknown) => {
-      if (error instanceof AppError) return error
-      throw error
-    })
-    if (page instanceof AppError) {
-      const after = page.retryAfter ?? 60
-      return sendPage(services, reply.header('retry-after', String(after)), 429, busyPage(after))
-    }
-    if (request.method === 'GET') {
-      services.linkViews.note(link_id)
-      services.audit.note(linkRecord('link.open', request, { workspace_id, object_id: link_id }))
-    }
-    return sendPage(services, reply, 200, page.html)
-  },
+  replies: REPLIES,
+  handle: answer,
+})
+
+export const openLinkedInsight = operation({
+  name: 'openLinkedInsight',
+  tag: 'Pages',
+  hidden: true,
+  summary: 'The page of an insight, by a link to a collection that holds it',
+  scope: null,
+  params: Type.Object({ secret: Type.String(), insight_id: Type.String() }),
+  query: Type.Object({}, { additionalProperties: true }),
+  replies: REPLIES,
+  handle: answer,
 })

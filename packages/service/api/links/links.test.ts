@@ -82,6 +82,46 @@ test('shows the rows behind the numbers to the readers of a link that was made s
   }
 })
 
+test('opens a collection and the insights in it without a token, and no other insight', async (t) => {
+  const opened = await openTestServer(t, { pool: 'real' })
+  const { ask, tokens } = opened
+  const inside = await completed(opened, { title: 'Late <b>flights', markdown: '# Late flights\n\nFew.\n' })
+  const outside = await completed(opened, { markdown: '# Secret\n' })
+  const made = await ask('POST', '/v1alpha/collections', { body: { name: 'Board <1>' } })
+  const { collection_id } = made.json()
+  const at = `/v1alpha/collections/${collection_id}`
+  await ask('PUT', `${at}/insights/${inside.insight_id}`, { body: {} })
+  assert.equal((await ask('POST', `${at}/links`, { body: {}, token: tokens.viewer })).status, 403)
+  const link = (await ask('POST', `${at}/links`, { body: { expires_in: 3600, label: 'intranet' } })).json()
+  assert.match(link.url, /^\/links\/[\w-]{43}$/)
+  const page = await open(opened, link.url)
+  assert.equal(page.status, 200)
+  assert.match(page.text, /<h1>Board &#60;1&#62;<\/h1>/)
+  const address = `${link.url}/${inside.insight_id}`
+  assert.ok(page.text.includes(`<h2><a href="${address}">Late &#60;b&#62;flights</a></h2>`), page.text)
+  const policy = String(page.headers['content-security-policy'])
+  assert.match(policy, /default-src 'none'/)
+  assert.match(policy, /frame-ancestors 'none'/)
+  assert.equal(page.headers['cache-control'], 'private, no-store')
+  const read = await open(opened, address)
+  assert.match(read.text, /<h1>Late flights<\/h1>/)
+  assert.ok(read.text.includes(`<nav><a href="${link.url}">← Board &#60;1&#62;</a></nav>`))
+  const single = await makeLink(opened, inside.insight_id)
+  const gone = said(await open(opened, '/links/x'))
+  for (const url of [
+    `${link.url}/${outside.insight_id}`,
+    `${single.url}/${inside.insight_id}`,
+    `${link.url}/x`,
+  ])
+    assert.deepEqual(said(await open(opened, url)), gone, url)
+  await ask('DELETE', `${at}/insights/${inside.insight_id}`)
+  assert.match((await open(opened, link.url)).text, /There is no insight in it at present/)
+  assert.deepEqual(said(await open(opened, address)), gone, 'it left the collection')
+  assert.equal((await ask('GET', `${at}/links`)).json().items[0].label, 'intranet')
+  assert.equal((await ask('DELETE', `${at}/links/${link.link_id}`)).status, 204)
+  assert.deepEqual(said(await open(opened, link.url)), gone)
+})
+
 test('answers the same for a link that expired, was revoked, was never there, or whose job was deleted', async (t) => {
   const clock = new FakeClock()
   const opened = await openTestServer(t, { clock })

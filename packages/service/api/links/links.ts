@@ -7,6 +7,18 @@ import { hashToken, newLinkSecret } from '../../runtime/secrets.ts'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery } from '../http/fields.ts'
 import { type Call, operation } from '../http/operation.ts'
 
+/** What every link takes. */
+export const LinkEnd = Type.Object({
+  expires_in: Type.Optional(
+    Type.Integer({
+      minimum: LINK_SECONDS.least,
+      maximum: LINK_SECONDS.most,
+      description: `Seconds from now (default ${LINK_SECONDS.usual}, seven days)`,
+    }),
+  ),
+  label: Type.Optional(Type.Union([Name, Type.Null()], { description: 'A note for people' })),
+})
+
 const InsightPath = Type.Object({ insight_id: Id })
 
 /** Throws a 404 if there is no such insight, and the same 404 for an insight of another workspace. */
@@ -31,14 +43,7 @@ export const createLink = operation({
   scope: 'analyst',
   params: InsightPath,
   body: Type.Object({
-    expires_in: Type.Optional(
-      Type.Integer({
-        minimum: LINK_SECONDS.least,
-        maximum: LINK_SECONDS.most,
-        description: `Seconds from now (default ${LINK_SECONDS.usual}, seven days)`,
-      }),
-    ),
-    label: Type.Optional(Type.Union([Name, Type.Null()], { description: 'A note for people' })),
+    ...LinkEnd.properties,
     newest: Type.Optional(
       Type.Boolean({
         description:

@@ -52,6 +52,7 @@ const BODIES: Record<string, unknown> = {
   checkJobs: { template_id: 'flight-delays', items: [{ template_vars: { origin: 'ORD' } }] },
   runJob: { payload: { type: 'assignment', assignment_id: ID } },
   cancelJob: { payload: { type: 'assignment', assignment_id: ID } },
+  createCollectionLink: { expires_in: 86_400, label: 'for the intranet' },
   createLink: { expires_in: 86_400, label: 'for the board' },
   createCollection: { name: 'Board', description: 'What the board reads on Mondays' },
   changeCollection: { name: 'Board, weekly' },

@@ -1,5 +1,5 @@
 /** Links to the pages of insights: the part of the contract that both databases keep for them. */
-import type { Link } from '@assay/model/link'
+import type { CollectionLink, Link } from '@assay/model/link'
 import type { Page, PageQuery } from '../page.ts'
 
 export interface NewLink {
@@ -24,6 +24,16 @@ export interface FoundLink extends Link {
   opens: string
 }
 
+export interface NewCollectionLink
+  extends Pick<NewLink, 'link_id' | 'workspace_id' | 'user_id' | 'label' | 'lifetime_ms' | 'link_hash'> {
+  collection_id: string
+}
+
+interface OfCollection {
+  workspace_id: string
+  collection_id: string
+}
+
 export interface LinkStore {
   /**
    * Where the id exists for the same insight its hash and its end are replaced (a repeat after a crash). `not_found`
@@ -38,6 +48,14 @@ export interface LinkStore {
   listLinks(query: PageQuery & { workspace_id: string; insight_id: string }): Promise<Page<Link>>
   /** False: not there. */
   deleteLink(input: { workspace_id: string; insight_id: string; link_id: string }): Promise<boolean>
+  /** As `createLink`, of a collection that people see. */
+  createCollectionLink(input: NewCollectionLink): Promise<CollectionLink>
+  /** As `findLink`. */
+  findCollectionLink(link_hash: string): Promise<(CollectionLink & { workspace_id: string }) | null>
+  /** As `listLinks`. */
+  listCollectionLinks(query: PageQuery & OfCollection): Promise<Page<CollectionLink>>
+  /** False: not there. */
+  deleteCollectionLink(input: OfCollection & { link_id: string }): Promise<boolean>
   /** Adds to what was counted before; links that are gone are passed over. */
   countOpenings(openings: { link_id: string; count: number; at: string }[]): Promise<void>
 }

@@ -14,7 +14,7 @@ import { ATTEMPT_COUNTS, RECOVERIES } from '../../tables/webhooks/recoveries.ts'
 import { TOKENS } from '../../tables/workspaces/accounts.ts'
 import { ALLOWANCES } from '../../tables/workspaces/allowances.ts'
 import { IDEMPOTENCY_KEYS } from '../../tables/workspaces/idempotency-keys.ts'
-import { LINKS } from '../../tables/workspaces/links.ts'
+import { COLLECTION_LINKS, LINKS } from '../../tables/workspaces/links.ts'
 import { NARRATIVES } from '../../tables/workspaces/narratives.ts'
 import { SIGN_INS } from '../../tables/workspaces/sign-ins.ts'
 import { removeDrafts, removeJobs } from '../jobs/jobs.ts'
@@ -108,6 +108,7 @@ const OTHERS = [
   ),
   SIGN_INS.deleteSome('WHERE idle_ends_at < :before', 'FOR UPDATE SKIP LOCKED'),
   LINKS.deleteSome('WHERE expires_at < :before', 'FOR UPDATE SKIP LOCKED'),
+  COLLECTION_LINKS.deleteSome('WHERE expires_at < :before', 'FOR UPDATE SKIP LOCKED'),
   NARRATIVES.deleteSome('WHERE created_at < :before', 'FOR UPDATE SKIP LOCKED'),
   IDEMPOTENCY_KEYS.deleteSome('WHERE started_at <= :keys_before', 'FOR UPDATE SKIP LOCKED'),
   ALLOWANCES.deleteSome('WHERE full_at < :now', 'FOR UPDATE SKIP LOCKED'),

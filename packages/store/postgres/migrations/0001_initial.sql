@@ -467,6 +467,21 @@ CREATE TABLE links (
 CREATE INDEX links_by_insight ON links (insight_id, created_at, link_id);
 CREATE INDEX links_by_expiry ON links (expires_at);
 
+CREATE TABLE collection_links (
+  link_id text COLLATE "C" PRIMARY KEY,
+  link_hash text COLLATE "C" NOT NULL UNIQUE,
+  workspace_id text COLLATE "C" NOT NULL,
+  collection_id text COLLATE "C" NOT NULL REFERENCES collections ON DELETE CASCADE,
+  user_id text COLLATE "C" NOT NULL,
+  label text,
+  expires_at timestamptz(3) NOT NULL,
+  opened_count integer NOT NULL DEFAULT 0,
+  last_opened_at timestamptz(3),
+  created_at timestamptz(3) NOT NULL
+);
+CREATE INDEX collection_links_by_collection ON collection_links (collection_id, created_at, link_id);
+CREATE INDEX collection_links_by_expiry ON collection_links (expires_at);
+
 -- Webhooks, and the webhook_events by mail and chat (`kind`; their `target` is sealed). The columns from `in_flight` on are
 -- the sending state (store/sending-state.ts): a claim of deliveries reads them, never the deliveries that wait.
 CREATE TABLE webhooks (

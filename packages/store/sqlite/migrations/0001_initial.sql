@@ -453,6 +453,21 @@ CREATE TABLE links (
 CREATE INDEX links_by_insight ON links (insight_id, created_at, link_id);
 CREATE INDEX links_by_expiry ON links (expires_at);
 
+CREATE TABLE collection_links (
+  link_id TEXT PRIMARY KEY,
+  link_hash TEXT NOT NULL UNIQUE,
+  workspace_id TEXT NOT NULL,
+  collection_id TEXT NOT NULL REFERENCES collections ON DELETE CASCADE,
+  user_id TEXT NOT NULL,
+  label TEXT,
+  expires_at TEXT NOT NULL,
+  opened_count INTEGER NOT NULL DEFAULT 0,
+  last_opened_at TEXT,
+  created_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX collection_links_by_collection ON collection_links (collection_id, created_at, link_id);
+CREATE INDEX collection_links_by_expiry ON collection_links (expires_at);
+
 -- Webhooks, and the subscriptions by mail and chat (`kind`; their `target` is sealed). The columns from `in_flight` on are
 -- the sending state (store/sending-state.ts): a claim of deliveries reads them, never the deliveries that wait.
 CREATE TABLE webhooks (

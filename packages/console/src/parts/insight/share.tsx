@@ -1,7 +1,7 @@
-/** The links of an insight for readers without a token: create, copy once, count of openings, revoke. */
+/** The links of an insight or a collection for readers without a token: create, copy once, count of openings, revoke. */
 
 import type { NewLink } from '@assay/client'
-import type { Link } from '@assay/model/link'
+import type { CollectionLink, Link } from '@assay/model/link'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, faultsOf, useMay } from '../../api.ts'
@@ -21,10 +21,42 @@ import { UserName } from '../user-name.tsx'
 const WEEK_SECONDS = 7 * 86_400
 const REFRESH_MS = 5_000
 
-const keyOf = (insight_id: string) => ['links', insight_id]
+/** What is shared. */
+export interface Shared {
+  noun: 'insight' | 'collection'
+  id: string
+}
+
+const keyOf = ({ noun, id }: Shared) => ['links', noun, id]
+
+interface LinkCalls {
+  create(input: {
+    expires_in: number
+    label?: string
+    newest: boolean
+    rows: boolean
+  }): Promise<Pick<NewLink, 'url'>>
+  list(page: { cursor?: string }): Promise<{ items: (Link | CollectionLink)[]; next_cursor: string | null }>
+  revoke(link_id: string): Promise<unknown>
+}
+
+function callsOf({ noun, id }: Shared): LinkCalls {
+  const { links } = api()
+  if (noun === 'insight')
+    return {
+      create: (input) => links.create(id, input),
+      list: (page) => links.list(id, page),
+      revoke: (link_id) => links.delete(id, link_id),
+    }
+  return {
+    create: ({ newest: _newest, rows: _rows, ...input }) => links.createOfCollection(id, input),
+    list: (page) => links.listOfCollection(id, page),
+    revoke: (link_id) => links.deleteOfCollection(id, link_id),
+  }
+}
 
 /** If the service has no public address, the address by which this browser reached it. */
-const wholeAddress = ({ url }: NewLink): string => new URL(url, location.origin).href
+const wholeAddress = ({ url }: Pick<NewLink, 'url'>): string => new URL(url, location.origin).href
 
 /** What another site writes to show the page. */
 function Frame({ address }: { address: string }) {
@@ -38,7 +70,7 @@ function Frame({ address }: { address: string }) {
   )
 }
 
-function NewLinkForm({ insight_id }: { insight_id: string }) {
+function NewLinkForm({ of }: { of: Shared }) {
   const cache = useQueryClient()
   const [lifetime, setLifetime] = useState(String(WEEK_SECONDS))
   const [label, setLabel] = useState('')
@@ -46,7 +78,7 @@ function NewLinkForm({ insight_id }: { insight_id: string }) {
   const [rows, setRows] = useState(false)
   const create = useMutation({
     mutationFn: () =>
-      api().links.create(insight_id, {
+      callsOf(of).create({
         expires_in: Number(lifetime),
         ...(label.trim() === '' ? {} : { label: label.trim() }),
         newest,
@@ -54,7 +86,7 @@ function NewLinkForm({ insight_id }: { insight_id: string }) {
       }),
     onSuccess: async () => {
       setLabel('')
-      await cache.invalidateQueries({ queryKey: keyOf(insight_id) })
+      await cache.invalidateQueries({ queryKey: keyOf(of) })
     },
   })
   const faults = faultsOf(create.error)
@@ -80,18 +112,22 @@ function NewLinkForm({ insight_id }: { insight_id: string }) {
           fault={faults.label}
           onChange={({ target }) => setLabel(target.value)}
         />
-        <CheckField
-          label="Always the newest run"
-          hint="Of this report with the same variables but the period."
-          checked={newest}
-          onChange={({ target }) => setNewest(target.checked)}
-        />
-        <CheckField
-          label="With the rows behind the numbers"
-          hint="Readers see the tables from which the text and its charts come, and a number leads to its row."
-          checked={rows}
-          onChange={({ target }) => setRows(target.checked)}
-        />
+        {of.noun === 'insight' && (
+          <>
+            <CheckField
+              label="Always the newest run"
+              hint="Of this report with the same variables but the period."
+              checked={newest}
+              onChange={({ target }) => setNewest(target.checked)}
+            />
+            <CheckField
+              label="With the rows behind the numbers"
+              hint="Readers see the tables from which the text and its charts come, and a number leads to its row."
+              checked={rows}
+              onChange={({ target }) => setRows(target.checked)}
+            />
+          </>
+        )}
       </NewForm>
       {create.data && <Secret label="The link" value={wholeAddress(create.data)} />}
       {create.data && <Frame address={wholeAddress(create.data)} />}
@@ -99,16 +135,16 @@ function NewLinkForm({ insight_id }: { insight_id: string }) {
   )
 }
 
-function Row({ link, revocable }: { link: Link; revocable: boolean }) {
-  const { link_id, insight_id, label, expires_at, opened_count, last_opened_at } = link
+function Row({ of, link, revocable }: { of: Shared; link: Link | CollectionLink; revocable: boolean }) {
+  const { link_id, label, expires_at, opened_count, last_opened_at } = link
   const cache = useQueryClient()
   const expired = Date.parse(expires_at) <= Date.now()
   return (
     <tr>
       <td>
         {label ?? 'without a note'}
-        {link.newest && ' (the newest run)'}
-        {link.rows && ' (with rows)'}
+        {'newest' in link && link.newest && ' (the newest run)'}
+        {'rows' in link && link.rows && ' (with rows)'}
       </td>
       <td>
         {expired ? <span className="state state-canceled">✕ expired</span> : 'ends'} <Time at={expires_at} />
@@ -134,8 +170,8 @@ function Row({ link, revocable }: { link: Link; revocable: boolean }) {
             title="Revoke this link?"
             description="The link opens nothing any more and leaves the list. This cannot be undone."
             action="Revoke the link"
-            act={() => api().links.delete(insight_id, link_id)}
-            onDone={() => cache.invalidateQueries({ queryKey: keyOf(insight_id) })}
+            act={() => callsOf(of).revoke(link_id)}
+            onDone={() => cache.invalidateQueries({ queryKey: keyOf(of) })}
           />
         </td>
       )}
@@ -143,13 +179,9 @@ function Row({ link, revocable }: { link: Link; revocable: boolean }) {
   )
 }
 
-function Links({ insight_id }: { insight_id: string }) {
+function Links({ of }: { of: Shared }) {
   const analyst = useMay('analyst')
-  const query = usePaged(
-    keyOf(insight_id),
-    (cursor) => api().links.list(insight_id, cursor ? { cursor } : {}),
-    REFRESH_MS,
-  )
+  const query = usePaged(keyOf(of), (cursor) => callsOf(of).list(cursor ? { cursor } : {}), REFRESH_MS)
   return (
     <Paged
       query={query}
@@ -157,7 +189,7 @@ function Links({ insight_id }: { insight_id: string }) {
         <Empty title="No link opens it">
           {analyst ? 'Create one above.' : 'A token with the scope analyst can create one.'}
           {analyst && (
-            <Curl method="POST" path={`/insights/${insight_id}/links`} body={{ expires_in: WEEK_SECONDS }} />
+            <Curl method="POST" path={`/${of.noun}s/${of.id}/links`} body={{ expires_in: WEEK_SECONDS }} />
           )}
         </Empty>
       }
@@ -165,7 +197,7 @@ function Links({ insight_id }: { insight_id: string }) {
       {(links) => (
         <ListTable columns={['Note', 'Ends', 'Opened', 'Made by', analyst && 'Action']}>
           {links.map((link) => (
-            <Row key={link.link_id} link={link} revocable={analyst} />
+            <Row key={link.link_id} of={of} link={link} revocable={analyst} />
           ))}
         </ListTable>
       )}
@@ -173,7 +205,14 @@ function Links({ insight_id }: { insight_id: string }) {
   )
 }
 
-export function Share({ insight_id }: { insight_id: string }) {
+const DESCRIPTIONS: Record<Shared['noun'], string> = {
+  insight:
+    'Anyone with a link reads this one page, without a token, until the link expires or is revoked. Previews by chat programs count as openings, too.',
+  collection:
+    'Anyone with a link reads the insights that the collection holds then, without a token, until the link expires or is revoked. Insights made for one reader are left out.',
+}
+
+export function Share(of: Shared) {
   const [open, setOpen] = useState(false)
   const analyst = useMay('analyst')
   return (
@@ -183,13 +222,13 @@ export function Share({ insight_id }: { insight_id: string }) {
       </button>
       <Dialog
         wide
-        title="Share this insight"
-        description="Anyone with a link reads this one page, without a token, until the link expires or is revoked. Previews by chat programs count as openings, too."
+        title={`Share this ${of.noun}`}
+        description={DESCRIPTIONS[of.noun]}
         open={open}
         onClose={() => setOpen(false)}
       >
-        {analyst && <NewLinkForm insight_id={insight_id} />}
-        <Links insight_id={insight_id} />
+        {analyst && <NewLinkForm of={of} />}
+        <Links of={of} />
         <div className="actions">
           <button type="button" className="button quiet" onClick={() => setOpen(false)}>
             Close

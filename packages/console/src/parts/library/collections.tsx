@@ -9,6 +9,7 @@ import { Dialog } from '../dialog.tsx'
 import { ChangeForm, NewForm } from '../editing.tsx'
 import { Fault } from '../fault.tsx'
 import { CheckField, TextField } from '../field.tsx'
+import { Share } from '../insight/share.tsx'
 import { FollowCollection } from '../receivers/follow.tsx'
 import { COLLECTIONS_KEY as KEY, useCollections } from './pins.tsx'
 
@@ -72,6 +73,7 @@ export function CollectionHead({ collection_id }: { collection_id: string }) {
       {description !== null && <p>{description}</p>}
       <div className="actions">
         <FollowCollection collection_id={collection_id} name={name} />
+        <Share noun="collection" id={collection_id} />
         {analyst && (
           <>
             <button type="button" className="button" onClick={() => setChanging(true)}>
