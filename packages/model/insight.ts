@@ -190,9 +190,9 @@ export interface Insight {
   created_at: string
 }
 
-/** What only the JSON form of an insight shows, as the JSON texts that are stored. */
-export type InsightData = Record<'tables' | 'analyses' | 'facts' | 'lineage', string> & {
-  provenance: string | null
+/** What only the JSON form of an insight shows: JSON as it is stored, in UTF-8. */
+export type InsightData = Record<'tables' | 'analyses' | 'facts' | 'lineage', Uint8Array> & {
+  provenance: Uint8Array | null
 }
 /** The data behind the text of a page, as it is stored. */
 export type StoredBehind = Pick<InsightData, 'tables' | 'analyses' | 'provenance'>

@@ -6,7 +6,7 @@
 import type { OpenConnection } from '@assay/model/connection'
 import type { FoundColumn, FoundDialect } from '@assay/model/dialect'
 import type { JobErrorCode } from '@assay/model/errors'
-import type { Chart, Column, Findings, Outcome, PageInsight, StoredBehind } from '@assay/model/insight'
+import type { Chart, Column, Findings, Outcome, PageInsight } from '@assay/model/insight'
 import type { Progress } from '@assay/model/job'
 import type { Reader } from '@assay/model/reader'
 import type { Reading } from '@assay/model/reading'
@@ -81,22 +81,28 @@ export interface DrawTask {
   form?: 'svg' | 'png' | 'pages'
 }
 
-/** The tables of an insight as a workbook or as CSV. */
-export interface TablesTask extends StoredTables {
+/** Texts that are too large for one message: they are read when the task has its turn, and come in pieces before it. */
+export interface WithTexts<Name extends string> {
+  texts?: Partial<Record<Name, string>>
+}
+
+/** The tables of an insight as a workbook or as CSV; JSON as it is stored comes as texts. */
+export interface TablesTask
+  extends Omit<StoredTables, 'tables' | 'provenance'>,
+    WithTexts<'tables' | 'provenance'> {
   kind: 'tables'
   form: 'xlsx' | 'csv'
 }
 
 /** Renders an insight: a page as HTML, a PDF as base64, or as HTML the body of a mail whose charts are the attached pictures named in `cids`. */
 export type RenderTask = { kind: 'render' } & (
-  | {
+  | ({
       form: 'page' | 'pdf'
       insight: PageInsight
       /** One per chart; a chart without one is shown as text. */
       drawings: Drawing[]
-      /** A page that shows the rows behind its numbers, too. */
-      behind?: StoredBehind
-    }
+      /** With texts: a page that shows the rows behind its numbers, too. */
+    } & WithTexts<'tables' | 'analyses' | 'provenance'>)
   | {
       form: 'mail'
       markdown: string
@@ -185,6 +191,8 @@ export interface DialFailure {
 export type ToChild =
   /** `temp_folder`: for this task alone, not created yet; the parent removes it after the task. */
   | { type: 'task'; id: number; task: Task; temp_folder: string; spill_bytes: number | null }
+  /** Of the next task. */
+  | { type: 'text'; id: number; name: string; piece: string }
   | { type: 'cancel'; id: number }
   | { type: 'acquired'; id: number; name: string; acquired: Acquired }
   | { type: 'narrated'; id: number; narrated: Narrated[] }

@@ -40,7 +40,7 @@ async function lineageBody({ store, publicUrl }: AttemptContext, claimed: Claime
   const { insight_id } = data
   const found =
     typeof insight_id === 'string' ? await store.getInsightData({ workspace_id, insight_id }) : null
-  const lineage = found && (JSON.parse(found.lineage) as Lineage)
+  const lineage = found && (JSON.parse(Buffer.from(found.lineage).toString()) as Lineage)
   const around = { event_id: event.event_id, workspace_id, publicUrl }
   return JSON.stringify(openLineage({ ...event, data }, around, lineage))
 }

@@ -190,7 +190,9 @@ export const claimTests: ConformanceTests = {
     assert.deepEqual(await store.getInsightHead(of), head)
     const { ...data } = (await store.getInsightData(of))!
     assert.deepEqual(
-      Object.fromEntries(Object.entries(data).map(([name, text]) => [name, JSON.parse(text!)])),
+      Object.fromEntries(
+        Object.entries(data).map(([name, text]) => [name, JSON.parse(Buffer.from(text!).toString())]),
+      ),
       {
         tables,
         analyses,

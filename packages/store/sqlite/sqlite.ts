@@ -11,6 +11,7 @@ import { ensureDefaultWorkspace } from '../nouns/workspaces/accounts.ts'
 import { inTurn } from '../rows.ts'
 import type { Store } from '../store.ts'
 import { type Connection, connect, openDatabase, translate, unavailable } from './connection.ts'
+import { insightsOf } from './insights.ts'
 import { takeLock } from './lock.ts'
 import { migrateSqlite, requireSchema } from './schema.ts'
 
@@ -35,7 +36,8 @@ export async function openSqlite({ file, ...options }: SqliteOptions): Promise<S
     await migrateSqlite(db)
     const connection = await connect(db, { file, ...options })
     await connection.write(() => connection.run(ensureDefaultWorkspace))
-    return storeOf(databaseOf(connection, () => lock.release()))
+    const database = databaseOf(connection, () => lock.release())
+    return storeOf(database, insightsOf(database))
   } catch (error) {
     lock.release()
     throw translate(error)

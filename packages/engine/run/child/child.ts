@@ -56,6 +56,24 @@ const MEMORY_EXCEEDED: RunResult = {
 }
 
 let current: CurrentTask | null = null
+/** Texts of the next task, in their pieces. */
+let texts = { id: 0, pieces: new Map<string, string[]>() }
+
+function keepPiece({ id, name, piece }: Extract<ToChild, { type: 'text' }>): void {
+  if (texts.id !== id) texts = { id, pieces: new Map() }
+  const known = texts.pieces.get(name)
+  if (known) known.push(piece)
+  else texts.pieces.set(name, [piece])
+}
+
+function withTexts(message: TaskMessage): TaskMessage {
+  const { id, pieces } = texts
+  texts = { id: 0, pieces: new Map() }
+  if (id !== message.id) return message
+  const whole = Object.fromEntries([...pieces].map(([name, parts]) => [name, parts.join('')]))
+  return { ...message, task: { ...message.task, texts: whole } as Task }
+}
+
 const sockets = createSocketRequests(send, () => current?.id ?? 0)
 openSocketsWith(sockets.open)
 
@@ -152,7 +170,8 @@ async function perform(
     }
     case 'tables': {
       const { tablesFile } = await import('../../export/tables.ts')
-      return tablesFile(task.form, task)
+      const { tables = '{}', provenance = null } = task.texts ?? {}
+      return tablesFile(task.form, { ...task, tables, provenance })
     }
     case 'render': {
       const { PDF_MS, RENDER_MS, renderTask } = await import('./render.ts')
@@ -193,7 +212,8 @@ process.on('disconnect', die)
 // Ctrl-C and a service manager signal the whole process group; the parent decides how tasks end.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 process.on('message', (message: ToChild, handle: unknown) => {
-  if (message.type === 'task') void take(message)
+  if (message.type === 'text') keepPiece(message)
+  else if (message.type === 'task') void take(withTexts(message))
   else if (message.type === 'dialed')
     sockets.receive(message.call, message.failure, handle as Socket | undefined)
   else if (current?.id !== message.id) return

@@ -2,7 +2,6 @@
  * Renders an insight as HTML or PDF in an analysis process, since Markdown from templates and data can take more than linear
  * time. The time limit ends the process.
  */
-import type { StoredBehind } from '@assay/model/insight'
 import type { Behind } from '../../pages/behind/sheets.ts'
 import { insightBody, insightPage } from '../../pages/insight-page.ts'
 import { mailFigures } from '../../pages/mail-page.ts'
@@ -18,18 +17,20 @@ export async function renderTask(task: RenderTask): Promise<string> {
     const around = { reading, folds: false }
     return insightBody(markdown, charts, mailFigures(new Map(Object.entries(cids))), around)
   }
-  if (task.form === 'page')
-    return insightPage(task.insight, task.drawings, task.behind && behindOf(task.behind))
+  if (task.form === 'page') return insightPage(task.insight, task.drawings, behindOf(task.texts))
   // Typst has 28 MB: only the first document loads it.
   const { insightPdf } = await import('../../pdf/compile.ts')
   return Buffer.from(await insightPdf(task.insight, task.drawings)).toString('base64')
 }
 
+type Texts = NonNullable<Extract<RenderTask, { form: 'page' | 'pdf' }>['texts']>
+
 /** Insights from before places were recorded have no marks: their rows are shown, and no number leads there. */
-function behindOf({ tables, analyses, provenance }: StoredBehind): Behind {
+function behindOf({ tables, analyses = '{}', provenance = '[]' }: Texts = {}): Behind | undefined {
+  if (tables === undefined) return undefined
   return {
     tables: JSON.parse(tables) as Behind['tables'],
     analyses: JSON.parse(analyses) as Behind['analyses'],
-    provenance: provenance === null ? [] : (JSON.parse(provenance) as Behind['provenance']),
+    provenance: JSON.parse(provenance) as Behind['provenance'],
   }
 }

@@ -48,8 +48,7 @@ const WAYS: Record<Exclude<keyof Pool, 'run' | 'stats' | 'jail' | 'stop'>, () =>
   draw: () => pool.draw({ kind: 'draw', specs: [] }, own),
   render: () =>
     pool.render({ kind: 'render', form: 'mail', markdown: '# A', charts: [], reading: null, cids: {} }, own),
-  tables: () =>
-    pool.tables({ kind: 'tables', form: 'csv', head, tables: '{}', provenance: '[]', table: null }, own),
+  tables: () => pool.tables({ kind: 'tables', form: 'csv', head, table: null }, own),
   probe: () => pool.probe({ kind: 'probe', connection: {} as never, roots }, own),
   convert: () => pool.convert({ kind: 'convert', variables: [], items: [] }, own),
   read: () => pool.read({ kind: 'read', templates: [template] }, own),
@@ -83,6 +82,31 @@ test('whatever is new asks the budget of its workspace before it waits; jobs, pa
   asked.length = 0
   await pool.draw({ kind: 'draw', specs: [] }, { ...own, reader: true })
   assert.deepEqual(asked, [{ workspace_id: 'guests', claim: 'reader' }])
+})
+
+test('large texts of a task are read when it has its turn and come whole, and none is read for one that is refused', async () => {
+  let reads = 0
+  const words = Array.from({ length: 60_000 }, (_, row) => [`Zürich 😀 ${row}`])
+  const columns = [{ name: 'word', type: 'text', database_type: 'VARCHAR' }]
+  const tables = Buffer.from(JSON.stringify({ t: { columns, rows: words, total: words.length } }))
+  const task = { kind: 'tables' as const, form: 'csv' as const, head, table: null }
+  const texts = (bytes: Promise<Uint8Array>) => async () => {
+    reads += 1
+    return { tables: await bytes }
+  }
+  full = true
+  await assert.rejects(pool.tables(task, { ...own, texts: texts(Promise.resolve(tables)) }), /used up/)
+  assert.equal(reads, 0)
+  full = false
+  const answer = await pool.tables(task, { ...own, texts: texts(Promise.resolve(tables)) })
+  assert.ok('file' in answer)
+  assert.deepEqual(answer.file.replace('\u{FEFF}', '').split('\r\n').slice(0, -1), ['word', ...words.flat()])
+  assert.equal(reads, 1)
+  const gone = new AppError('not_found', 'The insight was deleted.')
+  const [before] = pool.stats().children.filter(({ owner }) => owner === 'guests')
+  await assert.rejects(pool.tables(task, { ...own, texts: () => Promise.reject(gone) }), gone)
+  const [after] = pool.stats().children.filter(({ owner }) => owner === 'guests')
+  assert.equal(after?.pid, before?.pid, 'its process goes on')
 })
 
 test('the processor time of a task is told to its workspace alone', async () => {

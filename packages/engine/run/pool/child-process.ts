@@ -30,6 +30,7 @@ import {
 import { type DialWanted, dialFor, type VetDial } from '../socket-requests.ts'
 import { fillCompileCache } from './compile-cache.ts'
 import { processorMsOf } from './meter.ts'
+import { sendTexts, type Texts } from './texts.ts'
 
 /** How a task ended. `died`: the process ended by itself; `memory`: it reported a failed allocation. */
 export type Ending<Kind extends Task['kind']> =
@@ -38,6 +39,8 @@ export type Ending<Kind extends Task['kind']> =
   | { kind: 'died'; memory: boolean; detail: string }
   | { kind: 'stopped' }
   | { kind: 'timed_out'; after_ms: number }
+  /** The texts of the task could not be read. */
+  | { kind: 'unread'; error: unknown }
 
 export interface TaskOptions {
   /** The time limit until the process reports the limit of the template. */
@@ -48,6 +51,7 @@ export interface TaskOptions {
   connections?: ConnectionAccess | undefined
   /** Bytes that the task may spill to disk; null: a multiple of its memory. */
   spill_bytes: number | null
+  texts?: (() => Promise<Texts>) | undefined
 }
 
 export interface AnalysisProcess {
@@ -438,8 +442,15 @@ class ForkedProcess implements AnalysisProcess {
         }
         expire(options.timeout_ms)
         options.signal?.addEventListener('abort', cancel, { once: true })
-        this.#send({ type: 'task', id, task, temp_folder: folder, spill_bytes })
-        if (options.signal?.aborted) cancel()
+        const begin = (): void => {
+          this.#send({ type: 'task', id, task, temp_folder: folder, spill_bytes })
+          if (options.signal?.aborted) cancel()
+        }
+        if (options.texts === undefined) begin()
+        else
+          sendTexts(this.#process, id, options.texts, over.signal).then(begin, (error) =>
+            resolve({ kind: 'unread', error }),
+          )
       })
       return (reason ?? ending) as Ending<T['kind']>
     } finally {

@@ -26,6 +26,7 @@ import type {
 } from '../protocol.ts'
 import type { VetDial } from '../socket-requests.ts'
 import type { Usage } from './scheduler.ts'
+import type { Texts } from './texts.ts'
 
 /** The log that the pool writes to. */
 export interface PoolLog {
@@ -105,6 +106,11 @@ export interface SmallTaskOptions {
   patient?: boolean
   /** For a reader of a link: the task waits in a turn of its own, and takes from what the readers of the workspace have. */
   reader?: boolean
+  /**
+   * Large texts of the task: read when it has its turn, so that one that is refused or waits reads and holds none. What this rejects
+   * with the task rejects with.
+   */
+  texts?: () => Promise<Texts>
 }
 
 /** The task did not complete: it was aborted, took too long, or its process died. The message says which. */

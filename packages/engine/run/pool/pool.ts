@@ -56,6 +56,7 @@ export {
   type PoolOptions,
   type PreviewOptions,
   type RunOptions,
+  type SmallTaskOptions,
   TaskError,
   type WorkspaceBudgets,
 } from './contract.ts'
@@ -87,11 +88,13 @@ interface QueuedTask extends Schedulable {
   onProgress: ((progress: Progress) => void) | undefined
   connections: ConnectionAccess | undefined
   spill_bytes: number | null
+  texts: SmallTaskOptions['texts']
   resolve(ending: Ending<Task['kind']>): void
 }
 
 type Submitted = Schedulable &
-  Omit<RunOptions, 'workspace_id'> & { max_queued?: number | null; patient?: boolean | undefined }
+  Omit<RunOptions, 'workspace_id'> &
+  Pick<SmallTaskOptions, 'texts' | 'patient'> & { max_queued?: number | null }
 
 /** A pool with its processes. Call `stop` to end them. */
 export function createPool(options: PoolOptions = {}): Pool {
@@ -155,6 +158,8 @@ class ProcessPool implements Pool {
           'timed_out',
           `The analysis took longer than ${ending.after_ms / 1000} s (limits.timeout).`,
         )
+      case 'unread':
+        throw ending.error
       case 'fault':
         return { status: 'crashed', detail: ending.message }
       case 'died':
@@ -206,6 +211,7 @@ class ProcessPool implements Pool {
   ): Promise<Results[Kind]> {
     const ending = await this.#submit(task, { queue: 'small', owner: workspace_id, ...options })
     if (ending.kind === 'result') return ending.result as Results[Kind]
+    if (ending.kind === 'unread') throw ending.error
     if (ending.kind === 'stopped') throw new TaskError(`The ${task.kind} was stopped.`)
     if (ending.kind === 'timed_out')
       throw new TaskError(`The ${task.kind} took longer than ${ending.after_ms / 1000} s.`)
@@ -214,7 +220,7 @@ class ProcessPool implements Pool {
 
   async #submit(task: Task, submitted: Submitted): Promise<Ending<Task['kind']>> {
     const { queue, owner, max_running = null, max_queued = null, patient = false } = submitted
-    const { signal, onBegin, onProgress, connections, reader = false } = submitted
+    const { signal, onBegin, onProgress, connections, texts, reader = false } = submitted
     const { budgets } = this.#options
     const accepted = queue === 'job' || patient || COUNTED_ONLY.has(task.kind)
     const claim = accepted ? 'accepted' : reader ? 'reader' : 'new'
@@ -233,6 +239,7 @@ class ProcessPool implements Pool {
       onProgress,
       connections,
       spill_bytes: this.#shareOf(own),
+      texts,
       resolve,
     }
     if (!patient) this.#scheduler.admit(waiting, max_queued)
@@ -317,6 +324,7 @@ class ProcessPool implements Pool {
         onProgress: waiting.onProgress,
         connections: waiting.connections,
         spill_bytes: waiting.spill_bytes,
+        texts: waiting.texts,
       })
       .catch((error: unknown): Ending<Task['kind']> => ({ kind: 'fault', message: (error as Error).message }))
       .then((ended): Ending<Task['kind']> => (this.#stopping ? { kind: 'stopped' } : ended))

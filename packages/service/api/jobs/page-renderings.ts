@@ -4,7 +4,7 @@
  */
 
 import { plainInsightPage } from '@assay/engine/pages/plain-page'
-import type { Pool } from '@assay/engine/run/pool'
+import type { Pool, SmallTaskOptions } from '@assay/engine/run/pool'
 import type { RenderTask } from '@assay/engine/run/protocol'
 import type { Clock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
@@ -24,18 +24,17 @@ export interface Page {
   whole: boolean
 }
 
+/** Null: the insight was deleted meanwhile. */
+type Behind = () => Promise<StoredBehind | null>
+
 export interface PageRenderings {
   /** The cached page of an insight, or that with its rows; undefined: there is none. */
   kept(insight_id: string, rows?: boolean): Page | undefined
   /**
-   * The page of an insight, cached if the insight has an id. `reader`: for a reader of a link; `behind`: with its rows. Rejects with
-   * `workspace_busy`.
+   * The page of an insight, cached if the insight has an id. `reader`: for a reader of a link; `behind`: with its rows, which are read
+   * once the page has its turn. Rejects with `workspace_busy`.
    */
-  of(
-    insight: PageInsight,
-    workspace_id: string,
-    asked?: { reader?: boolean; behind?: StoredBehind },
-  ): Promise<Page>
+  of(insight: PageInsight, workspace_id: string, asked?: { reader?: boolean; behind?: Behind }): Promise<Page>
 }
 
 /** A page with rows is another one. */
@@ -47,11 +46,17 @@ export function shownOf(insight: PageInsight): PageInsight {
   return { insight_id, template_id, template_version, title, markdown, charts, reading, created_at }
 }
 
+function textsOf(behind: StoredBehind | null): Record<string, Uint8Array> {
+  if (behind === null) return {}
+  const { tables, analyses, provenance } = behind
+  return { tables, analyses, ...(provenance === null ? {} : { provenance }) }
+}
+
 /** Null: no process was free, or it was not done, within `wait_ms`. */
 export async function renderedInTime(
   { pool, clock }: { pool: Pick<Pool, 'render'>; clock: Clock },
   task: RenderTask,
-  owner: { workspace_id: string; reader?: boolean },
+  owner: Omit<SmallTaskOptions, 'signal'>,
   wait_ms = WAIT_MS,
 ): Promise<string | null> {
   const [over, tooLong] = [new AbortController(), new AbortController()]
@@ -81,14 +86,15 @@ export function createPageRenderings(
     insight: PageInsight,
     workspace_id: string,
     reader: boolean,
-    behind: StoredBehind | undefined,
+    behind: Behind | undefined,
   ): Promise<Made<Page>> {
     const drawn = await drawings.of(insight, workspace_id, reader)
     const whole = drawn.length === insight.charts.length
     try {
-      const shown = { insight: shownOf(insight), drawings: drawn, ...(behind ? { behind } : {}) }
-      const task = { kind: 'render', form: 'page', ...shown } as const
-      const html = await renderedInTime({ pool, clock }, task, { workspace_id, reader })
+      const task = { kind: 'render', form: 'page', insight: shownOf(insight), drawings: drawn } as const
+      const texts = behind && (async () => textsOf(await behind()))
+      const owner = { workspace_id, reader, ...(texts ? { texts } : {}) }
+      const html = await renderedInTime({ pool, clock }, task, owner)
       if (html === null) return plain(insight, 0)
       return { value: { html, whole }, size: html.length, keep_ms: whole ? Number.POSITIVE_INFINITY : 0 }
     } catch (error) {

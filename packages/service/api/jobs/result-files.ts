@@ -57,13 +57,16 @@ async function tablesOf(
   form: TablesTask['form'],
   { head, data, table }: Parts,
 ): Promise<Buffer> {
-  const { tables, provenance } = await data()
   const { insight_id, template_id, template_version, title, created_at } = head
   const shown = { insight_id, template_id, template_version, title, created_at }
-  const task = { kind: 'tables', form, head: shown, tables, provenance, table: table ?? null } as const
+  const task = { kind: 'tables', form, head: shown, table: table ?? null } as const
+  const texts = async () => {
+    const { tables, provenance } = await data()
+    return { tables, ...(provenance === null ? {} : { provenance }) }
+  }
   const { workspace_id } = principal
   const answer = await services.pool
-    .tables(task, { workspace_id, signal: AbortSignal.timeout(WAIT_MS) })
+    .tables(task, { workspace_id, signal: AbortSignal.timeout(WAIT_MS), texts })
     .catch((error: unknown) => {
       if (error instanceof AppError) throw error
       services.log.warn({ err: error, insight_id }, 'the tables of an insight could not be written')

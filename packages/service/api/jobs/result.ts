@@ -85,11 +85,14 @@ async function render(
   if (media === 'text/markdown') return fillCharts(head.markdown, head.charts, form, svgs)
   const stored = await data()
   await pass(head)
-  const marks = stored.provenance === null ? {} : { provenance: JSON.parse(stored.provenance) as Mark[] }
+  const marks =
+    stored.provenance === null
+      ? {}
+      : { provenance: JSON.parse(Buffer.from(stored.provenance).toString()) as Mark[] }
   const filled = fillMarked({ markdown: head.markdown, ...marks }, head.charts, form, svgs)
-  const text = insightJson(head, filled, drawings, stored)
+  const json = insightJson(head, filled, drawings, stored)
   await pass(head)
-  return reply.send(Buffer.from(text))
+  return reply.send(json)
 }
 
 /** Markdown of more characters takes several passes of the event loop to read and to write: other requests are answered between them. */
@@ -99,13 +102,13 @@ async function pass({ markdown }: InsightHead): Promise<void> {
   if (markdown.length > LARGE) await setImmediate()
 }
 
-/** The JSON of an `InsightView`, or of a `PreviewView` if the insight has no id. The data are JSON already and are not parsed. */
+/** The JSON of an `InsightView`, or of a `PreviewView` if the insight has no id. The data are JSON already and are neither parsed nor decoded. */
 function insightJson(
   head: InsightHead,
   filled: ReturnType<typeof fillMarked>,
   drawings: Drawing[],
   data: InsightData,
-): string {
+): Buffer {
   const { chart_form: _, insight_id, assignment_id, ...view } = head
   const ids = insight_id === '' ? {} : { insight_id, assignment_id }
   const charts = head.charts.map((chart, index) => ({
@@ -116,7 +119,9 @@ function insightJson(
   const { tables, analyses, facts, lineage } = data
   const reading = head.reading && readingView(head.reading)
   const text = JSON.stringify({ ...ids, ...view, ...filled, charts, reading })
-  return `${text.slice(0, -1)},"tables":${tables},"analyses":${analyses},"facts":${facts},"lineage":${lineage}}`
+  const rest = Object.entries({ tables, analyses, facts, lineage })
+  const parts = rest.flatMap(([name, bytes]) => [Buffer.from(`,"${name}":`), bytes])
+  return Buffer.concat([Buffer.from(text.slice(0, -1)), ...parts, Buffer.from('}')])
 }
 
 export const readResult = operation({
@@ -169,6 +174,8 @@ export const readResult = operation({
   },
 })
 
+const bytesOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
+
 /** Answers the findings of a preview in the forms of `readResult`, without ids. */
 export async function sendFindings(
   call: Call<unknown, { charts?: ReadChartForm }>,
@@ -178,11 +185,11 @@ export async function sendFindings(
   const media = mediaOf(call.request.headers.accept)
   const head: InsightHead = { ...findings, insight_id: '', assignment_id: '', created_at }
   const data = async (): Promise<InsightData> => ({
-    tables: JSON.stringify(tables),
-    analyses: JSON.stringify(analyses),
-    facts: JSON.stringify(facts),
-    lineage: JSON.stringify(lineage),
-    provenance: provenance ? JSON.stringify(provenance) : null,
+    tables: bytesOf(tables),
+    analyses: bytesOf(analyses),
+    facts: bytesOf(facts),
+    lineage: bytesOf(lineage),
+    provenance: provenance ? bytesOf(provenance) : null,
   })
   return render(call, { head, data }, media, { form: call.query.charts ?? head.chart_form })
 }

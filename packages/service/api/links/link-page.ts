@@ -87,10 +87,8 @@ async function openedBy({ store, pages }: Services, secret: string): Promise<Ope
   if (kept) return { link_id, workspace_id, page: async () => kept }
   const of = { workspace_id, insight_id }
   const insight = await store.getInsightHead(of)
-  const data = link.rows ? await store.getInsightData(of) : null
   if (!insight) return null
-  const behind = data && { tables: data.tables, analyses: data.analyses, provenance: data.provenance }
-  const asked = { reader: true, ...(behind ? { behind } : {}) }
+  const asked = { reader: true, ...(link.rows ? { behind: () => store.getInsightData(of) } : {}) }
   return { link_id, workspace_id, page: () => pages.of(insight, workspace_id, asked) }
 }
 

@@ -152,7 +152,7 @@ export interface JobStore {
       reader_id?: string | null
     },
   ): Promise<string | null>
-  /** The data of the insight as stored texts, so that a large table is neither parsed nor written again. */
+  /** The data of the insight as it is stored, so that a large table is neither parsed nor written again. */
   getInsightData(input: { workspace_id: string; insight_id: string }): Promise<InsightData | null>
   /**
    * All of them or none, as drafts or (`run`) queued. A job whose id exists in the workspace is answered as it is.

@@ -7,7 +7,7 @@ import type { Input } from '../../store.ts'
 import { INSIGHTS } from '../../tables/jobs/jobs.ts'
 import { by } from '../../tables/table.ts'
 
-const HEAD = [
+export const HEAD = [
   'template_id',
   'template_version',
   'title',
@@ -16,7 +16,7 @@ const HEAD = [
   'chart_form',
   'reading',
 ] as const
-const DATA = ['tables', 'analyses', 'facts', 'provenance', 'lineage'] as const
+export const DATA = ['tables', 'analyses', 'facts', 'provenance', 'lineage'] as const
 
 /** As texts of JSON, so that no driver parses them. */
 const texts = (names: readonly string[]): string =>
@@ -53,7 +53,7 @@ type Ids = Pick<InsightHead, 'insight_id' | 'assignment_id' | 'created_at'>
 const FIND_HEAD = statement<Ids & Record<(typeof HEAD)[number], string>>(
   `SELECT insight_id, assignment_id, created_at, ${texts(HEAD)} ${WHERE}`,
 )
-const FIND_DATA = statement<InsightData>(`SELECT ${texts(DATA)} ${WHERE}`)
+const FIND_DATA = statement<Record<(typeof DATA)[number], string | null>>(`SELECT ${texts(DATA)} ${WHERE}`)
 
 export function* getInsight(from: Reader, input: Input<'getInsight'>): Routine<Insight | null> {
   const row = yield* from.find(FIND, input)
@@ -71,7 +71,10 @@ export function* getInsightHead(from: Reader, input: Input<'getInsightHead'>): R
 }
 
 export function* getInsightData(from: Reader, input: Input<'getInsightData'>): Routine<InsightData | null> {
-  return (yield* from.find(FIND_DATA, input)) ?? null
+  const row = yield* from.find(FIND_DATA, input)
+  if (!row) return null
+  const bytes = Object.entries(row).map(([name, text]) => [name, text === null ? null : Buffer.from(text)])
+  return Object.fromEntries(bytes) as InsightData
 }
 
 export function* lastDelivered(from: Reader, input: Input<'lastDelivered'>): Routine<string | null> {
