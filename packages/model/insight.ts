@@ -132,7 +132,15 @@ export interface SourceLineage {
   /** For a table in text: how it was read. */
   dialect?: FoundDialect
   /** For a query over a connection, which has no files: the query as it was sent, with placeholders for parameters. */
-  remote?: { connection: string; kind: string; query: string; bytes: number; elapsed_ms: number }
+  remote?: {
+    connection: string
+    kind: string
+    query: string
+    bytes: number
+    elapsed_ms: number
+    /** Of one whose rows could have stayed there: what reads them here, in words. */
+    moved?: string
+  }
 }
 
 export interface BlockLineage {
@@ -141,6 +149,8 @@ export interface BlockLineage {
   sql: string | null
   rows: number | null
   elapsed_ms: number
+  /** Of an analysis of rows that stayed in a database: what was asked there, and the rows and bytes that came here. */
+  asked?: { connection: string; kind: string; sql: string[]; rows: number; bytes: number }
 }
 
 /** The lineage of an insight: how it was computed. Elapsed times, memory and host are here only, never in the Markdown. */

@@ -138,6 +138,8 @@ export interface Source {
   dialect: Dialect
   /** Which of its rows a reader sees; absent or null: all. */
   rows?: RowRule | null
+  /** Its rows stay in the database: analyses that can ask it for what they need do so. */
+  stays?: boolean
   /** The position of `file` or `query`. */
   line: number
   column: number

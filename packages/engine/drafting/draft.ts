@@ -2,7 +2,7 @@
 import type { Cell, Findings } from '@assay/model/insight'
 import type { TemplateSource } from '@assay/model/template'
 import { parse, stringify } from 'yaml'
-import { dialectOf } from '../metrics/print.ts'
+import { dialectOf } from '../dialects/engines.ts'
 import { dialectProperties } from '../reading/dialect-schema.ts'
 import { templateVersion } from '../reading/partials.ts'
 import { sheetQuestion } from '../sources/sheets/sheet-words.ts'

@@ -12,6 +12,8 @@ export interface Fence {
   text: string
   /** The line number of the first line of text. */
   line: number
+  /** `sql NAME at: CONNECTION`: the connection in whose database the SQL runs. */
+  at: string | null
   /** The position of the name. */
   opening: { line: number; column: number }
 }
@@ -112,7 +114,7 @@ function isBlockFence(info: string): boolean {
 function readInfo(opening: RegExpExecArray, index: number, faults: Fault[]): Fence | null {
   const info = opening[3]!
   if (!isBlockFence(info)) return null
-  const [kind, name, ...rest] = info.trim().split(/\s+/) as [Fence['kind'], string | undefined]
+  const [kind, name, ...rest] = info.trim().split(/\s+/) as [Fence['kind'], string | undefined, ...string[]]
   const start = opening[0].indexOf(info)
   const position = {
     line: index + 1,
@@ -132,9 +134,17 @@ function readInfo(opening: RegExpExecArray, index: number, faults: Fault[]): Fen
   if (RESERVED.has(name)) {
     return refuse('reserved_name', `"${name}" has a meaning of its own.`, 'Choose another name.')
   }
-  if (rest.length > 0) {
+  const at = kind === 'sql' ? connectionIn(rest) : null
+  if (rest.length > 0 && at === null) {
     const message = `Nothing may follow the block's name: ${JSON.stringify(rest.join(' '))}.`
-    return refuse('leftover_text', message, 'Remove it.')
+    const remedy =
+      kind === 'sql' && /^at\b/.test(rest.join(' ')) ? 'Write ```sql NAME at: CONNECTION.' : 'Remove it.'
+    return refuse('leftover_text', message, remedy)
   }
-  return { kind, name, text: '', line: index + 2, opening: position }
+  return { kind, name, text: '', line: index + 2, at, opening: position }
+}
+
+/** "at: shop". */
+function connectionIn(words: readonly string[]): string | null {
+  return /^at: ?([a-z_][a-z0-9_-]*)$/.exec(words.join(' '))?.[1] ?? null
 }

@@ -6,22 +6,25 @@
  * Statistician 50, 1996), as in R and Excel, exact (order-statistics.ts); skewness is the adjusted Fisher-Pearson
  * coefficient G1 and kurtosis the adjusted excess G2 (Joanes and Gill, The Statistician 47, 1998), as in pandas and Excel; mode is
  * the most frequent value, the smallest of equals, null where none repeats or above two million rows; autocorrelation is r1
- * over the rows in their order. Four to nine scans of a column; at most nine rows of it are fetched.
+ * over the rows in their order, and unknown of rows that stay in a database. Four to nine scans of a column; at most nine rows of it are fetched.
  */
 
 import type { Doubt } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
 import { studentUpperQuantile } from '../numeric/distributions.ts'
+import type { Asked } from '../sufficient/ask.ts'
+import type { Moments } from '../sufficient/numbers.ts'
 import { type Measure, measureOf } from '../verdicts/measure.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'
 import { amount, both, shareOf } from '../verdicts/words.ts'
-import { numberSql } from './shared/columns.ts'
+import { columnOf, numberSql } from './shared/columns.ts'
 import { integer, number, perName, whereGiven } from './shared/fields.ts'
 import { type Method, MethodError, type Relation } from './shared/method.ts'
 import { orderStatistics } from './shared/order-statistics.ts'
 import { count, figure, finite } from './shared/sentence.ts'
 import { double, EXACT_ROWS, momentSql, powerAbove, readSum } from './shared/sums.ts'
+import { columnThere } from './there/describe.ts'
 
 const Options = Type.Object(
   {
@@ -91,6 +94,7 @@ export const describe: Method = {
     ...whereGiven('value', FIELDS),
     ...whereGiven('values', { columns: perName('values', { n: integer, ...FIELDS }) }),
   },
+  asks: () => true,
   async run(table, options, { meanings }) {
     const { value, values } = options as Static<typeof Options>
     if ((value === undefined) === (values === undefined)) {
@@ -112,13 +116,14 @@ export const describe: Method = {
       doubts: all.flatMap(([measure, described]) => doubtsOf(measure, described)),
       mild: empty < all.length ? ['constant', 'too_few'] : ['constant'],
     })
-    const sums = n <= EXACT_ROWS ? 'exact' : 'compensated'
+    const sums = n <= EXACT_ROWS ? 'exact' : table.there ? '60-bit' : 'compensated'
     const method = `mean with t interval, quartiles (type 7), skewness G1, excess kurtosis G2, ${sums} sums`
     return { ...(value === undefined ? { columns } : columns[value]), ...told, n, method }
   },
 }
 
 async function describeColumn(table: Relation, option: string, name: string): Promise<Description> {
+  if (table.there) return describeThere(table.there, columnOf(table, option, name).name)
   const source = `(select ${numberSql(table, option, name)} as v from ${table.relation})`
   const kept = `(select v from ${source} where isfinite(v))`
   const [range] = await table.query(
@@ -128,20 +133,7 @@ async function describeColumn(table: Relation, option: string, name: string): Pr
   const n = range!.n as number
   const nulls = (range!.rows as number) - (range!.values as number)
   const counts = { n, nulls, not_finite: (range!.values as number) - n }
-  if (n === 0) {
-    const none = {
-      mean: null,
-      sd: null,
-      variance: null,
-      min: null,
-      q1: null,
-      median: null,
-      q3: null,
-      max: null,
-    }
-    const shape = { skewness: null, kurtosis: null, autocorrelation: null }
-    return { ...counts, ...none, ...shape, mode: null, mode_count: null, range: null }
-  }
+  if (n === 0) return { ...counts, ...NONE }
   const min = range!.min as number
   const max = range!.max as number
   const [q1, median, q3] = await quartiles(table, kept, n)
@@ -155,6 +147,48 @@ async function describeColumn(table: Relation, option: string, name: string): Pr
     range: finite(max - min),
     ...(await modeOf(table, kept, n)),
     ...(await moments(table, kept, { n, min, max, mean: range!.mean as number })),
+  }
+}
+
+/** Of no values. */
+const NONE = {
+  mean: null,
+  sd: null,
+  variance: null,
+  min: null,
+  q1: null,
+  median: null,
+  q3: null,
+  max: null,
+  skewness: null,
+  kurtosis: null,
+  autocorrelation: null,
+  mode: null,
+  mode_count: null,
+  range: null,
+}
+
+/** Of rows in a database, which have no order: their autocorrelation is not known. */
+async function describeThere(asked: Asked, name: string): Promise<Description> {
+  const asking = { placesOf: (n: number) => placesOf(n).flat(), mostMode: MOST_MODE }
+  const { range, found } = await columnThere(asked, name, asking)
+  const { rows, nulls, n, low, high } = range
+  const counts = { n, nulls, not_finite: rows - nulls - n }
+  if (!found) return { ...counts, ...NONE }
+  const { moments, at, mode } = found
+  const [q1, median, q3] = quartilesAt(at, n)
+  return {
+    ...counts,
+    min: low,
+    q1: q1!,
+    median: median!,
+    q3: q3!,
+    max: high,
+    range: finite(high - low),
+    ...mode,
+    mean: Math.min(high, Math.max(low, moments.mean * moments.unit)),
+    ...shapeOf(n, moments),
+    autocorrelation: null,
   }
 }
 
@@ -200,9 +234,21 @@ async function moments(
     6 * rest ** 2 * readSum(second!.s2, reach ** 2) -
     3 * n * rest ** 4
   const varies = n > 1 && squares > 0
-  const sd = n > 1 ? Math.sqrt(squares / (n - 1)) : Number.NaN
   return {
     mean: Math.min(max, Math.max(min, (center + rest) * unit)),
+    ...shapeOf(n, { unit, squares, cubes, fourths }),
+    autocorrelation: varies ? finite(readSum(second!.lagged, reach ** 2) / squares) : null,
+  }
+}
+
+/** Spread and shape by the sums of the powers of v / unit about the mean. */
+function shapeOf(
+  n: number,
+  { unit, squares, cubes, fourths }: Pick<Moments, 'unit' | 'squares' | 'cubes' | 'fourths'>,
+) {
+  const varies = n > 1 && squares > 0
+  const sd = n > 1 ? Math.sqrt(squares / (n - 1)) : Number.NaN
+  return {
     sd: finite(sd * unit),
     variance: finite((squares / (n - 1)) * unit * unit),
     skewness:
@@ -210,19 +256,22 @@ async function moments(
         ? finite(((Math.sqrt(n * (n - 1)) / (n - 2)) * (cubes / n)) / (squares / n) ** 1.5)
         : null,
     kurtosis: varies && n > 3 ? excess(n, (n * fourths) / squares ** 2) : null,
-    autocorrelation: varies ? finite(readSum(second!.lagged, reach ** 2) / squares) : null,
   }
 }
 
-/** Quartiles of type 7: at 0-based positions (n - 1) p of the sorted values, linear between neighbours. */
 async function quartiles(table: Relation, kept: string, n: number): Promise<number[]> {
-  const positions = [0.25, 0.5, 0.75].map((p) => (n - 1) * p)
-  const wanted = positions.flatMap((position) => [Math.floor(position) + 1, Math.ceil(position) + 1])
-  const at = await orderStatistics(table, kept, n, [...new Set(wanted)])
-  return positions.map((position) => {
-    const low = at.get(Math.floor(position) + 1)!
-    const share = position - Math.floor(position)
-    return share === 0 ? low : low * (1 - share) + at.get(Math.ceil(position) + 1)! * share
+  return quartilesAt(await orderStatistics(table, kept, n, [...new Set(placesOf(n).flat())]), n)
+}
+
+/** Quartiles of type 7 lie at 0-based positions (n - 1) p of the sorted values, linear between these places. */
+const placesOf = (n: number): number[][] =>
+  [0.25, 0.5, 0.75].map((p) => [Math.floor((n - 1) * p) + 1, Math.ceil((n - 1) * p) + 1])
+
+function quartilesAt(at: ReadonlyMap<number, number>, n: number): number[] {
+  return placesOf(n).map(([below, above], index) => {
+    const low = at.get(below!)!
+    const share = (n - 1) * [0.25, 0.5, 0.75][index]! - (below! - 1)
+    return share === 0 ? low : low * (1 - share) + at.get(above!)! * share
   })
 }
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { DUCKDB } from '../dialects/duckdb.ts'
+import { dialectOf } from '../dialects/engines.ts'
 import { SqlTextFault } from '../language/sql-tokens.ts'
 import { isAdditive, parseAggregate, parseRowExpression } from './expression.ts'
-import { DUCKDB, dialectOf, printExpression } from './print.ts'
+import { printExpression } from './print.ts'
 
 const aggregate = (text: string, kind?: string): string =>
   printExpression(parseAggregate(text), kind === undefined ? DUCKDB : dialectOf(kind))

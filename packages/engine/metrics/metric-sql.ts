@@ -3,9 +3,11 @@
  * database adds them up, and only the series and the answers of the tests come here.
  */
 import type { Grain, MetricInfo } from '@assay/model/metric'
+import type { Dialect } from '../dialects/dialect.ts'
+import { DUCKDB } from '../dialects/duckdb.ts'
 import type { Metric } from './definition.ts'
 import type { Node } from './expression.ts'
-import { type Dialect, DUCKDB, printExpression } from './print.ts'
+import { printExpression } from './print.ts'
 
 /** What a template asks of a metric. */
 export interface Wanted {

@@ -8,6 +8,8 @@ import { isDay } from '@assay/model/dates'
 import type { Grain, MetricInBlock, MetricInfo } from '@assay/model/metric'
 import type { RowRule } from '@assay/model/reader'
 import type { Fault, Source, SourceQuery, SqlBlock, Variable } from '@assay/model/template'
+import { DUCKDB } from '../dialects/duckdb.ts'
+import { dialectOf } from '../dialects/engines.ts'
 import { makeFault, type Position } from '../language/fault.ts'
 import type { Fence } from '../language/fences.ts'
 import { SqlTextFault } from '../language/sql-tokens.ts'
@@ -29,7 +31,6 @@ import {
   type Wanted,
 } from './metric-sql.ts'
 import { metricNames, metricPartial } from './names.ts'
-import { DUCKDB, dialectOf } from './print.ts'
 import { metricUseSchema } from './schema.ts'
 
 /** The options of a fence, read but not applied: which metrics it means may depend on a variable. */

@@ -3,9 +3,10 @@
  * column is: no case, no accent and no blank at the end is passed over. Numbers are compared in the column's own type: exactly,
  * or as the binary number that the same digits stand for there. Values are bound; in the engine itself they are literals.
  */
+
+import { dialectOf } from '../dialects/engines.ts'
 import { identifier, literal } from '../duckdb/duckdb.ts'
 import type { Parameter } from '../language/remote-query.ts'
-import { dialectOf } from '../metrics/print.ts'
 import type { Condition, Values } from './condition.ts'
 
 /** Takes a value and gives the text that stands for it. */

@@ -82,8 +82,9 @@ function queryText({ name, rows, remote }: SourceLineage): string[] {
   if (!remote) return []
   const count = rows === null ? '' : `: ${formatCount(rows)} ${rows === 1 ? 'row' : 'rows'}`
   const from = `the connection ${codeSpan(remote.connection)} (${escapeMarkdown(remote.kind)})`
+  const moved = remote.moved === undefined ? '' : `. ${escapeMarkdown(remote.moved)} reads its rows here`
   return [
-    `${codeSpan(name)} from ${from}${count}\n\n${fenced(remote.query.replace(/[ \t]+$/gm, '').trim(), 'sql')}`,
+    `${codeSpan(name)} from ${from}${count}${moved}\n\n${fenced(remote.query.replace(/[ \t]+$/gm, '').trim(), 'sql')}`,
   ]
 }
 
@@ -95,5 +96,13 @@ function blockText(template: Template, lineage: BlockLineage): string {
   const sql = lineage.sql ?? (block?.kind === 'sql' ? block.sql : null)
   if (sql !== null) return `${head}\n\n${fenced(sql, 'sql')}`
   if (block?.kind !== 'analysis') return head
-  return `${head}, method ${codeSpan(block.method)} of ${codeSpan(block.of)}`
+  return `${head}, method ${codeSpan(block.method)} of ${codeSpan(block.of)}${askedText(lineage)}`
+}
+
+/** What an analysis has asked of a database, where no row but the answers came from. */
+function askedText({ asked }: BlockLineage): string {
+  if (!asked) return ''
+  const statements = `${asked.sql.length} ${asked.sql.length === 1 ? 'statement' : 'statements'}`
+  const rows = `${formatCount(asked.rows)} ${asked.rows === 1 ? 'row' : 'rows'}`
+  return `: asked there by ${statements}, ${rows} came here`
 }

@@ -17,6 +17,7 @@ import { liquidFaults, type Names } from '../language/liquid-in-blocks.ts'
 import { proseFaults } from '../language/prose-syntax.ts'
 import { readMetricFence } from '../metrics/use.ts'
 import { readerFaults } from '../personal/prose-attributes.ts'
+import { queryThere, tableThere } from '../sources/stays.ts'
 import { type FrontMatter, readFrontMatter } from './front-matter.ts'
 import { partialCycle, reachablePartials, templateVersion } from './partials.ts'
 import { analysisSchema } from './schema.ts'
@@ -241,12 +242,16 @@ function readBlock(fence: Fence, context: BlockContext): Block | null {
     faults.push(makeFault('empty_block', fence.opening, message, remedy))
     return null
   }
+  if (fence.kind === 'sql' && fence.at !== null) {
+    context.sources.push(queryThere(fence, fence.at, positionOf))
+    return null
+  }
   if (fence.kind === 'sql') return { kind: 'sql', name: fence.name, sql: fence.text, line: fence.line }
   if (liquid.length > 0) return null
-  return fence.kind === 'metric' ? readMetricBlock(fence, context) : readAnalysis(fence, faults)
+  return fence.kind === 'metric' ? readMetricBlock(fence, context) : readAnalysis(fence, context)
 }
 
-function readAnalysis(fence: Fence, faults: Fault[]): AnalysisBlock | null {
+function readAnalysis(fence: Fence, { names, sources, faults }: BlockContext): AnalysisBlock | null {
   const yaml = readYaml(fence.text, fence.line)
   const found =
     yaml.faults.length > 0
@@ -257,6 +262,8 @@ function readAnalysis(fence: Fence, faults: Fault[]): AnalysisBlock | null {
   const { method, of, ...options } = yaml.value as Record<string, unknown>
   const keys = Object.keys(yaml.value as object)
   const lines = Object.fromEntries(keys.map((key) => [key, yaml.position([key], 'key').line]))
+  const table = tableThere(of as string, names.relations, yaml.position(['of']))
+  if (table) sources.push(table)
   return {
     kind: 'analysis',
     name: fence.name,

@@ -80,7 +80,14 @@ export async function runBlocks(run: BlockRun): Promise<BlockResults> {
       const outcome = await runAnalysis(run, block, extents, tests)
       analyses[block.name] = outcome
       await keepLists(run, block, outcome)
-      lineage.push({ name: block.name, kind: 'analysis', sql: null, rows: null, elapsed_ms: elapsed() })
+      lineage.push({
+        name: block.name,
+        kind: 'analysis',
+        sql: null,
+        rows: null,
+        elapsed_ms: elapsed(),
+        ...askedBy(run, block),
+      })
     }
   }
   return { tables, analyses: adjustAcross(analyses), lineage, metrics: tests.lineage }
@@ -146,7 +153,8 @@ async function runAnalysis(
   const infos = behind.flatMap(({ metrics = [] }) => metrics.map(({ info }) => info))
   const options = optionsOf(method, withMissing(block, method, infos), run.vars, positionOf)
   const plain = relationOf(run.engine, identifier(block.of), run.columns.get(block.of)!)
-  const relation = await withEmptyColumns(plain, method.columns(options))
+  const there = method.asks?.(options) ? run.sources.get(block.of)?.asked : undefined
+  const relation = there ? { ...plain, there } : await withEmptyColumns(plain, method.columns(options))
   const { columns } = relation
   const [fault] = columnFaults({ block, method, options, positionOf }, columns)
   if (fault) throw new TemplateFault(fault)
@@ -171,6 +179,15 @@ async function runAnalysis(
   } catch (error) {
     return failAt(where, error)
   }
+}
+
+/** What the analysis has asked of a database. */
+function askedBy({ sources }: BlockRun, { of }: AnalysisBlock): Pick<BlockLineage, 'asked'> {
+  const there = sources.get(of)?.asked
+  if (!there) return {}
+  const statements = there.takeStatements()
+  const { connection, kind } = there
+  return statements.sql.length === 0 ? {} : { asked: { connection, kind, ...statements } }
 }
 
 /** What the reading of the files behind an analysis leaves in doubt. */

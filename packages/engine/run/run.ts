@@ -23,7 +23,7 @@ import { type Acquire, type Attached, SourceError, Stopped } from '../sources/so
 import { asChecked } from './as-checked.ts'
 import { type BlockResults, runBlocks } from './blocks.ts'
 import { resultOf, TaskFailure } from './failure.ts'
-
+import { movedSources } from './moved.ts'
 import type { Narrate } from './narration-requests.ts'
 import { Periods } from './periods.ts'
 import { makePlan, type Plan } from './plan.ts'
@@ -66,6 +66,7 @@ async function findings(task: RunTask, context: RunContext): Promise<Findings> {
   const plan = await makePlan(template, { ...task.variables, reader }, createGuard(engine))
   await arm(engine, { ...limits, temp_folder, spill_bytes, time_zone: template.time_zone })
   const options = {
+    moved: movedSources(template, plan, task.variables),
     roots: task.roots,
     readers: plan.readers,
     reader,

@@ -18,6 +18,7 @@ import { NoRoom } from './room.ts'
 import type { Roots } from './roots.ts'
 import { unspoken, withoutRows, withRule } from './row-rule.ts'
 import { type Acquire, type Attached, SourceError } from './source.ts'
+import { attachThere } from './there.ts'
 
 export interface AttachOptions {
   roots: Roots
@@ -34,6 +35,8 @@ export interface AttachOptions {
   /** Of a personal template: whose rows are let through. */
   reader: Reader | null
   peek: boolean
+  /** Of sources that could stay in their database: what reads their rows here, in words. */
+  moved?: ReadonlyMap<string, string>
 }
 
 /** Attaches a source with the rows that its reader may see, or with no row at all where a rule has no reader. */
@@ -73,7 +76,11 @@ async function attachWhole(
     vetFile(given, files)
     return unspoken(source, () => attachFile(engine, given, files))
   }
-  if (source.file === null) return attachQuery(engine, { ...options, source, template })
+  if (source.file === null) {
+    const query = { ...options, source, template }
+    if (!source.stays) return attachQuery(engine, query)
+    return attachThere(engine, query, peek ? null : (options.moved?.get(name) ?? null))
+  }
   const file = renderText(source.file, vars, { line, column: source.column })
   const files = await filesOf(source, file, options)
   // A scan would meet values that cannot be read after the filter was made, so a text with a rule is loaded.

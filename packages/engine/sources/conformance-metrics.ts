@@ -10,7 +10,7 @@ import { findingsOf, type TestPool, templateOf } from '../run/test-pool.ts'
 export interface Adding {
   kind: string
   execute(sql: string): Promise<void>
-  connections(): ConnectionAccess
+  connections(limits?: { rows: number }): ConnectionAccess
 }
 
 /** The ends of days, of weeks over a new year, of a leap day, and of quarters; texts with quotes; nulls. */

@@ -11,6 +11,7 @@ import type { Cell } from '@assay/model/insight'
 import { startProxy, type Target } from '../../../test/proxy.ts'
 import type { ConnectionAccess } from '../run/connection-requests.ts'
 import { findingsOf, openTestPool, type TestPool, templateOf } from '../run/test-pool.ts'
+import { analysesAskAlike } from './conformance-analyses.ts'
 import {
   type Adding,
   metricsAreAddedUpAlike,
@@ -74,7 +75,9 @@ export function accessOf(
 }
 
 export function addingOf({ connection, execute }: Server): Adding {
-  return { kind: connection.kind, execute, connections: () => accessOf(connection) }
+  const connections = (limits = {}) =>
+    accessOf({ ...connection, limits: { ...connection.limits, ...limits } })
+  return { kind: connection.kind, execute, connections }
 }
 
 export function queryTemplate(query: string, { front = '', sql = 'select * from a' } = {}) {
@@ -216,6 +219,9 @@ export function kindConformance(promises: Promises): void {
 
   test('a rule of a metric finds a value in a column of each type, and no other value', () =>
     rulesKnowEachType(addingOf(server), bench))
+
+  test('analyses ask there for what they answer over a file of the same rows, or count them before they come', () =>
+    analysesAskAlike(addingOf(server), bench))
 
   test('limits of rows, bytes and time end the query with a sentence', async () => {
     const { limits } = server.connection

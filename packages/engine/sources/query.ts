@@ -191,7 +191,11 @@ function vetNames(columns: readonly RemoteColumn[]): void {
   }
 }
 
-async function createTable(engine: Engine, name: string, columns: readonly RemoteColumn[]): Promise<Read> {
+export async function createTable(
+  engine: Engine,
+  name: string,
+  columns: readonly RemoteColumn[],
+): Promise<Read> {
   vetNames(columns)
   const list = columns.map(
     ({ name: column, type, declared }) => `${identifier(column)} ${declared ?? typeName(type)}`,

@@ -2,6 +2,7 @@
 import type { OpenConnection } from '@assay/model/connection'
 import type { FoundColumn } from '@assay/model/dialect'
 import type { Column, SourceLineage } from '@assay/model/insight'
+import type { Asked } from '../sufficient/ask.ts'
 
 /** A source whose rows are in the engine, under its name, as a table or as a view over `paths`. */
 export interface Attached {
@@ -9,10 +10,25 @@ export interface Attached {
   lineage: SourceLineage
   /** Columns of a text that are read in another way than by their plain values, or whose reading is in doubt. */
   readings?: readonly FoundColumn[]
+  /** Its rows stay in a database, which is asked for what is needed. */
+  asked?: AskedThere
   /** The files that its view reads: they stay readable after the engine is sealed. */
   paths: string[]
   /** Rejects with SourceError if a file that the view reads has changed since it was attached. */
   verify(): Promise<void>
+}
+
+export interface AskedThere extends Asked {
+  connection: string
+  kind: string
+  /** What was asked since the last call, and the rows and bytes that came here. */
+  takeStatements(): Statements
+}
+
+export interface Statements {
+  sql: string[]
+  rows: number
+  bytes: number
 }
 
 export interface AcquiredConnection {

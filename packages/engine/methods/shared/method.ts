@@ -3,6 +3,7 @@
 import type { Cell, Column, Doubt, Outcome } from '@assay/model/insight'
 import type { MetricInfo } from '@assay/model/metric'
 import type { TSchema } from 'typebox'
+import type { Asked } from '../../sufficient/ask.ts'
 import type { News } from '../../values/news.ts'
 import type { Meanings } from '../../verdicts/measure.ts'
 import type { Fields } from './fields.ts'
@@ -23,6 +24,8 @@ export interface Relation {
     sql: string,
     values?: Record<string, string | number | boolean | null>,
   ): Promise<Record<string, Cell>[]>
+  /** The rows are in a database, for a method that says it asks there: `relation` is then empty. */
+  there?: Asked
 }
 
 /** Quotes a column's name for SQL. */
@@ -52,6 +55,8 @@ export interface Method {
   news?: News
   /** The method tells the failed tests of metrics itself, one by one; else they stand against its whole outcome. */
   judges_metrics?: boolean
+  /** Whether it asks a database for what these options need, so that no row has to come here. */
+  asks?(options: Record<string, unknown>): boolean
   run(table: Relation, options: Record<string, unknown>, context: MethodContext): Promise<Outcome>
   /** What the method does where `by` is a list: one outcome over the segments of all these columns. */
   scan?: Scan

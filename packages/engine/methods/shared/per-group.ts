@@ -39,6 +39,9 @@ export function perGroup(method: Method): Method {
   return {
     ...method,
     options,
+    ...(method.asks
+      ? { asks: (given) => given[option] === undefined && method.asks!(without(given, 'depth')) }
+      : {}),
     columns(given) {
       const own = columnsFor(given).map((column) => ({ option, column, numeric: false }))
       return [...method.columns(given), ...own]

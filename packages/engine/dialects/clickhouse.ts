@@ -1,0 +1,23 @@
+/** ClickHouse. */
+import { backticked, type Dialect, escapedText, exponential } from './dialect.ts'
+
+export const CLICKHOUSE: Dialect = {
+  identifier: backticked,
+  text: escapedText,
+  // Without a point or a fraction it would be read as a whole number where it is one.
+  number: (value) => `toFloat64(${exponential(value)})`,
+  step: (time, grain) =>
+    ({
+      hour: `toStartOfHour(${time})`,
+      day: `toDate(${time})`,
+      week: `toMonday(${time})`,
+      month: `toStartOfMonth(${time})`,
+      quarter: `toStartOfQuarter(${time})`,
+      year: `toStartOfYear(${time})`,
+    })[grain],
+  double: (value) => `toFloat64(${value})`,
+  finite: (value) => `ifNull(isFinite(${value}), false)`,
+  whole: (value) => `toInt64(trunc(${value}))`,
+  digits: (value) => `toString(sum(${value}))`,
+  once: '',
+}

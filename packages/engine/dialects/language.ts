@@ -1,0 +1,80 @@
+/**
+ * What Assay asks of a database: a small language of its own, printed for each engine (print.ts, NAME.ts). An expression is a tree of
+ * typed nodes, never text, so that no text of a template gets into SQL but where its author wrote a query.
+ */
+export type Expression =
+  | { kind: 'column'; name: string }
+  | { kind: 'number'; value: number }
+  | { kind: 'nothing' }
+  | { kind: 'arithmetic'; operator: '+' | '-' | '*' | '/'; left: Expression; right: Expression }
+  | { kind: 'comparison'; operator: '<' | '<=' | '>='; left: Expression; right: Expression }
+  | { kind: 'and'; of: readonly Expression[] }
+  | { kind: 'case'; when: Expression; result: Expression; otherwise: Expression }
+  | { kind: 'size'; of: Expression }
+  /** A number as a double; what is none is null. */
+  | { kind: 'double'; of: Expression }
+  /** Of a double: neither null, nor infinite, nor NaN. */
+  | { kind: 'finite'; of: Expression }
+  /** The integer part of a double below 2^53, as an integer. */
+  | { kind: 'whole'; of: Expression }
+  | { kind: 'aggregate'; name: AggregateName; of: Expression | null }
+
+/** `digits`: the sum of integers, as text. `mean`: of doubles, rounded as the engine does. */
+export type AggregateName = 'count' | 'digits' | 'mean' | 'min' | 'max'
+
+export interface Select {
+  from: From
+  where?: Expression
+  /** Values by which rows are grouped, under their names. */
+  keys?: Readonly<Record<string, Expression>>
+  /** Further columns under their names; aggregates where there are keys. No name is one of the columns read. */
+  list: Readonly<Record<string, Expression>>
+  order?: readonly { name: string; descending?: boolean }[]
+  limit?: number
+}
+
+/** `query`: the author's own SELECT, in the engine's SQL. */
+export type From = { query: string } | { select: Select }
+
+export const column = (name: string): Expression => ({ kind: 'column', name })
+export const number = (value: number): Expression => ({ kind: 'number', value })
+export const NOTHING: Expression = { kind: 'nothing' }
+
+const arithmetic =
+  (operator: '+' | '-' | '*' | '/') =>
+  (left: Expression, right: Expression): Expression => ({ kind: 'arithmetic', operator, left, right })
+export const plus = arithmetic('+')
+export const minus = arithmetic('-')
+export const times = arithmetic('*')
+export const over = arithmetic('/')
+
+const comparison =
+  (operator: '<' | '<=' | '>=') =>
+  (left: Expression, right: Expression): Expression => ({ kind: 'comparison', operator, left, right })
+export const below = comparison('<')
+export const atMost = comparison('<=')
+export const atLeast = comparison('>=')
+
+export const and = (...of: Expression[]): Expression => ({ kind: 'and', of })
+export const size = (of: Expression): Expression => ({ kind: 'size', of })
+export const double = (of: Expression): Expression => ({ kind: 'double', of })
+export const finite = (of: Expression): Expression => ({ kind: 'finite', of })
+export const whole = (of: Expression): Expression => ({ kind: 'whole', of })
+
+/** The result where the condition holds; else `otherwise`, or null. */
+export const where = (when: Expression, result: Expression, otherwise: Expression = NOTHING): Expression => ({
+  kind: 'case',
+  when,
+  result,
+  otherwise,
+})
+
+const aggregate =
+  (name: AggregateName) =>
+  (of: Expression): Expression => ({ kind: 'aggregate', name, of })
+export const counted: Expression = { kind: 'aggregate', name: 'count', of: null }
+export const count = aggregate('count')
+export const digits = aggregate('digits')
+export const mean = aggregate('mean')
+export const least = aggregate('min')
+export const most = aggregate('max')

@@ -1,0 +1,22 @@
+/** MySQL and MariaDB. Doubles there are neither infinite nor NaN. */
+import { backticked, type Dialect, escapedText, exponential } from './dialect.ts'
+
+export const MYSQL: Dialect = {
+  identifier: backticked,
+  text: escapedText,
+  number: (value) => (value < 0 ? `(${exponential(value)})` : exponential(value)),
+  step: (time, grain) =>
+    ({
+      hour: `cast(date_format(${time}, '%Y-%m-%d %H:00:00') as datetime)`,
+      day: `date(${time})`,
+      week: `date(date_sub(${time}, interval weekday(${time}) day))`,
+      month: `cast(date_format(${time}, '%Y-%m-01') as date)`,
+      quarter: `cast(concat(year(${time}), '-', lpad(3 * quarter(${time}) - 2, 2, '0'), '-01') as date)`,
+      year: `cast(concat(year(${time}), '-01-01') as date)`,
+    })[grain],
+  double: (value) => `(${value} + 0e0)`,
+  finite: (value) => `(${value} is not null)`,
+  whole: (value) => `cast(truncate(${value}, 0) as signed)`,
+  digits: (value) => `cast(sum(${value}) as char)`,
+  once: '',
+}

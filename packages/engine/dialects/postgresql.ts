@@ -1,0 +1,19 @@
+/** PostgreSQL. An operation of doubles that would overflow or lose all its digits is an error there. */
+import { type Dialect, doubled, exponential, plainText } from './dialect.ts'
+
+export const POSTGRESQL: Dialect = {
+  identifier: doubled,
+  text: plainText,
+  number: (value) => `'${exponential(value)}'::double precision`,
+  // The session has the metric's zone, so a timestamp with a zone is cut in it and one without is taken as it stands.
+  step: (time, grain) =>
+    grain === 'hour'
+      ? `cast(date_trunc('hour', ${time}) as timestamp)`
+      : `cast(date_trunc('${grain}', ${time}) as date)`,
+  double: (value) => `cast(${value} as double precision)`,
+  finite: (value) =>
+    `coalesce(${value} > '-Infinity'::double precision and ${value} < 'Infinity'::double precision, false)`,
+  whole: (value) => `cast(trunc(${value}) as bigint)`,
+  digits: (value) => `cast(sum(${value}) as text)`,
+  once: 'offset 0',
+}

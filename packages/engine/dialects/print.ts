@@ -1,0 +1,76 @@
+/** Prints what is asked of a database as one SELECT of its dialect. Every part stands in brackets, so that no engine's precedence matters. */
+import type { Dialect } from './dialect.ts'
+import type { AggregateName, Expression, From, Select } from './language.ts'
+
+export function printSelect(select: Select, dialect: Dialect): string {
+  const { from, where, keys = {}, list, order = [], limit } = select
+  const print = (one: Expression): string => printExpression(one, dialect)
+  const named = (sql: string, name: string): string => `${sql} as ${dialect.identifier(name)}`
+  const columns = [
+    ...Object.entries(keys).map(([name, key]) => named(print(key), name)),
+    ...Object.entries(list).map(([name, one]) => named(print(one), name)),
+  ]
+  const sorted = order.map(({ name, descending }) => {
+    return `${print(keys[name] ?? list[name]!)}${descending ? ' desc' : ''}`
+  })
+  return [
+    `select ${columns.join(', ')}`,
+    `from ${printFrom(from, dialect)}`,
+    ...(where ? [`where ${print(where)}`] : []),
+    ...(select.keys ? [`group by ${Object.values(keys).map(print).join(', ')}`] : []),
+    ...(sorted.length > 0 ? [`order by ${sorted.join(', ')}`] : []),
+    ...(limit === undefined ? [] : [`limit ${limit}`]),
+  ].join('\n')
+}
+
+/** A query in brackets. */
+function printFrom(from: From, dialect: Dialect): string {
+  // A comment may be the end of what the author wrote.
+  const sql = 'query' in from ? from.query.trim().replace(/[;\s]+$/, '') : printInner(from.select, dialect)
+  return `(\n${sql}\n) ${dialect.identifier('asked')}`
+}
+
+function printInner(select: Select, dialect: Dialect): string {
+  const sql = printSelect(select, dialect)
+  return select.limit === undefined && dialect.once !== '' ? `${sql}\n${dialect.once}` : sql
+}
+
+function printExpression(node: Expression, dialect: Dialect): string {
+  const print = (inner: Expression): string => printExpression(inner, dialect)
+  switch (node.kind) {
+    case 'column':
+      return dialect.identifier(node.name)
+    case 'number':
+      return dialect.number(node.value)
+    case 'nothing':
+      return 'null'
+    case 'arithmetic':
+    case 'comparison':
+      return `(${print(node.left)} ${node.operator} ${print(node.right)})`
+    case 'and':
+      return `(${node.of.map(print).join(' and ')})`
+    case 'case': {
+      const otherwise = node.otherwise.kind === 'nothing' ? '' : ` else ${print(node.otherwise)}`
+      return `(case when ${print(node.when)} then ${print(node.result)}${otherwise} end)`
+    }
+    case 'size':
+      return `abs(${print(node.of)})`
+    case 'double':
+    case 'finite':
+    case 'whole':
+      return dialect[node.kind](print(node.of))
+    case 'aggregate':
+      return printAggregate(node.name, node.of ? print(node.of) : '*', dialect)
+  }
+}
+
+function printAggregate(name: AggregateName, of: string, dialect: Dialect): string {
+  switch (name) {
+    case 'digits':
+      return dialect.digits(of)
+    case 'mean':
+      return `avg(${of})`
+    default:
+      return `${name}(${of})`
+  }
+}

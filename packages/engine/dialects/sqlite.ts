@@ -1,0 +1,22 @@
+/** SQLite. A column holds values of any type; what is no number is none. */
+import { type Dialect, doubled, exponential, plainText } from './dialect.ts'
+
+export const SQLITE: Dialect = {
+  identifier: doubled,
+  text: plainText,
+  number: (value) => exponential(value).replace(/^(-?\d+)e/, '$1.0e'),
+  step: (time, grain) =>
+    ({
+      hour: `strftime('%Y-%m-%d %H:00:00', ${time})`,
+      day: `date(${time})`,
+      week: `date(${time}, '-6 days', 'weekday 1')`,
+      month: `date(${time}, 'start of month')`,
+      quarter: `date(${time}, 'start of month', '-' || ((cast(strftime('%m', ${time}) as integer) - 1) % 3) || ' months')`,
+      year: `date(${time}, 'start of year')`,
+    })[grain],
+  double: (value) => `case when typeof(${value}) in ('integer', 'real') then cast(${value} as real) end`,
+  finite: (value) => `coalesce(abs(${value}) < 9e999, 0)`,
+  whole: (value) => `cast(${value} as integer)`,
+  digits: (value) => `cast(sum(${value}) as text)`,
+  once: 'limit -1',
+}

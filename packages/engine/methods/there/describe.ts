@@ -1,0 +1,58 @@
+/** What describe asks of a database: a range, two scans of moments, places by counting, the most frequent value. No row comes here. */
+import { column, counted, type From } from '../../dialects/language.ts'
+import type { Asked } from '../../sufficient/ask.ts'
+import { numberOf } from '../../sufficient/ask.ts'
+import {
+  kept,
+  type Moments,
+  momentsOf,
+  type NumberRange,
+  rangeOf,
+  valuesOf,
+} from '../../sufficient/numbers.ts'
+import { valuesAt } from '../../sufficient/places.ts'
+
+export interface ColumnThere {
+  range: NumberRange
+  /** Null of no values. */
+  found: {
+    moments: Moments
+    /** The values at `places`. */
+    at: Map<number, number>
+    mode: { mode: number | null; mode_count: number | null }
+  } | null
+}
+
+/** `placesOf`: which places of the sorted values are wanted, of so many. */
+export async function columnThere(
+  asked: Asked,
+  name: string,
+  { placesOf, mostMode }: { placesOf(n: number): number[]; mostMode: number },
+): Promise<ColumnThere> {
+  const values = valuesOf(asked, name)
+  const range = await rangeOf(asked, values)
+  if (range.n === 0) return { range, found: null }
+  return {
+    range,
+    found: {
+      moments: await momentsOf(asked, values, range),
+      at: await valuesAt(asked, values, range, placesOf(range.n)),
+      mode: range.n > mostMode ? { mode: null, mode_count: null } : await modeOf(asked, values),
+    },
+  }
+}
+
+async function modeOf(
+  asked: Asked,
+  values: From,
+): Promise<{ mode: number | null; mode_count: number | null }> {
+  const [row] = await asked.ask({
+    from: kept(values),
+    keys: { mode: column('v') },
+    list: { n: counted },
+    order: [{ name: 'n', descending: true }, { name: 'mode' }],
+    limit: 1,
+  })
+  const n = numberOf(row?.n)
+  return n > 1 ? { mode: numberOf(row?.mode), mode_count: n } : { mode: null, mode_count: null }
+}

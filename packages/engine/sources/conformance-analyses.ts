@@ -1,0 +1,147 @@
+/** What every kind of database promises of analyses: asked there, they answer as over a file of the same rows. */
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Findings, Outcome } from '@assay/model/insight'
+import { findingsOf, type TestPool, templateOf } from '../run/test-pool.ts'
+import type { Adding } from './conformance-metrics.ts'
+
+/** Names that collations take for one, quotes, a backslash, an accent; null. */
+const NAMES = ['North', 'north', 'North ', "O'Hara", 'back\\slash', 'Nort\u00e9', '7', null]
+const ROWS = 400
+
+interface Measured {
+  id: number
+  region: string | null
+  amount: number | null
+  offset_by: number
+  tail: number
+  whole: number
+  flat: number
+}
+
+/** Values far from zero with a small spread, over 600 powers of ten, with many equal ones; nulls. */
+const measured: readonly Measured[] = Array.from({ length: ROWS }, (_, id) => {
+  const noise = Math.sin(id * 12.9898) * 43758.5453
+  const u = noise - Math.floor(noise)
+  return {
+    id,
+    region: NAMES[Math.floor(u * 7.99)]!,
+    amount: id % 41 === 0 ? null : Math.round(1000 * u ** 3) / 8 + (id % 5),
+    offset_by: 1e9 + Math.round(u * 1e6) / 1e3,
+    tail: 10 ** (600 * u - 300),
+    whole: Math.floor(u * 12) - 3,
+    flat: 5,
+  }
+})
+
+const COLUMNS = ['id', 'region', 'amount', 'offset_by', 'tail', 'whole', 'flat'] as const
+
+async function fill(server: Adding, bench: TestPool): Promise<void> {
+  const { kind } = server
+  const house = kind === 'clickhouse'
+  const nullable = (type: string): string => (house ? `Nullable(${type})` : type)
+  const double = { clickhouse: 'Float64', mysql: 'double' }[kind] ?? 'double precision'
+  const text = kind === 'mysql' ? 'varchar(20) character set utf8mb4' : 'varchar(20)'
+  const folded = kind === 'sqlite' ? ' collate nocase' : ''
+  await server.execute('drop table if exists measured')
+  await server.execute(
+    `create table measured (id integer, region ${nullable(text)}${folded}, amount ${nullable(double)}, offset_by ${double}, tail ${double}, whole integer, flat ${double})`,
+  )
+  const escaped = (name: string): string =>
+    `'${(kind === 'mysql' || house ? name.replaceAll('\\', '\\\\') : name).replaceAll("'", "''")}'`
+  const sql = measured.map(
+    (row) =>
+      `(${COLUMNS.map((name) => {
+        const value = row[name]
+        return value === null ? 'null' : typeof value === 'string' ? escaped(value) : numeral(value)
+      }).join(', ')})`,
+  )
+  await server.execute(`insert into measured values ${sql.join(', ')}`)
+  const lines = measured.map((row) =>
+    COLUMNS.map((name) =>
+      name === 'region' && row.region !== null ? `"${row.region}"` : (row[name] ?? ''),
+    ).join(','),
+  )
+  const file = path.join(bench.data, 'measured.csv')
+  writeFileSync(file, `${COLUMNS.join(',')}\n${lines.join('\n')}\n`)
+}
+
+/** An engine that takes a decimal for a number of its own would lose digits of it. */
+const numeral = (value: number): string => (Number.isInteger(value) ? String(value) : value.toExponential())
+
+const ANALYSES: Record<string, string> = {
+  amounts: 'method: describe\nvalue: amount',
+  several: 'method: describe\nvalues: [offset_by, tail, whole, flat]',
+}
+
+const block = (name: string, of: string, options: string): string =>
+  `\`\`\`analysis ${name}\nof: ${of}\n${options}\n\`\`\`\n`
+
+/** What differs by right: the order of rows, and how the sums were taken. */
+const WITHOUT = new Set(['autocorrelation', 'method', 'summary', 'doubts', 'notes', 'caveats', 'evidence'])
+
+function assertAlike(there: unknown, here: unknown, at: string): void {
+  if (typeof here === 'number' && typeof there === 'number') {
+    const near = here === there || Math.abs(there - here) <= 1e-13 * Math.max(Math.abs(here), Math.abs(there))
+    assert.ok(near, `${at}: ${there} there, ${here} here`)
+  } else if (here !== null && there !== null && typeof here === 'object' && typeof there === 'object') {
+    assert.deepEqual(Object.keys(there), Object.keys(here), at)
+    for (const [key, value] of Object.entries(here))
+      if (!WITHOUT.has(key)) assertAlike((there as Record<string, unknown>)[key], value, `${at}.${key}`)
+  } else assert.equal(there, here, at)
+}
+
+async function outcomesOf(
+  server: Adding,
+  bench: TestPool,
+  of: string,
+  front = '',
+): Promise<{ found: Findings; outcomes: Record<string, Outcome> }> {
+  const blocks = Object.entries(ANALYSES).map(([name, options]) => block(name, of, options))
+  const template = templateOf(`---\n${front}\n---\n${blocks.join('\n')}\n# A\n\n{{ amounts.summary }}\n`)
+  const found = findingsOf(await bench.run(template, {}, { connections: server.connections() }))
+  return { found, outcomes: found.analyses }
+}
+
+export async function analysesAskAlike(server: Adding, bench: TestPool): Promise<void> {
+  await fill(server, bench)
+  const here = await outcomesOf(server, bench, 'measured', 'sources: { measured: { file: measured.csv } }')
+  const there = await outcomesOf(server, bench, 'remote.measured')
+  for (const name of Object.keys(ANALYSES)) assertAlike(there.outcomes[name], here.outcomes[name], name)
+  const { lineage, markdown } = there.found
+  assert.equal(lineage.sources[0]!.rows, null)
+  for (const { asked, name } of lineage.blocks) {
+    assert.ok(asked, `${name} was asked there`)
+    assert.ok(asked.rows < 3 * ROWS, `${name}: ${asked.rows} rows came here`)
+  }
+  assert.match(markdown, /asked there by \d+ statements/)
+  await rowsStayOrAreCounted(server, bench)
+}
+
+const STAYS = `---
+variables: { top: { type: integer, default: 300 } }
+---
+\`\`\`sql few at: remote
+select region, whole from measured where id < $top -- as its author wrote it
+\`\`\`
+${block('asked', 'few', 'method: describe\nvalue: whole')}
+${block('moved', 'few', 'method: pareto\nvalue: whole\nby: region')}
+# A
+
+{{ asked.summary }} {{ moved.summary }}
+`
+
+/** An author's query is asked there, and what cannot be asked brings its rows here, unless the connection allows fewer. */
+async function rowsStayOrAreCounted(server: Adding, bench: TestPool): Promise<void> {
+  const few = findingsOf(
+    await bench.run(templateOf(STAYS), { top: 300 }, { connections: server.connections() }),
+  )
+  assert.equal(few.analyses.asked!.n, 300)
+  assert.equal(few.analyses.moved!.n, 300)
+  assert.match(few.lineage.sources[0]!.remote!.moved!, /analysis "moved"/)
+  const fewer = server.connections({ rows: 299 })
+  const refused = await bench.run(templateOf(STAYS), { top: 300 }, { connections: fewer })
+  assert.ok(refused.status === 'failed', refused.status)
+  assert.match(refused.error.detail, /"moved" \(pareto\) reads its rows here.*counts 300, more than the 299/)
+}

@@ -1,0 +1,50 @@
+/**
+ * Relations that stay in a database: `of: CONNECTION.TABLE` of an analysis, and a fence `sql NAME at: CONNECTION`. Each is a source whose
+ * rows are fetched only where something cannot be asked for there.
+ */
+import { CONNECTION_NAME } from '@assay/model/connection'
+import type { Source } from '@assay/model/template'
+import { dialectOf } from '../dialects/engines.ts'
+import type { Position } from '../language/fault.ts'
+import type { Fence } from '../language/fences.ts'
+
+const CONNECTION = new RegExp(CONNECTION_NAME)
+
+/** "shop.orders" or "shop.sales.orders"; null where it names a source or block, or no connection can have that name. */
+export function tableThere(of: string, known: ReadonlySet<string>, position: Position): Source | null {
+  const [connection, ...table] = of.split('.') as [string, ...string[]]
+  if (table.length < 1 || table.length > 3 || table.includes('')) return null
+  if (known.has(of) || known.has(connection) || !CONNECTION.test(connection)) return null
+  const textFor = (kind: string): string =>
+    `select * from ${table.map((part) => dialectOf(kind).identifier(part)).join('.')}`
+  return {
+    ...sourceOf(of, connection, position),
+    query: { text: textFor('postgresql'), placeOf: () => position, textFor },
+  }
+}
+
+/** The query of a fence, in the SQL of its database. */
+export function queryThere(
+  { name, text, line, opening }: Fence,
+  connection: string,
+  positionOf: (offset: number) => Position,
+): Source {
+  const placeOf = (offset: number): Position => {
+    const position = positionOf(offset)
+    return { line: line + position.line - 1, column: position.column }
+  }
+  return { ...sourceOf(name, connection, opening), query: { text, placeOf } }
+}
+
+function sourceOf(name: string, connection: string, { line, column }: Position): Omit<Source, 'query'> {
+  const position = { line, column }
+  return {
+    name,
+    connection: { name: connection, ...position },
+    file: null,
+    columns: {},
+    dialect: {},
+    stays: true,
+    ...position,
+  }
+}

@@ -1,0 +1,280 @@
+/**
+ * A relation whose rows stay in a database. Its columns are learned there; what an analysis needs is asked for by SELECTs of our own, each
+ * in a session that only reads, within the limits of the connection. The answers are small tables of the engine.
+ */
+import { randomUUID } from 'node:crypto'
+import { rename, rm } from 'node:fs/promises'
+import path from 'node:path'
+import type { OpenConnection } from '@assay/model/connection'
+import { dialectOf } from '../dialects/engines.ts'
+import { counted, type Select } from '../dialects/language.ts'
+import { printSelect } from '../dialects/print.ts'
+import { describeQuery, type Engine, execute, identifier, readTable, spillOf } from '../duckdb/duckdb.ts'
+import { TemplateFault } from '../language/fault.ts'
+import { bindQuery, queryFaults } from '../language/remote-query.ts'
+import { READER } from '../personal/sql-attributes.ts'
+import { type Answer, numberOf } from '../sufficient/ask.ts'
+import {
+  type BatchReader,
+  type FileReader,
+  type Kind,
+  Misjudged,
+  type OpenOptions,
+  type Reader,
+  type RemoteColumn,
+} from './kind.ts'
+import { kindOf } from './kinds.ts'
+import { attachQuery, createTable, type QuerySource } from './query.ts'
+import type { TableRoom } from './rows/large-tables.ts'
+import { viewRows } from './rows/rows-file.ts'
+import { RowsTable } from './rows/rows-table.ts'
+import { type AskedThere, type Attached, SourceError, type Statements, Stopped } from './source.ts'
+
+/**
+ * The source with its columns. `moved`: what reads its rows here, in words; null leaves them there. More rows than the connection allows
+ * are refused before the first is read.
+ */
+export async function attachThere(
+  engine: Engine,
+  options: QuerySource,
+  moved: string | null,
+): Promise<Attached> {
+  const there = await There.open(engine, options)
+  if (moved === null) return { ...(await there.attach()), asked: there.asked(), paths: there.paths }
+  const n = await there.count()
+  const { name, limits } = there.connection
+  if (n > limits.rows)
+    throw new SourceError(
+      `${moved} reads its rows here, and the database counts ${n}, more than the ${limits.rows} that the connection "${name}" allows (its limits.rows): aggregate there, by \`\`\`sql NAME at: ${name}, or raise the limit.`,
+    )
+  const attached = await attachQuery(engine, options)
+  const { remote } = attached.lineage
+  return {
+    ...attached,
+    lineage: { ...attached.lineage, ...(remote ? { remote: { ...remote, moved } } : {}) },
+    asked: there.asked(),
+    paths: [...attached.paths, ...there.paths],
+  }
+}
+
+type Answering = Pick<OpenOptions, 'signal' | 'connection'>
+
+class There {
+  readonly #engine: Engine
+  readonly #options: QuerySource
+  readonly connection: OpenConnection
+  /** The author's query, as written, or all of the table. */
+  readonly #text: string
+  #statements: Statements = { sql: [], rows: 0, bytes: 0 }
+  #answers = 0
+  readonly #room: TableRoom
+  /** Where an answer lies that the database gives as a file. */
+  readonly #file: string
+
+  private constructor(engine: Engine, options: QuerySource, connection: OpenConnection) {
+    this.#engine = engine
+    this.#options = options
+    this.connection = connection
+    const { text, textFor } = options.source.query!
+    const { template, temp_folder, spill_bytes } = options
+    this.#room = { temp_folder, spill_bytes: spillOf(template.limits.memory_bytes, spill_bytes) }
+    this.#file = path.join(temp_folder, `${randomUUID()}.answer`)
+    this.#text = textFor?.(connection.kind, null) ?? text
+  }
+
+  static async open(engine: Engine, options: QuerySource): Promise<There> {
+    const { acquire, source, template, signal } = options
+    const { connection, release } = await acquire(source.connection!.name, signal)
+    release()
+    const [fault] = queryFaults(source, template, (await kindOf(connection.kind)).dialect.syntax)
+    if (fault) throw new TemplateFault(fault)
+    return new There(engine, options, connection)
+  }
+
+  /** What stays readable once the engine is sealed. */
+  get paths(): string[] {
+    return [this.#file]
+  }
+
+  asked(): AskedThere {
+    const { name, kind } = this.connection
+    return {
+      connection: name,
+      kind,
+      from: { query: this.#text },
+      ask: (select) => this.#ask(select),
+      takeStatements: () => {
+        const taken = this.#statements
+        this.#statements = { sql: [], rows: 0, bytes: 0 }
+        return taken
+      },
+    }
+  }
+
+  /** The columns, as a table without rows. */
+  async attach(): Promise<Attached> {
+    const { source } = this.#options
+    const began = performance.now()
+    const query = await this.#within((kind, open) =>
+      this.#read(kind, open, this.#text, async (reader, sql) => {
+        const columns = await reader.schema()
+        await createTable(this.#engine, source.name, columns)
+        await (await RowsTable.open(this.#engine, source.name, columns, this.#room)).finish()
+        return sql
+      }),
+    )
+    const { name: connection, kind } = this.connection
+    const elapsed_ms = Math.round((performance.now() - began) * 10) / 10
+    return {
+      columns: await describeQuery(this.#engine, `select * from ${identifier(source.name)}`),
+      lineage: {
+        name: source.name,
+        files: [],
+        rows: null,
+        format: kind,
+        remote: { connection, kind, query, bytes: 0, elapsed_ms },
+      },
+      paths: [],
+      verify: () => Promise.resolve(),
+    }
+  }
+
+  async count(): Promise<number> {
+    const [row] = await this.#ask({ from: { query: this.#text }, list: { n: counted } })
+    return numberOf(row?.n)
+  }
+
+  #ask(select: Select): Promise<Answer[]> {
+    return this.#within((kind, open) => {
+      const text = printSelect(select, dialectOf(open.connection.kind))
+      return this.#read(kind, open, text, async (reader, sql) => {
+        this.#statements.sql.push(sql)
+        return this.#answer(reader, open)
+      })
+    })
+  }
+
+  async #within<Result>(work: (kind: Kind, open: OpenOptions) => Promise<Result>): Promise<Result> {
+    const { acquire, source, template, signal, roots, temp_folder } = this.#options
+    const { connection, release } = await acquire(source.connection!.name, signal)
+    const timeout_ms = connection.limits.timeout_seconds * 1000
+    const timeout = AbortSignal.timeout(timeout_ms)
+    const either = AbortSignal.any([signal, timeout])
+    const query = { sql: '', parameters: [] }
+    const { time_zone } = template
+    try {
+      const kind = await kindOf(connection.kind)
+      const peek = false
+      return await work(kind, {
+        connection,
+        query,
+        time_zone,
+        cut: null,
+        roots,
+        timeout_ms,
+        signal: either,
+        temp_folder,
+        peek,
+      })
+    } catch (error) {
+      if (signal.aborted) throw new Stopped()
+      if (!timeout.aborted) throw error
+      throw new SourceError(
+        `What is asked over the connection "${connection.name}" took longer than ${connection.limits.timeout_seconds} s (its limits.timeout_seconds): ask of fewer rows, or raise the limit.`,
+      )
+    } finally {
+      release()
+    }
+  }
+
+  async #read<Result>(
+    kind: Kind,
+    open: OpenOptions,
+    text: string,
+    read: (reader: Reader, sql: string) => Promise<Result>,
+  ): Promise<Result> {
+    const { template, vars, reader: person } = this.#options
+    const query = bindQuery(text, template.variables, { ...vars, [READER]: person ?? {} }, kind.dialect)
+    const reader = await kind.open({ ...open, query })
+    try {
+      return await read(reader, query.sql)
+    } finally {
+      await reader.close()
+    }
+  }
+
+  async #answer(reader: Reader, open: Answering): Promise<Answer[]> {
+    const columns = await reader.schema()
+    return 'fetch' in reader
+      ? this.#answerOfFile(reader, columns, open)
+      : this.#answerOfBatches(reader, columns, open)
+  }
+
+  #answerName(): string {
+    this.#answers += 1
+    return `answer ${this.#answers} of ${this.#options.source.name}`
+  }
+
+  /** The answer as a file, where the engine may read it once it is sealed. */
+  async #answerOfFile(
+    reader: FileReader,
+    columns: readonly RemoteColumn[],
+    open: Answering,
+  ): Promise<Answer[]> {
+    const fetched = await reader.fetch(open.signal, (bytes) => this.#vet(bytes, open.connection))
+    this.#statements.bytes += fetched.bytes
+    const name = this.#answerName()
+    await rename(fetched.file, this.#file)
+    try {
+      await viewRows(this.#engine, name, columns, { ...fetched, file: this.#file })
+      const rows = await this.#rowsOf(name)
+      await execute(this.#engine, `drop view ${identifier(name)}`)
+      return rows
+    } finally {
+      await rm(this.#file, { force: true })
+    }
+  }
+
+  async #answerOfBatches(
+    reader: BatchReader,
+    columns: readonly RemoteColumn[],
+    open: Answering,
+  ): Promise<Answer[]> {
+    const name = this.#answerName()
+    await createTable(this.#engine, name, columns)
+    const table = await RowsTable.open(this.#engine, name, columns, this.#room)
+    let bytes = 0
+    try {
+      for await (const batch of reader.read(open.signal)) {
+        bytes += batch.bytes
+        this.#vet(bytes, open.connection)
+        await table.write(batch)
+      }
+    } catch (error) {
+      await table.drop()
+      // The types are known now, and the query is run again.
+      if (error instanceof Misjudged) return this.#answerOfBatches(reader, await reader.schema(), open)
+      throw error
+    }
+    await table.finish()
+    this.#statements.bytes += bytes
+    const rows = await this.#rowsOf(name)
+    await execute(this.#engine, `drop table ${identifier(name)}`)
+    return rows
+  }
+
+  #vet(bytes: number, { name, limits }: OpenConnection): void {
+    if (bytes <= limits.bytes) return
+    throw new SourceError(
+      `What is asked over the connection "${name}" gives more than ${limits.bytes} bytes (its limits.bytes): group by something with fewer values, or raise the limit.`,
+    )
+  }
+
+  async #rowsOf(name: string): Promise<Answer[]> {
+    const sql = `select * from ${identifier(name)}`
+    const table = await readTable(this.#engine, sql, {}, Number.POSITIVE_INFINITY, { floats: 'raw' })
+    this.#statements.rows += table.total
+    const names = table.columns.map((column) => column.name)
+    return table.rows.map((row) => Object.fromEntries(names.map((key, index) => [key, row[index]!])))
+  }
+}

@@ -1,0 +1,19 @@
+/** Rows of a database, of which statistics are asked there. DuckDB answers by the same code. */
+import type { Cell } from '@assay/model/insight'
+import type { Expression, From, Select } from '../dialects/language.ts'
+
+export type Answer = Record<string, Cell>
+
+export interface Asked {
+  /** The table, or the author's query. */
+  from: From
+  /** Sends one SELECT to the database. Numbers within 2^53 are numbers. */
+  ask(select: Select): Promise<Answer[]>
+}
+
+/** A select of computed columns, of which another one reads. */
+export const columnsOf = (from: From, list: Readonly<Record<string, Expression>>): From => ({
+  select: { from, list },
+})
+
+export const numberOf = (cell: Cell | undefined): number => Number(cell ?? 0)
