@@ -138,16 +138,21 @@ interface Locked {
   libc?: string[]
 }
 
-/** The packages of others in the lock, each with the place where npm puts it. */
-const locked = Object.entries(
-  (JSON.parse(read('package-lock.json')) as { packages: Record<string, Locked> }).packages,
-).filter(([at, { link }]) => at.includes('node_modules/') && !link)
+/** The packages of others in a lock, each with the place where npm puts it. */
+const lockedIn = (file: string): [string, Locked][] =>
+  Object.entries((JSON.parse(read(file)) as { packages: Record<string, Locked> }).packages).filter(
+    ([at, { link }]) => at.includes('node_modules/') && !link,
+  )
+const locked = lockedIn('package-lock.json')
 const nameAt = (at: string): string => at.slice(at.lastIndexOf('node_modules/') + 'node_modules/'.length)
 
 /** Packages of other platforms, which the registry of the machine that wrote the lock does not have. */
 const WITHOUT_HASH = 'darwin-arm64 darwin-x64 linux-arm64 linux-arm64-musl win32-arm64 win32-x64'
   .split(' ')
   .map((platform) => `@duckdb/node-bindings-${platform}`)
+
+/** Nothing of the service installs them. */
+const LOCKS_BESIDE = ['bench/package-lock.json', 'proofs/clients/package-lock.json']
 
 test('every package in the lock has a hash, but for those of other platforms that are listed here', () => {
   const without = locked.filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))
@@ -157,8 +162,25 @@ test('every package in the lock has a hash, but for those of other platforms tha
     const here = os.includes('linux') && cpu.includes('x64') && libc.includes('glibc')
     assert.ok(!here, `${at} is of Linux on x64`)
   }
-  const placed = locked.filter(([, { resolved }]) => resolved !== undefined)
+  const placed = [...locked, ...LOCKS_BESIDE.flatMap(lockedIn)].filter(
+    ([, { resolved }]) => resolved !== undefined,
+  )
   assert.deepEqual(placed, [], 'no package names the place that it comes from')
+})
+
+test('in the locks beside it only packages of other platforms, which npm may leave out, are without a hash', () => {
+  const hashless = LOCKS_BESIDE.map((file) =>
+    lockedIn(file).filter(([, { integrity }]) => !integrity?.startsWith('sha512-')),
+  )
+  assert.deepEqual(
+    hashless.map(({ length }) => length),
+    [31, 0],
+    'give a new package its hash, and take one that got its hash off this number',
+  )
+  for (const [at, { optional, os = [], cpu = [] }] of hashless.flat()) {
+    const here = os.includes('linux') && cpu.includes('x64') && !at.endsWith('-musl')
+    assert.ok(optional && os.length > 0 && cpu.length > 0 && !here, at)
+  }
 })
 
 /**
