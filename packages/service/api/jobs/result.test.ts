@@ -160,10 +160,26 @@ test('a page of a long table shows its beginning, and is rendered once for all w
 const warnings = ({ mock }: { mock: { calls: { arguments: unknown[] }[] } }): string =>
   mock.calls.map(({ arguments: [given] }) => String((given as { err?: Error }).err)).join()
 
+/** Milliseconds: what any small task may take, and a rendering from when it begins (engine/run/child/render.ts). */
+const [TASK_MS, RENDER_MS] = [30_000, 10_000]
+
+/** Counts the renderings that have begun: the time of the task is set, and then that of the rendering in its place. */
+class RenderClock extends FakeClock {
+  begun = 0
+  #isTaken = false
+
+  override sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (ms === RENDER_MS && this.#isTaken) this.begun += 1
+    if (ms === TASK_MS || ms === RENDER_MS) this.#isTaken = ms === TASK_MS
+    return super.sleep(ms, signal)
+  }
+}
+
 /** Lets the limit of a rendering that is under way pass, then the time in which its process may end by itself. */
-async function pastItsLimit<T>({ parts }: TestServer, clock: FakeClock, answer: Promise<T>): Promise<T> {
-  while (parts.pool!.stats().states.busy === 0) await systemClock.sleep(5)
-  clock.advance(10_000)
+async function pastItsLimit<T>({ parts }: TestServer, clock: RenderClock, answer: Promise<T>): Promise<T> {
+  while (parts.pool!.stats().states.busy === 0 || clock.begun === 0) await systemClock.sleep(5)
+  clock.begun = 0
+  clock.advance(RENDER_MS)
   const state = { there: false }
   const end = (): boolean => (state.there = true)
   answer.then(end, end)
@@ -175,7 +191,7 @@ async function pastItsLimit<T>({ parts }: TestServer, clock: FakeClock, answer: 
 }
 
 test('other requests are answered while a page is rendered, and one that takes too long is given as Markdown', async (t) => {
-  const clock = new FakeClock()
+  const clock = new RenderClock()
   const api = await openTestServer(t, { pool: 'real', clock })
   const { ask, parts } = api
   const called = Promise.withResolvers<void>()
@@ -209,7 +225,7 @@ test('other requests are answered while a page is rendered, and one that takes t
 })
 
 test('a preview that cannot be laid out in time is answered with its Markdown', async (t) => {
-  const clock = new FakeClock()
+  const clock = new RenderClock()
   const api = await openTestServer(t, { pool: 'real', clock })
   const { ask, parts } = api
   const warned = t.mock.method(parts.log, 'warn')
