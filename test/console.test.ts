@@ -611,7 +611,7 @@ test('marks in the header that a schedule fails, leads to why in two clicks, and
   await page.goto('/schedules')
   await page.getByText('the last 2 runs failed').waitFor()
   await page.goto('/jobs?ending=failed&template=broken')
-  await link(page, 'broken').first().waitFor()
+  await link(page, 'Broken').first().waitFor()
   await api.subscriptions.delete(gone.subscription_id)
   await button(page, 'Run these 2 again').click()
   await page.getByText('2 new jobs were made and run.').waitFor()

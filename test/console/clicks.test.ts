@@ -161,7 +161,7 @@ test('why a schedule fails takes two clicks, and why I was not told of a run two
   const why = counted()
   await why.click(page.locator('.health-mark'))
   await why.click(link(page, /^See why the last one failed/).first())
-  await page.getByText('analysis_failed').first().waitFor()
+  await page.getByText('A step of the report failed.').first().waitFor()
   assert.ok(why.count.clicks <= 2)
 
   await api.subscriptions.create({ kind: 'email', to: ['me@example.com'], personal: true })

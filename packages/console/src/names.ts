@@ -1,5 +1,6 @@
 /** The closed lists that forms and filters offer, with their labels. */
 import type { AttemptErrorClass, DeliveryStatus } from '@assay/model/delivery'
+import type { JobErrorCode } from '@assay/model/errors'
 import type { EventType } from '@assay/model/event'
 import type { Grade } from '@assay/model/insight'
 import type { JobStatus } from '@assay/model/job'
@@ -42,6 +43,20 @@ export const JOB_WORDS: Record<JobStatus, string> = {
   executing: 'Running',
   completed: 'It has ended with an insight.',
   canceled: 'It has ended without an insight.',
+}
+
+/** Why a job failed, in a few words for a reader. */
+export const FAILURES: Record<JobErrorCode, string> = {
+  analysis_failed: 'A step of the report failed',
+  template_invalid: 'The template has a fault',
+  source_unavailable: 'Its data could not be read',
+  reader_missing: 'It has no reader',
+  memory_exceeded: 'It took too much memory',
+  limit_exceeded: 'It wrote too much to disk',
+  output_too_large: 'Its result is too large',
+  timed_out: 'It took too long',
+  worker_lost: 'Its machine was lost',
+  canceled_by_user: 'A person canceled it',
 }
 
 /** The remedy of each job error; the same list as docs/errors.md, in words for a reader of the job. */

@@ -31,7 +31,9 @@ function entry(
   addressOf: ShownCollection['addressOf'],
 ): string {
   const told = [
-    ...(figure === null ? [] : [`${figure.label}: ${figure.text}`]),
+    ...(figure === null
+      ? []
+      : [`${figure.label.charAt(0).toUpperCase()}${figure.label.slice(1)}: ${figure.text}`]),
     ...(grade === null ? [] : [GRADES[grade]]),
     period ?? created_at.slice(0, 10),
   ]

@@ -5,12 +5,12 @@ import { Link, useParams } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { useIsLimited } from '../api.ts'
 import { hasEnded, shownStatus, useLiveJob } from '../live.ts'
-import { JOB_WORDS, REMEDIES } from '../names.ts'
+import { FAILURES, JOB_WORDS, REMEDIES } from '../names.ts'
 import { Fault } from '../parts/fault.tsx'
 import { Share } from '../parts/insight/share.tsx'
 import { JobActions } from '../parts/jobs/job-actions.tsx'
 import { Told, WhyNotTold } from '../parts/jobs/tell-fields.tsx'
-import { useTemplateTitle } from '../parts/jobs/template-title.ts'
+import { useRunTitle } from '../parts/jobs/template-title.ts'
 import { NamedValues } from '../parts/lists/fact-list.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
 import { ForReader } from '../parts/readers/reader.tsx'
@@ -106,13 +106,11 @@ function WhyNot({ job }: { job: JobView }) {
   return (
     <div className={job.error.code === 'canceled_by_user' ? 'notice' : 'fault'} role="alert">
       <p>
-        <strong>
-          <code>{job.error.code}</code>
-        </strong>{' '}
-        {job.error.detail}
+        <strong>{FAILURES[job.error.code]}.</strong> {job.error.detail}
       </p>
       <p>
-        {REMEDIES[job.error.code] ?? ''} <a href={`/docs/errors#${job.error.code}`}>More about this error</a>
+        {REMEDIES[job.error.code] ?? ''}{' '}
+        <a href={`/docs/errors#${job.error.code}`}>More about {job.error.code}</a>
       </p>
     </div>
   )
@@ -158,7 +156,7 @@ export function JobPage() {
   const { query, lost, retry } = useLiveJob(assignment_id)
   const limited = useIsLimited()
   const template_id = query.data?.template_id
-  const name = useTemplateTitle(template_id)
+  const name = useRunTitle(query.data) ?? template_id
   return (
     <Page
       title={name === undefined ? 'Job' : `Job: ${name}`}
@@ -169,7 +167,7 @@ export function JobPage() {
             <>
               {' / '}
               <Link to="/templates/$template_id" params={{ template_id }} search={{}}>
-                {name}
+                {template_id}
               </Link>
             </>
           )}

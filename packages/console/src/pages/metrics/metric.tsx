@@ -16,10 +16,12 @@ const SourceView = lazy(() =>
   import('../../parts/text/editor.tsx').then(({ SourceView }) => ({ default: SourceView })),
 )
 
+const withCapital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
 function factsOf(metric: MetricView): [string, string][] {
   const facts: [string, string][] = [
     ['Unit', metric.unit ?? ''],
-    ['Better', metric.good === 'none' ? '' : metric.good],
+    ['Better', { up: 'higher', down: 'lower', none: '' }[metric.good]],
     ['Steps', `${metric.grain}, ${metric.zone}`],
     ['Target', targetText(metric)],
     ['Dimensions', metric.dimensions.join(', ')],
@@ -96,7 +98,7 @@ export function MetricPage() {
   })
   return (
     <Page
-      title={query.data?.label ?? metric_id}
+      title={query.data ? withCapital(query.data.label) : metric_id}
       trail={<Link to="/metric">Metrics</Link>}
       lead={<p>{query.data?.description}</p>}
       actions={query.data && <Actions metric={query.data} />}

@@ -37,8 +37,8 @@ const FIRST: Draft = {
 }
 
 const FORMAT_WORDS: Record<Format, string> = {
-  standard: 'A signed message for each event (Standard Webhooks)',
-  openlineage: 'The lineage of every run, for a data catalog (OpenLineage)',
+  standard: 'Events, signed (Standard Webhooks)',
+  openlineage: 'Lineage for a data catalog (OpenLineage)',
 }
 
 /** What a data catalog gets does not depend on a name, and the service wants one. */

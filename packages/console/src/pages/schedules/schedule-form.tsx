@@ -218,7 +218,7 @@ export function NewSchedulePage() {
     <Page
       title="New schedule"
       trail={<Link to="/schedules">Schedules</Link>}
-      lead={<p>Each due time creates an ordinary job, with an insight, events and deliveries.</p>}
+      lead={<p>Runs a report by itself at the times that you choose, and tells whom you name.</p>}
     >
       <ScheduleForm key={template} template_id={template} leave={null} />
     </Page>

@@ -2,6 +2,7 @@
 
 import type { JobView } from '@assay/model/job'
 import { Link } from '@tanstack/react-router'
+import { FAILURES } from '../../names.ts'
 import { textOf } from '../../values.ts'
 import { between } from '../../words/durations.ts'
 import { ListTable } from '../lists/list-table.tsx'
@@ -26,7 +27,7 @@ function JobState({ job: { job_status, error, skipped } }: { job: JobView }) {
   if (error !== null && error.code !== 'canceled_by_user')
     return (
       <>
-        <State status="failed" /> <code title={error.detail}>{error.code}</code>
+        <State status="failed" /> <span title={error.detail}>{FAILURES[error.code]}</span>
       </>
     )
   return (

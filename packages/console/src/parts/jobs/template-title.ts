@@ -1,9 +1,31 @@
-/** What a template is called, for headings and sentences; its id until that is known. */
+/** What a template and a run of it are called, for headings and sentences. */
+import type { JobView } from '@assay/model/job'
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api.ts'
 
 const STALE_MS = 30_000
+/** Runs of one template that were made in the same millisecond: those of a batch. */
+const BESIDE_MOST = 200
 
+/** As the list of jobs names it: only lists tell titles. It changes where the run has its insight. */
+export function useRunTitle(job: JobView | undefined): string | undefined {
+  return (
+    useQuery({
+      queryKey: ['jobs', 'title', job?.assignment_id, job?.insight_id],
+      queryFn: async () => {
+        const { assignment_id, template_id, created_at } = job!
+        const [from, to] = [0, 1].map((later) => new Date(Date.parse(created_at) + later).toISOString())
+        const beside = { template_id, created_after: from, created_before: to, limit: BESIDE_MOST }
+        const { items } = await api().jobs.list(beside)
+        return items.find((one) => one.assignment_id === assignment_id)?.title ?? null
+      },
+      enabled: job !== undefined,
+      staleTime: Number.POSITIVE_INFINITY,
+    }).data ?? undefined
+  )
+}
+
+/** Its id until that is known. */
 export function useTemplateTitle(template_id: string | undefined): string | undefined {
   const templates = useQuery({
     queryKey: ['templates'],
