@@ -336,6 +336,11 @@ test('without a token programs of the same machine alone read the metrics', asyn
   for (const [name, value] of Object.entries({ ...proxied, forwarded: 'for=192.0.2.1', via: '1.1 proxy' }))
     assert.equal(await status('127.0.0.1', { [name]: value }), 401, name)
   assert.equal(await status('127.0.0.1', { authorization: 'Bearer guessed' }), 401)
+  for (const host of ['127.0.0.1:8080', 'localhost', '[::1]:8080'])
+    assert.equal(await status('::1', { host }), 200, host)
+  // A page of a site whose name leads to this machine.
+  for (const host of ['page.example.com:8080', '127.0.0.1.example.com', 'localhost.example.com'])
+    assert.equal(await status('127.0.0.1', { host }), 401, host)
 })
 
 test('on a node that a proxy stands before the metrics are told to nobody by an address or another token', async (t) => {
