@@ -28,15 +28,17 @@ export function beyondChance({ expected, came, v0, v1 }: RateSides, leaves: read
   if (leaves.length < LEAST_TO_SHOW) return ASSUMED
   const factor = commonFactor({ before: expected, after: came }, null) ?? 1
   const target = MEDIAN / (1 + ERROR / Math.sqrt(leaves.length))
-  const strays = (share: number): number =>
-    median(
-      Float64Array.from(leaves, (leaf) => {
-        const [was, is] = [factor * expected[leaf]!, came[leaf]!]
-        const noise = v0[leaf]! * factor ** 2 + v1[leaf]! + share ** 2 * (was ** 2 + is ** 2)
-        // Without any noise of its own each distance is beyond chance.
-        return is === was ? 0 : (is - was) ** 2 / noise
-      }),
-    )
+  const distances = new Float64Array(leaves.length)
+  const strays = (share: number): number => {
+    for (let at = 0; at < distances.length; at++) {
+      const leaf = leaves[at]!
+      const [was, is] = [factor * expected[leaf]!, came[leaf]!]
+      const noise = v0[leaf]! * factor ** 2 + v1[leaf]! + share ** 2 * (was ** 2 + is ** 2)
+      // Without any noise of its own each distance is beyond chance.
+      distances[at] = is === was ? 0 : (is - was) ** 2 / noise
+    }
+    return median(distances)
+  }
   if (strays(0) <= target) return 0
   let [low, high] = [0, MOST]
   for (let round = 0; round < HALVINGS; round++) {

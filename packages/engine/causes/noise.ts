@@ -103,18 +103,23 @@ function binned(
   bins: number,
 ): { r: number; x: number }[] {
   const n = order.length
-  const sorted = Float64Array.from(order, (leaf) => x[leaf]!).toSorted()
+  const sorted = new Float64Array(n)
+  for (let at = 0; at < n; at++) sorted[at] = x[order[at]!]!
+  sorted.sort()
   const ends = Array.from({ length: bins }, (_, bin) => sorted[Math.ceil(((bin + 1) * n) / bins) - 1]!)
-  const sizes = Array.from({ length: bins }, (): number[] => [])
-  for (const leaf of order) {
+  const counts = new Int32Array(bins)
+  const places = new Uint8Array(n)
+  for (let at = 0; at < n; at++) {
     let bin = 0
-    while (x[leaf]! > ends[bin]!) bin += 1
-    sizes[bin]!.push(Math.abs(s[leaf]! - centre))
+    while (x[order[at]!]! > ends[bin]!) bin += 1
+    places[at] = bin
+    counts[bin]! += 1
   }
+  const sizes = Array.from(counts, (count) => new Float64Array(count))
+  for (let at = n - 1; at >= 0; at--)
+    sizes[places[at]!]![--counts[places[at]!]!] = Math.abs(s[order[at]!]! - centre)
   return sizes.flatMap((part, bin) =>
-    part.length === 0
-      ? []
-      : [{ r: scaleOf(Float64Array.from(part)) ** 2, x: sorted[Math.floor(((bin + 0.5) * n) / bins)]! }],
+    part.length === 0 ? [] : [{ r: scaleOf(part) ** 2, x: sorted[Math.floor(((bin + 0.5) * n) / bins)]! }],
   )
 }
 

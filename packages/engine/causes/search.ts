@@ -19,7 +19,15 @@ import { explain, gainOf } from './explain.ts'
 import { attributeSets, type Cuboid, cuboidOf, type Leaves } from './leaves.ts'
 import { merged } from './merged.ts'
 import { type Noise, scoresOf, varianceOf } from './noise.ts'
-import { commonFactor, LEAST_ELEMENTS, type State, spreadOf, stateOf, sumsOf } from './state.ts'
+import {
+  commonFactor,
+  commonFactorOf,
+  LEAST_ELEMENTS,
+  type State,
+  spreadOf,
+  stateOf,
+  sumsOf,
+} from './state.ts'
 import { type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
 export interface SearchOptions {
@@ -68,7 +76,8 @@ export function searchCauses(leaves: Leaves, options: SearchOptions): Found {
   while (depth > 1 && attributeSets(leaves.codes.length, depth).length * n > MOST_MEMBERS) depth -= 1
   const cuboids = attributeSets(leaves.codes.length, depth).map((set) => cuboidOf(leaves, set))
   const claimed = new Uint8Array(n)
-  let factor = options.factor ?? commonFactor(leaves, claimed) ?? 1
+  const common = commonFactorOf(leaves)
+  let factor = options.factor ?? common(claimed) ?? 1
   const searched = cuboids.reduce((sum, cuboid) => sum + informative(cuboid, leaves), 0)
   const causes: (FoundCause & { factor?: number })[] = []
   const fixed = options.factor !== null
@@ -83,7 +92,7 @@ export function searchCauses(leaves: Leaves, options: SearchOptions): Found {
     if (!next) break
     for (const leaf of next.leaves) claimed[leaf] = 1
     causes.push(next)
-    if (!fixed) factor = commonFactor(leaves, claimed) ?? next.factor ?? factor
+    if (!fixed) factor = common(claimed) ?? next.factor ?? factor
     state = stateOf(leaves, factor, claimed, fixed, history)
   }
   const named = withQ(merged(leaves, causes, factor), searched).filter(({ q }) => q <= options.q)
@@ -180,8 +189,9 @@ interface Asked {
 type Doubt = (attributes: readonly number[], members: Int32Array) => number
 
 function doubtOf(leaves: Leaves, cuboids: readonly Cuboid[], state: State, fixed: boolean): Doubt {
-  const free = [...leaves.before.keys()].filter((leaf) => state.weights[leaf]! > 0)
-  if (state.past.length > 0 || free.length >= FEW) return () => 0
+  if (state.past.length > 0) return () => 0
+  const free = [...state.weights.keys()].filter((leaf) => state.weights[leaf]! > 0)
+  if (free.length >= FEW) return () => 0
   return (attributes, members) => {
     const inside = new Set(members)
     const others = free.filter((leaf) => !inside.has(leaf))

@@ -17,6 +17,8 @@ const MOST_ELEMENTS = 1000
 /** One of at least so many leaves with more than this share of the weight says nearly alone what all have in common. */
 const HEAVY = 0.25
 const LEAST_BESIDE_HEAVY = 6
+/** The median of a chi-square with one degree of freedom. */
+const MEDIAN_SQUARE = 0.4549364231195724
 /** The chance at which it moved otherwise than the others. */
 const APART = 0.001
 
@@ -146,54 +148,101 @@ function within(values: Float64Array, centre: number, reach: number): Float64Arr
   return near.subarray(0, n)
 }
 
+/** Leaves that tell what is common, by their ratios in ascending order. */
 interface Moved {
-  was: number
-  is: number
-  ratio: number
-  weight: number
+  leaf: Int32Array
+  was: Float64Array
+  is: Float64Array
+  ratio: Float64Array
+  weight: Float64Array
 }
 
 /** The factor by which most leaves moved, by size; null where there are too few to tell. */
-export function commonFactor(
-  { before, after }: Pick<Leaves, 'before' | 'after'>,
-  claimed: Uint8Array | null,
-): number | null {
-  const free = [...before.keys()].filter((leaf) => !claimed?.[leaf] && before[leaf]! > 0 && after[leaf]! >= 0)
-  if (free.length < 3) return null
-  const all = free.map((leaf): Moved => {
-    const [was, is] = [before[leaf]!, after[leaf]!]
-    return { was, is, ratio: is / was, weight: Math.sqrt(was + is) }
-  })
-  const rows = withoutHeavy(all).toSorted((a, b) => a.ratio - b.ratio)
-  const half = rows.reduce((sum, { weight }) => sum + weight, 0) / 2
-  let sum = 0
-  const middle = rows.find(({ weight }) => (sum += weight) >= half)!.ratio
-  if (!(middle > 0)) return null
-  // Around the median ratio, the ratio of sums is the better estimate.
-  const distance = ({ ratio }: Moved): number => Math.abs(ratio / middle - 1)
-  const reach = 3 * median(Float64Array.from(rows, distance))
-  const { was, is } = totalOf(rows.filter((row) => distance(row) <= reach))
-  return is > 0 && was > 0 ? is / was : null
+export type CommonFactor = (claimed: Uint8Array | null) => number | null
+
+/** Of the same leaves again and again, with others claimed: they are sorted once. */
+export function commonFactorOf({ before, after }: Pick<Leaves, 'before' | 'after'>): CommonFactor {
+  const all = movedOf(before, after)
+  const sizes = new Float64Array(all.leaf.length)
+  return (claimed) => {
+    const free = claimed === null ? all : keptOf(all, (at) => claimed[all.leaf[at]!] === 0)
+    if (free.leaf.length < 3) return null
+    const { was, is, ratio, weight } = withoutHeavy(free)
+    const half = sumOf(weight) / 2
+    let [sum, at] = [0, 0]
+    while ((sum += weight[at]!) < half) at += 1
+    const middle = ratio[at]!
+    if (!(middle > 0)) return null
+    // Around the median ratio, the ratio of sums is the better estimate.
+    const n = ratio.length
+    for (let row = 0; row < n; row++) sizes[row] = Math.abs(ratio[row]! / middle - 1)
+    const reach = 3 * median(sizes.subarray(0, n))
+    let [before, after] = [0, 0]
+    for (let row = 0; row < n; row++) {
+      if (Math.abs(ratio[row]! / middle - 1) > reach) continue
+      before += was[row]!
+      after += is[row]!
+    }
+    return after > 0 && before > 0 ? after / before : null
+  }
 }
 
-const totalOf = (rows: readonly Moved[]): { was: number; is: number } =>
-  rows.reduce((sum, { was, is }) => ({ was: sum.was + was, is: sum.is + is }), { was: 0, is: 0 })
+export const commonFactor = (
+  leaves: Pick<Leaves, 'before' | 'after'>,
+  claimed: Uint8Array | null,
+): number | null => commonFactorOf(leaves)(claimed)
+
+function movedOf(before: Float64Array, after: Float64Array): Moved {
+  const known = [...before.keys()].filter((leaf) => before[leaf]! > 0 && after[leaf]! >= 0)
+  const ratios = after.map((is, leaf) => is / before[leaf]!)
+  const leaf = Int32Array.from(known).toSorted((a, b) => ratios[a]! - ratios[b]! || a - b)
+  const of = (value: (at: number) => number): Float64Array => Float64Array.from(leaf, value)
+  return {
+    leaf,
+    was: of((at) => before[at]!),
+    is: of((at) => after[at]!),
+    ratio: of((at) => ratios[at]!),
+    weight: of((at) => Math.sqrt(before[at]! + after[at]!)),
+  }
+}
+
+function keptOf(rows: Moved, keeps: (at: number) => boolean): Moved {
+  const kept = new Int32Array(rows.leaf.length)
+  let n = 0
+  for (let at = 0; at < kept.length; at++) if (keeps(at)) kept[n++] = at
+  const of = (values: Float64Array): Float64Array => {
+    const own = new Float64Array(n)
+    for (let at = 0; at < n; at++) own[at] = values[kept[at]!]!
+    return own
+  }
+  const leaf = new Int32Array(n)
+  for (let at = 0; at < n; at++) leaf[at] = rows.leaf[kept[at]!]!
+  return { leaf, was: of(rows.was), is: of(rows.is), ratio: of(rows.ratio), weight: of(rows.weight) }
+}
+
+function sumOf(values: Float64Array): number {
+  let sum = 0
+  for (let at = 0; at < values.length; at++) sum += values[at]!
+  return sum
+}
 
 /**
  * The leaves without the heaviest, where that weighs so much that it alone says what is common, and the others moved otherwise beyond
  * their own noise: by a t test of its ratio against theirs, whose error is the jackknife's (Tukey 1958).
  */
-function withoutHeavy(rows: readonly Moved[]): readonly Moved[] {
-  if (rows.length < LEAST_BESIDE_HEAVY) return rows
-  const whole = rows.reduce((sum, { weight }) => sum + weight, 0)
-  const heaviest = rows.reduce((most, row) => (row.weight > most.weight ? row : most))
-  if (heaviest.weight <= HEAVY * whole) return rows
-  const others = rows.filter((row) => row !== heaviest)
-  const { was, is } = totalOf(others)
-  const n = others.length
-  const squares = others.reduce((sum, row) => sum + ((is - row.is) / (was - row.was) - is / was) ** 2, 0)
+function withoutHeavy(rows: Moved): Moved {
+  const { weight, ratio } = rows
+  if (weight.length < LEAST_BESIDE_HEAVY) return rows
+  let heaviest = 0
+  for (let at = 1; at < weight.length; at++) if (weight[at]! > weight[heaviest]!) heaviest = at
+  if (weight[heaviest]! <= HEAVY * sumOf(weight)) return rows
+  const others = keptOf(rows, (at) => at !== heaviest)
+  const [was, is] = [sumOf(others.was), sumOf(others.is)]
+  const n = others.leaf.length
+  let squares = 0
+  for (let at = 0; at < n; at++) squares += ((is - others.is[at]!) / (was - others.was[at]!) - is / was) ** 2
   const error = Math.max(Math.sqrt(((n - 1) / n) * squares), 1e-9 * (is / was))
-  return studentTwoSided((heaviest.ratio - is / was) / error, n - 1) < APART ? others : rows
+  return studentTwoSided((ratio[heaviest]! - is / was) / error, n - 1) < APART ? others : rows
 }
 
 export interface Sums {
@@ -223,6 +272,7 @@ export function spreadOf(cuboid: Cuboid, state: State): number {
   if (cuboid.starts.length - 1 > SINGLE * cuboid.members.length) return 0
   const variances: number[] = []
   const squares: number[] = []
+  const means = new Float64Array(Math.min(MOST_ELEMENTS + 1, cuboid.starts.length))
   for (const { calm, weights } of [state, ...state.past]) {
     const { pull, weight } = sumsOf(cuboid, calm, weights)
     const rows: number[] = []
@@ -232,7 +282,8 @@ export function spreadOf(cuboid: Cuboid, state: State): number {
       if (weight[e]! > 0) rows.push(e)
     }
     if (rows.length < 2) continue
-    const middle = median(Float64Array.from(rows, (e) => pull[e]! / weight[e]!))
+    for (const [at, e] of rows.entries()) means[at] = pull[e]! / weight[e]!
+    const middle = median(means.subarray(0, rows.length))
     for (const e of rows) {
       squares.push((pull[e]! / weight[e]! - middle) ** 2)
       variances.push(1 / weight[e]!)
@@ -242,9 +293,11 @@ export function spreadOf(cuboid: Cuboid, state: State): number {
 }
 
 function excessOf(squares: readonly number[], variances: readonly number[]): number {
-  const excess = (tau2: number): number =>
-    median(Float64Array.from(squares, (square, row) => square / (variances[row]! + tau2))) /
-    0.4549364231195724
+  const ratios = new Float64Array(squares.length)
+  const excess = (tau2: number): number => {
+    for (let row = 0; row < ratios.length; row++) ratios[row] = squares[row]! / (variances[row]! + tau2)
+    return median(ratios) / MEDIAN_SQUARE
+  }
   if (excess(0) <= 1) return 0
   let [low, high] = [0, Math.max(...squares) * 4]
   for (let round = 0; round < 20; round++) {
