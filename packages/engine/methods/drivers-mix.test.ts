@@ -156,3 +156,13 @@ test('over periods the outcome has the diagnosis of the daily sums, as compare h
   const groups = await outcomeOf(METHODS.drivers!, days, { value: 'sales', by: ['day'], split })
   assert.ok(!('diagnosis' in groups))
 })
+
+test('rows of a cause are counted in weeks where the data are weekly', async () => {
+  const table = await relation(
+    `select d::date as week, 'c' || r as country, 900 + hash(d, r) % 20 as v from generate_series(date '2023-10-02', date '2024-04-29', interval 7 day) t(d), range(12) x(r)
+     where not (r = 3 and d > date '2024-04-10')`,
+  )
+  const options = { value: 'v', by: ['country'], time: 'week', period: 'month' }
+  const { summary } = await outcomeOf(METHODS.drivers!, table, options, '2024-05-08T00:00:00Z')
+  assert.match(summary, /"c3" has rows on 2 of 5 weeks of April 2024, and on 4 of 4 of March 2024/)
+})

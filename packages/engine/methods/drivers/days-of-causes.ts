@@ -16,6 +16,10 @@ const MOST_CAUSES = 5
 const FULL = 0.9
 /** On the other side it has rows on at most this share of as many days. */
 const FEWER = 0.8
+/** Rows at other distances stand at times. */
+const UNITS: Record<string, string> = Object.fromEntries(
+  ['day', 'week', 'month', 'quarter', 'year'].map((unit) => [unit, unit]),
+)
 
 /** `days_missing` for each of the largest causes of which that is so; one query. Beside a forecast the period before is counted. */
 export async function daysOfCauses(
@@ -51,7 +55,15 @@ export async function daysOfCauses(
     const own = seen(index + 1)
     const shares = [own[0] / whole[0], own[1] / whole[1]]
     if (Math.max(...shares) < FULL || Math.min(...shares) > FEWER * Math.max(...shares)) return []
-    return [doubt('days_missing', says(opening(whereInWords(cause, labels)), own, whole, compared))]
+    return [
+      doubt(
+        'days_missing',
+        says(opening(whereInWords(cause, labels)), own, whole, {
+          ...compared,
+          unit: UNITS[sides.unit ?? 'day'] ?? 'time',
+        }),
+      ),
+    ]
   })
 }
 
@@ -59,12 +71,12 @@ function says(
   segment: string,
   own: [number, number],
   whole: [number, number],
-  sides: Pick<Sides, 'before' | 'after'>,
+  { unit, ...sides }: Pick<Sides, 'before' | 'after'> & { unit: string },
 ): string {
   const [before, after] = [sides.before.named, sides.after.named]
   if (own[1] === 0) return `${segment} has no row in ${after}: it ended, or its rows are missing.`
   if (own[0] === 0) return `${segment} has no row in ${before}: it is new, or its rows are missing there.`
-  const days = `${own[1]} of ${count(whole[1], 'day')} of ${after}, and on ${own[0]} of ${whole[0]} of ${before}`
+  const days = `${own[1]} of ${count(whole[1], unit)} of ${after}, and on ${own[0]} of ${whole[0]} of ${before}`
   return `${segment} has rows on ${days}: some of its rows may be missing.`
 }
 
