@@ -15,10 +15,11 @@ function runsHere() {
   return Number(process.versions.node.split('.')[0]) >= oldestMajor && !process.env.ASSAY_TEST_WRAPPER
 }
 
+const nodePackage = () => `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
+
 function pinnedNode() {
-  const platform = process.platform === 'win32' ? 'win' : process.platform
   try {
-    const manifest = createRequire(import.meta.url).resolve(`node-${platform}-${process.arch}/package.json`)
+    const manifest = createRequire(import.meta.url).resolve(`${nodePackage()}/package.json`)
     const file = path.join(path.dirname(manifest), 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
     return existsSync(file) ? file : undefined
   } catch {
@@ -66,7 +67,7 @@ function wrap(node, file, args) {
 
 /** Runs `file` with `args` on Node 24 or newer: in this process where it is one already, else in a child. */
 export async function start(file, args) {
-  if (file.split(path.sep).includes('node_modules')) {
+  if (file.endsWith('.ts') && file.split(path.sep).includes('node_modules')) {
     process.stderr.write(
       'assay runs from a clone of its repository: Node runs no TypeScript below node_modules. In the clone run "npm ci", ' +
         'then "npm install -g ." if you want the command everywhere.\n',
@@ -84,9 +85,12 @@ export async function start(file, args) {
   }
   const node = pinnedNode()
   if (node) return wrap(node, file, args)
+  const remedy = file.endsWith('.ts')
+    ? 'Run "npm ci" (without --omit=optional)'
+    : `Install one beside it (npm install -g ${nodePackage()})`
   process.stderr.write(
     `assay needs Node ${oldestMajor} or newer; this is ${process.versions.node}, and no packaged Node was found for ` +
-      `${process.platform}-${process.arch}. Run "npm ci" (without --omit=optional), or install Node ${oldestMajor}.\n`,
+      `${process.platform}-${process.arch}. ${remedy}, or install Node ${oldestMajor}.\n`,
   )
   process.exitCode = 69
 }

@@ -20,7 +20,7 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { billOfMaterials } from './bill-of-materials.ts'
 
-interface Manifest {
+export interface Manifest {
   name: string
   version: string
   description: string
@@ -35,7 +35,7 @@ interface Manifest {
 
 const root = path.dirname(import.meta.dirname)
 const folderOf = (name: string): string => path.join(root, 'packages', name)
-const manifestOf = (name: string): Manifest =>
+export const manifestOf = (name: string): Manifest =>
   JSON.parse(readFileSync(path.join(folderOf(name), 'package.json'), 'utf8')) as Manifest
 
 /** Files that are started by name, which no import shows. */
@@ -46,7 +46,7 @@ const STARTED: Record<string, string[]> = {
 }
 const BIN: Record<string, Record<string, string>> = { cli: { assay: './main.js' } }
 /** Files read at run time: from, relative to the repository, and to, relative to the package. */
-const READ: Record<string, [from: string, to: string][]> = {
+export const READ: Record<string, [from: string, to: string][]> = {
   engine: [
     ['templates', 'templates'],
     ['packages/engine/pdf/insight.typ', 'pdf/insight.typ'],
@@ -63,7 +63,7 @@ const CARRIED: Record<string, [specifier: string, file: string][]> = {
 const DUAL = ['client']
 
 /** The names with those of our packages that they need. */
-function withNeeded(names: string[]): string[] {
+export function withNeeded(names: string[]): string[] {
   const all = new Set<string>()
   const add = (name: string): void => {
     if (all.has(name)) return
@@ -80,7 +80,7 @@ function withNeeded(names: string[]): string[] {
 const COMMON_JS = { module: 'commonjs', moduleResolution: 'bundler', verbatimModuleSyntax: false }
 
 /** Where the compiler finds what our packages export: the source of each import. */
-function exportedFiles(): Record<string, [file: string]> {
+export function exportedFiles(): Record<string, [file: string]> {
   return Object.fromEntries(
     globSync('packages/*/package.json', { cwd: root }).flatMap((file) => {
       const name = file.split(path.sep)[1]!
@@ -93,7 +93,7 @@ function exportedFiles(): Record<string, [file: string]> {
 }
 
 /** Compiles what the packages export and start, with all that it imports, into `out/NAME/`. */
-function compile(names: string[], out: string, other: object = {}): void {
+export function compile(names: string[], out: string, other: object = {}): void {
   mkdirSync(out, { recursive: true })
   const files = names.flatMap((name) => {
     const exported = Object.values(manifestOf(name).exports)
