@@ -158,6 +158,8 @@ const halves = (
   { days = 62, name = 'orders' }: { days?: number; name?: string } = {},
 ): string =>
   `select if(d < 31, 'before', 'after') as period, country, channel, ${value} * (1 + ${WOBBLE}) as ${name} from range(${days}) r(d), ${PLACES}`
+const named = (after: string, before: string): string =>
+  `select * replace (if(period = 'after', '${after}', '${before}') as period) from (${halves(later(DE_PAID, 0.2))})`
 const CUT = {
   periods: [{ start: dayNumber('2025-12-01'), end: dayNumber('2026-02-01') }],
   columns: [{ first: dayNumber('2025-01-01'), last: dayNumber('2025-12-30'), due: 1 }],
@@ -168,6 +170,9 @@ const groups: Situation[] = [
   situation('a split over a period that ends after the data', halves('1', { days: 45 }), {
     options: ofGroups,
     extent: CUT,
+  }),
+  situation('a split whose sides are named as phrases', named('this period', 'the period before'), {
+    options: { ...ofGroups, split: { ...split, before: 'the period before', after: 'this period' } },
   }),
   situation('a group that has no rows', halves('1'), {
     options: { ...ofGroups, split: { ...split, after: 'afterwards' } },

@@ -104,11 +104,14 @@ function isSide(column: Column, value: string | number | boolean): string {
   return `cast(${name} as varchar) = '${String(value).replaceAll("'", "''")}'`
 }
 
-/** `arm "new"`, "February 2010" of a month, "period" left out of `"this period"`. */
+const PHRASE = /^(?:all|last|next|that|the|these|this|those) /iu
+
+/** `arm "new"`, "February 2010" of a month, "this period" as it stands, "period" left out of `"period 2"`. */
 function groupInWords(label: string, value: string): string {
   if (isDay(value))
     return timeInWords(value, (DATE_UNITS as readonly string[]).includes(label) ? (label as DateUnit) : null)
-  return value.toLowerCase().includes(label.toLowerCase()) ? quoted(value) : `${label} ${quoted(value)}`
+  if (!value.toLowerCase().includes(label.toLowerCase())) return `${label} ${quoted(value)}`
+  return PHRASE.test(value) ? value.replaceAll(/\s+/gu, ' ') : quoted(value)
 }
 
 async function periods(table: Relation, options: Options, context: MethodContext): Promise<Sides | string> {
