@@ -42,20 +42,32 @@ function isOfTable(tokens: readonly Token[], index: number): boolean {
   )
 }
 
+const CHART_LINE = /^\u2063chart:[a-z0-9_-]+\u2063$/m
+
 /** A chat message is cut at this length; hostile Markdown of this length is parsed in milliseconds. */
 const SOURCE_MOST = 12_000
+/** Most lines that are looked at. Prose below a longer table is left to the page. */
+const LINES_MOST = 200_000
 
 /** The part that is parsed: table rows below the first are left out, because a chat does not show them. */
 function beginning(source: string): string {
-  const lines = source.split('\n')
-  const isRow = (index: number): boolean => lines[index]?.startsWith('|') ?? false
-  const kept = lines.filter((_, index) => ![0, 1, 2, 3].every((above) => isRow(index - above))).join('\n')
+  let kept = ''
+  let rows = 0
+  let start = 0
+  for (let line = 0; line < LINES_MOST && start < source.length && kept.length < SOURCE_MOST + 2; line += 1) {
+    const found = source.indexOf('\n', start)
+    const end = found < 0 ? source.length : found + 1
+    rows = source.startsWith('|', start) ? rows + 1 : 0
+    // One line may be as long as the whole text.
+    if (rows < 4) kept += source.slice(start, Math.min(end, start + SOURCE_MOST + 2)).replace(CHART_LINE, '')
+    start = end
+  }
   return shortened(kept, SOURCE_MOST).markdown || kept.slice(0, SOURCE_MOST)
 }
 
 /** The first blocks of prose, within `most` characters, without the first heading, which the message itself carries. */
 export function chatText(source: string, most: number): string {
-  const tokens = markdown.parse(beginning(source.replace(/^\u2063chart:[a-z0-9_-]+\u2063$/gm, '')), {})
+  const tokens = markdown.parse(beginning(source), {})
   const blocks: string[] = []
   let [length, within, item, heading] = [0, 0, '', '']
   for (const [index, token] of tokens.entries()) {

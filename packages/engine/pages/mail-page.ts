@@ -3,7 +3,7 @@
  * text part with the same content. The lineage is on the page only. Neither part loads anything from other hosts, so opening the mail
  * reveals nothing.
  */
-import type { Chart, Fact, Insight } from '@assay/model/insight'
+import type { Chart, Fact, Insight, InsightHead } from '@assay/model/insight'
 import { fillCharts } from '../charts/charts.ts'
 import { chartNumbers } from '../charts/forms/numbers.ts'
 import { chartName } from '../charts/labels.ts'
@@ -12,6 +12,9 @@ import { textFigure } from './chart-figure.ts'
 import { escapeHtml } from './html.ts'
 
 export { withoutLineage } from '../printing/lineage-section.ts'
+
+/** The part of an insight that messages are made of. */
+export type ToldInsight = InsightHead & Pick<Insight, 'lineage'>
 
 /** The content of a message, by mail or chat. */
 export interface Message {
@@ -23,7 +26,7 @@ export interface Message {
   sentences: string[]
   facts: Pick<Fact, 'name' | 'text'>[]
   /** Present for a completed job that was not skipped. */
-  insight: Insight | null
+  insight: ToldInsight | null
   /** The address of the page. */
   link: string | null
 }
@@ -74,13 +77,14 @@ figcaption, .foot { color: #5b636b; font-size: 13px; }
 .foot { border-top: 1px solid #dfe3e6; margin-top: 28px; padding-top: 12px; }
 `
 
-/** Cuts between blocks, so that no table or fence stays open. */
+/** Cuts between blocks, so that no table or fence stays open. Reads no more than it may keep. */
 export function shortened(markdown: string, most = CHARACTERS_MOST): { markdown: string; cut: boolean } {
   if (markdown.length <= most) return { markdown, cut: false }
   let end = 0
   let kept = 0
   let fenced = false
-  for (const block of markdown.split('\n\n')) {
+  // Two more, so that a block which ends right at the bound is seen to end.
+  for (const block of markdown.slice(0, most + 2).split('\n\n')) {
     if (end + block.length > most) break
     fenced = (block.match(/^(```|~~~)/gm) ?? []).length % 2 === 1 ? !fenced : fenced
     if (!fenced) kept = end + block.length

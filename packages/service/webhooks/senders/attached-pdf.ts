@@ -1,9 +1,8 @@
 /** The PDF that a mail brings along. */
 
 import { drawingsOf } from '@assay/engine/pages/chart-figure'
-import { type Message, withoutLineage } from '@assay/engine/pages/mail-page'
+import { type Message, type ToldInsight, withoutLineage } from '@assay/engine/pages/mail-page'
 import type { DrawTask, RenderTask } from '@assay/engine/run/protocol'
-import type { Insight } from '@assay/model/insight'
 import type { Logger } from '../../runtime/log.ts'
 import type { Letter } from './mime.ts'
 import type { Sending } from './sender.ts'
@@ -41,7 +40,7 @@ export async function attachedPdf(
   }
 }
 
-async function pdfOf({ draw, render }: Makers, workspace_id: string, insight: Insight): Promise<Buffer> {
+async function pdfOf({ draw, render }: Makers, workspace_id: string, insight: ToldInsight): Promise<Buffer> {
   const { insight_id, template_id, template_version, title, charts, reading, created_at } = insight
   const ids = { insight_id, template_id, template_version, created_at }
   const shown = { ...ids, title, charts, reading, markdown: withoutLineage(insight) }

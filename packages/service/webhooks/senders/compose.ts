@@ -1,10 +1,10 @@
 /** Composes the message of an event, the same for mail and chat, with a link to the page if ASSAY_PUBLIC_URL is set. */
 
 import { figureLine } from '@assay/engine/pages/figure-line'
-import type { Message } from '@assay/engine/pages/mail-page'
+import type { Message, ToldInsight } from '@assay/engine/pages/mail-page'
 import { plainLine } from '@assay/engine/printing/escape'
 import { AppError, JOB_ERRORS, type JobErrorCode } from '@assay/model/errors'
-import type { Insight } from '@assay/model/insight'
+import type { InsightHead } from '@assay/model/insight'
 import { linkAddress } from '@assay/model/link'
 import { readerMailId } from '@assay/model/readers'
 import type { Target } from '@assay/model/subscription'
@@ -14,7 +14,10 @@ import { hashToken, type SecretBox } from '../../runtime/secrets.ts'
 import type { Sending } from './sender.ts'
 
 export interface Composer {
-  store: Pick<Store, 'getInsight' | 'insightReader' | 'getReader' | 'createLink' | 'findLink'>
+  store: Pick<
+    Store,
+    'getInsightHead' | 'getInsightData' | 'insightReader' | 'getReader' | 'createLink' | 'findLink'
+  >
   box: SecretBox
   ledger: Pick<Ledger, 'take' | 'untake' | 'addBytes' | 'vetHost'>
   publicUrl: string | null
@@ -97,7 +100,7 @@ async function linkSecretOf({ store, box }: Composer, delivery_id: string): Prom
 async function linkOf(
   composer: Composer,
   { delivery_id, workspace_id, webhook }: Sending,
-  { insight_id }: Insight,
+  { insight_id }: InsightHead,
   seconds: number | null,
 ): Promise<string | null> {
   const { store, publicUrl } = composer
@@ -143,15 +146,21 @@ export async function compose(composer: Composer, sending: Sending, target: Targ
   const insight_id = textOf(data, 'insight_id')
   const skipped = textOf(data, 'skipped') !== ''
   if (type !== 'job.completed' || insight_id === '' || skipped) return told(sending)
-  const insight = await composer.store.getInsight({ workspace_id: sending.workspace_id, insight_id })
-  if (!insight || !(await isFor(composer, sending, insight_id))) return null
+  const of = { workspace_id: sending.workspace_id, insight_id }
+  const head = await composer.store.getInsightHead(of)
+  if (!head || !(await isFor(composer, sending, insight_id))) return null
+  // The tables, analyses and marks may be large, and no message holds them: they stay unread.
+  const stored = await composer.store.getInsightData(of)
+  if (!stored) return null
+  const read = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toString())
+  const insight = { ...head, lineage: read(stored.lineage) as ToldInsight['lineage'] }
   const headline = oneLine(insight.title) || `Completed: ${insight.template_id}`
   const figure = target.subject === 'figure' ? figureLine(insight.reading) : null
   return {
     headline,
     ...(figure === null ? {} : { subject: oneLine(`${figure} (${headline})`) }),
     sentences: [],
-    facts: insight.facts,
+    facts: read(stored.facts) as Message['facts'],
     insight,
     link: await linkOf(composer, sending, insight, target.link_expires_in),
   }

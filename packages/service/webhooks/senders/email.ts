@@ -9,7 +9,7 @@ import { plainBody } from '@assay/engine/pages/plain-page'
 import type { DrawTask, RenderTask } from '@assay/engine/run/protocol'
 import { type Clock, iso } from '@assay/model/clock'
 import type { Attempt } from '@assay/model/delivery'
-import type { Insight } from '@assay/model/insight'
+import type { InsightHead } from '@assay/model/insight'
 import type { Target } from '@assay/model/subscription'
 import type { Webhook } from '@assay/model/webhook'
 import type { Store } from '@assay/store/store'
@@ -98,7 +98,7 @@ async function lastWords({ store }: EmailOptions, sending: Sending): Promise<Map
 async function picturesOf(
   { draw, from, log }: EmailOptions,
   { workspace_id, delivery_id }: Sending,
-  insight: Insight,
+  insight: InsightHead,
 ): Promise<Picture[]> {
   const charts = insight.charts.slice(0, PICTURES_MOST)
   if (charts.length === 0) return []

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { chatText } from '@assay/engine/pages/chat-text'
+import { shortened } from '@assay/engine/pages/mail-page'
+import type { Target } from '@assay/model/subscription'
 import { DEFAULT_WORKSPACE as workspace_id } from '@assay/model/token'
 import { HOSTILE_TEXTS } from '../../../../test/hostile-texts.ts'
 import { modes, type Receiver, startReceiver } from '../../../../test/receiver.ts'
 import { hostileInsight } from '../../../engine/rendering/hostile-fixture.ts'
 import { hashToken } from '../../runtime/secrets.ts'
+import { compose } from './compose.ts'
 import { PUBLIC_URL, startPeople } from './mail-fixture.ts'
 import { slackPayload } from './slack.ts'
 
@@ -124,6 +127,47 @@ test('a message keeps within what a chat takes, whatever the insight holds', () 
     assert.ok((block.fields?.length ?? 0) <= 10)
     for (const field of block.fields ?? []) assert.ok(field.text.length <= 2000)
   }
+})
+
+test('a message is made of the text and the facts: the tables behind them stay unread', async () => {
+  const { people, url } = await opened()
+  const { store, ledger, box } = people
+  const webhook = await people.subscribe('slack', { url })
+  const insight_id = (await people.finish(FOUND))!
+  const unread = Buffer.from('no JSON')
+  const composer = {
+    ledger,
+    box,
+    publicUrl: null,
+    store: {
+      ...store,
+      getInsight: () => assert.fail('the whole insight is read'),
+      getInsightData: async (of: { workspace_id: string; insight_id: string }) => ({
+        ...(await store.getInsightData(of))!,
+        ...{ tables: unread, analyses: unread, provenance: unread },
+      }),
+    },
+  }
+  const event = { event_id: crypto.randomUUID(), type: 'job.completed' as const, data: { insight_id } }
+  const sending = { delivery_id: crypto.randomUUID(), workspace_id, webhook, event, attempt: 1, now: 0 }
+  const target: Target = { to: [], url, link_expires_in: null, subject: 'title', attach: null }
+  const message = await compose(composer, sending, target)
+  assert.deepEqual([message?.headline, message?.facts], [FOUND.title, FOUND.facts])
+})
+
+test('a text of 10 MB is read no further than a message may show', () => {
+  const blocks = 'a\n\n'.repeat(3_300_000)
+  assert.equal(shortened(blocks).markdown, shortened(blocks.slice(0, 200_000)).markdown)
+  const whole = 'word '.repeat(4)
+  assert.deepEqual(shortened(`${whole}\n\nrest`, whole.length), { markdown: whole, cut: true })
+  assert.equal(chatText(`${blocks}end`, 100), chatText(blocks.slice(0, 1000), 100))
+  const spent = [1, 2, 3].map(() => {
+    const { user } = process.cpuUsage()
+    shortened(blocks)
+    chatText(blocks, 2900)
+    return process.cpuUsage().user - user
+  })
+  assert.ok(Math.min(...spent) < 150_000, `${spent.join(', ')} microseconds`)
 })
 
 test('prose becomes the marks of a chat; what a chat cannot show is left to the page', () => {
