@@ -66,11 +66,13 @@ async function openedByCollection(
     return { link_id, workspace_id, page: async () => ({ html }) }
   }
   if (!cards.some((card) => card.insight_id === insight_id)) return null
-  const insight = await store.getInsightHead({ workspace_id, insight_id })
-  if (!insight) return null
+  // A page that is kept needs no read of its insight, which may be large.
+  const kept = pages.kept(insight_id)
+  const insight = kept ? null : await store.getInsightHead({ workspace_id, insight_id })
+  const made = kept ?? (insight && (() => pages.of(insight, workspace_id, { reader: true })))
+  if (!made) return null
   const page = async () => {
-    const { html } =
-      pages.kept(insight_id, false) ?? (await pages.of(insight, workspace_id, { reader: true }))
+    const { html } = typeof made === 'function' ? await made() : made
     return { html: withWayBack(html, collection.name, address) }
   }
   return { link_id, workspace_id, page }

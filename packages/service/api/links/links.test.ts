@@ -106,6 +106,9 @@ test('opens a collection and the insights in it without a token, and no other in
   const read = await open(opened, address)
   assert.match(read.text, /<h1>Late flights<\/h1>/)
   assert.ok(read.text.includes(`<nav><a href="${link.url}">← Board &#60;1&#62;</a></nav>`))
+  const reading = t.mock.method(opened.store, 'getInsightHead')
+  assert.equal((await open(opened, address)).text, read.text)
+  assert.equal(reading.mock.callCount(), 0, 'a page that is kept needs no read of its insight')
   const single = await makeLink(opened, inside.insight_id)
   const gone = said(await open(opened, '/links/x'))
   for (const url of [

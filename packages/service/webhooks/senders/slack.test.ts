@@ -144,7 +144,9 @@ test('a message is made of the text and the facts: the tables behind them stay u
       getInsight: () => assert.fail('the whole insight is read'),
       getInsightData: async (of: { workspace_id: string; insight_id: string }) => ({
         ...(await store.getInsightData(of))!,
-        ...{ tables: unread, analyses: unread, provenance: unread },
+        tables: unread,
+        analyses: unread,
+        provenance: unread,
       }),
     },
   }
