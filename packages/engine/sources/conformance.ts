@@ -283,7 +283,7 @@ function throughProxy({ options }: OpenConnection, port: number): Partial<OpenCo
   return { options: { ...options, ...there }, targets: ['loopback'] }
 }
 
-async function until(holds: () => Promise<boolean>): Promise<void> {
+export async function until(holds: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 60_000
   while (!(await holds())) {
     assert.ok(performance.now() < deadline, 'it came true in time')
@@ -291,6 +291,6 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
   }
 }
 
-async function gone(server: Server): Promise<void> {
+export async function gone(server: Server): Promise<void> {
   if (server.running() !== null) await until(async () => (await server.running()) === 0)
 }

@@ -3,15 +3,17 @@ import { after, before, suite, test } from 'node:test'
 import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import { Client } from 'pg'
 import { missingPostgres, type Postgres, startPostgres } from '../../../../test/postgres.ts'
-import { findingsOf, type TestPool } from '../../run/test-pool.ts'
+import { findingsOf, type TestPool, templateOf } from '../../run/test-pool.ts'
 import {
   accessOf,
   addingOf,
+  gone,
   kindConformance,
   queryTemplate,
   type Server,
   sharedBench,
   type TypeCase,
+  until,
 } from '../conformance.ts'
 import { metricsKeepTheirZone } from '../conformance-metrics.ts'
 
@@ -262,6 +264,27 @@ suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
     })
     after(async () => {
       await server?.close()
+    })
+
+    test('what an analysis asks ends there with the job that asked, and at the limit of time', async () => {
+      const asking = templateOf(
+        '```sql rows at: remote\nselect 1::float8 as v from pg_sleep(60)\n```\n\n```analysis a\nof: rows\nmethod: describe\nvalue: v\n```\n\n# A\n\n{{ a.summary }}\n',
+      )
+      const stop = new AbortController()
+      const canceled = accessOf(server.connection)
+      const running = bench.run(asking, {}, { connections: canceled, signal: stop.signal })
+      await until(async () => (await server.running()) === 1)
+      stop.abort()
+      assert.equal((await running).status, 'stopped')
+      assert.equal(canceled.open.size, 0)
+      await gone(server)
+      const limits = { ...server.connection.limits, timeout_seconds: 1 }
+      const limited = accessOf({ ...server.connection, limits })
+      const result = await bench.run(asking, {}, { connections: limited })
+      assert.ok(result.status === 'failed', result.status)
+      assert.match(result.error.detail, /longer than (1 s|the limits\.timeout_seconds)/)
+      assert.equal(limited.open.size, 0)
+      await gone(server)
     })
 
     test('moments of a metric are cut into steps in its zone, also where clocks change', () =>
