@@ -18,6 +18,9 @@ export const CLICKHOUSE: Dialect = {
   double: (value) => `toFloat64(${value})`,
   finite: (value) => `ifNull(isFinite(${value}), false)`,
   whole: (value) => `toInt64(trunc(${value}))`,
+  bytes: (value) => value,
+  previous: (value, by) =>
+    `lagInFrame(toNullable(${value})) over (order by ${by} rows between unbounded preceding and current row)`,
   digits: (value) => `toString(sum(${value}))`,
   once: '',
 }

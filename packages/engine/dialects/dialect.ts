@@ -14,6 +14,10 @@ export interface Dialect {
   finite(value: string): string
   /** The integer part of a double below 2^53, as an integer of 64 bits. */
   whole(value: string): string
+  /** A text, compared byte by byte. */
+  bytes(value: string): string
+  /** The value of the row before, by the order of `by`; null of the first. */
+  previous(value: string, by: string): string
   /** The sum of integers, as text: it does not overflow below 2^63. */
   digits(value: string): string
   /**
@@ -25,6 +29,8 @@ export interface Dialect {
 
 /** A double in the form that reads back as the same double. */
 export const exponential = (value: number): string => value.toExponential()
+
+export const lagged = (value: string, by: string): string => `lag(${value}) over (order by ${by})`
 
 export const doubled = (name: string): string => `"${name.replaceAll('"', '""')}"`
 export const backticked = (name: string): string => `\`${name.replaceAll('`', '``')}\``

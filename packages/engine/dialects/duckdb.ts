@@ -1,5 +1,5 @@
 /** The engine of Assay itself. */
-import { type Dialect, doubled, exponential, plainText } from './dialect.ts'
+import { type Dialect, doubled, exponential, lagged, plainText } from './dialect.ts'
 
 /** `time` of a step is a timestamp of the metric's zone. */
 export const DUCKDB: Dialect = {
@@ -11,6 +11,8 @@ export const DUCKDB: Dialect = {
   double: (value) => `cast(${value} as double)`,
   finite: (value) => `coalesce(isfinite(${value}), false)`,
   whole: (value) => `cast(trunc(${value}) as bigint)`,
+  bytes: (value) => value,
+  previous: lagged,
   digits: (value) => `cast(sum(${value}) as varchar)`,
   once: '',
 }

@@ -17,10 +17,18 @@ export type Expression =
   | { kind: 'finite'; of: Expression }
   /** The integer part of a double below 2^53, as an integer. */
   | { kind: 'whole'; of: Expression }
+  /** Whether a value is not null. */
+  | { kind: 'given'; of: Expression }
+  /** A text by its bytes, whatever the column's collation takes for the same. To group by, not to show. */
+  | { kind: 'bytes'; of: Expression }
+  /** Twice the mean rank of a value, from 2: an integer. In a list of its own. */
+  | { kind: 'ranked'; of: Expression }
+  /** The value of the row before, by the order of another; null of the first. In a list of its own. */
+  | { kind: 'previous'; of: Expression; by: Expression }
   | { kind: 'aggregate'; name: AggregateName; of: Expression | null }
 
 /** `digits`: the sum of integers, as text. `mean`: of doubles, rounded as the engine does. */
-export type AggregateName = 'count' | 'digits' | 'mean' | 'min' | 'max'
+export type AggregateName = 'count' | 'distinct' | 'digits' | 'mean' | 'min' | 'max'
 
 export interface Select {
   from: From
@@ -59,6 +67,10 @@ export const and = (...of: Expression[]): Expression => ({ kind: 'and', of })
 export const size = (of: Expression): Expression => ({ kind: 'size', of })
 export const double = (of: Expression): Expression => ({ kind: 'double', of })
 export const finite = (of: Expression): Expression => ({ kind: 'finite', of })
+export const given = (of: Expression): Expression => ({ kind: 'given', of })
+export const bytes = (of: Expression): Expression => ({ kind: 'bytes', of })
+export const ranked = (of: Expression): Expression => ({ kind: 'ranked', of })
+export const previous = (of: Expression, by: Expression): Expression => ({ kind: 'previous', of, by })
 export const whole = (of: Expression): Expression => ({ kind: 'whole', of })
 
 /** The result where the condition holds; else `otherwise`, or null. */
@@ -74,6 +86,7 @@ const aggregate =
   (of: Expression): Expression => ({ kind: 'aggregate', name, of })
 export const counted: Expression = { kind: 'aggregate', name: 'count', of: null }
 export const count = aggregate('count')
+export const distinct = aggregate('distinct')
 export const digits = aggregate('digits')
 export const mean = aggregate('mean')
 export const least = aggregate('min')

@@ -1,5 +1,5 @@
 /** MySQL and MariaDB. Doubles there are neither infinite nor NaN. */
-import { backticked, type Dialect, escapedText, exponential } from './dialect.ts'
+import { backticked, type Dialect, escapedText, exponential, lagged } from './dialect.ts'
 
 export const MYSQL: Dialect = {
   identifier: backticked,
@@ -17,6 +17,8 @@ export const MYSQL: Dialect = {
   double: (value) => `(${value} + 0e0)`,
   finite: (value) => `(${value} is not null)`,
   whole: (value) => `cast(truncate(${value}, 0) as signed)`,
+  bytes: (value) => `cast(${value} as binary)`,
+  previous: lagged,
   digits: (value) => `cast(sum(${value}) as char)`,
   once: '',
 }

@@ -1,5 +1,5 @@
 /** PostgreSQL. An operation of doubles that would overflow or lose all its digits is an error there. */
-import { type Dialect, doubled, exponential, plainText } from './dialect.ts'
+import { type Dialect, doubled, exponential, lagged, plainText } from './dialect.ts'
 
 export const POSTGRESQL: Dialect = {
   identifier: doubled,
@@ -14,6 +14,8 @@ export const POSTGRESQL: Dialect = {
   finite: (value) =>
     `coalesce(${value} > '-Infinity'::double precision and ${value} < 'Infinity'::double precision, false)`,
   whole: (value) => `cast(trunc(${value}) as bigint)`,
+  bytes: (value) => `(cast(${value} as text) collate "C")`,
+  previous: lagged,
   digits: (value) => `cast(sum(${value}) as text)`,
   once: 'offset 0',
 }

@@ -58,7 +58,17 @@ function printExpression(node: Expression, dialect: Dialect): string {
     case 'double':
     case 'finite':
     case 'whole':
+    case 'bytes':
       return dialect[node.kind](print(node.of))
+    case 'given':
+      return `(${print(node.of)} is not null)`
+    case 'ranked': {
+      // Equal values share the mean of their ranks.
+      const of = print(node.of)
+      return `(2 * rank() over (order by ${of}) + count(*) over (partition by ${of}) - 1)`
+    }
+    case 'previous':
+      return dialect.previous(print(node.of), print(node.by))
     case 'aggregate':
       return printAggregate(node.name, node.of ? print(node.of) : '*', dialect)
   }
@@ -68,6 +78,8 @@ function printAggregate(name: AggregateName, of: string, dialect: Dialect): stri
   switch (name) {
     case 'digits':
       return dialect.digits(of)
+    case 'distinct':
+      return `count(distinct ${of})`
     case 'mean':
       return `avg(${of})`
     default:

@@ -1,5 +1,5 @@
 /** SQLite. A column holds values of any type; what is no number is none. */
-import { type Dialect, doubled, exponential, plainText } from './dialect.ts'
+import { type Dialect, doubled, exponential, lagged, plainText } from './dialect.ts'
 
 export const SQLITE: Dialect = {
   identifier: doubled,
@@ -17,6 +17,8 @@ export const SQLITE: Dialect = {
   double: (value) => `case when typeof(${value}) in ('integer', 'real') then cast(${value} as real) end`,
   finite: (value) => `coalesce(abs(${value}) < 9e999, 0)`,
   whole: (value) => `cast(${value} as integer)`,
+  bytes: (value) => `cast(${value} as blob)`,
+  previous: lagged,
   digits: (value) => `cast(sum(${value}) as text)`,
   once: 'limit -1',
 }

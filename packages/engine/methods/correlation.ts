@@ -4,7 +4,8 @@
  * Pearson's r with Fisher's interval (tanh(atanh r +- z / sqrt(n - 3))) and its t test, as R's cor.test; Spearman's rank
  * correlation with mean ranks for ties; Kendall's tau-b with `test: kendall`; partial correlation with `controls`. p adjusted over
  * the pairs by Benjamini and Hochberg. Rows that lack either value of a pair are left out of that pair; rows with a date of
- * their own are a series (relations/series-order.ts). relations/pair.ts says how much is fetched.
+ * their own are a series (relations/series-order.ts). relations/pair.ts says how much is fetched,
+ * there/correlation.ts what is asked of a database.
  */
 import type { Doubt, Grade } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -25,11 +26,12 @@ import {
   tauOf,
 } from './relations/pair.ts'
 import { type Order, seriesOrder } from './relations/series-order.ts'
-import { numberSql } from './shared/columns.ts'
+import { columnOf, numberSql } from './shared/columns.ts'
 import { integer, number, pAdjusted, rowsWith, text, whereGiven } from './shared/fields.ts'
 import type { Method, Relation } from './shared/method.ts'
 import { benjaminiHochberg } from './shared/multiplicity.ts'
 import { count, finite, probability, range } from './shared/sentence.ts'
+import { orderThere } from './there/correlation.ts'
 
 const Options = Type.Object(
   {
@@ -90,9 +92,13 @@ export const correlation: Method = {
     }),
     p_adjusted: pAdjusted,
   },
+  asks(options) {
+    const { test, controls } = options as Options
+    return test !== 'kendall' && controls === undefined
+  },
   async run(table, options, { meanings }) {
     const given = options as Options
-    const order = await seriesOrder(table)
+    const order = table.there ? await orderThere(table.there, table.columns) : await seriesOrder(table)
     const found: Pair[] = []
     const pairs: Told[] = []
     for (const [index, x] of given.values.entries()) {
@@ -128,7 +134,12 @@ const NAMES = {
   kendall: "Kendall's tau-b beside Pearson and Spearman; p adjusted by Benjamini and Hochberg",
 }
 
-async function toldOf(table: Relation, { test, controls }: Options, pair: Pair, order: Order): Promise<Told> {
+async function toldOf(
+  table: Relation,
+  { test, controls }: Options,
+  pair: Pair,
+  order: Order | null,
+): Promise<Told> {
   const { spearman_p, series: _, worth: __, ends: ___, ...fields } = pair
   const names = [pair.x, pair.y] as const
   const tau = test === 'kendall' && pair.pearson !== null ? await tauOf(table, pair) : { tau: null, p: null }
@@ -227,7 +238,11 @@ async function hidden(
   )
   if (!best || given.controls !== undefined) return []
   const [x, y] = [numberSql(table, 'values', best.x), numberSql(table, 'values', best.y)]
-  return hiddenGroup(table, { x, y, own: [best.x, best.y], r: sizeOf(best, given) }, meanings)
+  const names = [best.x, best.y] as const
+  const there = table.there ? ([0, 1] as const).map((i) => columnOf(table, 'values', names[i]).name) : []
+  const [across, up] = there
+  const asked = across !== undefined && up !== undefined ? { there: [across, up] as const } : {}
+  return hiddenGroup(table, { x, y, own: names, r: sizeOf(best, given), ...asked }, meanings)
 }
 
 function doubtsOf(pairs: readonly Told[], given: Options, meanings: Meanings): Doubt[] {

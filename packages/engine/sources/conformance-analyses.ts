@@ -73,24 +73,40 @@ const numeral = (value: number): string => (Number.isInteger(value) ? String(val
 const ANALYSES: Record<string, string> = {
   amounts: 'method: describe\nvalue: amount',
   several: 'method: describe\nvalues: [offset_by, tail, whole, flat]',
+  links: 'method: correlation\nvalues: [amount, offset_by, whole, tail, flat]',
+  ranks: 'method: correlation\nvalues: [amount, whole]\ntest: spearman',
+}
+
+/** Rows with years, in steps of one: a series of which the rows come here in their order. */
+const YEARS = 'select 1000 + id as passing, amount, whole, offset_by from measured'
+/** Rows with times of their own, so many that only what neighbours have in common comes here. */
+const PACED = 2100
+
+const SERIES: Record<string, string> = {
+  yearly: 'of: years\nmethod: correlation\nvalues: [amount, whole, offset_by]',
+  at_times: 'of: PACED\nmethod: correlation\nvalues: [wave, drift]',
 }
 
 const block = (name: string, of: string, options: string): string =>
   `\`\`\`analysis ${name}\nof: ${of}\n${options}\n\`\`\`\n`
 
-/** What differs by right: the order of rows, and how the sums were taken. */
+/** What differs by right for describe: the order of rows, and how the sums were taken. */
 const WITHOUT = new Set(['autocorrelation', 'method', 'summary', 'doubts', 'notes', 'caveats', 'evidence'])
 
-function assertAlike(there: unknown, here: unknown, at: string): void {
+function assertAlike(there: unknown, here: unknown, at: string, without: ReadonlySet<string>): void {
   if (typeof here === 'number' && typeof there === 'number') {
-    const near = here === there || Math.abs(there - here) <= 1e-13 * Math.max(Math.abs(here), Math.abs(there))
+    const near = here === there || Math.abs(there - here) <= 1e-12 * Math.max(Math.abs(here), Math.abs(there))
     assert.ok(near, `${at}: ${there} there, ${here} here`)
   } else if (here !== null && there !== null && typeof here === 'object' && typeof there === 'object') {
     assert.deepEqual(Object.keys(there), Object.keys(here), at)
     for (const [key, value] of Object.entries(here))
-      if (!WITHOUT.has(key)) assertAlike((there as Record<string, unknown>)[key], value, `${at}.${key}`)
+      if (!without.has(key))
+        assertAlike((there as Record<string, unknown>)[key], value, `${at}.${key}`, without)
   } else assert.equal(there, here, at)
 }
+
+const NOTHING: ReadonlySet<string> = new Set()
+const describes = (name: string): boolean => ANALYSES[name]!.startsWith('method: describe')
 
 async function outcomesOf(
   server: Adding,
@@ -108,7 +124,8 @@ export async function analysesAskAlike(server: Adding, bench: TestPool): Promise
   await fill(server, bench)
   const here = await outcomesOf(server, bench, 'measured', 'sources: { measured: { file: measured.csv } }')
   const there = await outcomesOf(server, bench, 'remote.measured')
-  for (const name of Object.keys(ANALYSES)) assertAlike(there.outcomes[name], here.outcomes[name], name)
+  for (const name of Object.keys(ANALYSES))
+    assertAlike(there.outcomes[name], here.outcomes[name], name, describes(name) ? WITHOUT : NOTHING)
   const { lineage, markdown } = there.found
   assert.equal(lineage.sources[0]!.rows, null)
   for (const { asked, name } of lineage.blocks) {
@@ -116,7 +133,51 @@ export async function analysesAskAlike(server: Adding, bench: TestPool): Promise
     assert.ok(asked.rows < 3 * ROWS, `${name}: ${asked.rows} rows came here`)
   }
   assert.match(markdown, /asked there by \d+ statements/)
+  await seriesAskAlike(server, bench)
   await rowsStayOrAreCounted(server, bench)
+}
+
+/** A column of times makes the rows of a database a series, too. */
+async function seriesAskAlike(server: Adding, bench: TestPool): Promise<void> {
+  await fillPaced(server, bench)
+  const outcomesBy = async (front: string, fence: string, paced: string) => {
+    const blocks = Object.entries(SERIES).map(
+      ([name, options]) => `\`\`\`analysis ${name}\n${options.replace('PACED', paced)}\n\`\`\`\n`,
+    )
+    const template = templateOf(
+      `---\n${front}\n---\n\`\`\`sql years${fence}\n${YEARS}\n\`\`\`\n${blocks.join('\n')}\n# A\n\n{{ yearly.summary }}\n`,
+    )
+    return findingsOf(await bench.run(template, {}, { connections: server.connections() }))
+  }
+  const here = await outcomesBy(
+    'sources: { measured: { file: measured.csv }, paced: { file: paced.csv } }',
+    '',
+    'paced',
+  )
+  const there = await outcomesBy('', ' at: remote', 'remote.paced')
+  for (const name of Object.keys(SERIES)) {
+    assertAlike(there.analyses[name], here.analyses[name], name, NOTHING)
+    const asked = there.lineage.blocks.find((block) => block.name === name)!.asked
+    assert.ok(asked && asked.rows < 4 * ROWS, `${name}: ${asked?.rows} rows came here`)
+  }
+  const told = there.analyses.at_times!.caveats.map(({ code }) => code)
+  assert.ok(told.includes('series_autocorrelated'), told.join(', '))
+}
+
+async function fillPaced(server: Adding, bench: TestPool): Promise<void> {
+  const { kind } = server
+  const time = { clickhouse: 'DateTime', mysql: 'datetime' }[kind] ?? 'timestamp'
+  const double = { clickhouse: 'Float64', mysql: 'double' }[kind] ?? 'double precision'
+  const rows = Array.from({ length: PACED }, (_, id) => {
+    const at = new Date(Date.UTC(2020, 0, 1) + 61_000 * id).toISOString().slice(0, 19).replace('T', ' ')
+    return [at, numeral(Math.sin(id / 300)), numeral(Math.cos(id / 251) + id / 2000)] as const
+  })
+  await server.execute('drop table if exists paced')
+  await server.execute(`create table paced (at ${time}, wave ${double}, drift ${double})`)
+  const sql = rows.map(([at, wave, drift]) => `('${at}', ${wave}, ${drift})`)
+  await server.execute(`insert into paced values ${sql.toReversed().join(', ')}`)
+  const lines = rows.map((row) => row.join(','))
+  writeFileSync(path.join(bench.data, 'paced.csv'), `at,wave,drift\n${lines.join('\n')}\n`)
 }
 
 const STAYS = `---

@@ -3,12 +3,13 @@
  * 13, 1951). The link is that of the values about their means within each group (the pooled within-group correlation); a
  * category of two values counts as 0 and 1. Up to eight columns of 2 to 20 values are looked at, each in one pass.
  */
-import type { Doubt } from '@assay/model/insight'
+import type { Column, Doubt } from '@assay/model/insight'
 import { studentTwoSided } from '../../numeric/distributions.ts'
 import { type Meanings, measureOf } from '../../verdicts/measure.ts'
 import { doubt, LIKELY } from '../../verdicts/verdict.ts'
 import { groupSql, nameSql, numberSql } from '../shared/columns.ts'
 import { quote, type Relation } from '../shared/method.ts'
+import { valuesThere, withinThere } from '../there/correlation.ts'
 
 const MOST_COLUMNS = 8
 const MOST_VALUES = 20
@@ -21,6 +22,8 @@ export interface Crude {
   /** Expressions that yield numbers. */
   x: string
   y: string
+  /** The columns, where a database is asked. */
+  there?: readonly [string, string]
   /** Columns that make up the link. */
   own: readonly string[]
   /** Their correlation, or a number of its sign and size. */
@@ -29,8 +32,13 @@ export interface Crude {
 
 export async function hiddenGroup(table: Relation, crude: Crude, meanings: Meanings): Promise<Doubt[]> {
   const found: { name: string; within: Within }[] = []
-  for (const name of await candidates(table, crude.own)) {
-    const within = await withinGroups(table, crude, name)
+  for (const column of await candidates(table, crude.own)) {
+    const { name } = column
+    const within = withinOf(
+      crude.there && table.there
+        ? await withinThere(table.there, crude.there, column)
+        : await sumsHere(table, crude, name),
+    )
     const turned = within.r * crude.r < 0 && within.p <= LIKELY
     const gone = within.p > LIKELY && Math.abs(within.r) < Math.abs(crude.r) / 2 && within.left >= LEAST_LEFT
     if (turned || gone) found.push({ name, within })
@@ -67,20 +75,26 @@ export function flagSql(table: Relation, option: string, name: string, value: st
   return `case when ${nameSql(column)} = '${value.replaceAll("'", "''")}' then 1.0 when ${column} is not null then 0.0 end`
 }
 
-async function candidates(table: Relation, own: readonly string[]): Promise<string[]> {
+async function candidates(table: Relation, own: readonly string[]): Promise<Column[]> {
   const names = own.map((name) => name.toLowerCase())
   const columns = table.columns.filter(
     ({ name, type }) => ['text', 'boolean', 'integer'].includes(type) && !names.includes(name.toLowerCase()),
   )
   if (columns.length === 0) return []
+  const { n, values: found } = table.there
+    ? await valuesThere(table.there, columns)
+    : await valuesHere(table, columns)
+  const fits = (values: number): boolean => values >= 2 && values <= MOST_VALUES && values * LEAST_ROWS <= n
+  return columns.filter((_, index) => fits(found[index]!)).slice(0, MOST_COLUMNS)
+}
+
+async function valuesHere(
+  table: Relation,
+  columns: readonly Column[],
+): Promise<{ n: number; values: number[] }> {
   const counts = columns.map(({ name }, index) => `count(distinct ${quote(name)}) as c${index}`)
   const [row] = await table.query(`select count(*) as n, ${counts.join(', ')} from ${table.relation}`)
-  const fits = (values: number): boolean =>
-    values >= 2 && values <= MOST_VALUES && values * LEAST_ROWS <= (row!.n as number)
-  return columns
-    .filter((_, index) => fits(row![`c${index}`] as number))
-    .slice(0, MOST_COLUMNS)
-    .map(({ name }) => name)
+  return { n: row!.n as number, values: columns.map((_, index) => row![`c${index}`] as number) }
 }
 
 interface Within {
@@ -90,7 +104,9 @@ interface Within {
   left: number
 }
 
-async function withinGroups(table: Relation, { x, y }: Crude, name: string): Promise<Within> {
+type Sums = Record<'n' | 'groups' | 'xy' | 'xx' | 'yy' | 'whole_x' | 'whole_y', number>
+
+async function sumsHere(table: Relation, { x, y }: Crude, name: string): Promise<Sums> {
   const [row] = await table.query(
     `with r as (select ${groupSql(table, 'by', name)} as g, cast(${x} as double) as x, cast(${y} as double) as y from ${table.relation}),
        k as (select * from r where g is not null and isfinite(x) and isfinite(y)),
@@ -100,7 +116,10 @@ async function withinGroups(table: Relation, { x, y }: Crude, name: string): Pro
      select sum(n) as n, count(*) as groups, sum(xy - x * y / n) as xy, sum(xx - x * x / n) as xx, sum(yy - y * y / n) as yy,
        sum(xx) as whole_x, sum(yy) as whole_y from s`,
   )
-  const sums = row as Record<'n' | 'groups' | 'xy' | 'xx' | 'yy' | 'whole_x' | 'whole_y', number>
+  return row as Sums
+}
+
+function withinOf(sums: Sums): Within {
   const left = Math.min(sums.xx / sums.whole_x, sums.yy / sums.whole_y)
   const df = sums.n - sums.groups - 1
   const r = sums.xy / Math.sqrt(sums.xx) / Math.sqrt(sums.yy)

@@ -9,12 +9,14 @@ import { normalUpperQuantile, studentTwoSided } from '../../numeric/distribution
 import { ranks } from '../../numeric/mann-kendall.ts'
 import { type Partial, partialCorrelation } from '../../numeric/models/partial.ts'
 import { kendall } from '../../numeric/tests/kendall.ts'
+import type { Asked } from '../../sufficient/ask.ts'
 import type { Measure } from '../../verdicts/measure.ts'
 import { doubt, gradeOf } from '../../verdicts/verdict.ts'
-import { numberSql } from '../shared/columns.ts'
+import { columnOf, numberSql } from '../shared/columns.ts'
 import type { Relation } from '../shared/method.ts'
 import { finite } from '../shared/sentence.ts'
 import { double, momentSql, powerAbove, readSum } from '../shared/sums.ts'
+import { correlated, pairRowsThere } from '../there/correlation.ts'
 import { oneRowDecides, type Without } from './one-row.ts'
 import {
   LEAST_WORTH,
@@ -78,14 +80,14 @@ export async function pairOf(
   [x, y]: readonly [string, string],
   { option = 'values', order = null }: { option?: string; order?: Order | null } = {},
 ): Promise<Pair> {
-  const { source, n, constant, sizes } = await pairRows(table, [x, y], option, order)
+  const rows = table.there
+    ? await rowsThere(table, table.there, [x, y], { option, order })
+    : await rowsHere(table, [x, y], { option, order })
+  const { n, constant } = rows
   const unknown = { pearson: null, spearman: null, low: null, high: null, p: null, spearman_p: null }
   const nothing = { x, y, n, ...unknown, series: null, worth: n, ends: [] }
   if (n < LEAST_PAIRS || constant) return nothing
-  const scaled = `(select x / ${double(powerAbove(sizes[0]))} as x, y / ${double(powerAbove(sizes[1]))} as y from ${source})`
-  const { r: pearson, ends } = await productMoment(table, scaled)
-  const spearman = await rankCorrelation(table, source, n)
-  const series = order === null ? null : await seriesRows(table, source, n, order.dated)
+  const { r: pearson, ends, spearman, series } = await rows.correlated()
   const p = chanceOf(pearson, n, series)
   const worth = series ? worthOf(pearson, n, p, series) : n
   const half = normalUpperQuantile(0.025) / Math.sqrt(worth - 3)
@@ -100,14 +102,55 @@ export async function pairOf(
     spearman_p: finite(chanceOf(spearman, n, series, ranks)),
     series,
     worth,
-    ends: ends.map(({ x: across, y: up, estimate }) => ({
-      x: across * powerAbove(sizes[0]),
-      y: up * powerAbove(sizes[1]),
-      estimate,
-      // Without one of n rows they are worth that much less.
-      p: byStudent(estimate, (worth * (n - 1)) / n),
-    })),
+    // Without one of n rows they are worth that much less.
+    ends: ends.map((end) => ({ ...end, p: byStudent(end.estimate, (worth * (n - 1)) / n) })),
   }
+}
+
+interface Rows {
+  n: number
+  constant: boolean
+  correlated(): Promise<{ r: number; ends: End[]; spearman: number; series: SeriesRows | null }>
+}
+
+interface RowsOptions {
+  option: string
+  order: Order | null
+}
+
+async function rowsHere(
+  table: Relation,
+  names: readonly [string, string],
+  { option, order }: RowsOptions,
+): Promise<Rows> {
+  const { source, n, constant, sizes } = await pairRows(table, names, option, order)
+  const [x_unit, y_unit] = [powerAbove(sizes[0]), powerAbove(sizes[1])]
+  return {
+    n,
+    constant,
+    async correlated() {
+      const scaled = `(select x / ${double(x_unit)} as x, y / ${double(y_unit)} as y from ${source})`
+      const { r, ends } = await productMoment(table, scaled)
+      return {
+        r,
+        ends: ends.map(({ x, y, estimate }) => ({ x: x * x_unit, y: y * y_unit, estimate })),
+        spearman: await rankCorrelation(table, source, n),
+        series: order === null ? null : await seriesRows(table, source, n, order.dated),
+      }
+    },
+  }
+}
+
+async function rowsThere(
+  table: Relation,
+  asked: Asked,
+  [x, y]: readonly [string, string],
+  { option, order }: RowsOptions,
+): Promise<Rows> {
+  const names = [columnOf(table, option, x).name, columnOf(table, option, y).name] as const
+  const pair = await pairRowsThere(asked, names, order)
+  const constant = pair.n > 0 && (pair.x.low === pair.x.high || pair.y.low === pair.y.high)
+  return { n: pair.n, constant, correlated: () => correlated(asked, pair, order) }
 }
 
 /** Whether one row makes, hides or turns Pearson's r; `factor` is what a correction raised p by. */

@@ -19,7 +19,8 @@ import { persistentRegression } from '../../series/persistence/persistent-regres
 import { isTemporal } from '../shared/columns.ts'
 import { quote, type Relation } from '../shared/method.ts'
 
-const LEAST = 10
+/** Rows from which a column of times makes a series. */
+export const LEAST = 10
 /** What the worth of rows never falls below. */
 export const LEAST_WORTH = 3.5
 /** Rows up to which persistent errors are estimated. */
@@ -134,7 +135,16 @@ export async function seriesRows(
   const values = fetched
     ? { x: rows.map((row) => row.x as number), y: rows.map((row) => row.y as number) }
     : null
-  const found = values ? lagsOf(values) : await lagsInside(table, source)
+  return seriesOf(n, dated, values ? lagsOf(values) : await lagsInside(table, source), values)
+}
+
+/** Null where the rows are no series. */
+export function seriesOf(
+  n: number,
+  dated: boolean,
+  found: Lags,
+  values: SeriesRows['values'],
+): SeriesRows | null {
   if (!dated && found.sorted) return null
   const bound = alikeFrom(n, dated)
   const alike = found.a > bound && found.b > bound
@@ -142,14 +152,14 @@ export async function seriesRows(
   return { alike, dated, worth: n > LEAST ? worthOfRows(n, found.a, found.b) : n, values }
 }
 
-interface Lags {
+export interface Lags {
   a: number
   b: number
   /** Whether x or y never falls, or never rises. */
   sorted: boolean
 }
 
-const lagsOf = ({ x, y }: { x: number[]; y: number[] }): Lags => ({
+export const lagsOf = ({ x, y }: { x: number[]; y: number[] }): Lags => ({
   a: lagOne(even(x)),
   b: lagOne(even(y)),
   sorted: isSorted(x) || isSorted(y),
