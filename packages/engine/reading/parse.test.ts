@@ -54,6 +54,20 @@ test('a run without an insight has the title of its template with its own values
   assert.ok(performance.now() - began < 2000)
 })
 
+test('a title of thousands of signs takes no longer than another', () => {
+  const titled = good(
+    '---\ntitle: "Sales of {{ vars.note }}"\nvariables:\n  note: { type: string, required: true }\n---\nText.\n',
+  )
+  for (const sign of [' ', ',', '-']) {
+    const began = process.cpuUsage()
+    const title = runTitle(titled, { note: `a${sign.repeat(19_000)}b` }, '2026-11-24T00:00:00.000Z')
+    const { user } = process.cpuUsage(began)
+    assert.ok(user < 200_000, `${user} µs for ${JSON.stringify(sign)}`)
+    assert.match(title, /^Sales of a/)
+    assert.ok(title.length <= 301)
+  }
+})
+
 test('a template has at most 1,000 blocks: the first that is over is named with its line', () => {
   const blocks = (count: number): string =>
     Array.from({ length: count }, (_, index) => `\`\`\`sql b${index}\nselect 1\n\`\`\`\n`).join('')

@@ -17,6 +17,10 @@ const LED = new RegExp(
 /** Characters and items that a title may make, and how long it may take. */
 const TITLE_BOUND = { spent: 20_000, ms: 50 }
 const TITLE_MOST = 300
+/** Characters that are read for what leads to the sign. That search is of the square of a run of signs. */
+const READ_MOST = 2 * TITLE_MOST
+/** Characters of a title that is shown without its Liquid. */
+const SOURCE_MOST = 2000
 
 export type Titled = Pick<Template, 'template_id' | 'title' | 'variables' | 'time_zone'>
 
@@ -25,9 +29,13 @@ function written({ title, template_id }: Titled, vars: Record<string, unknown>):
   try {
     text = renderText(title, vars, { line: 1, column: 1 }, new Budget(TITLE_BOUND))
   } catch {
-    text = title.replace(/\{%.*?%\}/g, '').replace(/\{\{.*?\}\}/g, OPEN)
+    text = title
+      .slice(0, SOURCE_MOST)
+      .replace(/\{%.*?%\}/g, '')
+      .replace(/\{\{.*?\}\}/g, OPEN)
   }
-  const whole = text.replaceAll(LED, '').replace(/\s+/g, ' ').trim()
+  const read = text.replace(/\s+/g, ' ').slice(0, READ_MOST)
+  const whole = read.replaceAll(LED, '').replace(/ +/g, ' ').trim()
   return whole.length > TITLE_MOST ? `${whole.slice(0, TITLE_MOST)}…` : whole || template_id
 }
 
