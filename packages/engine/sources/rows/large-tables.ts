@@ -11,6 +11,8 @@ import { NoRoom, roomLeft } from '../room.ts'
 export const LARGE = 'large tables'
 /** Less than the engine needs to write. */
 const TRIMMED_BYTES = 8_000_000
+/** Between two looks at the room while one statement writes. */
+const WATCH_MS = 50
 
 export interface TableRoom {
   /** For this job alone; it need not be there. */
@@ -36,19 +38,41 @@ export function largeTable(name: string): string {
 
 /** Rejects with NoRoom where no room is left. Drops from memory what lies in the file, which the engine else keeps there. */
 export async function trimLarge(engine: Engine, { temp_folder, spill_bytes }: TableRoom): Promise<void> {
-  if (roomLeft(spill_bytes, temp_folder) === 0)
-    throw new NoRoom(
-      `The rows need more than ${spill_bytes} bytes, which is all that this run may write to disk: aggregate in the query, or read fewer files.`,
-    )
+  if (roomLeft(spill_bytes, temp_folder) === 0) throw noRoom(spill_bytes)
   // What cannot be dropped now makes the engine refuse the limit.
   await execute(engine, `set memory_limit = '${TRIMMED_BYTES}B'`).catch(() => undefined)
   await execute(engine, `set memory_limit = '${engine.memory_bytes}B'`)
 }
 
+const noRoom = (spill_bytes: number): NoRoom =>
+  new NoRoom(
+    `The rows need more than ${spill_bytes} bytes, which is all that this run may write to disk: aggregate in the query, or read fewer files.`,
+  )
+
+/** Runs a statement that writes to the disk of the job, and ends it as soon as no room is left there. */
+async function executeWithin(
+  engine: Engine,
+  sql: string,
+  { temp_folder, spill_bytes }: TableRoom,
+): Promise<void> {
+  let full = false
+  const watch = setInterval(() => {
+    full ||= roomLeft(spill_bytes, temp_folder) === 0
+    if (full) engine.connection.interrupt()
+  }, WATCH_MS)
+  try {
+    await execute(engine, sql)
+  } catch (error) {
+    throw full ? noRoom(spill_bytes) : error
+  } finally {
+    clearInterval(watch)
+  }
+}
+
 /** Keeps the rows of a query as a large table, under this name. */
 export async function keepLarge(engine: Engine, name: string, query: string, room: TableRoom): Promise<void> {
   await openLarge(engine, room)
-  await execute(engine, `create or replace table ${largeTable(name)} as ${query}`)
+  await executeWithin(engine, `create or replace table ${largeTable(name)} as ${query}`, room)
   await execute(engine, `checkpoint ${identifier(LARGE)}`)
   await trimLarge(engine, room)
   await execute(engine, `create or replace view ${identifier(name)} as from ${largeTable(name)}`)
