@@ -1,8 +1,9 @@
 /** ClickHouse. */
-import { backticked, type Dialect, escapedText, exponential } from './dialect.ts'
+import { type Dialect, escapedText, exponential } from './dialect.ts'
 
 export const CLICKHOUSE: Dialect = {
-  identifier: backticked,
+  // A backslash is an escape in names, too.
+  identifier: (name) => `\`${name.replace(/[\\`]/g, '\\$&')}\``,
   text: escapedText,
   // Without a point or a fraction it would be read as a whole number where it is one.
   number: (value) => `toFloat64(${exponential(value)})`,

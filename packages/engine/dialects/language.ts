@@ -41,7 +41,7 @@ export interface Select {
   limit?: number
 }
 
-/** `query`: the author's own SELECT, in the engine's SQL. */
+/** `query`: the author's own SELECT, in the engine's SQL, without a semicolon at its end. */
 export type From = { query: string } | { select: Select }
 
 export const column = (name: string): Expression => ({ kind: 'column', name })

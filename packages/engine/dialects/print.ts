@@ -25,8 +25,8 @@ export function printSelect(select: Select, dialect: Dialect): string {
 
 /** A query in brackets. */
 function printFrom(from: From, dialect: Dialect): string {
+  const sql = 'query' in from ? from.query : printInner(from.select, dialect)
   // A comment may be the end of what the author wrote.
-  const sql = 'query' in from ? from.query.trim().replace(/[;\s]+$/, '') : printInner(from.select, dialect)
   return `(\n${sql}\n) ${dialect.identifier('asked')}`
 }
 

@@ -218,14 +218,26 @@ export function bindSql(
       texts[index] = identifier((vars[piece.name] as string | null | undefined) ?? null)
     else names.add(piece.name)
   }
+  blankEnd(texts, list)
+  return { sql: texts.join(''), names: [...names] }
+}
+
+/** The SQL without semicolons at its end, whatever comments stand around them: it can be a part of other SQL. */
+export function withoutEnd(sql: string, syntax: SqlSyntax): string {
+  const list = pieces(sql, syntax)
+  const texts = list.map(({ text }) => text)
+  blankEnd(texts, list)
+  return texts.join('').trim()
+}
+
+function blankEnd(texts: string[], list: readonly Piece[]): void {
   for (let index = texts.length - 1; index >= 0 && endsAt(list[index]!); index--)
     if (texts[index] === ';') texts[index] = ' '
-  return { sql: texts.join(''), names: [...names] }
 }
 
 /** Whether the piece is a blank, a comment or a semicolon. */
 function endsAt({ kind, text }: Piece): boolean {
-  return kind === 'text' && /^(\s+|;|--.*|\/\*[\s\S]*)$/.test(text)
+  return kind === 'text' && /^(\s+|;|--.*|#.+|\/\*[\s\S]*)$/.test(text)
 }
 
 function blank(text: string): string {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Findings, Outcome } from '@assay/model/insight'
+import { dialectOf } from '../dialects/engines.ts'
 import { findingsOf, type TestPool, templateOf } from '../run/test-pool.ts'
 import type { Adding } from './conformance-metrics.ts'
 
@@ -180,13 +181,17 @@ async function fillPaced(server: Adding, bench: TestPool): Promise<void> {
   writeFileSync(path.join(bench.data, 'paced.csv'), `at,wave,drift\n${lines.join('\n')}\n`)
 }
 
-const STAYS = `---
+/** Each sign that a name is quoted by, and what escapes it in some engine. */
+const ODD_NAME = 'a\\`b"c'
+
+const stays = (kind: string): string => `---
 variables: { top: { type: integer, default: 300 } }
 ---
 \`\`\`sql few at: remote
-select region, whole from measured where id < $top -- as its author wrote it
+select region, whole, whole as ${dialectOf(kind).identifier(ODD_NAME)} from measured where id < $top; -- as its author wrote it
 \`\`\`
 ${block('asked', 'few', 'method: describe\nvalue: whole')}
+${block('odd', 'few', `method: describe\nvalue: ${JSON.stringify(ODD_NAME)}`)}
 ${block('moved', 'few', 'method: pareto\nvalue: whole\nby: region')}
 # A
 
@@ -195,14 +200,14 @@ ${block('moved', 'few', 'method: pareto\nvalue: whole\nby: region')}
 
 /** An author's query is asked there, and what cannot be asked brings its rows here, unless the connection allows fewer. */
 async function rowsStayOrAreCounted(server: Adding, bench: TestPool): Promise<void> {
-  const few = findingsOf(
-    await bench.run(templateOf(STAYS), { top: 300 }, { connections: server.connections() }),
-  )
+  const template = templateOf(stays(server.kind))
+  const few = findingsOf(await bench.run(template, { top: 300 }, { connections: server.connections() }))
   assert.equal(few.analyses.asked!.n, 300)
   assert.equal(few.analyses.moved!.n, 300)
+  assert.deepEqual(few.analyses.odd!.q3, few.analyses.asked!.q3)
   assert.match(few.lineage.sources[0]!.remote!.moved!, /analysis "moved"/)
   const fewer = server.connections({ rows: 299 })
-  const refused = await bench.run(templateOf(STAYS), { top: 300 }, { connections: fewer })
+  const refused = await bench.run(template, { top: 300 }, { connections: fewer })
   assert.ok(refused.status === 'failed', refused.status)
   assert.match(refused.error.detail, /"moved" \(pareto\) reads its rows here.*counts 300, more than the 299/)
 }

@@ -6,12 +6,14 @@ import { randomUUID } from 'node:crypto'
 import { rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { OpenConnection } from '@assay/model/connection'
+import { DOUBLE } from '@duckdb/node-api'
 import { dialectOf } from '../dialects/engines.ts'
 import { counted, type Select } from '../dialects/language.ts'
 import { printSelect } from '../dialects/print.ts'
 import { describeQuery, type Engine, execute, identifier, readTable, spillOf } from '../duckdb/duckdb.ts'
 import { TemplateFault } from '../language/fault.ts'
 import { bindQuery, queryFaults } from '../language/remote-query.ts'
+import { type SqlSyntax, withoutEnd } from '../language/sql-clauses.ts'
 import { READER } from '../personal/sql-attributes.ts'
 import { type Answer, numberOf } from '../sufficient/ask.ts'
 import {
@@ -63,7 +65,7 @@ class There {
   readonly #engine: Engine
   readonly #options: QuerySource
   readonly connection: OpenConnection
-  /** The author's query, as written, or all of the table. */
+  /** The author's query, or all of the table. */
   readonly #text: string
   #statements: Statements = { sql: [], rows: 0, bytes: 0 }
   #answers = 0
@@ -71,7 +73,11 @@ class There {
   /** Where an answer lies that the database gives as a file. */
   readonly #file: string
 
-  private constructor(engine: Engine, options: QuerySource, connection: OpenConnection) {
+  private constructor(
+    engine: Engine,
+    options: QuerySource,
+    { connection, syntax }: { connection: OpenConnection; syntax: SqlSyntax },
+  ) {
     this.#engine = engine
     this.#options = options
     this.connection = connection
@@ -79,16 +85,17 @@ class There {
     const { template, temp_folder, spill_bytes } = options
     this.#room = { temp_folder, spill_bytes: spillOf(template.limits.memory_bytes, spill_bytes) }
     this.#file = path.join(temp_folder, `${randomUUID()}.answer`)
-    this.#text = textFor?.(connection.kind, null) ?? text
+    this.#text = withoutEnd(textFor?.(connection.kind, null) ?? text, syntax)
   }
 
   static async open(engine: Engine, options: QuerySource): Promise<There> {
     const { acquire, source, template, signal } = options
     const { connection, release } = await acquire(source.connection!.name, signal)
     release()
-    const [fault] = queryFaults(source, template, (await kindOf(connection.kind)).dialect.syntax)
+    const { syntax } = (await kindOf(connection.kind)).dialect
+    const [fault] = queryFaults(source, template, syntax)
     if (fault) throw new TemplateFault(fault)
-    return new There(engine, options, connection)
+    return new There(engine, options, { connection, syntax })
   }
 
   /** What stays readable once the engine is sealed. */
@@ -117,7 +124,9 @@ class There {
     const began = performance.now()
     const query = await this.#within((kind, open) =>
       this.#read(kind, open, this.#text, async (reader, sql) => {
-        const columns = await reader.schema()
+        const columns = (await reader.schema()).map((column) =>
+          column.numeric ? { ...column, type: DOUBLE } : column,
+        )
         await createTable(this.#engine, source.name, columns)
         await (await RowsTable.open(this.#engine, source.name, columns, this.#room)).finish()
         return sql

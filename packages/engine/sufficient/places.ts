@@ -20,6 +20,7 @@ import {
   where,
   whole,
 } from '../dialects/language.ts'
+import { SourceError } from '../sources/source.ts'
 import { type Asked, columnsOf, numberOf } from './ask.ts'
 
 const STEPS = 1024
@@ -54,15 +55,24 @@ export async function valuesAt(
         for (const place of wanted) found.set(place, stretch.low)
         continue
       }
-      for (const part of await divided(asked, values, stretch)) {
+      const parts = await divided(asked, values, stretch)
+      for (const part of parts) {
         const inside = wanted.filter((place) => place > part.before && place <= part.before + part.n)
         if (inside.length > 0) next.push({ stretch: part, places: inside })
       }
+      const last = parts.at(-1)
+      if (last === undefined || last.before + last.n !== stretch.before + stretch.n) throw changed()
     }
     open = next
   }
   return found
 }
+
+/** Each SELECT reads the rows as they are when it runs. */
+const changed = (): SourceError =>
+  new SourceError(
+    'The rows changed while they were counted there, so that no place among them is known: run the report again, or read a copy that nobody changes.',
+  )
 
 /** The stretch in steps, or in its values. */
 async function divided(asked: Asked, values: From, stretch: Stretch): Promise<Stretch[]> {

@@ -1,4 +1,4 @@
-/** What describe asks of a database: a range, two scans of moments, places by counting, the most frequent value. No row comes here. */
+/** What describe asks of a database: a range, two scans of moments, places by counting, the most frequent value. */
 import { column, counted, type From } from '../../dialects/language.ts'
 import type { Asked } from '../../sufficient/ask.ts'
 import { numberOf } from '../../sufficient/ask.ts'

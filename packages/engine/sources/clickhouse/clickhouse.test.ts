@@ -14,7 +14,7 @@ import type { OpenConnection } from '@assay/model/connection'
 import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import { clickhouseServer, missingClickhouse } from '../../../../test/clickhouse.ts'
 import { openEngine } from '../../duckdb/duckdb.ts'
-import { findingsOf } from '../../run/test-pool.ts'
+import { findingsOf, templateOf } from '../../run/test-pool.ts'
 import {
   accessOf,
   guideHas,
@@ -331,6 +331,26 @@ test('the types of ClickHouse come as the table says', async (t) => {
 })
 
 test('the guide has exactly the types of ClickHouse', () => guideHas('ClickHouse', TYPES))
+
+test('a wide decimal under a name with a backslash is asked for there, also after a semicolon and a comment', async (t) => {
+  const range = { rows: 'UInt64', given: 'UInt64', n: 'UInt64', low: 'Float64', high: 'Float64' }
+  const empty = rows(
+    'select 2::ubigint as rows, 0::ubigint as given, 0::ubigint as n, null::double as low, null::double as high',
+    ...Object.entries(range),
+  )
+  const { asked, connection } = await serve(t, (one, response) => {
+    if (one.sql.includes('isFinite')) empty(one, response)
+    else response.end(aside(one, [['a\\`b', 'Decimal(76, 10)']]))
+  })
+  const text = 'select * from t; -- as its author wrote it'
+  const template = templateOf(
+    `\`\`\`sql few at: remote\n${text}\n\`\`\`\n\n\`\`\`analysis x\nmethod: describe\nof: few\nvalue: 'a\\\`b'\n\`\`\`\n\n# A\n\n{{ x.n }}\n`,
+  )
+  const { analyses } = findingsOf(await bench.run(template, {}, { connections: accessOf(connection) }))
+  assert.deepEqual([analyses.x!.n, analyses.x!.nulls], [0, 2])
+  const of = 'toFloat64(`a\\\\\\`b`) as `v`\nfrom (\nselect * from t  -- as its author wrote it\n)'
+  assert.ok(asked.at(-1)!.sql.includes(of), asked.at(-1)!.sql)
+})
 
 test('variables are parameters with their types, escaped as ClickHouse reads them', async (t) => {
   const { connection, asked } = await serve(t, rows('select 1::utinyint as n', ['n', 'UInt8']))

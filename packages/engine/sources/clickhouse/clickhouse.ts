@@ -9,6 +9,7 @@ import path from 'node:path'
 import type { OpenConnection } from '@assay/model/connection'
 import { createGuard, type Guard } from '@assay/net/guard'
 import { parseTargets } from '@assay/net/target'
+import { CLICKHOUSE } from '../../dialects/clickhouse.ts'
 import type { Parameter, Plain } from '../../language/remote-query.ts'
 import type { SqlSyntax } from '../../language/sql-clauses.ts'
 import { CONNECT_TIMEOUT_MS } from '../dial.ts'
@@ -19,7 +20,7 @@ import { openSocket } from '../sockets.ts'
 import { brokeOff, SourceError, sameName } from '../source.ts'
 import { PARQUET_SETTINGS, saveBody } from './parquet.ts'
 import { privilegesOf } from './privileges.ts'
-import { type Asked, columnOf, quoted } from './types.ts'
+import { type Asked, columnOf } from './types.ts'
 
 const KILL_MS = 300
 const ERROR_BYTES = 4000
@@ -234,7 +235,7 @@ class ClickhouseReader implements FileReader {
     const { name } = connection
     await mkdir(temp_folder, { recursive: true, mode: 0o700 })
     const settings = await this.#known()
-    const list = this.#columns.map((column) => `${column.sql} AS ${quoted(column.name)}`)
+    const list = this.#columns.map((column) => `${column.sql} AS ${CLICKHOUSE.identifier(column.name)}`)
     this.#running = true
     const body = await this.#send(
       `SELECT ${list.join(', ')} FROM (\n${bare(query.sql)}\n)`,

@@ -21,6 +21,7 @@ import {
   UUID,
   VARCHAR,
 } from '@duckdb/node-api'
+import { CLICKHOUSE } from '../../dialects/clickhouse.ts'
 import type { RemoteColumn } from '../kind.ts'
 
 const SIMPLE: Record<string, DuckDBType> = {
@@ -75,14 +76,10 @@ const ASKED: Record<string, (value: string) => string> = {
   Date: (value) => `toDate32(${value})`,
 }
 
-export function quoted(name: string): string {
-  return `\`${name.replace(/[\\`]/g, '\\$&')}\``
-}
-
 /** The column for a type as ClickHouse writes it. Types without an equivalent become JSON if they are nested, else text. */
 export function columnOf(name: string, written: string): Asked {
   const { type, ask } = formOf(written, 0)
-  const sql = ask(quoted(name))
+  const sql = ask(CLICKHOUSE.identifier(name))
   if (type === 'json') return { name, sql, type: VARCHAR, declared: 'json' }
   if (type === 'wide decimal') return { name, sql, type: VARCHAR, numeric: true }
   return { name, sql, type }
