@@ -115,7 +115,7 @@ describe('what is pasted', { concurrency: 3, skip }, () => {
     const { outputs } = await paste(['npm run demo'], { port: await freePort() })
     assert.match(outputs[0]!, /job\.completed/)
     assert.match(outputs[0]!, /verified/)
-    assert.match(outputs[0]!, /^\*\*27\.3% of 85,200 flights/mu, 'the headline')
+    assert.match(outputs[0]!, /^\*\*27\.3 % of 85,200 flights/mu, 'the headline')
     assert.match(outputs[0]!, /^# Brief, /mu)
     assert.doesNotMatch(outputs[0]!, /```|^select/mu)
     const [printed = ''] = /^Assay runs on [\s\S]*^Done in .*$/mu.exec(outputs[0]!) ?? []

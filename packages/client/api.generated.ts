@@ -1244,7 +1244,7 @@ export type InsightCard = {
     value: number
     /** As the template declares it, such as "minutes" */
     unit: string | null
-    /** The value as the insight prints it, such as "22.3%" */
+    /** The value as the insight prints it, such as "22.3 %" */
     text: string
   } | null
   /** The figure over the runs of the same template with the same variables but the period, oldest first, at most 12, one for each period; the last is its own */

@@ -229,7 +229,7 @@ export interface Figure {
   value: number
   /** As the template declares it. */
   unit: string | null
-  /** As the insight prints it: "22.3%". */
+  /** As the insight prints it: "22.3 %". */
   text: string
 }
 

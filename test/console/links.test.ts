@@ -306,7 +306,7 @@ test('a chart answers at 60 of 60 places and to the arrow keys, on the page of a
     assert.deepEqual(await answered(page), [PLACES, PLACES])
     const [first, second, last, before] = await byKeyboard(page)
     assert.ok(first !== second && last !== before)
-    assert.match(last!, /^Dec-04\nExpected, 95% interval\n1\d,\d{3} a day \(1\d,\d{3} to 1\d,\d{3}\)$/)
+    assert.match(last!, /^Dec-04\nExpected, 95 % interval\n1\d,\d{3} a day \(1\d,\d{3} to 1\d,\d{3}\)$/)
     await sortsAndSaves(page)
     await assertAccessible(page, 'a page whose charts and tables answer')
     const heights = await page

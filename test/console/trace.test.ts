@@ -59,7 +59,7 @@ test('each number of a shipped report leads to its cell or field, and a number o
   const made = await runTemplate(source, { partials, charts: 'none' })
   const insight = made.insight as unknown as Insight
   const { tables } = insight
-  const [share] = answerTo(insight, '22.3%')
+  const [share] = answerTo(insight, '22.3 %')
   const late = JSON.stringify(tables.totals!.rows[0]![2])
   assert.deepEqual(share, {
     says: null,
@@ -92,13 +92,13 @@ test('each number of a shipped report leads to its cell or field, and a number o
 test('a number is found behind escapes, entities and the margins of quotes and lists, and not in links or code', () => {
   const markdown = [
     '# Tom &amp; Co\\* of 2024\n',
-    '> late \\[x\\] &lt;b  \n> &eacute; 12.5% &amp;amp; &nosuch; 7\n',
+    '> late \\[x\\] &lt;b  \n> &eacute; 12.5 % &amp;amp; &nosuch; 7\n',
     '- a\n  & b 3,141 **4** `5` [6](https://a.test)',
   ].join('\n')
   const numbers = numbersOf(insightOf(markdown, { provenance: [] }))
   assert.deepEqual(
     numbers.map(({ text }) => text),
-    ['2024', '12.5%', '7', '3,141', '4'],
+    ['2024', '12.5 %', '7', '3,141', '4'],
   )
   for (const { text, spot } of numbers) assert.equal(markdown.slice(spot.start, spot.end), text)
 })
@@ -192,9 +192,9 @@ const measured = (text: string, ...values: number[]) => ({
 
 test('says how a figure moved: shares in points, others in per cent, and nothing without a period before', () => {
   const words = (text: string, ...values: number[]) => movedOf(measured(text, ...values))?.words
-  assert.equal(words('27.3%', 0.236, 0.273), 'up 3.7 points')
-  assert.equal(words('27.3%', 28.3, 27.3), 'down 1 point')
-  assert.equal(words('1%', 0.0101, 0.01), 'level')
+  assert.equal(words('27.3 %', 0.236, 0.273), 'up 3.7 points')
+  assert.equal(words('27.3 %', 28.3, 27.3), 'down 1 point')
+  assert.equal(words('1 %', 0.0101, 0.01), 'level')
   assert.equal(words('112', 100, 112), 'up 12 %')
   assert.equal(words('-50', -100, -50), 'up 50 %')
   assert.equal(words('1,234', 1230, 1234), 'level')
@@ -205,7 +205,7 @@ test('says how a figure moved: shares in points, others in per cent, and nothing
 })
 
 test('says the change of a figure in its own unit', () => {
-  assert.equal(changeInWords('27.3%', 0.273, 0.236), 'up 3.7 points')
+  assert.equal(changeInWords('27.3 %', 0.273, 0.236), 'up 3.7 points')
   assert.equal(changeInWords('16.2 minutes', 16.2, 18.1), 'down 1.9 minutes (10.5 %)')
   assert.equal(changeInWords('$1,234', 1234.4, 1000), 'up $234 (23.4 %)')
   assert.equal(changeInWords('−3 °C', -3, 2), 'down 5 °C')
@@ -221,7 +221,7 @@ const outcome = (headline: string, grade: string, more = {}) => ({ headline, gra
 const THIS_WEEK = {
   reading: {
     tiles: [
-      { of: 'totals.late_share', label: 'Late flights', text: '27.3%', value: 0.273 },
+      { of: 'totals.late_share', label: 'Late flights', text: '27.3 %', value: 0.273 },
       { of: 'totals.flights', label: 'Flights', text: '812', value: 812 },
     ],
     proofs: [
@@ -231,7 +231,7 @@ const THIS_WEEK = {
     ],
   },
   facts: [
-    { name: 'late_share', value: 0.273, text: '27.3%' },
+    { name: 'late_share', value: 0.273, text: '27.3 %' },
     { name: 'worst_day', value: 'Friday', text: 'Friday' },
   ],
   analyses: {
@@ -251,7 +251,7 @@ const THIS_WEEK = {
 } as unknown as Insight
 const LAST_WEEK = {
   reading: {
-    tiles: [{ of: 'totals.late_share', label: 'Late flights', text: '23.6%', value: 0.236 }],
+    tiles: [{ of: 'totals.late_share', label: 'Late flights', text: '23.6 %', value: 0.236 }],
     proofs: [{ block: 'review', by: 'ORD' }],
   },
   facts: [
@@ -278,7 +278,7 @@ test('tells every figure of two runs, what is new and what is gone', () => {
   assert.deepEqual(
     told.map(({ label, now, before, change }) => [label, now, before, change]),
     [
-      ['Late flights', '27.3%', '23.6%', 'up 3.7 points'],
+      ['Late flights', '27.3 %', '23.6 %', 'up 3.7 points'],
       ['Flights', '812', null, 'new'],
       ['worst day', 'Friday', 'Monday', 'changed'],
       ['record', null, '3', 'gone'],

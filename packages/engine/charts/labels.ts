@@ -32,7 +32,7 @@ export function drawnTitle(label: Label): string {
   return titleText(label).replaceAll('\\', '\\\\')
 }
 
-/** A number as a sentence shows it: "25.2%", "9,180 a day". */
+/** A number as a sentence shows it: "25.2 %", "9,180 a day". */
 export function valueText(label: Label | undefined, value: number | null): string {
   if (value === null) return 'none'
   const text = label?.fmt ? formatValue(value, label.fmt) : printNumber(value)
@@ -65,7 +65,7 @@ const CURRENCY = /^(usd|aud|brl|cad|chf|cny|eur|gbp|inr|jpy|krw|ngn|rub|sek)/
 
 /** The numbers along an axis: percent where the format says so, large ones in thousands, millions and billions. */
 export function axisNumbers({ fmt }: Label, values: readonly (number | null)[]): Record<string, unknown> {
-  if (fmt?.startsWith('pct')) return { format: '~%' }
+  if (fmt?.startsWith('pct')) return { labelExpr: `format(100 * datum.value, ',~f') + ' %'` }
   const most = values.reduce<number>((high, value) => Math.max(high, Math.abs(value ?? 0)), 0)
   const sign = fmt && CURRENCY.test(fmt) ? currencySign(fmt) : ''
   const [power, word] = most >= 2e9 ? [1e9, 'B'] : most >= 2e6 ? [1e6, 'M'] : [1, '']
@@ -83,8 +83,8 @@ export function stepText(label: Label | undefined, { y, part }: Point): string {
   return part === 'total' || (y ?? 0) <= 0 ? text : `+${text}`
 }
 
-/** "1,204 (45%)": a step and its part of the first step. */
+/** "1,204 (45 %)": a step and its part of the first step. */
 export function funnelText(label: Label | undefined, y: number | null, first: number): string {
   const text = valueText(label && { ...label, unit: null, fmt: label.fmt ?? 'num0' }, y)
-  return y === null || first <= 0 ? text : `${text} (${Math.round((100 * y) / first)}%)`
+  return y === null || first <= 0 ? text : `${text} (${Math.round((100 * y) / first)} %)`
 }

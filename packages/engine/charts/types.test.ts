@@ -175,7 +175,7 @@ test('a forecast shows what is known before it, with the label and format of wha
   )
   assert.deepEqual(chartTips(forecast).tips.at(-1), [
     '2024-06-01',
-    'Expected, 95% interval',
+    'Expected, 95 % interval',
     '155 EUR (146 to 164)',
   ])
 })
@@ -187,7 +187,7 @@ const heatmap = chart(HEAT, { type: 'heatmap', x: 'hour', series: 'day', y: ['la
 
 test('a heatmap shades a row for each series', () => {
   assert.match(inText(heatmap), /Mon ░░▒▒▓▓\nTue ▒▒▓▓██\n/)
-  assert.match(inText(heatmap), /6 cells, lowest 10\.0% \(6, Mon\), highest 40\.0% \(8, Tue\)/)
+  assert.match(inText(heatmap), /6 cells, lowest 10\.0 % \(6, Mon\), highest 40\.0 % \(8, Tue\)/)
 })
 
 const funnel = chart(
@@ -199,7 +199,7 @@ const funnel = chart(
 )
 
 test('a funnel says what is left of the first step', () => {
-  assert.match(inText(funnel), /Paid +█+▎ 130 \(13%\)/)
+  assert.match(inText(funnel), /Paid +█+▎ 130 \(13 %\)/)
 })
 
 const DAYS: Row[] = Array.from({ length: 10 }, (_, index) => ({
@@ -218,7 +218,10 @@ const panels = chart(DAYS, { y: ['late_share'], by: 'by' })
 
 test('target and events are drawn and said; an event without a place is refused', () => {
   assert.deepEqual(chartEvents(marked), [{ x: '2024-01-03', label: 'Strike' }])
-  assert.match(inText(marked), /last 22\.5% \(2024-01-10\)\. Target: 20\.0%\. Events: 2024-01-03 Strike\.\n/)
+  assert.match(
+    inText(marked),
+    /last 22\.5 % \(2024-01-10\)\. Target: 20\.0 %\. Events: 2024-01-03 Strike\.\n/,
+  )
   const names: Row[] = Array.from({ length: 20 }, (_, index) => ({ x: `step ${index}`, late_share: 0.1 }))
   const many = chart(names, { y: ['late_share'], events: names.map(({ x }) => ({ x, label: 'a' })) })
   assert.equal(chartEvents(many).length, 12)

@@ -95,7 +95,7 @@ function numberPrinter(
     if (unit || given === 4) return null
     return (value) => {
       const hundredfold = shift(value, 2)
-      return `${grouped(hundredfold, given ?? (isAtLeast(hundredfold, 10n) ? 0 : 1))}%`
+      return `${grouped(hundredfold, given ?? (isAtLeast(hundredfold, 10n) ? 0 : 1))} %`
     }
   }
   const sign = kind === 'num' ? '' : CURRENCIES[kind]

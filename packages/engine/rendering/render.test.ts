@@ -241,7 +241,7 @@ test('fmt and delta print numbers for readers', () => {
       '{{ daily | sum: "n" | fmt: "num0" }} {{ 0.123 | fmt: "pct1" }} {{ 3.14 | delta: "num1" }} {{ -2 | delta }} {{ 0 | delta }}',
       { blocks },
     ),
-    '1,234,579 12.3% +3.1 -2 0',
+    '1,234,579 12.3 % +3.1 -2 0',
   )
 })
 

@@ -111,7 +111,7 @@ test('facts are tiles where no analysis has a figure and the template describes 
   const found = tiles(body, { settings: MEANINGS })
   assert.deepEqual(
     found.map(({ label, text }) => [label, text]),
-    [['Share of late flights', '22.3%']],
+    [['Share of late flights', '22.3 %']],
   )
 })
 

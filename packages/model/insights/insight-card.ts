@@ -23,7 +23,7 @@ const Figure = Type.Object({
   label: Type.String({ description: 'What it is, such as "share of late flights"' }),
   value: Type.Number(),
   unit: nullable(Type.String({ description: 'As the template declares it, such as "minutes"' })),
-  text: Type.String({ description: 'The value as the insight prints it, such as "22.3%"' }),
+  text: Type.String({ description: 'The value as the insight prints it, such as "22.3 %"' }),
 })
 
 /** One point of a figure's history. */

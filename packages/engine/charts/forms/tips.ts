@@ -39,7 +39,7 @@ function tipOf(chart: Chart, point: Point, values: Point[]): Tip {
 const NAMES: Record<string, string> = {
   history: 'Known',
   joint: 'Known',
-  ahead: 'Expected, 95% interval',
+  ahead: 'Expected, 95 % interval',
   total: 'Total',
   up: 'Up',
   down: 'Down',

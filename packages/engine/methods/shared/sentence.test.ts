@@ -19,7 +19,7 @@ test('the ends of an interval are told apart, or are about one number', () => {
   assert.equal(range(0.12, 3.4), '0.12 to 3.4')
   assert.equal(range(0.99999, 1.00003), '0.99999 to 1.00003')
   assert.equal(range(1, 1 + 1e-14), 'about 1')
-  assert.equal(range(0.99981, 0.99987, percent), 'over 99.9%')
+  assert.equal(range(0.99981, 0.99987, percent), 'over 99.9 %')
 })
 
 test('shows as many decimals as a difference needs', () => {
@@ -31,11 +31,11 @@ test('shows as many decimals as a difference needs', () => {
 })
 
 test('shows shares, chances, counts and lists', () => {
-  assert.equal(percent(0.1234), '12.3%')
-  assert.equal(percent(0.99999), 'over 99.9%')
-  assert.equal(percent(1), '100.0%')
-  assert.equal(percent(0.00008), '0.008%')
-  assert.equal(percent(25), '2,500%')
+  assert.equal(percent(0.1234), '12.3 %')
+  assert.equal(percent(0.99999), 'over 99.9 %')
+  assert.equal(percent(1), '100.0 %')
+  assert.equal(percent(0.00008), '0.008 %')
+  assert.equal(percent(25), '2,500 %')
   assert.equal(probability(0.0341), 'p = 0.034')
   assert.equal(probability(1e-9), 'p below 0.001')
   assert.equal(probability(null), 'p unknown')

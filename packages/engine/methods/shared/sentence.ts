@@ -25,15 +25,15 @@ export function signed(value: number | null, resolution?: number | null): string
   return value !== null && value > 0 && text !== 'unknown' && text !== '0' ? `+${text}` : text
 }
 
-/** A share as a percentage with one decimal: 0.1234 is "12.3%". */
+/** A share as a percentage with one decimal: 0.1234 is "12.3 %". */
 export function percent(share: number | null): string {
   const value = share === null ? Number.NaN : share * 100
   if (share === null || !Number.isFinite(value)) return 'unknown'
-  if (Math.abs(value) >= 1000) return `${grouped(value, 0)}%`
-  if (value !== 0 && Math.abs(value) < 0.05) return `${trimmed(value.toPrecision(1))}%`
+  if (Math.abs(value) >= 1000) return `${grouped(value, 0)} %`
+  if (value !== 0 && Math.abs(value) < 0.05) return `${trimmed(value.toPrecision(1))} %`
   const text = value.toFixed(1)
-  if (Math.abs(share) < 1 && Math.abs(Number(text)) === 100) return share > 0 ? 'over 99.9%' : 'over -99.9%'
-  return `${text}%`
+  if (Math.abs(share) < 1 && Math.abs(Number(text)) === 100) return share > 0 ? 'over 99.9 %' : 'over -99.9 %'
+  return `${text} %`
 }
 
 /**

@@ -13,7 +13,7 @@ const CLOSE = '\u2063/n\u2063'
 /** A printed text of more characters is a sentence: the numbers in it lead to its place. */
 const LONGEST_VALUE = 40
 /** Not within an entity or behind a backslash. */
-const NUMBERS = /(?<![\w.,\-#&\\])[+\-−]?\d[\d,]*(?:\.\d+)?%?(?![\w-]|[.,]\d)/g
+const NUMBERS = /(?<![\w.,\-#&\\])[+\-−]?\d[\d,]*(?:\.\d+)?(?: ?%)?(?![\w-]|[.,]\d)/g
 
 interface Env {
   behind?: BehindPage

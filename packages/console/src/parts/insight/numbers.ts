@@ -9,7 +9,7 @@ import type { Insight } from '../../insights.ts'
 import type { Spot } from '../../trace.ts'
 import { textIn } from './hast-text.ts'
 
-const NUMBERS = /(?<![\w.,-])[+\-−]?\d[\d,]*(?:\.\d+)?%?(?![\w-]|[.,]\d)/g
+const NUMBERS = /(?<![\w.,-])[+\-−]?\d[\d,]*(?:\.\d+)?(?: ?%)?(?![\w-]|[.,]\d)/g
 /** Elements whose numbers are not traced. */
 const APART = new Set(['thead', 'code', 'pre', 'a'])
 

@@ -118,7 +118,7 @@ export function Trace({ insight, asked, onChange }: TraceProps) {
       <TextField
         label="Where does a number come from?"
         hint="Click a number in the text, or type it as the text shows it."
-        placeholder="22.3%"
+        placeholder="22.3 %"
         value={asked.number}
         onChange={({ target }) => onChange(target.value)}
       />
