@@ -59,38 +59,69 @@ export async function runBlocks(run: BlockRun): Promise<BlockResults> {
   const lineage: BlockLineage[] = []
   const tests = new MetricTests(run.engine, run.started_at)
   const extents = new Extents({ ...run, time_zone: run.template.time_zone })
-  for (const block of run.template.blocks) {
+  const late = afterAll(run)
+  const ofSql = async (block: SqlBlock): Promise<void> => {
     run.onBlock(block.name)
     const began = performance.now()
-    const elapsed = (): number => Math.round((performance.now() - began) * 10) / 10
-    if (block.kind === 'sql') {
-      if (block.metrics) await tests.of(block)
-      const table = await runSql(run, block)
-      tables[block.name] = table
-      run.columns.set(block.name, table.columns)
-      const { sql } = run.plan.sql.get(block.name)!
-      lineage.push({
-        name: block.name,
-        kind: 'sql',
-        sql: sql.replace(/[ \t]+$/gm, ''),
-        rows: table.total,
-        elapsed_ms: elapsed(),
-      })
-    } else {
-      const outcome = await runAnalysis(run, block, extents, tests)
-      analyses[block.name] = outcome
-      await keepLists(run, block, outcome)
-      lineage.push({
-        name: block.name,
-        kind: 'analysis',
-        sql: null,
-        rows: null,
-        elapsed_ms: elapsed(),
-        ...askedBy(run, block),
-      })
-    }
+    if (block.metrics) await tests.of(block)
+    const table = await runSql(run, block)
+    tables[block.name] = table
+    run.columns.set(block.name, table.columns)
+    const { sql } = run.plan.sql.get(block.name)!
+    const shown = { name: block.name, kind: 'sql' as const, sql: sql.replace(/[ \t]+$/gm, '') }
+    lineage.push({ ...shown, rows: table.total, elapsed_ms: since(began) })
   }
-  return { tables, analyses: adjustAcross(analyses), lineage, metrics: tests.lineage }
+  for (const block of run.template.blocks) {
+    if (block.kind === 'sql') {
+      if (!late.has(block)) await ofSql(block)
+      continue
+    }
+    run.onBlock(block.name)
+    const began = performance.now()
+    const outcome = await runAnalysis(run, block, extents, tests)
+    analyses[block.name] = outcome
+    await keepLists(run, block, outcome)
+    const asked = askedBy(run, block)
+    const shown = { name: block.name, kind: 'analysis' as const, sql: null, rows: null }
+    lineage.push({ ...shown, elapsed_ms: since(began), ...asked })
+  }
+  const adjusted = adjustAcross(analyses)
+  for (const block of run.template.blocks)
+    if (block.kind === 'analysis' && adjusted[block.name] !== analyses[block.name])
+      await keepLists(run, block, adjusted[block.name]!)
+  for (const block of late) await ofSql(block)
+  const order = run.template.blocks.map(({ name }) => name)
+  const inOrder = (a: string, b: string): number => order.indexOf(a) - order.indexOf(b)
+  return {
+    tables: Object.fromEntries(Object.entries(tables).toSorted(([a], [b]) => inOrder(a, b))),
+    analyses: adjusted,
+    lineage: lineage.toSorted((a, b) => inOrder(a.name, b.name)),
+    metrics: tests.lineage,
+  }
+}
+
+const since = (began: number): number => Math.round((performance.now() - began) * 10) / 10
+
+/**
+ * The SQL blocks that read a list of an analysis and that no analysis reads, at once or through others: they run when all tests are
+ * known, since a grade allows for each of them.
+ */
+function afterAll({ template, plan }: BlockRun): Set<SqlBlock> {
+  const given = new Set([...template.sources, ...template.blocks].map(({ name }) => name))
+  const early = new Set<string>()
+  const late = new Set<SqlBlock>()
+  const need = (name: string): void => {
+    if (early.has(name)) return
+    early.add(name)
+    for (const read of plan.sql.get(name)?.reads ?? []) need(read)
+  }
+  for (const block of template.blocks) if (block.kind === 'analysis') need(block.of)
+  for (const block of template.blocks) {
+    if (block.kind !== 'sql' || early.has(block.name)) continue
+    const { reads } = plan.sql.get(block.name)!
+    if (reads.some((name) => !given.has(name) || [...late].some((one) => one.name === name))) late.add(block)
+  }
+  return late
 }
 
 async function runSql(run: BlockRun, block: SqlBlock): Promise<Table> {

@@ -68,6 +68,30 @@ test('lists of an outcome for each group are one table with the group', async ()
   assert.deepEqual(tables.found!.rows, expected)
 })
 
+test('a list of an analysis holds what is left of it beside all tests, also beside those of the blocks below', async () => {
+  const moved =
+    sql(
+      'levels',
+      "select day, (hash(day) % 1000) / 250.0 + if(day >= date '2024-03-01', 1.3, 0) as level from sales",
+    ) +
+    analysis('moved', 'method: changepoints\ntime: day\nvalue: level').replace('of: sales', 'of: levels') +
+    sql('found', 'select time from moved_points') +
+    sql('again', 'select count(*) as n from found')
+  const others =
+    analysis('apart', 'method: compare_groups\nvalue: amount\ngroup: kind') +
+    analysis('rise', 'method: trend\ntime: day\nvalue: amount')
+  const alone = await run(moved)
+  assert.deepEqual([alone.tables.found!.total, alone.tables.again!.rows], [1, [[1]]])
+  const { tables, analyses, lineage } = await run(moved + others)
+  assert.deepEqual([analyses.moved!.grade, analyses.moved!.points], ['unclear', []])
+  assert.deepEqual([tables.found!.total, tables.again!.rows], [0, [[0]]])
+  assert.deepEqual(Object.keys(tables), ['levels', 'found', 'again'])
+  assert.deepEqual(
+    lineage.blocks.map(({ name }) => name),
+    ['levels', 'moved', 'found', 'again', 'apart', 'rise'],
+  )
+})
+
 test('an empty list is an empty table, and what holds several values is JSON', async () => {
   const causes = analysis(
     'why',
