@@ -12,6 +12,21 @@ async function completed({ ask, complete }: TestServer, over = {}) {
   return { assignment_id, insight_id: await complete(assignment_id, over) }
 }
 
+/** An insight that is one reader's. */
+async function completedFor({ ask, complete, store }: TestServer, reader_id: string): Promise<string> {
+  await ask('PUT', '/v1alpha/readers', {
+    body: { readers: [{ reader_id, name: 'Ada', attributes: { region: 'north' } }] },
+  })
+  const source = '---\nsources: { sales: { file: sales.csv, rows: region = $reader.region } }\n---\n# Sales\n'
+  await store.putTemplate({ workspace_id: 'default', template_id: 'mine', user_id: 'ada', source })
+  const payload = { type: 'template', template_id: 'mine', reader_id }
+  const made = await ask('POST', '/v1alpha/jobs', { body: { payload } })
+  assert.equal(made.status, 200, made.text)
+  const assignment_id: string = made.json()
+  await ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
+  return complete(assignment_id, { title: 'Hers alone' })
+}
+
 async function makeLink({ ask }: TestServer, insight_id: string, body: Json = {}): Promise<Json> {
   const made = await ask('POST', `/v1alpha/insights/${insight_id}/links`, { body })
   assert.equal(made.status, 201, made.text)
@@ -117,6 +132,12 @@ test('opens a collection and the insights in it without a token, and no other in
     `${link.url}/x`,
   ])
     assert.deepEqual(said(await open(opened, url)), gone, url)
+  const hers = await completedFor(opened, 'ada')
+  const added = await ask('PUT', `${at}/insights/${hers}`, { body: {} })
+  assert.equal(added.status, 204, added.text)
+  assert.equal((await ask('GET', `/v1alpha/insights?collection_id=${collection_id}`)).json().items.length, 2)
+  assert.equal((await open(opened, link.url)).text, page.text, "what is a reader's is left out")
+  assert.deepEqual(said(await open(opened, `${link.url}/${hers}`)), gone)
   await ask('DELETE', `${at}/insights/${inside.insight_id}`)
   assert.match((await open(opened, link.url)).text, /There is no insight in it at present/)
   assert.deepEqual(said(await open(opened, address)), gone, 'it left the collection')
