@@ -10,6 +10,7 @@ import { guardSvg } from '../charts/drawing/svg-guard.ts'
 import { makeChart } from '../charts/spec.ts'
 import { plainLine } from '../printing/escape.ts'
 import { hostileInsight } from '../rendering/hostile-fixture.ts'
+import { collectionPage } from './collection-page.ts'
 import { insightPage } from './insight-page.ts'
 import { plainInsightPage } from './plain-page.ts'
 
@@ -277,4 +278,13 @@ test('the place of a chart in an attribute is none', () => {
   )
   for (const [tag] of html.slice(html.indexOf('<main>'), html.indexOf('</main>')).matchAll(/<[^>]*>?/g))
     assert.match(tag, /^<\/?[a-z][a-z0-9]*(?:\s+[a-z][\w:-]*="[^"<>]*")*\s*\/?>$/i, tag)
+})
+
+test('the page of a collection shows the figure of an insight, but for one that must not be read', () => {
+  const figure = { label: 'late flights', value: 27.3, unit: '%', text: '27.3 %' }
+  const card = { insight_id: 'i', title: 'Late', headline: null, figure, period: 'June 2001', created_at: '' }
+  const page = (grade: 'likely' | 'withheld') =>
+    collectionPage({ name: 'Board', description: null, cards: [{ ...card, grade }], addressOf: (id) => id })
+  assert.match(page('likely'), /<small>Late flights: 27\.3 % · Probable · June 2001<\/small>/)
+  assert.match(page('withheld'), /<small>Must not be read · June 2001<\/small>/)
 })
