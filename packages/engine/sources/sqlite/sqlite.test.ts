@@ -65,6 +65,7 @@ suite('SQLite files as sources', () => {
       "attach database '/etc/passwd' as other",
       "vacuum into '/tmp/assay-should-not-be-here.db'",
       'pragma writable_schema = 1',
+      'select file from pragma_database_list',
     ],
     parameters: 'select $number as n, $text as t, $day as d, $flag as f, 2 in ($numbers) as x',
   })

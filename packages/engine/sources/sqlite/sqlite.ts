@@ -3,7 +3,7 @@
  * long step cannot be interrupted: the parent kills the process at the deadline.
  */
 import { realpath } from 'node:fs/promises'
-import { DatabaseSync } from 'node:sqlite'
+import { constants, DatabaseSync } from 'node:sqlite'
 import type { Parameter, Plain } from '../../language/remote-query.ts'
 import type { SqlSyntax } from '../../language/sql-clauses.ts'
 import { resolveFiles } from '../files/files.ts'
@@ -59,10 +59,18 @@ async function openFile({ connection, roots }: ProbeOptions): Promise<DatabaseSy
   const [file, ...more] = await resolveFiles(String(connection.options.file), roots)
   if (!file || more.length > 0) throw new SourceError('Name one SQLite file, not a pattern.')
   try {
-    return new DatabaseSync(await realpath(file.real), { readOnly: true, timeout: 5000 })
+    const database = new DatabaseSync(await realpath(file.real), { readOnly: true, timeout: 5000 })
+    database.setAuthorizer(tellsNoPath)
+    return database
   } catch (error) {
     throw explained(error, connection.name)
   }
+}
+
+/** A SELECT from `pragma_database_list` would tell where the file lies on the server. */
+function tellsNoPath(action: number, subject: string | null): number {
+  const told = action === constants.SQLITE_PRAGMA && subject?.toLowerCase() === 'database_list'
+  return told ? constants.SQLITE_DENY : constants.SQLITE_OK
 }
 
 function explained(error: unknown, name: string): unknown {
