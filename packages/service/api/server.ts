@@ -175,7 +175,7 @@ function sendError(
   reply: FastifyReply,
   log: ApiDependencies['log'],
 ): void {
-  const expected = expectedError(error)
+  const expected = expectedError(error, request.routeOptions.bodyLimit)
   if (expected === null)
     log.error({ err: error, request_id: request.id, route: request.routeOptions.url }, 'a request failed')
   const answer = expected ?? unexpected()

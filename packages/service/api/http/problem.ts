@@ -44,16 +44,23 @@ export function problemHeaders(error: AppError): Record<string, string> {
 }
 
 const FRAMEWORK: Record<string, [ErrorCode, string]> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'The body is larger than 1 MiB: send less at a time.'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['bad_request', 'The body is not as long as Content-Length says.'],
   FST_ERR_BAD_URL: ['bad_request', 'The path has a percent sign that starts no valid UTF-8 character.'],
   FST_ERR_MAX_PARAM_LENGTH: ['bad_request', 'A part of the path is too long.'],
 }
 
-/** The error of the table for what Fastify, Node or our own code threw; null: it is unexpected. */
-export function expectedError(error: unknown): AppError | null {
+/** A number of bytes that is a power of two, in its unit: "16 KiB". */
+const sizeOf = (bytes: number): string =>
+  bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / 1024 / 1024} MiB`
+
+/** The error of the table for what Fastify, Node or our own code threw; null: it is unexpected. `bodyBytes`: the most of the route. */
+export function expectedError(error: unknown, bodyBytes: number): AppError | null {
   if (error instanceof AppError) return error
   const { code = '', statusCode = 500 } = error as Partial<FastifyError>
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    const told = `The body is larger than ${sizeOf(bodyBytes)}: send less at a time.`
+    return new AppError('payload_too_large', told, { cause: error })
+  }
   const known = FRAMEWORK[code]
   if (known) return new AppError(known[0], known[1], { cause: error })
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')

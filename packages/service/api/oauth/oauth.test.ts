@@ -317,6 +317,9 @@ test('what a client may not do is refused', async (t) => {
     const answer = await register(body)
     assert.deepEqual([answer.status, answer.json().error], [400, error], JSON.stringify(body).slice(0, 80))
   }
+  const large = await register({ redirect_uris: [BACK], client_name: 'x'.repeat(20_000) })
+  assert.deepEqual([large.status, large.json().code], [413, 'payload_too_large'])
+  assert.match(large.json().detail, /larger than 16 KiB/)
 })
 
 test('a document at the address of a client says who it is', async () => {
