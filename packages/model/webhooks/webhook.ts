@@ -26,6 +26,9 @@ export type Format = (typeof FORMATS)[number]
 /** The kinds of what the operations on webhooks find. */
 export const PROGRAM_KINDS = ['webhook', 'openlineage'] as const satisfies readonly WebhookKind[]
 
+/** The most webhooks of a workspace: one event may go to all of them, in the transaction that made it true. */
+export const WEBHOOKS_MOST = 500
+
 /** What OpenLineage has a name for. */
 export const LINEAGE_EVENTS: readonly EventType[] = ['job.started', ...ENDING_EVENTS]
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Event } from '@assay/model/event'
 import { uuidv7 } from '@assay/model/ids'
-import { CLOSED, HEADERS_MOST, HEALTHY, type HeaderChange } from '@assay/model/webhook'
+import { CLOSED, HEADERS_MOST, HEALTHY, type HeaderChange, WEBHOOKS_MOST } from '@assay/model/webhook'
 import type { AttemptOutcome, ClaimedDelivery, Store } from '../store.ts'
 import {
   addWebhook,
@@ -36,6 +36,20 @@ async function allEvents(store: Store, workspace_id = WORKSPACE): Promise<Event[
 }
 
 export const webhookTests: ConformanceTests = {
+  'keeps so many webhooks of a workspace, and subscriptions beside them': async ({ store }) => {
+    const inputs = Array.from({ length: WEBHOOKS_MOST }, () => webhookInput({ events: ['job.failed'] }))
+    await Promise.all(inputs.map((input) => store.createWebhook(input)))
+    await refuses(store.createWebhook(webhookInput()), 'conflict')
+    await refuses(store.createWebhook(webhookInput({ kind: 'openlineage' })), 'conflict')
+    await store.createWebhook(inputs[0]!)
+    await addWebhook(store, { kind: 'email' })
+    await otherWorkspace(store, 'calm')
+    await addWebhook(store, { workspace_id: 'calm' })
+    const { webhook_id } = inputs[0]!
+    assert.ok(await store.deleteWebhook({ workspace_id: WORKSPACE, webhook_id }))
+    await store.createWebhook(webhookInput())
+  },
+
   'creates, reads and lists webhooks': async ({ store }) => {
     const input = webhookInput({
       retry_schedule: [1, 2.5],

@@ -11,6 +11,7 @@ import {
   type SignatureVersion,
   secretContext,
   WEBHOOK_STATUSES,
+  WEBHOOKS_MOST,
   type Webhook,
   WebhookView,
   webhookView,
@@ -68,9 +69,11 @@ export const createWebhook = operation({
   tag: 'Webhooks',
   audit: 'webhook.create',
   summary: 'Register a webhook',
+  description: `A workspace has at most ${WEBHOOKS_MOST}.`,
   scope: 'analyst',
   body: WebhookInput,
   replies: { 200: { description: 'The webhook, with its signing secret', schema: WithSecret } },
+  errors: ['conflict'],
   async handle({ services, principal, body, id, reply }) {
     const { secrets, store } = services
     const { headers = [], signature = 'v1' } = body

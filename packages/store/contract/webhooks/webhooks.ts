@@ -29,7 +29,10 @@ export type WebhookPatch = Partial<
 >
 
 export interface WebhookStore {
-  /** Where the id exists in the workspace it is replaced (a repeat after a crash: nobody has seen its secret). */
+  /**
+   * Where the id exists in the workspace it is replaced (a repeat after a crash: nobody has seen its secret). `conflict` beyond
+   * WEBHOOKS_MOST for programs.
+   */
   createWebhook(input: NewWebhook): Promise<Webhook>
   getWebhook(input: { workspace_id: string; webhook_id: string }): Promise<Webhook | null>
   /**

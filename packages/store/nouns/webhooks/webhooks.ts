@@ -9,9 +9,11 @@ import {
   failingData,
   HEALTHY,
   type Health,
+  PROGRAM_KINDS,
   rotatedSecrets,
   subscribedEvents,
   tellsPeople,
+  WEBHOOKS_MOST,
   type Webhook,
 } from '@assay/model/webhook'
 import type { Page } from '../../contract/page.ts'
@@ -70,6 +72,10 @@ const BEYOND = statement('SELECT 1 FROM deliveries WHERE webhook_id = :webhook_i
 const COUNT = statement<Counts['webhooks']>(
   `SELECT count(*) FILTER (WHERE status = 'enabled' AND failing_since IS NOT NULL) AS failing,
      count(*) FILTER (WHERE status = 'disabled') AS disabled FROM webhooks`,
+)
+// A repeat after a crash replaces its own.
+const OTHERS = statement<{ count: number }>(
+  "SELECT count(*) AS count FROM webhooks WHERE workspace_id = :workspace_id AND kind IN ('webhook', 'openlineage') AND webhook_id <> :webhook_id",
 )
 const LIST = listOf(WEBHOOKS, {
   columns: WEBHOOK,
@@ -149,6 +155,9 @@ export function* createWebhook(tx: Transaction, input: NewWebhook): Routine<Webh
   const other = yield* tx.find(LOCK_ANYWHERE, input)
   if (other && other.workspace_id !== input.workspace_id)
     throw new AppError('name_taken', `There is already a webhook ${input.webhook_id}.`)
+  const forProgram = PROGRAM_KINDS.some((kind) => kind === (input.kind ?? 'webhook'))
+  if (forProgram && (yield* tx.find(OTHERS, input))!.count >= WEBHOOKS_MOST)
+    throw new AppError('conflict', `The workspace has ${WEBHOOKS_MOST} webhooks: delete some first.`)
   yield* save(tx, {
     kind: 'webhook',
     target: null,
