@@ -3,9 +3,9 @@
  * even steps although their days differ, and so do the days of the weekdays that are open: of an office Monday to Friday, of a shop often Saturday, too. A step without a row is marked as not observed; its value
  * is interpolated for methods that need one at each step. A series without a step is taken in its order, with a note.
  */
-import { type DateUnit, monthsAfter, weekdayOf } from '@assay/model/dates'
+import { clockInZone, type DateUnit, monthsAfter, weekdayOf } from '@assay/model/dates'
 import { openWeekdays, WORKING } from '../methods/shared/time/due.ts'
-import type { Series, Time } from './load.ts'
+import { HOURLY, type Series, type Time } from './load.ts'
 
 export type Step =
   | { unit: 'months'; size: number }
@@ -29,6 +29,8 @@ export interface Grid {
   time_zone: string | undefined
   /** The time `ahead` steps after the last one. */
   after(ahead: number): Time
+  /** How many rows after the last one that time has its own: rows follow the clocks of the zone, and these may be put forward or back. */
+  rowAfter(ahead: number): number
 }
 
 const LEAST = 3
@@ -45,6 +47,7 @@ export function gridOf(series: Series): Grid {
       skipped: new Set(),
       time_zone: series.time_zone,
       after: (ahead) => labelOf(series, { unit: 'order' }, ahead),
+      rowAfter: (ahead) => ahead,
     }
   }
   const length = indices.at(-1)! + 1
@@ -82,6 +85,52 @@ export function gridOf(series: Series): Grid {
     skipped,
     time_zone: series.time_zone,
     after: (ahead) => labelOf(series, step, ahead),
+    rowAfter: followsClocks(series, step, indices) ? rowsByTheClock(series, step) : (ahead) => ahead,
+  }
+}
+
+/** Whether the rows are hours or shorter steps by the clocks of a zone: of even steps in time, those that no change of the clocks has met. */
+function followsClocks(
+  { kind, time_zone, offsets, positions }: Series,
+  step: Step,
+  indices: readonly number[],
+): step is Step & { unit: 'days' } {
+  if (
+    kind !== 'zoned' ||
+    time_zone === undefined ||
+    time_zone === 'UTC' ||
+    step.unit !== 'days' ||
+    step.size >= HOURLY
+  )
+    return false
+  if (!offsets) return true
+  const moved = offsets.at(-1)!.ahead - offsets[0]!.ahead
+  const rows = (positions.at(-1)! - positions[0]! + moved) / step.size
+  return Math.abs(rows - indices.at(-1)!) < 0.5
+}
+
+/** The rows to come of a series by the hour. */
+function rowsByTheClock(series: Series, step: Step & { unit: 'days' }): Grid['rowAfter'] {
+  const found = new Map<number, number>()
+  const wallOf = (ahead: number): number => {
+    const time = String(
+      ahead === 0 ? timeText(series, series.positions.at(-1)!) : labelOf(series, step, ahead),
+    )
+    return Number.isNaN(Date.parse(time))
+      ? Number.NaN
+      : Date.parse(`${clockInZone(time, series.time_zone!).replace(' ', 'T')}Z`) / 86_400_000
+  }
+  let last: number | null = null
+  const rowOf = (ahead: number): number => {
+    last ??= wallOf(0)
+    const row = (wallOf(ahead) - last) / step.size
+    // Clocks that move by less than a step leave the rows as they are.
+    return Math.abs(row - Math.round(row)) < 0.1 ? Math.max(1, Math.round(row)) : ahead
+  }
+  return (ahead) => {
+    const row = found.get(ahead) ?? rowOf(ahead)
+    found.set(ahead, row)
+    return row
   }
 }
 

@@ -113,7 +113,7 @@ export async function loadSeries(
 }
 
 /** Steps of this many days or more do not tell the hour. */
-const HOURLY = 0.5
+export const HOURLY = 0.5
 
 /** The series by the clocks of the zone, where these change over it and its steps are hours or less. */
 function byTheClock(series: Series, walls: readonly number[]): Series {

@@ -215,3 +215,38 @@ test('one value far out at the end is left out of a forecast and named', async (
   )
   assert.match(told!.says, /30 April 2025, 500,000, stands far out and is left out/)
 })
+
+test('hours to come keep the season and the known days of the clocks across a change of these', async () => {
+  const local = "timezone('Europe/Berlin', timezone('UTC', u))"
+  for (const [from, change] of [
+    ['2024-03-10', '2024-03-31T01:00'],
+    ['2024-03-24', '2024-03-31T01:00'],
+    ['2024-10-06', '2024-10-27T01:00'],
+  ] as const) {
+    const n = from === '2024-03-24' ? 160 : 480
+    const table = await relation(
+      `select timezone('UTC', u) as t, h = 9 as e,
+         case when i < ${n} then 100 + 50 * sin(2 * pi() * h / 24) + if(h = 9, 80, 0) + (hash(i) % 100) / 100.0 end as v
+       from (select *, extract(hour from ${local}) as h from (select i, timestamp '${from}' + interval (i) hour as u from range(${n + 72}) r(i)))`,
+    )
+    const given = { ...asked, horizon: 72, events: 'e' }
+    const outcome = await outcomeOf(METHODS.forecast!, table, given, undefined, {
+      time_zone: 'Europe/Berlin',
+    })
+    const points = pointsOf(outcome)
+    assert.equal(points.length, 72)
+    assert.ok(new Date(points[71]!.time) > new Date(`${change}Z`), from)
+    const clock = new Intl.DateTimeFormat('en', {
+      timeZone: 'Europe/Berlin',
+      hour: 'numeric',
+      hourCycle: 'h23',
+    })
+    for (const { time, value } of points) {
+      const hour = Number(clock.format(new Date(time)))
+      const truth = 100.5 + 50 * Math.sin((2 * Math.PI * hour) / 24) + (hour === 9 ? 80 : 0)
+      assert.ok(Math.abs(value - truth) < 5, `${from}: ${time} is ${value}, not ${truth}`)
+    }
+    const steps = points.slice(1).map(({ time }, at) => Date.parse(time) - Date.parse(points[at]!.time))
+    assert.deepEqual([...new Set(steps)], [3_600_000])
+  }
+})

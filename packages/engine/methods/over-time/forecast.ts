@@ -13,6 +13,7 @@ import { type Column, stepAt } from '../../forecasting/design.ts'
 import { type Backtest, type Forecast, forecastSeries } from '../../forecasting/forecast-series.ts'
 import type { Ahead } from '../../forecasting/prediction.ts'
 import type { EtsParameters } from '../../numeric/smoothing/ets-model.ts'
+import type { Grid } from '../../series/grid.ts'
 import type { Series, Time } from '../../series/load.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.ts'
 import { testSeason } from '../../series/seasons.ts'
@@ -156,11 +157,11 @@ export const forecast: Method = {
       periods,
       columns: events.map(({ column }) => column),
       levels,
-      horizon: given.horizon,
+      horizon: Math.max(given.horizon, grid.rowAfter(given.horizon)),
       counts: diagnosis.counts,
       sparse: isSparse(series.values),
     })
-    const points = pointsOf(read, found.ahead, series.unit / unit)
+    const points = pointsOf(read, comingOf(grid, found.ahead, given.horizon), series.unit / unit)
     const told = verdict({
       ...finding(read, points, found),
       doubts: [...doubtsOf(found, read), ...withLeftOut(read, out)],
@@ -214,6 +215,11 @@ function isSparse(values: readonly number[]): boolean {
 function levelsOf({ diagnosis, rows }: ReadSeries): Column[] {
   const most = Math.floor(rows.length / VALUES_A_LEVEL)
   return most === 0 ? [] : diagnosis.level_shifts.slice(-most).map(({ index }) => stepAt(rows[index]!))
+}
+
+/** For each time to come what its row tells. */
+function comingOf(grid: Grid, ahead: readonly Ahead[], horizon: number): Ahead[] {
+  return Array.from({ length: horizon }, (_, step) => ahead[grid.rowAfter(step + 1) - 1]!)
 }
 
 function pointsOf({ grid, series, measure }: ReadSeries, ahead: readonly Ahead[], unit: number): Point[] {

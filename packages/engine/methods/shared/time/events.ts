@@ -31,7 +31,8 @@ export async function loadEvents(
   const column = columnOf(table, 'events', events)
   const rowAt = new Map(grid.times.map((at, row) => [String(at), row]))
   const steps = grid.times.length
-  for (let ahead = 1; ahead <= horizon; ahead++) rowAt.set(String(grid.after(ahead)), steps + ahead - 1)
+  for (let ahead = 1; ahead <= horizon; ahead++)
+    rowAt.set(String(grid.after(ahead)), steps + grid.rowAfter(ahead) - 1)
   const read = async (name: string, expression: string): Promise<EventDays> => {
     const derived = {
       ...table,
