@@ -33,15 +33,24 @@ const npm = (folder: string, args: string[]): string =>
 /** Compiles for ssh2 what it does without. */
 const NATIVE = ['cpu-features', 'buildcheck', 'nan']
 
-/** npm was told to run no script of a package, and no later npm runs one. */
+interface Manifest {
+  scripts?: Record<string, string>
+  optionalDependencies?: Record<string, string>
+}
+
+/** npm was told to run no script of a package, and no later npm runs one or loads a native helper again. */
 function dropScripts(modules: string): void {
   const files = globSync('**/package.json', { cwd: modules })
   for (const file of files) {
     const at = path.join(modules, file)
-    const manifest = JSON.parse(readFileSync(at, 'utf8')) as { scripts?: Record<string, string> }
+    const manifest = JSON.parse(readFileSync(at, 'utf8')) as Manifest
     const { preinstall, install, postinstall, ...scripts } = manifest.scripts ?? {}
-    if (preinstall ?? install ?? postinstall)
-      writeFileSync(at, `${JSON.stringify({ ...manifest, scripts }, null, 2)}\n`)
+    const optional = Object.entries(manifest.optionalDependencies ?? {})
+    const kept = optional.filter(([name]) => !NATIVE.includes(name))
+    if ((preinstall ?? install ?? postinstall) || kept.length < optional.length) {
+      const changed = { ...manifest, scripts, optionalDependencies: Object.fromEntries(kept) }
+      writeFileSync(at, `${JSON.stringify(changed, null, 2)}\n`)
+    }
   }
 }
 

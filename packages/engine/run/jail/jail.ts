@@ -129,9 +129,11 @@ function lacks(by: Builder): string | null {
   const needed = BUILDERS[by].needs()
   if (needed !== null) return needed
   const [file, args] = BUILDERS[by].build(planOf(['/usr/bin/true'], []))
-  const { status, stderr } = spawnSync(file, args, { timeout: PROBE_MS, env: {} })
+  const { status, stderr, error } = spawnSync(file, args, { timeout: PROBE_MS, env: {}, encoding: 'utf8' })
   if (status === 0) return null
-  return `it cannot make its namespaces here: ${stderr.toString().trim().split('\n')[0] || 'it did not end'}`
+  // A program that cannot be started at all, as without /dev, has said nothing.
+  const said = stderr?.trim().split('\n')[0] || error?.message
+  return `it cannot make its namespaces here: ${said || 'it did not end'}`
 }
 
 function lookFor(): JailReport {
