@@ -1,4 +1,7 @@
-/** Which folders a task reads, and whether a process that is walled in sees them. */
+/** Which folders a task reads and writes, and whether a process that is walled in sees them. */
+import { existsSync, mkdirSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import path from 'node:path'
 import type { Task } from '../protocol.ts'
 import { type Folder, identityOf } from './jail.ts'
 
@@ -40,4 +43,14 @@ export class View {
   isOnly(wanted: readonly Folder[]): boolean {
     return this.folders.every(({ path }) => wanted.some((one) => one.path === path))
   }
+}
+
+/** Makes a folder in one that exists. */
+export function makeFolder(folder: string): void {
+  if (existsSync(path.dirname(folder)) && !existsSync(folder)) mkdirSync(folder, { mode: 0o700 })
+}
+
+/** DuckDB creates the folder when it first spills and removes it with its engine, so it rarely exists. */
+export async function removeFolder(folder: string): Promise<void> {
+  if (existsSync(folder)) await rm(folder, { recursive: true, force: true }).catch(() => undefined)
 }

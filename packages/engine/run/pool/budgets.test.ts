@@ -109,6 +109,31 @@ test('large texts of a task are read when it has its turn and come whole, and no
   assert.equal(after?.pid, before?.pid, 'its process goes on')
 })
 
+test('a task that is stopped while its texts are read is never begun, and its process goes on', async () => {
+  const task = { kind: 'tables' as const, form: 'csv' as const, head, table: null }
+  const ofGuests = () => pool.stats().children.filter(({ owner }) => owner === 'guests')
+  const stop = new AbortController()
+  const reading = Promise.withResolvers<{ tables: Uint8Array }>()
+  const asked = Promise.withResolvers<void>()
+  const texts = () => {
+    asked.resolve()
+    return reading.promise
+  }
+  const stopped = pool.tables(task, { ...own, signal: stop.signal, texts })
+  await asked.promise
+  const before = ofGuests()
+  stop.abort()
+  await assert.rejects(stopped, /was stopped/)
+  reading.resolve({ tables: Buffer.from('{"late":') })
+  const tables = Buffer.from(JSON.stringify({ t: { columns: [], rows: [], total: 0 } }))
+  const answer = await pool.tables(task, { ...own, texts: async () => ({ tables }) })
+  assert.ok('file' in answer, JSON.stringify(answer))
+  assert.deepEqual(
+    ofGuests().map(({ pid }) => pid),
+    before.map(({ pid }) => pid),
+  )
+})
+
 test('the processor time of a task is told to its workspace alone', async () => {
   spent.clear()
   const busy = sqlTemplate("select count(*) as a from range(1000000) t(i) where md5(i::varchar) < 'z'")

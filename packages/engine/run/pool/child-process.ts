@@ -5,8 +5,7 @@
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import { constants, getPriority, setPriority, tmpdir } from 'node:os'
 import path from 'node:path'
@@ -16,7 +15,7 @@ import type { OpenConnection } from '@assay/model/connection'
 import type { Progress } from '@assay/model/job'
 import { NARRATIONS_MOST } from '../../printing/narrative.ts'
 import type { ConnectionAccess } from '../connection-requests.ts'
-import { foldersOf, View } from '../jail/folders.ts'
+import { foldersOf, makeFolder, removeFolder, View } from '../jail/folders.ts'
 import { descendants, type Folder, NICENESS, narrow, walled } from '../jail/jail.ts'
 import type { Narrator } from '../narration-requests.ts'
 import {
@@ -403,9 +402,12 @@ class ForkedProcess implements AnalysisProcess {
     const folder = path.join(this.#temp, `job-${randomUUID()}`)
     const over = new AbortController()
     let reason: Ending<Task['kind']> | null = null
+    let begun = false
     const stop = (why: Ending<Task['kind']>): void => {
       if (reason || over.signal.aborted) return
       reason = why
+      // The process has nothing to end while its texts are read and sent.
+      if (!begun) return this.#running?.settle(why)
       this.#send({ type: 'cancel', id })
       void clock.sleep(GRACE_MS, over.signal).then(() => {
         if (!over.signal.aborted) this.end()
@@ -443,6 +445,8 @@ class ForkedProcess implements AnalysisProcess {
         expire(options.timeout_ms)
         options.signal?.addEventListener('abort', cancel, { once: true })
         const begin = (): void => {
+          if (over.signal.aborted) return
+          begun = true
           this.#send({ type: 'task', id, task, temp_folder: folder, spill_bytes })
           if (options.signal?.aborted) cancel()
         }
@@ -473,22 +477,12 @@ function tryKill(pid: number): void {
   }
 }
 
-/** Makes a folder in one that exists. */
-function makeFolder(folder: string): void {
-  if (existsSync(path.dirname(folder)) && !existsSync(folder)) mkdirSync(folder, { mode: 0o700 })
-}
-
 function residentOf(pid: number | undefined): number {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES
   } catch {
     return 0
   }
-}
-
-/** DuckDB creates the folder when it first spills and removes it with its engine, so it rarely exists. */
-async function removeFolder(folder: string): Promise<void> {
-  if (existsSync(folder)) await rm(folder, { recursive: true, force: true }).catch(() => undefined)
 }
 
 function death(code: number | null, signal: NodeJS.Signals | null, output: string): Ending<Task['kind']> {
