@@ -76,6 +76,7 @@ const READS = {
   getRepository: repositories.getRepository,
   getRepositoryTree: repositories.getRepositoryTree,
   getJob: jobs.getJob,
+  getDraft: jobs.getDraft,
   listJobs: jobs.listJobs,
   countBatch: counts.countBatch,
   listInsights: cards.listInsights,

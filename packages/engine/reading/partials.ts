@@ -1,5 +1,5 @@
 /** Finds the partials that a template can reach, and computes its version: a hash of its source and these partials. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { normaliseNewlines } from '../language/fences.ts'
 import { isMetricPartial, metricPartial, usedMetrics } from '../metrics/names.ts'
 
@@ -48,15 +48,7 @@ export function partialCycle(partials: Record<string, string>): string | null {
 
 /** The first 16 hex digits of the SHA-256 over the source and every partial that it can reach. */
 export function templateVersion(source: string, partials: Record<string, string>): string {
-  const hash = createHash('sha256')
-  const add = (text: string): void => {
-    const bytes = Buffer.from(normaliseNewlines(text))
-    hash.update(`${bytes.length}:`).update(bytes)
-  }
-  add(source)
-  for (const [name, text] of Object.entries(reachablePartials(source, partials))) {
-    add(name)
-    add(text)
-  }
-  return hash.digest('hex').slice(0, 16)
+  const texts = [source, ...Object.entries(reachablePartials(source, partials)).flat()].map(normaliseNewlines)
+  const hashed = texts.map((text) => `${Buffer.byteLength(text)}:${text}`).join('')
+  return hash('sha256', hashed).slice(0, 16)
 }

@@ -2,7 +2,7 @@
 import type { Catalog } from '@assay/engine/reading/catalog'
 import { errorsOf, type FoundTemplate } from '@assay/engine/reading/lookup'
 import type { Fault, Origin, TemplateSource } from '@assay/model/template'
-import type { Store } from '@assay/store/store'
+import type { DraftOrigin, Store } from '@assay/store/store'
 import { type MetricsOf, nameNearest, ownSource, withMetrics } from './own-metrics.ts'
 import type { TemplateReader } from './template-reader.ts'
 
@@ -18,15 +18,23 @@ export interface FaultyTemplate {
   faults: Fault[]
 }
 
+/** Whether what was put goes before the file. What was put before a file of the repository came stays the workspace's. */
+function mayBePut(entry: Pick<FoundTemplate, 'origin'> | null): boolean {
+  return entry === null || entry.origin === 'git'
+}
+
+/** Whether the template is the one that the draft was made of, as far as can be told without reading it. */
+export function isAsPut({ catalog }: Pick<Lookup, 'catalog'>, draft: DraftOrigin): boolean {
+  return draft.is_as_put && mayBePut(catalog.get(draft.template_id))
+}
+
 /** Null if there is none; `faults` if it has errors. Rejects as the reader of templates does. */
 export async function findTemplate(
   given: Lookup,
   { workspace_id, template_id }: { workspace_id: string; template_id: string },
 ): Promise<FoundTemplate | FaultyTemplate | null> {
   const entry = given.catalog.get(template_id)
-  // What was put before a file of the repository came stays the workspace's.
-  const mayBePut = entry === null || entry.origin === 'git'
-  const put = mayBePut ? await given.store.getTemplate({ workspace_id, template_id }) : null
+  const put = mayBePut(entry) ? await given.store.getTemplate({ workspace_id, template_id }) : null
   if (entry && !put) {
     const source = await withMetrics(given, workspace_id, entry.source)
     if (source === entry.source) return entry

@@ -66,6 +66,40 @@ export const jobTests: ConformanceTests = {
     assert.deepEqual(await store.claimJobs({ node_id: NODE, limit: 5 }), [])
   },
 
+  'tells of a draft whether the template that is put has the text that it was made of': async ({ store }) => {
+    const put = (source: string) =>
+      store.putTemplate({ workspace_id: WORKSPACE, template_id: 'delays', source, user_id: 'ada' })
+    const draft = async (source: string, partials = {}, template_id = 'delays') => {
+      const template = { template_id, version: `${template_id} ${source} ${JSON.stringify(partials)}` }
+      const { assignment_id, workspace_id } = await store.createJob(
+        jobInput({ template: { ...template, source, partials } }),
+      )
+      return { assignment_id, workspace_id }
+    }
+    const isAsPut = async (key: { assignment_id: string; workspace_id: string }) =>
+      (await store.getDraft(key))?.is_as_put
+    const first = await draft('# One')
+    assert.deepEqual(await store.getDraft(first), {
+      template_id: 'delays',
+      template_version: 'delays # One {}',
+      is_as_put: false,
+    })
+    await put('# One')
+    assert.equal(await isAsPut(first), true)
+    assert.equal(await isAsPut(await draft('# One', { head: 'Head' })), false, 'a version with a partial')
+    assert.equal(await isAsPut(await draft('# One', {}, 'others')), false, 'another template')
+    await put('# Two')
+    assert.equal(await isAsPut(first), false)
+    await put('# The metric')
+    assert.equal(await isAsPut(await draft('# The metric')), false, 'a definition may have changed')
+    await put('# One')
+    assert.equal(await isAsPut(first), true)
+    const workspace_id = await otherWorkspace(store)
+    assert.equal(await store.getDraft({ ...first, workspace_id }), null)
+    await store.queueJob(first)
+    assert.equal(await store.getDraft(first), null)
+  },
+
   'does not run what has ended or is not there': async ({ store }) => {
     await register(store)
     await refuses(store.queueJob(await completeNew(store)), 'job_final')

@@ -5,7 +5,7 @@ import { ENDINGS, isFinal, JOB_STATUSES, type Job, JobView, jobView } from '@ass
 import { ReaderId } from '@assay/model/readers'
 import { Type } from '@assay/model/schema'
 import type { Principal } from '@assay/model/token'
-import { findTemplate } from '../../templates/find-template.ts'
+import { findTemplate, isAsPut } from '../../templates/find-template.ts'
 import { takesReader } from '../../templates/personal.ts'
 import type { Services } from '../dependencies.ts'
 import { callerOf } from '../http/auth.ts'
@@ -117,11 +117,11 @@ async function refuseStale(
   services: Services,
   key: { workspace_id: string; assignment_id: string },
 ): Promise<void> {
-  const job = await services.store.getJob(key)
-  if (job?.job_status !== 'draft') return
-  const found = await findTemplate(services, { ...key, template_id: job.template_id })
+  const draft = await services.store.getDraft(key)
+  if (!draft || isAsPut(services, draft)) return
+  const found = await findTemplate(services, { ...key, template_id: draft.template_id })
   const now = found && 'faults' in found ? found.found : found
-  if (now && takesReader(now) && now.source.version !== job.template_version)
+  if (now && takesReader(now) && now.source.version !== draft.template_version)
     throw new AppError('conflict', STALE)
 }
 

@@ -32,6 +32,14 @@ export interface Lease {
   node_id: string
 }
 
+/** The template of a draft. */
+export interface DraftOrigin {
+  template_id: string
+  template_version: string
+  /** The template that is put now has the text that the draft was made of, and neither reads a partial or names a metric. */
+  is_as_put: boolean
+}
+
 export interface ClaimedJob {
   job: Job
   /** The workspace's data folder; null: it has none of its own. */
@@ -47,6 +55,8 @@ export interface JobStore {
    */
   queueJob(input: { workspace_id: string; assignment_id: string }): Promise<Job>
   getJob(input: { workspace_id: string; assignment_id: string }): Promise<Job | null>
+  /** Null where there is no such job, or it is no draft any more. */
+  getDraft(input: { workspace_id: string; assignment_id: string }): Promise<DraftOrigin | null>
   /** Newest first. */
   listJobs(
     query: PageQuery & {

@@ -2,7 +2,7 @@
 import { AppError, notFound } from '@assay/model/errors'
 import { type Ending, HELD, isFinal, type Job, type JobStatus } from '@assay/model/job'
 import { draftsFull, queueFull } from '../../caps.ts'
-import type { NewJob } from '../../contract/jobs/jobs.ts'
+import type { DraftOrigin, NewJob } from '../../contract/jobs/jobs.ts'
 import type { Page } from '../../contract/page.ts'
 import { listOf, type Part, type Parts, partsOfReaders, WHOLE } from '../../list.ts'
 import { type Reader, type Routine, type Transaction, together } from '../../rows.ts'
@@ -21,6 +21,17 @@ const JOB = JOBS.except('owner')
 const FIND = JOBS.select(OF_ID, JOB)
 const FIND_ALL = JOBS.select('WHERE assignment_id = ANY (:assignment_ids)', JOB)
 const LOCK = JOBS.select(`${OF_ID} FOR UPDATE`)
+// A text that has no word of this kind names no metric, so its version depends on nothing beside it.
+const FIND_DRAFT = statement<DraftOrigin>(
+  `SELECT jobs.template_id, jobs.template_version,
+     coalesce(put.source = made.source AND CAST(made.partials AS text) = '{}' AND made.source NOT LIKE '%metric%', false)
+       AS is_as_put
+   FROM jobs
+   JOIN template_versions AS made ON made.template_id = jobs.template_id AND made.version = jobs.template_version
+   LEFT JOIN templates AS put ON put.workspace_id = jobs.workspace_id AND put.template_id = jobs.template_id
+   WHERE jobs.assignment_id = :assignment_id AND jobs.workspace_id = :workspace_id AND jobs.job_status = 'draft'`,
+  { is_as_put: 'boolean' },
+)
 // Two that create the same id at once: the second waits for the first and answers with its job.
 const INSERT = JOBS.insert<Job>(
   JOBS.except('attempt', 'losses'),
@@ -186,6 +197,10 @@ export function* createJobs(tx: Transaction, { jobs, run }: Input<'createJobs'>)
 
 export function* getJob(from: Reader, key: Key): Routine<Job | null> {
   return (yield* from.find(FIND, key)) ?? null
+}
+
+export function* getDraft(from: Reader, key: Key): Routine<DraftOrigin | null> {
+  return (yield* from.find(FIND_DRAFT, key)) ?? null
 }
 
 /** Those that there are, of any workspace. */
