@@ -20,6 +20,7 @@ export const CLICKHOUSE: Dialect = {
   finite: (value) => `ifNull(isFinite(${value}), false)`,
   whole: (value) => `toInt64(trunc(${value}))`,
   bytes: (value) => value,
+  shown: (value) => `toString(${value})`,
   previous: (value, by) =>
     `lagInFrame(toNullable(${value})) over (order by ${by} rows between unbounded preceding and current row)`,
   digits: (value) => `toString(sum(${value}))`,

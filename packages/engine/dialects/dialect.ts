@@ -16,6 +16,8 @@ export interface Dialect {
   whole(value: string): string
   /** A text, compared byte by byte. */
   bytes(value: string): string
+  /** A value whose type is text here, as text. */
+  shown(value: string): string
   /** The value of the row before, by the order of `by`; null of the first. */
   previous(value: string, by: string): string
   /** The sum of integers, as text: it does not overflow below 2^63. */

@@ -12,6 +12,7 @@ export const DUCKDB: Dialect = {
   finite: (value) => `coalesce(isfinite(${value}), false)`,
   whole: (value) => `cast(trunc(${value}) as bigint)`,
   bytes: (value) => value,
+  shown: (value) => `cast(${value} as varchar)`,
   previous: lagged,
   digits: (value) => `cast(sum(${value}) as varchar)`,
   once: '',

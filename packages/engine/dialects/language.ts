@@ -21,6 +21,8 @@ export type Expression =
   | { kind: 'given'; of: Expression }
   /** A text by its bytes, whatever the column's collation takes for the same. To group by, not to show. */
   | { kind: 'bytes'; of: Expression }
+  /** A text that is shown: of any type that is text here. */
+  | { kind: 'shown'; of: Expression }
   /** Twice the mean rank of a value, from 2: an integer. In a list of its own. */
   | { kind: 'ranked'; of: Expression }
   /** The value of the row before, by the order of another; null of the first. In a list of its own. */
@@ -69,6 +71,7 @@ export const double = (of: Expression): Expression => ({ kind: 'double', of })
 export const finite = (of: Expression): Expression => ({ kind: 'finite', of })
 export const given = (of: Expression): Expression => ({ kind: 'given', of })
 export const bytes = (of: Expression): Expression => ({ kind: 'bytes', of })
+export const shown = (of: Expression): Expression => ({ kind: 'shown', of })
 export const ranked = (of: Expression): Expression => ({ kind: 'ranked', of })
 export const previous = (of: Expression, by: Expression): Expression => ({ kind: 'previous', of, by })
 export const whole = (of: Expression): Expression => ({ kind: 'whole', of })

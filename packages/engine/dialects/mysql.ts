@@ -18,6 +18,7 @@ export const MYSQL: Dialect = {
   finite: (value) => `(${value} is not null)`,
   whole: (value) => `cast(truncate(${value}, 0) as signed)`,
   bytes: (value) => `cast(${value} as binary)`,
+  shown: (value) => `cast(${value} as char)`,
   previous: lagged,
   digits: (value) => `cast(sum(${value}) as char)`,
   once: '',

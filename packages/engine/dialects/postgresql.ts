@@ -15,6 +15,8 @@ export const POSTGRESQL: Dialect = {
     `coalesce(${value} > '-Infinity'::double precision and ${value} < 'Infinity'::double precision, false)`,
   whole: (value) => `cast(trunc(${value}) as bigint)`,
   bytes: (value) => `(cast(${value} as text) collate "C")`,
+  // A cast would take the blanks of a char(n) away.
+  shown: (value) => `case when ${value} is not null then concat(${value}) end`,
   previous: lagged,
   digits: (value) => `cast(sum(${value}) as text)`,
   once: 'offset 0',

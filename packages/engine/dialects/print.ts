@@ -59,6 +59,7 @@ function printExpression(node: Expression, dialect: Dialect): string {
     case 'finite':
     case 'whole':
     case 'bytes':
+    case 'shown':
       return dialect[node.kind](print(node.of))
     case 'given':
       return `(${print(node.of)} is not null)`

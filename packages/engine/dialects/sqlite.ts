@@ -18,6 +18,7 @@ export const SQLITE: Dialect = {
   finite: (value) => `coalesce(abs(${value}) < 9e999, 0)`,
   whole: (value) => `cast(${value} as integer)`,
   bytes: (value) => `cast(${value} as blob)`,
+  shown: (value) => `cast(${value} as text)`,
   previous: lagged,
   digits: (value) => `cast(sum(${value}) as text)`,
   once: 'limit -1',

@@ -4,7 +4,7 @@
  * Shares and cumulative shares, largest first; the Gini coefficient G = sum((2 i - k - 1) x_i) / (k sum(x)) over the k
  * segments in rising order, without the k / (k - 1) correction, as R's ineq; the Herfindahl-Hirschman index as the sum of
  * squared shares, 0 to 1. DuckDB computes exact sums and the ranks; the 1,000 largest segments are fetched.
- * Negative sums make shares meaningless: Gini and HHI are then unknown.
+ * A database is asked for the sum of each segment, of at most 100,000 (there/pareto.ts). Negative sums make shares meaningless: Gini and HHI are then unknown.
  */
 import type { Doubt, Outcome } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -14,11 +14,12 @@ import { type Measure, measureOf, opening } from '../verdicts/measure.ts'
 import { verbFor } from '../verdicts/nouns.ts'
 import { doubt, verdict } from '../verdicts/verdict.ts'
 import { amount, brief, quoted, shareOf } from '../verdicts/words.ts'
-import { groupedColumns, groupSql, nameSql, numberSql } from './shared/columns.ts'
+import { columnOf, groupedColumns, groupSql, nameSql, numberSql } from './shared/columns.ts'
 import { integer, number, rowsWith, text } from './shared/fields.ts'
-import type { Method } from './shared/method.ts'
+import type { Method, Relation } from './shared/method.ts'
 import { count, figure, finite } from './shared/sentence.ts'
 import { double, exactSumSql, powerAbove, readSum } from './shared/sums.ts'
+import { segmentsThere } from './there/pareto.ts'
 
 const Options = Type.Object({ value: Type.String(), by: Type.String() }, { additionalProperties: false })
 const METHOD = 'shares, Gini (uncorrected), HHI'
@@ -39,23 +40,17 @@ export const pareto: Method = {
     segments: integer,
     total: number,
   },
+  asks: () => true,
   async run(table, options, context) {
     const { value, by } = options as Static<typeof Options>
-    const source = `(select ${groupSql(table, 'by', by)} as g, ${numberSql(table, 'value', value)} as v from ${table.relation})`
-    const [range] = await table.query(
-      `select count(*) as total, count(*) filter (isfinite(v)) as n, max(abs(v)) filter (isfinite(v)) as size from ${source}`,
-    )
-    const n = range!.n as number
-    const left = (range!.total as number) - n
+    const { left, n, unit, sums, query } = await (table.there ? sumsThere : sumsHere)(table, value, by)
     const doubts = leftOut(left, 'without a finite value')
     const [measure, segment] = [value, by].map((name) => measureOf(context.meanings, name)) as [
       Measure,
       Measure,
     ]
-    const unit = powerAbove((range!.size as number | null) ?? 0)
-    // Each segment's sum over the unit. One scan over the sums computes the shares.
-    const sums = `(select ${nameSql('g')} as s, v, n, most from (select g, fsum(v / ${double(unit)}) as v, count(*) as n, max(v) / ${double(unit)} as most from ${source} where isfinite(v) group by g))`
-    const [whole] = await table.query(
+    // One scan over the sums computes the shares.
+    const [whole] = await query(
       `select count(*) as segments, max(abs(v)) as size, min(v) as least, fsum(v) as total from ${sums}`,
     )
     const segments = whole!.segments as number
@@ -83,13 +78,7 @@ export const pareto: Method = {
           `${name} ${verbFor(measure.label)} zero for every ${segment.label}: nothing is concentrated.`,
         ),
       ])
-    const { gini, hhi, rows, largest } = await shares(
-      table.query,
-      sums,
-      segments,
-      whole!.size as number,
-      unit,
-    )
+    const { gini, hhi, rows, largest } = await shares(query, sums, segments, whole!.size as number, unit)
     const top = [1, 5, 10, 20]
       .filter((k) => k < segments)
       .map((k) => ({ k, share: rows[Math.min(k, rows.length) - 1]!.cumulative }))
@@ -105,6 +94,44 @@ export const pareto: Method = {
     })
     return { ...told, rows, gini, hhi, top, ...common }
   },
+}
+
+interface SegmentSums {
+  /** Rows with a finite value, and without. */
+  n: number
+  left: number
+  unit: number
+  /** A subquery with a row for each segment: its name `s`, its sum `v` over the unit, its rows `n`, its largest value `most`. */
+  sums: string
+  query(sql: string): Promise<Record<string, unknown>[]>
+}
+
+async function sumsHere(table: Relation, value: string, by: string): Promise<SegmentSums> {
+  const source = `(select ${groupSql(table, 'by', by)} as g, ${numberSql(table, 'value', value)} as v from ${table.relation})`
+  const [range] = await table.query(
+    `select count(*) as total, count(*) filter (isfinite(v)) as n, max(abs(v)) filter (isfinite(v)) as size from ${source}`,
+  )
+  const n = range!.n as number
+  const unit = powerAbove((range!.size as number | null) ?? 0)
+  const sums = `(select ${nameSql('g')} as s, v, n, most from (select g, fsum(v / ${double(unit)}) as v, count(*) as n, max(v) / ${double(unit)} as most from ${source} where isfinite(v) group by g))`
+  return { n, left: (range!.total as number) - n, unit, sums, query: (sql) => table.query(sql) }
+}
+
+async function sumsThere(table: Relation, value: string, by: string): Promise<SegmentSums> {
+  const column = columnOf(table, 'by', by)
+  const { name } = columnOf(table, 'value', value)
+  const { rows, n, unit, segments } = await segmentsThere(table.there!, name, column)
+  // The names as the engine writes values of the column's type.
+  const typed = nameSql(`try_cast(k as ${column.database_type})`)
+  const shape = '[{"k":"VARCHAR","v":"DOUBLE","n":"BIGINT","most":"DOUBLE"}]'
+  const sums = `(select coalesce(${typed}, k) as s, v, n, most from (select unnest(from_json($segments, '${shape}'), recursive := true)))`
+  return {
+    n,
+    left: rows - n,
+    unit,
+    sums,
+    query: (sql) => table.query(sql, { segments: JSON.stringify(segments) }),
+  }
 }
 
 async function shares(

@@ -75,6 +75,8 @@ const ANALYSES: Record<string, string> = {
   amounts: 'method: describe\nvalue: amount',
   several: 'method: describe\nvalues: [offset_by, tail, whole, flat]',
   links: 'method: correlation\nvalues: [amount, offset_by, whole, tail, flat]',
+  regions: 'method: pareto\nvalue: offset_by\nby: region',
+  numbers: 'method: pareto\nvalue: amount\nby: whole',
   ranks: 'method: correlation\nvalues: [amount, whole]\ntest: spearman',
 }
 
@@ -192,7 +194,7 @@ select region, whole, whole as ${dialectOf(kind).identifier(ODD_NAME)} from meas
 \`\`\`
 ${block('asked', 'few', 'method: describe\nvalue: whole')}
 ${block('odd', 'few', `method: describe\nvalue: ${JSON.stringify(ODD_NAME)}`)}
-${block('moved', 'few', 'method: pareto\nvalue: whole\nby: region')}
+${block('moved', 'few', 'method: outliers\nvalue: whole')}
 # A
 
 {{ asked.summary }} {{ moved.summary }}
@@ -209,5 +211,8 @@ async function rowsStayOrAreCounted(server: Adding, bench: TestPool): Promise<vo
   const fewer = server.connections({ rows: 299 })
   const refused = await bench.run(template, { top: 300 }, { connections: fewer })
   assert.ok(refused.status === 'failed', refused.status)
-  assert.match(refused.error.detail, /"moved" \(pareto\) reads its rows here.*counts 300, more than the 299/)
+  assert.match(
+    refused.error.detail,
+    /"moved" \(outliers\) reads its rows here.*counts 300, more than the 299/,
+  )
 }

@@ -287,6 +287,38 @@ suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
       await gone(server)
     })
 
+    test('segments that are asked for have the names that those of rows have, of every type', async () => {
+      const columns = {
+        flag: 'i % 2 = 0',
+        day: "date '2024-02-27' + i",
+        stamp: "timestamp '2024-02-27 23:59:59.5' + i * interval '1 second'",
+        zoned: "timestamptz '2024-02-27 23:59:59+02' + i * interval '1 second'",
+        price: '(i * 1.5)::numeric(10,2)',
+        double: 'i * 1e-7::float8',
+        large: '9007199254740993 + i::int8',
+        mood: "(array['sad', 'happy'])[1 + i % 2]::mood",
+        word: "case when i > 0 then repeat('x', i) end",
+        padded: "'x'::char(3)",
+        id: "('00000000-0000-0000-0000-00000000000' || i)::uuid",
+        document: `('{"a": ' || i || '}')::json`,
+      }
+      const listed = Object.entries(columns).map(([name, sql]) => `${sql} as ${name}`)
+      const blocks = Object.keys(columns).flatMap((name) =>
+        ['asked', 'here'].map(
+          (of) => `\`\`\`analysis ${of}_${name}\nof: ${of}\nmethod: pareto\nvalue: v\nby: ${name}\n\`\`\`\n`,
+        ),
+      )
+      const template = templateOf(
+        `\`\`\`sql asked at: remote\nselect i + 1 as v, ${listed.join(', ')} from generate_series(0, 5) as i\n\`\`\`\n\n\`\`\`sql here\nselect * from asked\n\`\`\`\n\n${blocks.join('\n')}\n# A\n\n{{ asked_flag.summary }}\n`,
+      )
+      const ran = await bench.run(template, {}, { connections: accessOf(server.connection) })
+      const { analyses, lineage } = findingsOf(ran)
+      for (const name of Object.keys(columns)) {
+        assert.deepEqual(analyses[`asked_${name}`], analyses[`here_${name}`], name)
+        assert.ok(lineage.blocks.find((block) => block.name === `asked_${name}`)!.asked, name)
+      }
+    })
+
     test('moments of a metric are cut into steps in its zone, also where clocks change', () =>
       metricsKeepTheirZone(addingOf(server), bench))
 
