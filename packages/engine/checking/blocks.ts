@@ -22,6 +22,8 @@ import { NUMERIC, withArticle } from './static-values.ts'
 export interface Inspection {
   sources: Record<string, { columns: Column[] } | { error: string }>
   blocks: Record<string, Column[]>
+  /** The columns of a source that are read as texts and have no value in any row, of those that an analysis takes for numbers or times. */
+  empty?: Record<string, readonly string[]>
 }
 
 /** The part of a method that the checks use. */
@@ -151,7 +153,8 @@ export function analysisFaults(
   const faults = referenceFaults(block, template, methods, positionOf)
   if (faults.length > 0) return faults
   const method = methods[block.method]!
-  const columns = columnsOf(inspection, block.of)
+  const empty = inspection.empty?.[block.of] ?? []
+  const columns = asNumbers(columnsOf(inspection, block.of), empty)
   const given = bindOptions(block.options, sampleVars(template, inspection))
   const options = withDefaults(method.options, given)
   const wrong = schemaFaults(method.options, options, `the analysis "${block.name}"`, positionOf)
@@ -272,6 +275,25 @@ function demandOf(
   }
   if (option === 'success') return { fits: isYesNo, words: 'true or false, or 0 or 1', cast: cast('boolean') }
   return numeric ? { fits: isNumber, words: 'a number', cast: cast('double') } : null
+}
+
+/** The columns of texts that options ask numbers, times or truth values of. A column without any value is read as texts, too. */
+export function textsAsked(
+  used: ReturnType<MethodShape['columns']>,
+  columns: readonly Column[],
+): readonly Column[] {
+  const asked = used.filter(({ option, numeric }) => demandOf(option, numeric) !== null)
+  const names = new Set(asked.map(({ column }) => column.toLowerCase()))
+  return columns.filter(({ name, type }) => type === 'text' && names.has(name.toLowerCase()))
+}
+
+/** A column without any value has no type: what asks for numbers gets it as numbers, of which there are none. */
+export function asNumbers<T extends readonly Column[] | null>(columns: T, empty: readonly string[]): T {
+  const typed = columns?.map(
+    (column): Column =>
+      empty.includes(column.name) ? { ...column, type: 'number', database_type: 'DOUBLE' } : column,
+  )
+  return (typed ?? null) as T
 }
 
 /** The faults of the options that a schema cannot find; `skip` names options whose columns are not known yet. */

@@ -4,11 +4,13 @@ import type { MetricInfo, MetricLineage } from '@assay/model/metric'
 import type { Reader } from '@assay/model/reader'
 import type { AnalysisBlock, Limits, SqlBlock, Template } from '@assay/model/template'
 import {
+  asNumbers,
   columnFaults,
   metricFaults,
   type PositionOf,
   positionInBlock,
   referenceFaults,
+  textsAsked,
 } from '../checking/blocks.ts'
 import { bindPlain, bindReader, bindVariable } from '../duckdb/bindings.ts'
 import { type Bindings, type Engine, identifier, keepTable, readTable } from '../duckdb/duckdb.ts'
@@ -258,11 +260,9 @@ function optionsOf(
   return given
 }
 
-/** A column without any value has no type: as a file is read it is text. What asks for numbers gets it as numbers, of which there are none. */
+/** A column without any value is read as texts; see `asNumbers`. */
 async function withEmptyColumns(plain: Relation, used: ReturnType<Method['columns']>): Promise<Relation> {
-  const asked = used.filter(({ option, numeric }) => numeric || option === 'time' || option === 'success')
-  const names = new Set(asked.map(({ column }) => column.toLowerCase()))
-  const texts = plain.columns.filter(({ name, type }) => type === 'text' && names.has(name.toLowerCase()))
+  const texts = textsAsked(used, plain.columns)
   if (texts.length === 0) return plain
   const counts = texts.map(({ name }, at) => `count(${identifier(name)}) as n${at}`)
   const [row] = await plain.query(`select ${counts.join(', ')} from ${plain.relation}`)
@@ -272,9 +272,7 @@ async function withEmptyColumns(plain: Relation, used: ReturnType<Method['column
   return {
     ...plain,
     relation: `(select * replace (${replaced.join(', ')}) from ${plain.relation})`,
-    columns: plain.columns.map((column) =>
-      empty.includes(column.name) ? { ...column, type: 'number', database_type: 'DOUBLE' } : column,
-    ),
+    columns: asNumbers(plain.columns, empty),
   }
 }
 

@@ -416,4 +416,14 @@ test('a column of a file without any value is an answer of too few, and one of w
   const { rise } = findingsOf(await bench.run(ask('empty.csv', 'n'))).analyses
   assert.deepEqual([rise!.grade, rise!.blockers[0]!.code, rise!.n], ['withheld', 'too_few', 0])
   assert.match(failure(await bench.run(ask('sales.csv', 'kind'))).detail, /"kind" is text, not a number/)
+  const check = async (file: string, value: string) => {
+    const task = { kind: 'check' as const, template: ask(file, value), roots: bench.roots }
+    return (await bench.pool.check(task, { workspace_id: 'test' })).map(({ code, message }) => [
+      code,
+      message,
+    ])
+  }
+  assert.deepEqual(await check('empty.csv', 'n'), [])
+  const words = ['wrong_type', 'value: "kind" is text, not a number.']
+  assert.deepEqual(await check('sales.csv', 'kind'), [words])
 })

@@ -4,8 +4,8 @@
  */
 import type { FoundColumn, FoundDialect } from '@assay/model/dialect'
 import type { Column } from '@assay/model/insight'
-import type { Fault, Source, SqlBlock, Template, Variable } from '@assay/model/template'
-import { metricFaults } from '../../checking/blocks.ts'
+import type { AnalysisBlock, Fault, Source, SqlBlock, Template, Variable } from '@assay/model/template'
+import { metricFaults, textsAsked } from '../../checking/blocks.ts'
 import { bindVariable, sampleReaders } from '../../duckdb/bindings.ts'
 import {
   arm,
@@ -14,6 +14,7 @@ import {
   type Engine,
   execute,
   identifier,
+  readTable,
   seal,
 } from '../../duckdb/duckdb.ts'
 import { engineFailure } from '../../duckdb/engine-error.ts'
@@ -21,7 +22,9 @@ import { createGuard, type Guard } from '../../fence/sql-guard.ts'
 import { makeFault, TemplateFault } from '../../language/fault.ts'
 import { bindSql } from '../../language/sql-clauses.ts'
 import { attributesInSql, READER } from '../../personal/sql-attributes.ts'
-import { bindOptions } from '../../reading/options.ts'
+import { catalogOfMethods } from '../../reading/methods-on-demand.ts'
+import { bindOptions, withDefaults } from '../../reading/options.ts'
+import { schemaFaults } from '../../reading/schema-faults.ts'
 import { attachSource } from '../../sources/attach.ts'
 import { type Acquire, type Attached, SourceError } from '../../sources/source.ts'
 import { resolvePeriod } from '../../values/period.ts'
@@ -41,6 +44,8 @@ export interface Inspected {
   sources: Record<string, ({ columns: Column[] } & Reading) | { error: string }>
   /** The columns of each SQL block that could be bound. */
   blocks: Record<string, Column[]>
+  /** As in `Inspection`. */
+  empty: Record<string, readonly string[]>
   /** The statements that the guard or DuckDB refuses. */
   faults: Fault[]
 }
@@ -115,7 +120,7 @@ export async function inspectTemplate(template: Template, options: InspectOption
   const names = template.sources.map((source) => source.name)
   const guard = createGuard(options.engine)
   const samples = sampleVariables(template)
-  const inspected: Inspected = { sources, blocks: {}, faults: [] }
+  const inspected: Inspected = { sources, blocks: {}, empty: {}, faults: [] }
   const uses: BlockUse[] = []
   for (const block of template.blocks) {
     if (block.kind !== 'sql') {
@@ -152,7 +157,42 @@ export async function inspectTemplate(template: Template, options: InspectOption
         uses: namesInOptions(block, bindOptions(block.options, samples)),
       })
   inspected.faults.push(...readingFaults(template, uses, sources))
+  for (const block of template.blocks)
+    if (block.kind === 'analysis') {
+      const empty = await emptyColumns(
+        block,
+        'columns' in (sources[block.of] ?? {}) ? (columns.get(block.of) ?? []) : [],
+        samples,
+        options.engine,
+      )
+      inspected.empty[block.of] = [...(inspected.empty[block.of] ?? []), ...empty]
+    }
   return inspected
+}
+
+/** Of the texts of a source that an analysis takes for numbers or times, those without a value in any row. A source of which no row is read has none. */
+async function emptyColumns(
+  block: AnalysisBlock,
+  columns: readonly Column[],
+  vars: Record<string, unknown>,
+  engine: Engine,
+): Promise<string[]> {
+  const methods = catalogOfMethods()
+  const method = Object.hasOwn(methods, block.method) ? methods[block.method]! : null
+  if (method === null || columns.length === 0) return []
+  const given = withDefaults(method.options, bindOptions(block.options, vars))
+  if (schemaFaults(method.options, given, block.name, () => ({ line: 1, column: 1 })).length > 0) return []
+  const texts = textsAsked(method.columns(given), columns)
+  if (texts.length === 0) return []
+  const counts = texts.map(({ name }) => `count(${identifier(name)})`).join(', ')
+  try {
+    const { rows } = await readTable(engine, `select count(*), ${counts} from ${identifier(block.of)}`, {}, 1)
+    const [all, ...known] = rows[0]!.map(Number)
+    return all === 0 ? [] : texts.filter((_, at) => known[at] === 0).map(({ name }) => name)
+  } catch (error) {
+    if (engineFailure(error)?.kind !== 'refused') throw error
+    return []
+  }
 }
 
 /** A use of a column that can be read in two ways. */
