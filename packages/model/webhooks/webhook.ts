@@ -28,6 +28,8 @@ export const PROGRAM_KINDS = ['webhook', 'openlineage'] as const satisfies reado
 
 /** The most webhooks of a workspace: one event may go to all of them, in the transaction that made it true. */
 export const WEBHOOKS_MOST = 500
+/** The same of mail and chat, but for what its readers get. */
+export const SUBSCRIPTIONS_MOST = 1000
 
 /** What OpenLineage has a name for. */
 export const LINEAGE_EVENTS: readonly EventType[] = ['job.started', ...ENDING_EVENTS]

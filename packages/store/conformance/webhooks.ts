@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict'
 import type { Event } from '@assay/model/event'
 import { uuidv7 } from '@assay/model/ids'
-import { CLOSED, HEADERS_MOST, HEALTHY, type HeaderChange, WEBHOOKS_MOST } from '@assay/model/webhook'
+import {
+  CLOSED,
+  HEADERS_MOST,
+  HEALTHY,
+  type HeaderChange,
+  SUBSCRIPTIONS_MOST,
+  WEBHOOKS_MOST,
+} from '@assay/model/webhook'
 import type { AttemptOutcome, ClaimedDelivery, Store } from '../store.ts'
 import {
   addWebhook,
@@ -42,7 +49,10 @@ export const webhookTests: ConformanceTests = {
     await refuses(store.createWebhook(webhookInput()), 'conflict')
     await refuses(store.createWebhook(webhookInput({ kind: 'openlineage' })), 'conflict')
     await store.createWebhook(inputs[0]!)
-    await addWebhook(store, { kind: 'email' })
+    const mail = { kind: 'email', target: 'v1.target' } as const
+    await Promise.all(Array.from({ length: SUBSCRIPTIONS_MOST }, () => addWebhook(store, mail)))
+    await refuses(store.createWebhook(webhookInput({ ...mail, kind: 'slack' })), 'conflict')
+    await addWebhook(store, { ...mail, kind: 'reader' })
     await otherWorkspace(store, 'calm')
     await addWebhook(store, { workspace_id: 'calm' })
     const { webhook_id } = inputs[0]!

@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { EVENT_TYPES } from '@assay/model/event'
 import { verify } from '@assay/model/signature'
-import { headerContext, secretContext } from '@assay/model/webhook'
+import { headerContext, secretContext, WEBHOOKS_MOST } from '@assay/model/webhook'
+import { webhookInput } from '../../../store/conformance/given.ts'
 import { createDispatcher } from '../../webhooks/dispatcher.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
@@ -35,6 +36,15 @@ test('registers a webhook and shows its secret once', async (t) => {
   assert.doesNotMatch(JSON.stringify(kept), /s3cret|whsec_/)
   assert.equal(secrets.open(kept.headers[0]!.sealed, headerContext(made.webhook_id, 'x-secret')), 's3cret')
   assert.equal(secrets.open(kept.secrets[0]!.sealed, secretContext(made.webhook_id)), signing_secret)
+})
+
+test('a workspace has so many webhooks, and is told so where it wants another', async (t) => {
+  const { ask, store } = await openTestServer(t)
+  const made = Array.from({ length: WEBHOOKS_MOST }, () => store.createWebhook(webhookInput()))
+  await Promise.all(made)
+  const refused = await ask('POST', '/v1alpha/webhooks/', { body: HOOK })
+  assert.deepEqual([refused.status, refused.json().code], [409, 'conflict'])
+  assert.match(refused.json().detail, /has 500 webhooks: delete some first/)
 })
 
 test('gives a public key where asymmetric signatures are asked for', async (t) => {

@@ -31,7 +31,7 @@ export type WebhookPatch = Partial<
 export interface WebhookStore {
   /**
    * Where the id exists in the workspace it is replaced (a repeat after a crash: nobody has seen its secret). `conflict` beyond
-   * WEBHOOKS_MOST for programs.
+   * WEBHOOKS_MOST for programs, and SUBSCRIPTIONS_MOST.
    */
   createWebhook(input: NewWebhook): Promise<Webhook>
   getWebhook(input: { workspace_id: string; webhook_id: string }): Promise<Webhook | null>

@@ -11,10 +11,12 @@ import {
   type Health,
   PROGRAM_KINDS,
   rotatedSecrets,
+  SUBSCRIPTIONS_MOST,
   subscribedEvents,
   tellsPeople,
   WEBHOOKS_MOST,
   type Webhook,
+  type WebhookKind,
 } from '@assay/model/webhook'
 import type { Page } from '../../contract/page.ts'
 import type { NewWebhook } from '../../contract/webhooks/webhooks.ts'
@@ -73,9 +75,13 @@ const COUNT = statement<Counts['webhooks']>(
   `SELECT count(*) FILTER (WHERE status = 'enabled' AND failing_since IS NOT NULL) AS failing,
      count(*) FILTER (WHERE status = 'disabled') AS disabled FROM webhooks`,
 )
+const CAPS: { kinds: readonly WebhookKind[]; most: number; what: string }[] = [
+  { kinds: PROGRAM_KINDS, most: WEBHOOKS_MOST, what: 'webhooks' },
+  { kinds: ['email', 'slack'], most: SUBSCRIPTIONS_MOST, what: 'subscriptions' },
+]
 // A repeat after a crash replaces its own.
 const OTHERS = statement<{ count: number }>(
-  "SELECT count(*) AS count FROM webhooks WHERE workspace_id = :workspace_id AND kind IN ('webhook', 'openlineage') AND webhook_id <> :webhook_id",
+  'SELECT count(*) AS count FROM webhooks WHERE workspace_id = :workspace_id AND kind = ANY (:kinds) AND webhook_id <> :webhook_id',
 )
 const LIST = listOf(WEBHOOKS, {
   columns: WEBHOOK,
@@ -155,9 +161,11 @@ export function* createWebhook(tx: Transaction, input: NewWebhook): Routine<Webh
   const other = yield* tx.find(LOCK_ANYWHERE, input)
   if (other && other.workspace_id !== input.workspace_id)
     throw new AppError('name_taken', `There is already a webhook ${input.webhook_id}.`)
-  const forProgram = PROGRAM_KINDS.some((kind) => kind === (input.kind ?? 'webhook'))
-  if (forProgram && (yield* tx.find(OTHERS, input))!.count >= WEBHOOKS_MOST)
-    throw new AppError('conflict', `The workspace has ${WEBHOOKS_MOST} webhooks: delete some first.`)
+  for (const { kinds, most, what } of CAPS) {
+    if (!kinds.includes(input.kind ?? 'webhook')) continue
+    if ((yield* tx.find(OTHERS, { ...input, kinds }))!.count >= most)
+      throw new AppError('conflict', `The workspace has ${most} ${what}: delete some first.`)
+  }
   yield* save(tx, {
     kind: 'webhook',
     target: null,
