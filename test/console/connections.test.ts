@@ -151,12 +151,21 @@ test('holds a secret only while it is typed, keeps it unless another is typed, a
   await button(page, 'Change').click()
   assert.notEqual(await secret(), first)
   await page.getByLabel('Remove password').check()
+  await page.route('**/v1alpha/connections/warehouse/test', (route) =>
+    route.fulfill({
+      status: 429,
+      contentType: 'application/problem+json',
+      headers: { 'retry-after': '3600' },
+      json: { code: 'workspace_busy', title: 'Busy', status: 429, detail: 'Its hour is used up.' },
+    }),
+  )
   await button(page, 'Save').click()
+  await page.getByText('It was not tried. Its hour is used up.').waitFor()
   await button(page, 'Save it anyway').click()
   await page.getByText('not set').waitFor()
   assert.equal(await secret(), undefined)
   assert.doesNotMatch(await page.content(), /s3cr3t/)
-  stood.assertSilent([refusal(422)])
+  stood.assertSilent([refusal(422), refusal(429)])
 })
 
 test('every page of connections is accessible and fits a phone; who is no admin is told so', async () => {

@@ -1,19 +1,24 @@
 /** Tests a connection from an analysis process and shows the server's answer. */
 
-import type { ConnectionTest as Found } from '@assay/client'
+import { ClientError, type ConnectionTest as Found } from '@assay/client'
 import { useMutation } from '@tanstack/react-query'
 import { api } from '../../api.ts'
 import { duration } from '../../words/durations.ts'
 import { Fault } from '../fault.tsx'
 
-export function Told({ found, small = false }: { found: Found; small?: boolean }) {
-  const { ok, server, read_only, detail, elapsed_ms } = found
+/** `isUntried`: no answer of a server, but why none was asked. */
+type Answer = Found & { isUntried?: true }
+
+export function Told({ found, small = false }: { found: Answer; small?: boolean }) {
+  const { ok, server, read_only, detail, elapsed_ms, isUntried } = found
   const words = ok ? (
     <>
       {server} answered in {duration(elapsed_ms)}. {read_only}
     </>
   ) : (
-    <>It cannot be used. {detail}</>
+    <>
+      {isUntried ? 'It was not tried.' : 'It cannot be used.'} {detail}
+    </>
   )
   if (!small) return <p className={ok ? 'secret' : 'fault'}>{words}</p>
   return (
@@ -48,6 +53,13 @@ export function ConnectionTest({ name, small = false }: { name: string; small?: 
   )
 }
 
+/** A workspace that has used up its hour tries nothing until the next, and may still be given a new password. */
+function untried(error: unknown): Answer {
+  if (!(error instanceof ClientError) || error.code !== 'workspace_busy') throw error
+  const detail = error.problem?.detail ?? error.message
+  return { ok: false, isUntried: true, server: null, read_only: null, detail, elapsed_ms: 0 }
+}
+
 interface Tried {
   ask(): Promise<Found>
   save(): Promise<unknown>
@@ -59,8 +71,8 @@ interface Tried {
  */
 export function useTriedSave({ ask, save }: Tried) {
   const saving = useMutation({
-    mutationFn: async ({ isTried }: { isTried: boolean }): Promise<Found | null> => {
-      const found = isTried ? await ask() : null
+    mutationFn: async ({ isTried }: { isTried: boolean }): Promise<Answer | null> => {
+      const found: Answer | null = isTried ? await ask().catch(untried) : null
       if (found === null || found.ok) await save()
       return found
     },
