@@ -96,9 +96,13 @@ const block = (name: string, of: string, options: string): string =>
 /** What differs by right for describe: the order of rows, and how the sums were taken. */
 const WITHOUT = new Set(['autocorrelation', 'method', 'summary', 'doubts', 'notes', 'caveats', 'evidence'])
 
+/** How far a figure may be from its like, relatively: the moments of describe, and what is computed of products. */
+const BOUND = { describe: 1e-13, products: 1e-12 }
+
 function assertAlike(there: unknown, here: unknown, at: string, without: ReadonlySet<string>): void {
   if (typeof here === 'number' && typeof there === 'number') {
-    const near = here === there || Math.abs(there - here) <= 1e-12 * Math.max(Math.abs(here), Math.abs(there))
+    const bound = without === WITHOUT ? BOUND.describe : BOUND.products
+    const near = here === there || Math.abs(there - here) <= bound * Math.max(Math.abs(here), Math.abs(there))
     assert.ok(near, `${at}: ${there} there, ${here} here`)
   } else if (here !== null && there !== null && typeof here === 'object' && typeof there === 'object') {
     assert.deepEqual(Object.keys(there), Object.keys(here), at)
