@@ -57,10 +57,11 @@ async function start(): Promise<Server> {
     async execute(sql) {
       await client.query(sql)
     },
+    /** Statements that begin a session are none of these. */
     async running() {
       const { rows } = await client.query<{ n: number }>(
         `select count(*)::int as n from pg_stat_activity where application_name = 'assay' and state = 'active'
-           and datname = current_database()`,
+           and datname = current_database() and query like '%pg_sleep%'`,
       )
       return rows[0]!.n
     },
