@@ -520,7 +520,7 @@ test('verify finds that an insight of a service holds whole, and what was change
   assert.ok(whole.holds && whole.values.total > 30, JSON.stringify(whole.values))
 
   const { markdown } = JSON.parse(json) as { markdown: string }
-  const share = /\d+\.\d%/.exec(markdown)![0]
+  const share = /\d+\.\d %/.exec(markdown)![0]
   const other = share.startsWith('9') ? share.replace('9', '8') : share.replace(/\d/, '9')
   writeFileSync(
     insight,

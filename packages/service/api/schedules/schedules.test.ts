@@ -122,7 +122,7 @@ test('a schedule is run now, once for a key, and its jobs name it', async (t) =>
   assert.deepEqual([job.job_status, job.schedule_id, job.scheduled_for], ['queued', schedule_id, null])
   assert.deepEqual(job.template_vars, { who: 'Ada', times: 3, mood: null })
   const { items } = (await ask('GET', `/v1alpha/jobs/?schedule_id=${schedule_id}`)).json()
-  assert.deepEqual(items, [{ ...job, title: null }])
+  assert.deepEqual(items, [{ ...job, title: 'Hello Ada' }])
   assert.equal((await ask('GET', `${AT}/${schedule_id}`)).json().last_run.assignment_id, job.assignment_id)
 })
 
