@@ -86,10 +86,7 @@ export function installModules(folder: string, { os, cpu }: Target): void {
   prune(path.join(folder, 'node_modules'))
 }
 
-/**
- * Packs the program with its packages for npm. Those of one platform are left to the installing npm. They are not among the bundled
- * ones: npm looks for nothing that a bundled package needs, and would leave their folder empty.
- */
+/** Packs the program with its packages for npm. Those of one platform are left to the installing npm, which knows its own. */
 export function packForNpm(folder: string, to: string): string {
   const file = path.join(folder, 'package.json')
   const manifest = JSON.parse(readFileSync(file, 'utf8')) as { dependencies: Record<string, string> }
