@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { FakeClock } from '@assay/model/clock'
 import { ERRORS } from '@assay/model/errors'
-import { openTestServer, TEST_CAPS } from './test-server.ts'
+import { openTestServer, TEST_CONFIG } from './test-server.ts'
 
 /** Sends bytes as they are and answers with all that comes back until the connection ends. */
 async function raw(address: string, text: string): Promise<string> {
@@ -294,23 +294,8 @@ test('serves health alone on a node without the role api', async (t) => {
     assert.equal((await ask('GET', path)).status, 404)
 })
 
-const ALONE = {
-  ...TEST_CAPS,
-  host: '127.0.0.1',
-  port: 0,
-  data: null,
-  rateLimit: null,
-  workspaceRateLimit: null,
-  maxQueued: null,
-  maxRunning: null,
-  trustProxy: null,
-  metricsToken: null,
-  publicUrl: null,
-  smtpUrl: null,
-}
-
 test('asks for the metrics token where one is set', async (t) => {
-  const config = { ...ALONE, metricsToken: 'a-metrics-token-of-16' }
+  const config = { ...TEST_CONFIG, metricsToken: 'a-metrics-token-of-16' }
   const { ask } = await openTestServer(t, { parts: { config } })
   assert.equal((await ask('GET', '/metrics', { token: null })).status, 401)
   assert.equal((await ask('GET', '/metrics', { token: 'another' })).status, 401)
@@ -326,7 +311,7 @@ test('asks for the metrics token where one is set', async (t) => {
 const LOOPBACK = ['127.0.0.1', '::1', '::ffff:127.0.0.1']
 
 test('without a token programs of the same machine alone read the metrics', async (t) => {
-  const { api } = await openTestServer(t, { parts: { config: ALONE } })
+  const { api } = await openTestServer(t, { parts: { config: TEST_CONFIG } })
   const status = async (remoteAddress: string, headers: Record<string, string> = {}) =>
     (await api.inject({ url: '/metrics', remoteAddress, headers })).statusCode
   for (const own of LOOPBACK) assert.equal(await status(own), 200, own)
@@ -344,7 +329,7 @@ test('without a token programs of the same machine alone read the metrics', asyn
 })
 
 test('on a node that a proxy stands before the metrics are told to nobody by an address or another token', async (t) => {
-  const config = { ...ALONE, publicUrl: 'https://assay.example.com' }
+  const config = { ...TEST_CONFIG, publicUrl: 'https://assay.example.com' }
   const { api, ask, store, tokens, token } = await openTestServer(t, { parts: { config } })
   const status = async (given?: string, remoteAddress = '127.0.0.1') =>
     (

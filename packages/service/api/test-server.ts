@@ -90,6 +90,22 @@ export const TEST_CAPS = {
   corsOrigins: [] as string[],
 }
 
+/** The settings of a service that nobody else leads to, without limits, without mail. */
+export const TEST_CONFIG = {
+  ...TEST_CAPS,
+  host: '127.0.0.1',
+  port: 0,
+  data: null,
+  rateLimit: null,
+  workspaceRateLimit: null,
+  maxQueued: null,
+  maxRunning: null,
+  trustProxy: null,
+  metricsToken: null,
+  publicUrl: null,
+  smtpUrl: null,
+}
+
 /** No budget at all but of mail. */
 export const TEST_BUDGETS = {
   mail: 5000,
@@ -149,20 +165,7 @@ export async function openTestServer(
   const counted = createWorkspaceBudgets({ store, caps: noCaps, clock, log: silentLog })
   budgets = counted
   const parts: ApiDependencies = {
-    config: {
-      ...TEST_CAPS,
-      host: '127.0.0.1',
-      port: 0,
-      data: null,
-      rateLimit: null,
-      workspaceRateLimit: null,
-      maxQueued: null,
-      maxRunning: null,
-      trustProxy: null,
-      metricsToken: null,
-      publicUrl: null,
-      smtpUrl: options.smtpUrl ?? null,
-    },
+    config: { ...TEST_CONFIG, smtpUrl: options.smtpUrl ?? null },
     settings: [],
     store,
     pool,

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setImmediate as nextPass } from 'node:timers/promises'
 import { FakeClock } from '@assay/model/clock'
 import { uuidv7 } from '@assay/model/ids'
-import { type Answer, openTestServer, TEST_CAPS, type TestServer } from '../api/test-server.ts'
+import { type Answer, openTestServer, TEST_CONFIG, type TestServer } from '../api/test-server.ts'
 import { groupRules } from '../config/sign-in-values.ts'
 import { createLog } from '../runtime/log.ts'
 import { personOf } from './provider.ts'
@@ -31,15 +31,6 @@ async function open(
 ): Promise<Opened> {
   const logged: string[] = []
   const log = createLog({ level: 'debug', format: 'json', stream: { write: (line) => logged.push(line) } })
-  const base = {
-    ...TEST_CAPS,
-    host: '127.0.0.1',
-    port: 0,
-    data: null,
-    rateLimit: null,
-    workspaceRateLimit: null,
-  }
-  const rest = { maxQueued: null, maxRunning: null, trustProxy: null, metricsToken: null, smtpUrl: null }
   const oidc = {
     oidcIssuer: issuer,
     oidcClientId: CLIENT.client_id,
@@ -50,7 +41,7 @@ async function open(
   }
   const opened = await openTestServer(t, {
     clock,
-    parts: { log, config: { ...base, ...rest, ...oidc, ...over } },
+    parts: { log, config: { ...TEST_CONFIG, ...oidc, ...over } },
   })
   await opened.store.createWorkspace({ workspace_id: 'team', name: 'Team', data_folder: null })
   return { ...opened, logged }

@@ -7,7 +7,7 @@ import type { Principal } from '@assay/model/token'
 import { parseProxies } from '@assay/net/proxies'
 import { silentLog } from '../../runtime/log.ts'
 import { hashToken } from '../../runtime/secrets.ts'
-import { openTestServer, TEST_CAPS } from '../test-server.ts'
+import { openTestServer, TEST_CAPS, TEST_CONFIG } from '../test-server.ts'
 import { createRequestLimits, createTokenCache } from './auth.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -133,20 +133,7 @@ test('keeps a found token for two seconds', async () => {
 
 test('limits the requests of each token where a limit is set', async (t) => {
   const clock = new FakeClock()
-  const config = {
-    ...TEST_CAPS,
-    host: '127.0.0.1',
-    port: 0,
-    data: null,
-    rateLimit: 3,
-    workspaceRateLimit: null,
-    maxQueued: null,
-    maxRunning: null,
-    trustProxy: null,
-    metricsToken: null,
-    publicUrl: null,
-    smtpUrl: null,
-  }
+  const config = { ...TEST_CONFIG, rateLimit: 3 }
   const { ask, tokens } = await openTestServer(t, { clock, parts: { config } })
   for (let left = 2; left >= 0; left -= 1) {
     const answer = await ask('GET', '/v1alpha/jobs')
@@ -347,20 +334,7 @@ test('takes a form and nothing else to log in', async (t) => {
 
 test('counts logins by the last address of X-Forwarded-For behind a proxy, and never without one', async (t) => {
   for (const trustProxy of [parseProxies('true'), parseProxies('127.0.0.0/8'), null]) {
-    const config = {
-      ...TEST_CAPS,
-      host: '127.0.0.1',
-      port: 0,
-      data: null,
-      rateLimit: null,
-      workspaceRateLimit: null,
-      maxQueued: null,
-      maxRunning: null,
-      trustProxy,
-      metricsToken: null,
-      publicUrl: null,
-      smtpUrl: null,
-    }
+    const config = { ...TEST_CONFIG, trustProxy }
     const { ask, store } = await openTestServer(t, { clock: new FakeClock(), parts: { config } })
     const eve = { user_id: uuidv7(), workspace_id: 'default', username: 'eve', scopes: ['viewer' as const] }
     await store.createUser({ ...eve, password_hash: quickHash('correct horse') })

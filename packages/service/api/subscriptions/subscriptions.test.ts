@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { CONFIRM_CONTEXT, type Target, targetContext, UNSUBSCRIBE_CONTEXT } from '@assay/model/subscription'
 import { DEFAULT_WORKSPACE as workspace_id } from '@assay/model/token'
 import { fingerprint } from '../../runtime/secrets.ts'
-import { type Json, openTestServer, TEST_CAPS, type TestServer } from '../test-server.ts'
+import { type Json, openTestServer, TEST_CONFIG, type TestServer } from '../test-server.ts'
 
 const SERVER = { host: 'mail.example', port: 587, secure: false, tls: true, user: null, password: '' }
 const SLACK = 'http://127.0.0.1:9/services/T01234567/B01234567/s3cr3ts3cr3t'
@@ -13,20 +13,7 @@ async function opened(
   t: Parameters<typeof openTestServer>[0],
   publicUrl: string | null = null,
 ): Promise<TestServer> {
-  const config = {
-    ...TEST_CAPS,
-    host: '127.0.0.1',
-    port: 0,
-    data: null,
-    rateLimit: null,
-    workspaceRateLimit: null,
-    maxQueued: null,
-    maxRunning: null,
-    trustProxy: null,
-    metricsToken: null,
-    publicUrl,
-    smtpUrl: SERVER,
-  }
+  const config = { ...TEST_CONFIG, publicUrl, smtpUrl: SERVER }
   return openTestServer(t, { parts: { config } })
 }
 
