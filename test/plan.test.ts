@@ -70,7 +70,7 @@ test('a share of the table gives the units that R gives, and the days at the tra
   // R, ?power.prop.test: power.prop.test(p1 = .50, p2 = .75, power = .90) gives n = 76.7 in each group.
   assert.equal(
     out,
-    'visits.csv: bought is 50% over 2,000 units (user), 100 a day in 20 days.\n' +
+    'visits.csv: bought is 50 % over 2,000 units (user), 100 a day in 20 days.\n' +
       '77 units in each of 2 groups, 154 in all.\n2 days at 100 units a day.\n',
   )
   assert.match(err, /let the test run for a whole week/)

@@ -14,7 +14,7 @@ interface Row {
 function published(): Map<string, Row> {
   const page = readFileSync(path.join(import.meta.dirname, '..', '..', 'docs', 'forecasts.md'), 'utf8')
   const rows = page.matchAll(
-    /^\| (?<method>[^|]+) \| [\d.]+ \| (?<mase>[\d.]+) \| (?<median>[\d.]+) \| (?<owa>[\d.]+) \| (?<coverage>\d+)% \|/gm,
+    /^\| (?<method>[^|]+) \| [\d.]+ \| (?<mase>[\d.]+) \| (?<median>[\d.]+) \| (?<owa>[\d.]+) \| (?<coverage>\d+) % \|/gm,
   )
   return new Map(
     [...rows].map(({ groups }) => [

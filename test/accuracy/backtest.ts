@@ -26,7 +26,7 @@ interface Score {
   mase: number
   /** Of the series. */
   median_mase: number
-  /** Share of the values kept back that lie in the 95% interval. */
+  /** Share of the values kept back that lie in the 95 % interval. */
   coverage: number
 }
 
@@ -172,7 +172,7 @@ export function forecastsPage(scores: readonly (Score & { owa: number })[]): str
   const { forecast } = JSON.parse(here('backtest.json')) as { forecast: string }
   const rows = scores.map(
     ({ method, smape, mase, median_mase, owa, coverage }) =>
-      `| ${method} | ${smape.toFixed(2)} | ${mase.toFixed(3)} | ${median_mase.toFixed(3)} | ${owa.toFixed(3)} | ${(100 * coverage).toFixed(0)}% |`,
+      `| ${method} | ${smape.toFixed(2)} | ${mase.toFixed(3)} | ${median_mase.toFixed(3)} | ${owa.toFixed(3)} | ${(100 * coverage).toFixed(0)} % |`,
   )
   return `# Forecasts, tried on the past
 
@@ -180,15 +180,15 @@ export function forecastsPage(scores: readonly (Score & { owa: number })[]): str
 
 How well the method \`forecast\` does on real series, beside others. As in the M competitions: of ${monthlySeries().size} real monthly series (the sample data's, and AirPassengers, USAccDeaths, nottem and wineind of R) the last
 ${HORIZON} months are kept back and forecast from the rest. sMAPE in percent, MASE against the seasonal naive forecast within the known part,
-OWA the mean of both over those of Naive 2 (under 1 is better than it), and how many of the values kept back lie in the 95% interval. The others
+OWA the mean of both over those of Naive 2 (under 1 is better than it), and how many of the values kept back lie in the 95 % interval. The others
 are those of R's forecast ${forecast}, on the same values (test/accuracy/make-backtest.R).
 
-| method | sMAPE | MASE | median MASE | OWA | in the 95% interval |
+| method | sMAPE | MASE | median MASE | OWA | in the 95 % interval |
 |---|--:|--:|--:|--:|--:|
 ${rows.join('\n')}
 
 Read the row of \`forecast\` as optimistic: some of its settings (when a new level is kept, above all) were chosen among a few on these same
-series, while R's methods never saw them. The 95% interval holds fewer values than it should for every method: many of these series
+series, while R's methods never saw them. The 95 % interval holds fewer values than it should for every method: many of these series
 change after the last known month. Its share on simulated series is in [calibration.md](calibration.md).
 `
 }

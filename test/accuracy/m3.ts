@@ -109,9 +109,9 @@ export function freshPart(scores: readonly FreshScore[]): string {
 ${Object.keys(series).length} quarterly series of the M3 competition, the last ${HORIZON} quarters kept back. No value of a setting was searched for on them. But they are no longer unseen: when
 they were first computed \`forecast\` had sMAPE 9.95, MASE 1.208, median MASE 0.835 and 74 of 100. Since then the forms of smoothing are weighed, its drift is
 not taken as known, and a change of level must hold without its farthest value; these changes were made for the simulated series of
-[calibration.md](calibration.md), with the results below in sight. The forecasts by ETS and ARIMA and their 80% intervals are published (${source}).
+[calibration.md](calibration.md), with the results below in sight. The forecasts by ETS and ARIMA and their 80 % intervals are published (${source}).
 
-| method | sMAPE | MASE | median MASE | in the 80% interval |
+| method | sMAPE | MASE | median MASE | in the 80 % interval |
 |---|--:|--:|--:|--:|
 ${rows.join('\n')}
 `

@@ -104,7 +104,7 @@ function winsorised(call: Call): { winsorise?: number } {
   const value = given.endsWith('%') ? Number(given.slice(0, -1)) / 100 : Number(given)
   if (!(value > 0.5 && value < 1))
     throw new UsageError(
-      `--winsorise takes a quantile above 50% and below 100%, such as 99%; not "${given}".`,
+      `--winsorise takes a quantile above 50 % and below 100 %, such as 99%; not "${given}".`,
     )
   return { winsorise: value }
 }

@@ -159,13 +159,13 @@ async function levelOf(call: Call, asked: Asked): Promise<Level> {
 const figure = (value: number): string => value.toLocaleString('en-US', { maximumSignificantDigits: 4 })
 const whole = (value: number): string => Math.round(value).toLocaleString('en-US')
 
-/** "orders.csv: converted is 12.3% over 41,188 units (user), in 20 days 2,059 a day." */
+/** "orders.csv: converted is 12.3 % over 41,188 units (user), in 20 days 2,059 a day." */
 function tell(seen: Seen, daily: number | null): void {
   const { from, measure, unit, units, value, sd, rate, days, left, covariate } = seen
   const beside = covariate === undefined ? '' : ` after ${covariate} has taken its part`
   const level =
     rate && covariate === undefined
-      ? `${figure(100 * value)}%`
+      ? `${figure(100 * value)} %`
       : `${figure(value)} with a standard deviation of ${figure(sd)}${beside}`
   const traffic =
     daily === null ? '' : `, ${figure(daily)} a day in ${whole(days!)} ${days === 1 ? 'day' : 'days'}`
