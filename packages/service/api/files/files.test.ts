@@ -380,31 +380,36 @@ test('an upload waits for one of the checks that another workspace has in line, 
   const body = Array.from({ length: 40 }, (_, index) => `\`\`\`sql b${index}\nselect 1 as a\n\`\`\`\n`).join(
     '',
   )
-  const ended: string[] = []
+  const waiting = (owner: string): number =>
+    parts.pool!.stats().usage.find((one) => one.owner === owner && one.state === 'waiting')?.count ?? 0
+  const submitted = Promise.withResolvers<void>()
   const describe = parts.pool!.describe.bind(parts.pool!)
-  const inLine = Promise.withResolvers<void>()
-  t.mock.method(parts.pool!, 'describe', (...given: Parameters<typeof describe>) => {
-    const described = describe(...given)
-    inLine.resolve()
-    return described.finally(() => ended.push('upload'))
+  const asked = Promise.withResolvers<void>()
+  t.mock.method(parts.pool!, 'describe', async (...given: Parameters<typeof describe>) => {
+    asked.resolve()
+    await submitted.promise
+    return describe(...given)
   })
   const check = parts.pool!.check.bind(parts.pool!)
-  const submitted = Promise.withResolvers<void>()
   let count = 0
+  /** How many checks still waited whenever one had ended and the upload waited. */
+  const ahead: number[] = []
   t.mock.method(parts.pool!, 'check', (...given: Parameters<typeof check>) => {
     const checked = check(...given)
     count += 1
     if (count === 8) submitted.resolve()
-    return checked.finally(() => ended.push('check'))
+    return checked.finally(() => waiting(DEFAULT_WORKSPACE) > 0 && ahead.push(waiting('guests')))
   })
+  const put = ask('PUT', `${AT}/small.csv`, { body: 'a,b\n1,2\n', type: 'text/csv' })
+  await asked.promise
   const checks = Array.from({ length: 8 }, () =>
     ask('POST', '/v1alpha/jobs/templates/check', { token: guest, body, type: 'text/markdown' }),
   )
   await submitted.promise
-  const put = ask('PUT', `${AT}/small.csv`, { body: 'a,b\n1,2\n', type: 'text/csv' })
-  await inLine.promise
-  const before = ended.length
+  while (waiting(DEFAULT_WORKSPACE) === 0) await new Promise((resolve) => setImmediate(resolve))
+  const before = waiting('guests')
+  assert.ok(before > 1)
   assert.equal((await put).status, 201)
-  assert.ok(ended.indexOf('upload') <= before + 1, ended.join())
+  assert.ok(Math.min(before, ...ahead) >= before - 1, `${before} waited, then ${ahead.join()}`)
   for (const { status } of await Promise.all(checks)) assert.equal(status, 200)
 })
