@@ -114,6 +114,7 @@ class ProcessPool implements Pool {
   #stopping = false
   #watching = false
   #preparing = false
+  #resting = false
   readonly #stopped = new AbortController()
   /** The temporary folder is this pool's to remove. */
   readonly #ownsTemp: boolean
@@ -129,7 +130,7 @@ class ProcessPool implements Pool {
     }
     this.jail = wallsHere(options.jail ?? 'off')
     this.#ownsTemp = options.tempRoot === undefined
-    this.#scheduler = new Scheduler(this.#options.size)
+    this.#scheduler = new Scheduler(this.#options.size, () => this.#options.clock.monotonic())
     options.metrics?.measureChildren(() => this.#measure(options.metrics!))
     if (this.#options.single) this.#start()
     else {
@@ -264,11 +265,21 @@ class ProcessPool implements Pool {
     while (!this.#stopping) {
       const waiting = this.#scheduler.next()
       const child = waiting && this.#childFor(waiting)
-      if (!waiting || child === null) return
+      if (!waiting || child === null) return void this.#awaitRest()
       if (child === 'failed') continue
       this.#scheduler.begin(waiting)
       void this.#perform(waiting, child)
     }
+  }
+
+  /** Looks again once the rest of a workspace that waits is over. */
+  async #awaitRest(): Promise<void> {
+    const ms = this.#scheduler.nextRest
+    if (ms === null || this.#resting) return
+    this.#resting = true
+    await this.#options.clock.sleep(ms, this.#stopped.signal)
+    this.#resting = false
+    this.#dispatch()
   }
 
   /**

@@ -12,8 +12,9 @@ const preview = (owner: string, max_running: number | null = null): Schedulable 
 const small = (owner: string): Schedulable => ({ queue: 'small', owner })
 
 /** A scheduler where everything that may begins at once; what began, in order. */
-function setUp(size: number) {
-  const scheduler = new Scheduler<Schedulable>(size)
+function setUp(size: number, processors = 2) {
+  let now = 0
+  const scheduler = new Scheduler<Schedulable>(size, () => now, processors)
   const begun: Schedulable[] = []
   const go = (): void => {
     for (let next = scheduler.next(); next; next = scheduler.next()) {
@@ -30,8 +31,13 @@ function setUp(size: number) {
         go()
       }
     },
-    end(item: Schedulable) {
+    end(item: Schedulable, after_ms = 0) {
+      now += after_ms
       scheduler.end(item)
+      go()
+    },
+    pass(ms: number) {
+      now += ms
       go()
     },
     names: () => begun.map(({ queue, owner }) => `${queue} of ${owner}`),
@@ -132,4 +138,51 @@ test('readers of links wait in a turn of their own, however many small tasks the
   assert.equal(begun.at(-1), page)
   put(...Array.from({ length: MOST_QUEUED.small }, () => reader('guest')))
   assert.equal(refusal(() => scheduler.admit(reader('guest'))).code, 'workspace_busy')
+})
+
+test('beside others a workspace holds its share of the processors, and what it runs beyond rests four times as long as it ran', () => {
+  const { scheduler, put, end, pass, begun, names } = setUp(1)
+  put(preview('flood'), small('flood'), small('flood'), job('quiet'))
+  assert.deepEqual(names(), ['preview of flood', 'small of flood', 'job of quiet'])
+  // It began while nobody else was there.
+  end(begun[1]!, 30)
+  const beyond = begun[3]!
+  assert.equal(beyond.queue, 'small')
+  put(small('flood'))
+  end(beyond, 30)
+  assert.equal(begun.length, 4)
+  assert.equal(scheduler.nextRest, 120)
+  put(small('quiet'))
+  assert.deepEqual(
+    names().slice(4),
+    ['small of quiet'],
+    'one process of two is its share, and it has not rested yet',
+  )
+  end(begun[4]!, 100)
+  assert.equal(begun.length, 5)
+  pass(20)
+  assert.deepEqual(names().slice(5), ['small of flood'])
+  end(begun[5]!, 60_000)
+  put(small('flood'))
+  assert.equal(scheduler.nextRest, 2_000, 'no rest is longer, however long the task was')
+  end(begun[2]!)
+  assert.deepEqual(names().slice(6), ['small of flood'], 'alone it waits for nobody')
+})
+
+test('a workspace rests from nothing within its share, and jobs rest never', () => {
+  const four = setUp(3, 4)
+  four.put(job('mine'), job('other'), small('mine'))
+  four.end(four.begun[2]!, 500)
+  four.put(small('mine'))
+  assert.deepEqual(
+    four.names().slice(2),
+    ['small of mine', 'small of mine'],
+    'two of four processors are its share',
+  )
+  const two = setUp(2)
+  two.put(job('mine'), small('other'), job('mine'))
+  two.end(two.begun[2]!, 500)
+  two.put(job('mine'))
+  assert.deepEqual(two.names().slice(2), ['job of mine', 'job of mine'])
+  assert.equal(two.scheduler.nextRest, null)
 })

@@ -3,10 +3,13 @@
  * - Jobs and previews share `size` processes, and two if `size` is one, so that one is always left to jobs. Jobs come first.
  * - Previews run at most `max_running` at a time per workspace.
  * - One process more is for small tasks: one can always run, a second one only while another process stays free.
+ * - A workspace that runs more than its share of the processors pauses with previews and small tasks while others run or wait (shares.ts).
  * - Within each queue the workspaces are served in turn (fair-queue.ts). The readers of a workspace's links have a turn of their own.
  */
+import { availableParallelism } from 'node:os'
 import { AppError } from '@assay/model/errors'
 import { FairQueue } from './fair-queue.ts'
+import { Shares } from './shares.ts'
 
 export type QueueName = 'job' | 'preview' | 'small'
 
@@ -81,8 +84,12 @@ export class Scheduler<Item extends Schedulable> {
     small: new Map(),
   }
 
-  constructor(size: number) {
+  readonly #shares: Shares<Item>
+
+  /** `now`: in milliseconds, by a clock that is never set back. */
+  constructor(size: number, now: () => number, processors = availableParallelism()) {
     this.#size = size
+    this.#shares = new Shares(processors, now)
   }
 
   get waiting(): number {
@@ -110,29 +117,32 @@ export class Scheduler<Item extends Schedulable> {
     const waiting = queued.count(lane)
     if (waiting < most) return
     // An item that begins at once does not wait.
-    if (waiting === 0 && queued.length === 0 && this.#canRun(queue, max_running, lane)) return
+    if (waiting === 0 && queued.length === 0 && this.#canRun(item)) return
     throw busy(queue, own ? 'max_queued' : `${queue === 'preview' ? 'previews' : 'checks'} waiting`, most)
   }
 
   add(item: Item): void {
     this.#queues[item.queue].add(laneOf(item), item)
+    this.#shares.wait(item, 1)
   }
 
   /** Returns false if the item does not wait any more. */
   remove(item: Item): boolean {
-    return this.#queues[item.queue].remove(laneOf(item), item)
+    const found = this.#queues[item.queue].remove(laneOf(item), item)
+    if (found) this.#shares.wait(item, -1)
+    return found
   }
 
   clear(): Item[] {
-    return Object.values(this.#queues).flatMap((queue) => queue.clear())
+    const all = Object.values(this.#queues).flatMap((queue) => queue.clear())
+    for (const item of all) this.#shares.wait(item, -1)
+    return all
   }
 
   /** The item to run next; null if none may run now. It waits until `begin`. */
   next(): Item | null {
     for (const name of QUEUES) {
-      const found = this.#queues[name].next((item) =>
-        this.#canRun(name, item.max_running ?? null, laneOf(item)),
-      )
+      const found = this.#queues[name].next((item) => this.#canRun(item))
       if (found) return found.item
     }
     return null
@@ -140,21 +150,31 @@ export class Scheduler<Item extends Schedulable> {
 
   begin(item: Item): void {
     this.#queues[item.queue].take(laneOf(item), item)
+    this.#shares.begin(item)
+    this.#shares.wait(item, -1)
     this.#count(item, 1)
   }
 
   end(item: Item): void {
+    this.#shares.end(item)
     this.#count(item, -1)
   }
 
-  #canRun(queue: QueueName, max_running: number | null, lane: string): boolean {
+  /** Milliseconds after which `next` may have an item that rests now; null: none does. */
+  get nextRest(): number | null {
+    return this.#shares.nextRest
+  }
+
+  #canRun(item: Item): boolean {
+    const { queue, owner, max_running = null } = item
     const { job, preview, small } = this.#running
     const shared = sharedBy(this.#size)
+    if (queue !== 'job' && this.#shares.restOf(owner) > 0) return false
     if (queue === 'small')
       return small === 0 || (this.#queues.job.length === 0 && job + preview + small < shared)
     if (job + preview >= shared) return false
     if (queue === 'job') return job < this.#size
-    return preview < shared - 1 && (this.#lanes.preview.get(lane) ?? 0) < (max_running ?? Infinity)
+    return preview < shared - 1 && (this.#lanes.preview.get(laneOf(item)) ?? 0) < (max_running ?? Infinity)
   }
 
   #count(item: Item, by: 1 | -1): void {
