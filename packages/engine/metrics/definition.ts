@@ -232,7 +232,7 @@ class Reader {
     const nothing: Node = { kind: 'constant', value: 'null' }
     if (typeof value === 'string') {
       const tree = this.#expression(['value'], value, parseAggregate) ?? nothing
-      return { value: tree, ratio: averageOf(tree) }
+      return { value: tree, ratio: averageOf(tree) ?? quotientOf(tree) }
     }
     const part = (name: 'numerator' | 'denominator'): Node =>
       this.#expression(['value', 'ratio', name], value.ratio[name], parseAggregate) ?? nothing
@@ -282,6 +282,18 @@ function averageOf(node: Node): Metric['ratio'] {
     numerator: { ...node, name: 'sum' },
     denominator: { ...node, name: 'count' },
   }
+}
+
+/** A quotient of sums is a ratio, also as a multiple: 100 * sum(a) / sum(b). */
+function quotientOf(node: Node): Metric['ratio'] {
+  if (node.kind !== 'binary') return null
+  const { operator, left, right } = node
+  if (operator === '/')
+    return isAdditive(left) && isAdditive(right) ? { numerator: left, denominator: right } : null
+  if (operator !== '*') return null
+  const [factor, inner] = left.kind === 'number' ? [left, quotientOf(right)] : [right, quotientOf(left)]
+  if (factor.kind !== 'number' || !inner) return null
+  return { ...inner, numerator: { kind: 'binary', operator: '*', left: factor, right: inner.numerator } }
 }
 
 function addingOf(value: Node, ratio: Metric['ratio']): Adding {

@@ -249,3 +249,14 @@ test('a metric over a connection is added up by the database', async () => {
     )
   }
 })
+
+test('a quotient of sums is a ratio, so that its steps are put together by their parts', () => {
+  const adding = (value: string) =>
+    readMetric('share', `metric: share\nsource: { file: a.csv }\ntime: { column: day }\nvalue: ${value}\n`)
+      .metric!.adding
+  for (const value of ['sum(a) / sum(b)', '100 * sum(a) / count(*)', 'sum(a) / sum(b) * 100'])
+    assert.equal(adding(value), 'ratio')
+  for (const value of ['sum(a) / max(b)', '1 + sum(a) / sum(b)', 'sum(a) / count(distinct b)'])
+    assert.equal(adding(value), 'none')
+  assert.equal(adding('sum(a) / 100'), 'sum')
+})

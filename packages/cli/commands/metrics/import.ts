@@ -1,21 +1,37 @@
 /** assay metrics import: metrics of dbt as files of Assay, and a list of what could not be taken over. */
 import { existsSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import type { DbtFile, NotRead } from '@assay/engine/metrics/dbt/import'
 import type { Command } from '../../command.ts'
 import { EXIT, ExitError, UsageError } from '../../exit.ts'
 import { flag, text } from '../../options.ts'
 import { out, say } from '../../print.ts'
 import { readText } from '../local/text-file.ts'
 
-async function readDbt(file: string, connection: string, schema: string | null) {
-  const { importDbt } = await import('@assay/engine/metrics/import-dbt')
-  const source = await readText(file)
-  try {
-    return importDbt(source, { connection, schema })
-  } catch (error) {
-    throw new ExitError(EXIT.failed, `${file}: ${(error as Error).message}`)
-  }
+/** What is not imported, in the folder of the metrics. */
+const LIST = 'not-imported.txt'
+
+/** The YAML files of a folder and its subfolders, without what dbt itself writes. */
+async function filesIn(operand: string): Promise<string[]> {
+  const found = await stat(operand).catch(() => null)
+  if (!found?.isDirectory()) return [operand]
+  const entries = await readdir(operand, { recursive: true, withFileTypes: true })
+  return entries
+    .filter((entry) => entry.isFile() && /\.ya?ml$/.test(entry.name) && entry.name !== 'dbt_project.yml')
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .filter((file) => !/(^|\/)(target|dbt_packages|\.[^/]+)\//.test(path.relative(operand, file)))
+    .toSorted()
+}
+
+function listed({ file, name, reason }: NotRead): string {
+  return `${file}: ${name}: ${reason}.`.replace(/\.\.$/, '.')
+}
+
+async function keepList(folder: string, lines: string[]): Promise<void> {
+  const file = path.join(folder, LIST)
+  if (lines.length === 0) await rm(file, { force: true })
+  else await writeFile(file, `${lines.join('\n')}\n`)
 }
 
 export const IMPORT_METRICS: Command = {
@@ -23,8 +39,8 @@ export const IMPORT_METRICS: Command = {
   operands: 'FILE...',
   summary: "Take over dbt's semantic models and metrics as files",
   details:
-    'Writes DIR/NAME.yaml for each metric and lists what could not be taken over, with the reason. A file that is there\n' +
-    'already stays as it is. Name all files of which a metric is made at once.',
+    'Reads files and folders of one dbt project together. Writes DIR/NAME.yaml for each metric, and lists what could not\n' +
+    `be taken over, with the reason, here and in DIR/${LIST}. A file that is there already stays as it is.`,
   options: {
     connection: text('NAME', "The connection to dbt's database (required)"),
     schema: text('NAME', "The schema of dbt's tables"),
@@ -36,23 +52,30 @@ export const IMPORT_METRICS: Command = {
     if (connection === undefined)
       throw new UsageError('Name the connection over which the tables are read: --connection NAME.')
     const folder = call.text('dir') ?? 'metrics'
-    await mkdir(folder, { recursive: true })
-    let left = 0
-    for (const file of call.operands) {
-      const found = await readDbt(file, connection, call.text('schema') ?? null)
-      for (const { metric, source } of found.metrics) {
-        const to = path.join(folder, `${metric}.yaml`)
-        if (existsSync(to) && !call.on('force')) {
-          left += 1
-          say(`${metric}: left out, because ${to} is there already: --force replaces it.`)
-        } else {
-          await writeFile(to, source)
-          out(`${to}\n`)
-        }
-      }
-      for (const { name, reason } of found.left) say(`${name}: left out: ${reason}.`.replace(/\.\.$/, '.'))
-      left += found.left.length
+    const files: DbtFile[] = []
+    for (const operand of call.operands)
+      for (const name of await filesIn(operand)) files.push({ name, text: await readText(name) })
+    const { importDbt } = await import('@assay/engine/metrics/dbt/import')
+    const found = importDbt(files, { connection, schema: call.text('schema') ?? null })
+    if (found.metrics.length + found.left.length === 0) {
+      for (const one of found.notRead) say(listed(one))
+      throw new ExitError(EXIT.failed, 'There are no metrics in these files: dbt keeps them under "metrics".')
     }
-    return left === 0 ? EXIT.ok : EXIT.failed
+    await mkdir(folder, { recursive: true })
+    const left = found.left.map(listed)
+    for (const { metric, source, file } of found.metrics) {
+      const to = path.join(folder, `${metric}.yaml`)
+      if (existsSync(to) && !call.on('force'))
+        left.push(`${file}: ${metric}: ${to} is there already: --force replaces it.`)
+      else {
+        await writeFile(to, source)
+        out(`${to}\n`)
+      }
+    }
+    const rest = found.notRead.map(listed)
+    if (left.length > 0) say(`Metrics that are left out:\n  ${left.join('\n  ')}`)
+    if (rest.length > 0) say(`Not read:\n  ${rest.join('\n  ')}`)
+    await keepList(folder, [...left, ...rest])
+    return left.length === 0 ? EXIT.ok : EXIT.failed
   },
 }
