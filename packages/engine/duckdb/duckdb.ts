@@ -12,6 +12,7 @@ import type { Cell, Column, Table } from '@assay/model/insight'
 import { DEFAULT_LIMITS } from '@assay/model/template'
 import {
   type DuckDBConnection,
+  type DuckDBDataChunk,
   DuckDBInstance,
   type DuckDBPreparedStatement,
   type DuckDBResult,
@@ -161,23 +162,45 @@ export async function readTable(
     const rows: Cell[][] = []
     let total = 0
     let characters = 0
-    for (
-      let chunk = await result.fetchChunk();
-      chunk && chunk.rowCount > 0;
-      chunk = await result.fetchChunk()
-    ) {
+    await eachChunk(result, (chunk) => {
       total += chunk.rowCount
-      const wanted = Math.min(chunk.rowCount, limit - rows.length)
-      if (wanted <= 0) continue
-      const vectors = columns.map((_, index) => chunk.getColumnVector(index))
-      for (let row = 0; row < wanted; row += 1) {
-        const cells = vectors.map((vector, index) => convert[index]!(vector.getItem(row)))
+      for (const cells of rowsOf(chunk, convert, limit - rows.length)) {
         for (const cell of cells) if (typeof cell === 'string') characters += cell.length
         if (characters > most) throw new TooLarge()
         rows.push(cells)
       }
-    }
+    })
     return { columns, rows, total }
+  } finally {
+    statement.destroySync()
+  }
+}
+
+async function eachChunk(result: DuckDBResult, tell: (chunk: DuckDBDataChunk) => void): Promise<void> {
+  for (let chunk = await result.fetchChunk(); chunk && chunk.rowCount > 0; chunk = await result.fetchChunk())
+    tell(chunk)
+}
+
+type Convert = ReturnType<typeof cellConverter>
+
+/** The first rows of a chunk. */
+function* rowsOf(chunk: DuckDBDataChunk, convert: readonly Convert[], most: number): Generator<Cell[]> {
+  const wanted = Math.min(chunk.rowCount, most)
+  if (wanted <= 0) return
+  const vectors = convert.map((_, index) => chunk.getColumnVector(index))
+  for (let row = 0; row < wanted; row += 1)
+    yield vectors.map((vector, index) => convert[index]!(vector.getItem(row)))
+}
+
+/** Runs one query and tells each of its rows, of which none is kept. */
+export async function eachRow(engine: Engine, sql: string, tell: (row: Cell[]) => void): Promise<void> {
+  const statement = await prepare(engine, sql, {})
+  try {
+    const result = await statement.stream()
+    const convert = columnsOf(result).map((_, index) => cellConverter(result.columnType(index), 'words'))
+    await eachChunk(result, (chunk) => {
+      for (const row of rowsOf(chunk, convert, chunk.rowCount)) tell(row)
+    })
   } finally {
     statement.destroySync()
   }

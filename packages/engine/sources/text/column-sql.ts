@@ -20,8 +20,10 @@ export interface ColumnSql {
 export interface ColumnContext {
   name: string
   declared: ColumnDialect
-  /** Whether some values are missing marks. */
-  marks: boolean
+  /** The missing marks that occur. */
+  marks: readonly string[]
+  /** Whether blanks stand around a value. */
+  padded: boolean
   /** The type that the template declares. */
   type: string | null
   /** Whether every value has been seen: then whole numbers need no check. */
@@ -38,7 +40,7 @@ const PLAIN: Record<string, string> = {
 }
 
 export function columnSql(decision: Decision, context: ColumnContext): ColumnSql {
-  const { name, declared, marks, type, covered, asText } = context
+  const { name, declared, marks, padded, type, covered, asText } = context
   if (type !== null && isText(type)) return { parsed: type, sql: null }
   if (decision.kind === 'text') {
     // A declared date does not tell which of two it is.
@@ -48,9 +50,12 @@ export function columnSql(decision: Decision, context: ColumnContext): ColumnSql
     return { parsed: 'VARCHAR', sql: withMarks(context, textOf(name), null) }
   }
   const plain = plainType(decision)
-  if (plain !== null && !marks && !asText) {
-    if (type !== null) return { parsed: type, sql: null }
-    return plain === 'BIGINT' && !covered ? checkedInteger(name) : { parsed: plain, sql: null }
+  if (plain !== null && !asText) {
+    if (marks.length === 0) {
+      if (type !== null) return { parsed: type, sql: null }
+      return plain === 'BIGINT' && !covered ? checkedInteger(name) : { parsed: plain, sql: null }
+    }
+    if (covered && !padded && plain !== 'BOOLEAN') return castBut(marks, name, type ?? plain)
   }
   const text = textOf(name)
   const { value, fits } = converted(decision, text)
@@ -62,6 +67,12 @@ export const isText = (type: string): boolean => /^(varchar|text|string|char|bpc
 
 function cast(name: string, type: string): ColumnSql {
   return { parsed: 'VARCHAR', sql: `cast(${identifier(name)} as ${type})` }
+}
+
+/** Where every value has been seen: to check each again takes longer to plan than all else, where columns are many. */
+function castBut(marks: readonly string[], name: string, type: string): ColumnSql {
+  const text = marks.reduce((value, mark) => `nullif(${value}, ${literal(mark)})`, identifier(name))
+  return { parsed: 'VARCHAR', sql: `cast(${text} as ${type})` }
 }
 
 /** The text of a value without blanks around it. */

@@ -6,7 +6,7 @@ import type { ColumnDialect, Dialect, FoundColumn } from '@assay/model/dialect'
 import type { Column } from '@assay/model/insight'
 import { type Engine, identifier, readTable } from '../../duckdb/duckdb.ts'
 import { columnSql } from './column-sql.ts'
-import { keysSql } from './keys.ts'
+import { eachKind } from './keys.ts'
 import { type Decision, Tally } from './tally.ts'
 
 /** Formats that no string fits, so that DuckDB leaves dates as they are. */
@@ -52,7 +52,7 @@ export async function jsonDates(
     if (decision.kind !== 'date') continue
     const { order, sure } = decision
     if (order !== null) found.push({ name, dates: { is: order, sure } })
-    dates.push(dateOf(name, decision, declared, all.missing.size > 0))
+    dates.push(dateOf(name, decision, declared, all))
   }
   return { dates, found }
 }
@@ -70,13 +70,7 @@ async function tallyOfAll(
   declared: ColumnDialect,
 ): Promise<Tally> {
   const tally = new Tally(declared)
-  const { rows } = await readTable(
-    engine,
-    keysSql([name], `select * from ${relation}`),
-    {},
-    Number.MAX_SAFE_INTEGER,
-  )
-  for (const [, key, n] of rows) if (key !== null) tally.note(key as string, Number(n))
+  await eachKind(engine, [name], `select * from ${relation}`, (_, value, times) => tally.note(value, times))
   return tally
 }
 
@@ -84,9 +78,10 @@ function dateOf(
   name: string,
   decision: Extract<Decision, { kind: 'date' }>,
   declared: ColumnDialect,
-  marks: boolean,
+  { missing, padded }: Tally,
 ): JsonDate {
-  const context = { name, declared, marks, type: null, covered: true, asText: true }
+  const marks = [...missing.keys()]
+  const context = { name, declared, marks, padded, type: null, covered: true, asText: true }
   const { order, shapes } = decision
   const days = order?.includes('%') ? !/%[HIMSfpT]/.test(order) : shapes.every(({ time }) => time === '')
   const type = days ? 'date' : 'timestamp'

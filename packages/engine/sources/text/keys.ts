@@ -1,29 +1,39 @@
-/** The different values of a column of text, for decisions that rest on all of them. */
-import { identifier } from '../../duckdb/duckdb.ts'
+/** The different values of columns of text, for decisions that rest on all of them. */
+import { type Engine, eachRow, identifier } from '../../duckdb/duckdb.ts'
 
-/** Of more different values the first ones decide; the others are checked while they are read. */
-export const KEYS_MOST = 200_000
+/** Of more different values of a column the first ones decide; the others are checked while they are read. */
+const KEYS_MOST = 200_000
 
 /**
- * The different values of columns: rows of the place of the column among `names`, the value, and its count. Several columns are counted
- * in one copy of theirs, so that the text is parsed once. Digits that do not matter are made alike, so that there are few values.
+ * Tells `note` one value of each kind that a column holds, and how often the kind occurs: values of a kind differ only in digits that
+ * decide nothing. `place`: of the column among `names`. The text is parsed once for all columns, whose values stand below each other, so
+ * that DuckDB plans one expression and keeps no copy. False: a column has too many kinds, of which some are not told.
  */
-export function keysSql(names: readonly string[], text: string): string {
-  const columns = names.map((name, place) => `${identifier(name)} as c${place}`)
-  const read = `select ${columns.join(', ')} from (${text})`
-  if (names.length === 1) return countsSql(0, `(${read})`)
-  const counts = names.map((_, place) => `(${countsSql(place, 'copied')})`)
-  return `with copied as materialized (${read}) ${counts.join(' union all ')}`
+export async function eachKind(
+  engine: Engine,
+  names: readonly string[],
+  text: string,
+  note: (place: number, value: string, times: number) => void,
+): Promise<boolean> {
+  const list = names.map(identifier).join(', ')
+  const values = `select unnest([${list}]) as v, unnest(range(${names.length})) as place from (${text})`
+  const kinds = `select place, min(v) as v, count(*) as n from (${values}) where v is not null group by place, ${KIND}`
+  const seen = names.map(() => 0)
+  let all = true
+  await eachRow(engine, kinds, ([place, value, n]) => {
+    if (seen[place as number] === KEYS_MOST) {
+      all = false
+      return
+    }
+    seen[place as number]! += 1
+    note(place as number, value as string, Number(n))
+  })
+  return all
 }
 
-function countsSql(place: number, from: string): string {
-  const keys = `select ${keyOf(`c${place}`)} as k from ${from}`
-  return `select ${place} as place, k, count(*) as n from (${keys}) group by k order by n desc limit ${KEYS_MOST}`
-}
-
-function keyOf(column: string): string {
-  const day = `regexp_extract(${column}, '^\\s*[^ T]*')`
-  return `case when contains(${column}, ':') then ${day} || translate(substr(${column}, length(${day}) + 1), '123456789', '000000000')
-    when regexp_matches(${column}, '[-/.].*[-/.]') then ${column}
-    else translate(${column}, '12345678', '99999999') end`
-}
+const DAY = "regexp_extract(v, '^\\s*[^ T]*')"
+/** Of a number only a leading zero matters, which makes it a code; of a time after a date its form; and of a date all digits. */
+const KIND = `case when contains(v, ':') then ${DAY} || translate(substr(v, length(${DAY}) + 1), '123456789', '000000000')
+    when regexp_matches(v, '^\\s*[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]') then v
+    when regexp_matches(v, '^[-0-9]') then translate(left(v, 2), '12345678', '99999999') || translate(substr(v, 3), '012345678', '999999999')
+    else translate(v, '12345678', '99999999') end`

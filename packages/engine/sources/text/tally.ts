@@ -59,6 +59,8 @@ export class Tally {
   #unfit = new Map<string, number>()
   /** Missing marks that occur, with their counts. */
   readonly missing = new Map<string, number>()
+  /** Whether blanks stand around a value. */
+  padded = false
 
   constructor(declared: ColumnDialect) {
     this.#declared = declared
@@ -68,6 +70,7 @@ export class Tally {
   /** `times`: how often the value occurs. */
   note(value: string, times = 1): void {
     const text = value.trim()
+    if (text !== value) this.padded = true
     if (text === '') return
     if (this.#marks.has(text)) {
       this.missing.set(text, (this.missing.get(text) ?? 0) + times)

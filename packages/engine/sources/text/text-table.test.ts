@@ -120,6 +120,13 @@ test('marks of decimals and thousands are those that the values allow', async ()
   assert.deepEqual(await rows('x\n12345678901234567890\n1\n'), ['12345678901234567890', 1])
 })
 
+test('a doubt of a long column shows a value of it as it is written, whatever digits its values have', async () => {
+  const long = await read(`x,t\n${'2.125,a\n'.repeat(3_000)}`)
+  assert.equal(columnOf(long, 'x')?.doubt?.sample, '2.125')
+  const mixed = await read(`x\n${'25\n'.repeat(3_000)}12 boxes\n`)
+  assert.match(columnOf(mixed, 'x')!.doubt!.says, /such as "12 boxes"/)
+})
+
 test('missing marks count as missing among numbers and dates, and are counted; in texts they stay', async () => {
   const found = await read('n,d,t\nNA,null,NA\n5,2024-01-05,DE\n-,#N/A,null\n')
   assert.deepEqual(found.types, ['n BIGINT', 'd DATE', 't VARCHAR'])

@@ -15,7 +15,7 @@ import { roomLeft } from '../room.ts'
 import { SourceError } from '../source.ts'
 import { type ColumnSql, columnSql, isText, MISFIT } from './column-sql.ts'
 import { decoderOf, encodingOf, type FoundEncoding, headOf, WINDOWS, writeAsUtf8 } from './encoding.ts'
-import { KEYS_MOST, keysSql } from './keys.ts'
+import { eachKind } from './keys.ts'
 import { refuseWiderCounts } from './misplaced.ts'
 import { copyWithoutWider, lineOfRecord } from './record-walk.ts'
 import { type Shape, shapeOf } from './shape.ts'
@@ -232,20 +232,13 @@ export class TextTable {
   /** False: a column has more values than were looked at. */
   async #lookAt(names: readonly string[]): Promise<boolean> {
     let all = true
-    const size = this.#bytes() > CHECKED_BYTES ? 1 : LOOK_BATCH
-    for (let from = 0; from < names.length; from += size) {
-      const batch = names.slice(from, from + size)
-      const tallies = batch.map((name) => new Tally(this.#declaredFor(name)))
-      const seen = batch.map(() => 0)
-      const sql = keysSql(batch, this.#text())
-      const { rows } = await readTable(this.#engine, sql, {}, KEYS_MOST * batch.length)
-      for (const [place, key, n] of rows) {
-        seen[place as number]! += 1
-        if (key !== null) tallies[place as number]!.note(key as string, Number(n))
-      }
-      for (const [place, name] of batch.entries())
-        this.#columns.find((column) => column.name === name)!.tally = tallies[place]!
-      all &&= seen.every((different) => different < KEYS_MOST)
+    for (const slice of slicesOf(names)) {
+      const tallies = slice.map((name) => new Tally(this.#declaredFor(name)))
+      const note = (place: number, value: string, times: number): void => tallies[place]!.note(value, times)
+      const whole = await eachKind(this.#engine, slice, this.#text(), note)
+      all &&= whole
+      const looked = new Map(slice.map((name, place) => [name, tallies[place]!]))
+      for (const column of this.#columns) column.tally = looked.get(column.name) ?? column.tally
     }
     return all
   }
@@ -359,7 +352,8 @@ export class TextTable {
       ...columnSql(decision, {
         name,
         declared: this.#declaredFor(name),
-        marks: tally.missing.size > 0,
+        marks: [...tally.missing.keys()],
+        padded: tally.padded,
         type: this.#typeOf(name),
         covered: this.#covered,
         asText,
@@ -412,10 +406,9 @@ function slicesOf<T>(columns: readonly T[]): T[][] {
   return slices
 }
 
-/** Up to this size all rows are looked at for codes with leading zeros, and columns may be copied to look at several at once. */
+/** Up to this size all rows are looked at for codes with leading zeros. */
 const CHECKED_BYTES = 16_000_000
-/** The columns whose values one query counts. */
-const LOOK_BATCH = 64
+
 async function partOf(
   file: SourceFile,
   { file: shown, dialect, temp_folder, most_bytes }: TextSource,
