@@ -19,6 +19,8 @@ async function bundle(outDir: string): Promise<void> {
   const { default: react } = await import('@vitejs/plugin-react')
   await build({
     root,
+    // The service puts the path below which it is shown before the addresses of the page.
+    base: './',
     configFile: false,
     logLevel: 'warn',
     plugins: [react()],

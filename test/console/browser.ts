@@ -73,7 +73,7 @@ export interface View {
 
 export async function openPage(browser: Browser, url: string, view: View = {}): Promise<Watched> {
   const context = await browser.newContext({
-    baseURL: url,
+    baseURL: `${url}/`,
     colorScheme: view.dark ? 'dark' : 'light',
     viewport: { width: view.width ?? 1280, height: view.height ?? 900 },
     reducedMotion: 'reduce',
@@ -98,7 +98,7 @@ export async function openPage(browser: Browser, url: string, view: View = {}): 
 }
 
 export async function signIn(page: Page, token: string): Promise<void> {
-  await page.goto('/sign-in')
+  await page.goto('sign-in')
   await page.getByLabel('Token').fill(token)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await page.getByRole('heading', { name: 'Insights', level: 1 }).waitFor()

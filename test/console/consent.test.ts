@@ -7,9 +7,20 @@ import { auth } from '@modelcontextprotocol/client'
 import { keeper, type Tokens } from '../../packages/service/api/oauth/client-fixture.ts'
 import { openPage, type Watched } from './browser.ts'
 import { stand } from './stand.ts'
-import { apiOf, assertAccessible, assertSilent, button, refusal, settle } from './steps.ts'
+import {
+  apiOf,
+  assertAccessible,
+  assertSilent,
+  button,
+  link,
+  refusal,
+  runJob,
+  settle,
+  TOKEN,
+} from './steps.ts'
 
-const stood = stand()
+/** Nothing here depends on a path, so it is shown below one. */
+const stood = stand({}, { below: '/tools/assay' })
 const PASSWORD = 'correct horse battery'
 
 /** The program: it listens on the machine of the person. */
@@ -94,7 +105,7 @@ test('a program is let in by who signs in with a password on the way, and her re
   assert.equal(await listTools(first.access_token), 401, 'a refresh replaces the token')
   assert.equal(await listTools(second.access_token), 200)
 
-  await page.goto('/account')
+  await page.goto('account')
   const row = page.getByRole('row', { name: /Lantern/ })
   await row.getByText('viewer').waitFor()
   await settle(page)
@@ -146,4 +157,37 @@ test('a browser that was signed in by a token leads on to a sign-in by a person'
   await button(page, 'Sign in').click()
   await page.getByText('“Lantern” wants to use Assay in your name, ada of default.').waitFor()
   stood.assertSilent([refusal(403)])
+})
+
+test('below a path the console opens, keeps its address over a reload, leads to its pages and to the reference', async () => {
+  const { url } = stood.service
+  const job = await runJob(url, 'nile-flow')
+  const other = await openPage(stood.browser, url)
+  const { page } = other
+  await page.goto(`insights/${job.insight_id}?beside=`)
+  await page.getByRole('heading', { name: 'Assay', level: 1 }).waitFor()
+  await page.getByLabel('Token').fill(TOKEN)
+  await button(page, 'Sign in').click()
+  const title = page.getByRole('heading', { name: /Nile/, level: 1 })
+  await title.waitFor()
+  assert.equal(new URL(page.url()).pathname, `/tools/assay/insights/${job.insight_id}`)
+  await page.reload()
+  await title.waitFor()
+  await link(page, 'Insights').first().click()
+  await page.getByRole('heading', { name: 'Insights', level: 1 }).waitFor()
+  await page.getByRole('link', { name: /Nile/ }).first().click()
+  await title.waitFor()
+  const docs = await page.getByRole('link', { name: 'API', exact: true }).getAttribute('href')
+  assert.equal(docs, '/tools/assay/docs')
+  await settle(page)
+  const cookies = await other.context.cookies()
+  assert.deepEqual([...new Set(cookies.map(({ path }) => path))], ['/tools/assay/'])
+
+  await page.goto('docs')
+  await page.getByRole('heading', { name: 'Templates', exact: false }).first().waitFor()
+  await page.goto('')
+  await page.getByRole('heading', { name: 'Insights', level: 1 }).waitFor()
+  await page.goto('nowhere-in-the-console').then((answer) => assert.equal(answer?.status(), 404))
+  assertSilent(other, [refusal(404)])
+  await other.context.close()
 })

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { after, before } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { ensureConsole } from '../../packages/console/build.ts'
+import { freePort } from '../free-port.ts'
 import { type Service, startService, temporaryFolder } from '../service.ts'
 import { openBrowser, openPage, signIn, type Watched } from './browser.ts'
 import { apiOf, assertSilent, TOKEN } from './steps.ts'
@@ -22,8 +23,11 @@ export interface Stand {
 /** One browser for all stands of a process: each has pages of its own, which share nothing. */
 const shared: { browser: Promise<Browser> | null; stands: number } = { browser: null, stands: 0 }
 
-/** Call it at the top of a test file. Its result is filled before the first test. */
-export function stand(env: Record<string, string> = {}): Stand {
+/**
+ * Call it at the top of a test file. Its result is filled before the first test. `below`: the path below which the service is
+ * shown, such as "/assay"; its address then bears it.
+ */
+export function stand(env: Record<string, string> = {}, { below = '' } = {}): Stand {
   const home = temporaryFolder()
   const made = { folder: home.folder } as Stand
   made.assertSilent = (allowed) => assertSilent(made.watched, allowed)
@@ -37,12 +41,14 @@ export function stand(env: Record<string, string> = {}): Stand {
   before(async () => {
     await ensureConsole()
     shared.browser ??= openBrowser()
-    const all = { ASSAY_TOKEN: TOKEN, ...env }
+    const port = below === '' ? 0 : await freePort()
+    const all: Record<string, string> = { ASSAY_TOKEN: TOKEN, ...env }
+    if (below !== '') all.ASSAY_PUBLIC_URL = `http://127.0.0.1:${port}${below}`
     const started = await Promise.all([
-      startService({ home: path.join(home.folder, 'home'), wrapped: false, env: all }),
+      startService({ home: path.join(home.folder, 'home'), port, wrapped: false, env: all }),
       shared.browser,
     ])
-    made.service = started[0]
+    made.service = { ...started[0], url: started[0].url + below }
     made.browser = started[1]
     made.watched = await openPage(made.browser, made.service.url)
     await signIn(made.watched.page, TOKEN)

@@ -14,6 +14,7 @@ import {
   type QueryKey,
   useQuery,
 } from '@tanstack/react-query'
+import { below, SERVICE } from './pages/address.ts'
 import { endSession, signInId } from './session.ts'
 
 const RETRIES = 2
@@ -21,7 +22,7 @@ let client: Client | undefined
 
 /** The browser adds the cookie of the sign-in to its requests. */
 export function api(): Client {
-  client ??= createClient({ url: location.origin, token: null, retries: RETRIES })
+  client ??= createClient({ url: SERVICE, token: null, retries: RETRIES })
   return client
 }
 
@@ -69,7 +70,7 @@ export async function signOut(
     if (key.startsWith('assay.draft.')) sessionStorage.removeItem(key)
   endSession()
   // Else the next person at this browser would be signed in by one click.
-  if (isProvided) location.assign('/auth/end')
+  if (isProvided) location.assign(below('/auth/end'))
 }
 
 export function useMe() {

@@ -13,7 +13,7 @@ import {
 } from '@tanstack/react-router'
 import { ACTIONS } from './audit.ts'
 import { DELIVERY_STATUSES, JOB_STATUSES } from './names.ts'
-import { OPENED } from './pages/opened.ts'
+import { BASE, OPENED } from './pages/address.ts'
 import { SignInPage } from './pages/sign-in.tsx'
 import { NotFound, PageFault } from './parts/fault.tsx'
 import { Shell } from './parts/shell.tsx'
@@ -432,6 +432,7 @@ const routeTree = root.addChildren([
 
 export const router = createRouter({
   routeTree,
+  basepath: BASE === '' ? '/' : BASE,
   defaultErrorComponent: PageFault,
   defaultPreload: 'intent',
   scrollRestoration: true,

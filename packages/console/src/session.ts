@@ -3,8 +3,10 @@
  * sign-in), which all tabs see. If the service refuses the cookie the session ends, and the sign-in page says why.
  */
 import { useSyncExternalStore } from 'react'
+import { BASE } from './pages/address.ts'
 
-const KEY = 'assay.sign-in'
+/** Two services below one host have one storage. */
+const KEY = `assay.sign-in${BASE}`
 const listeners = new Set<() => void>()
 let ended: 'expired' | null = null
 

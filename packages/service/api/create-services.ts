@@ -20,6 +20,7 @@ import { createDocumentRenderings } from './jobs/document-renderings.ts'
 import { createPageRenderings } from './jobs/page-renderings.ts'
 import { createViewCounter } from './links/view-counter.ts'
 import { openapiText } from './openapi.ts'
+import { prefixOf } from './prefix.ts'
 
 /** Limit of pages opened by links from one address, which several people may share. */
 const READERS = { burst: 120, perSecond: 2 }
@@ -65,7 +66,7 @@ export function createServices(
     readers: createRateLimiter(clock, READERS),
     linkViews: createViewCounter(store, clock, log),
     updateGauges: createGauges({ ...given, open }),
-    openapi: () => (document ??= openapiText()),
+    openapi: () => (document ??= openapiText(prefixOf(config.publicUrl))),
     ...signals,
   }
 }

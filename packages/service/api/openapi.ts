@@ -271,7 +271,7 @@ export function openapiDocument(): Record<string, unknown> {
   }
 }
 
-/** The document as the text of openapi.json. */
-export function openapiText(): string {
-  return `${JSON.stringify(openapiDocument(), null, 2)}\n`
+/** The document as the text of openapi.json; `prefix`: see prefix.ts. */
+export function openapiText(prefix = ''): string {
+  return `${JSON.stringify({ ...openapiDocument(), servers: [{ url: prefix || '/' }] }, null, 2)}\n`
 }

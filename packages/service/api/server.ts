@@ -26,6 +26,7 @@ import {
 } from './http/problem.ts'
 import { logRequests } from './http/request-log.ts'
 import { traceRequests } from './http/trace.ts'
+import { prefixLocations, prefixOf, rewriteOf } from './prefix.ts'
 import { ROUTES, type Route } from './routes.ts'
 
 const BODY_BYTES = 1024 * 1024
@@ -67,6 +68,7 @@ export async function createApi(given: ApiDependencies): Promise<Api> {
     mark(request, reply)
     done()
   })
+  prefixLocations(app, prefixOf(given.config.publicUrl))
   // Before requests are refused: a page may also read why.
   await allowOtherSites(app, given.config.corsOrigins)
   app.addHook('onRequest', (request, _reply, done) => done(arrive(request, routes)))
@@ -130,7 +132,9 @@ function addressOf(app: FastifyInstance): string | null {
 }
 
 function createServer({ config, log }: ApiDependencies): FastifyInstance {
+  const prefix = prefixOf(config.publicUrl)
   const app = fastify({
+    ...rewriteOf(prefix),
     logger: false,
     bodyLimit: BODY_BYTES,
     requestTimeout: UPLOAD_MS,
@@ -141,7 +145,7 @@ function createServer({ config, log }: ApiDependencies): FastifyInstance {
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 2048 },
     frameworkErrors: (error, request, reply) => {
       reply.header('x-request-id', request.id)
-      sendError(error, request, reply, log)
+      sendError(error, request, reply, { log, prefix })
     },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket),
     // Without a Host header Node would answer by itself; `withoutHost` answers with a problem.
@@ -149,7 +153,7 @@ function createServer({ config, log }: ApiDependencies): FastifyInstance {
   })
   // Node answers an unknown Expect header with an empty 417; here the request is answered as usual.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
-  app.setErrorHandler((error, request, reply) => sendError(error, request, reply, log))
+  app.setErrorHandler((error, request, reply) => sendError(error, request, reply, { log, prefix }))
   return app
 }
 
@@ -173,7 +177,7 @@ function sendError(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  log: ApiDependencies['log'],
+  { log, prefix }: { log: ApiDependencies['log']; prefix: string },
 ): void {
   const expected = expectedError(error, request.routeOptions.bodyLimit)
   if (expected === null)
@@ -183,7 +187,7 @@ function sendError(
     .code(answer.status)
     .headers(problemHeaders(answer))
     .header('content-type', PROBLEM_TYPE)
-    .send(JSON.stringify(problemOf(answer, request.id)))
+    .send(JSON.stringify(problemOf(answer, request.id, prefix)))
 }
 
 /** Sets the headers of every answer. */

@@ -19,6 +19,40 @@ const ofRepository = (name: SettingName, isSet: (config: Config) => boolean): Ru
 const isLoopback = (url: string): boolean =>
   /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname)
 
+/** The path below which the service is shown; "" where it has a host of its own. */
+const belowOf = (publicUrl: string | null): string =>
+  publicUrl === null ? '' : new URL(publicUrl).pathname.replace(/\/$/, '')
+
+/** What the paths of the service begin with (prefix.test.ts holds the list to them). */
+export const OWN_PATHS: readonly string[] = [
+  'account',
+  'assets',
+  'auth',
+  'confirm',
+  'docs',
+  'embed.js',
+  'files',
+  'health',
+  'healthz',
+  'insights',
+  'jobs',
+  'links',
+  'mcp',
+  'metric',
+  'metrics',
+  'oauth',
+  'openapi.json',
+  'readyz',
+  'schedules',
+  'sign-in',
+  'subscriptions',
+  'system',
+  'templates',
+  'unsubscribe',
+  'v1alpha',
+  'webhooks',
+]
+
 const isBySsh = ({ templates: { repository } }: Config): boolean =>
   repository !== null && !/^https?:/.test(repository)
 
@@ -61,10 +95,13 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: 'publicUrl',
-    broken: ({ oidcIssuer, publicUrl }) =>
-      oidcIssuer !== null && publicUrl !== null && new URL(publicUrl).pathname !== '/',
-    remedy:
-      'give the service a host of its own, without a path: the console, to which ASSAY_OIDC_ISSUER sends people back, does not run below a path',
+    broken: ({ publicUrl }) => !/^(\/\w[\w.~-]*)*$/.test(belowOf(publicUrl)),
+    remedy: 'write a path of letters, digits, ".", "-", "_" and "~", such as https://example.com/assay',
+  },
+  {
+    name: 'publicUrl',
+    broken: ({ publicUrl }) => OWN_PATHS.includes(belowOf(publicUrl).split('/')[1] ?? ''),
+    remedy: `choose a path that begins otherwise, such as /assay: the service has its own ${OWN_PATHS.map((name) => `/${name}`).join(', ')}`,
   },
 
   ofRepository('templatesBranch', ({ templatesBranch }) => templatesBranch !== null),

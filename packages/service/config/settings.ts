@@ -132,7 +132,7 @@ const ROWS = {
     targetList,
   ),
   publicUrl: setting(
-    'The address under which clients reach the service; makes result_url absolute',
+    'The address under which clients reach the service, also below a path such as https://example.com/assay; makes result_url absolute',
     publicUrl,
   ),
   frameParents: setting(

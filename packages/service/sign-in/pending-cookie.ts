@@ -3,10 +3,11 @@
  * any node can go on. The provider's page sends the browser back, so the cookie is SameSite=Lax.
  */
 import type { FastifyRequest } from 'fastify'
+import { type CookieForm, cookieName, cookieRest } from '../api/http/sign-in-cookie.ts'
 import { type SecretBox, SecretError } from '../runtime/secrets.ts'
 import type { Begun } from './provider.ts'
 
-const NAMES = { https: '__Host-assay_begun', http: 'assay_begun' } as const
+const NAME = 'assay_begun'
 const CONTEXT = 'sign-in at the provider'
 const SECONDS = 600
 const SEALED_MOST = 4000
@@ -18,32 +19,30 @@ export interface Pending extends Begun {
   ends: number
 }
 
-type Scheme = keyof typeof NAMES
-
-const cookie = (value: string, seconds: number, scheme: Scheme): string =>
-  `${NAMES[scheme]}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${scheme === 'https' ? '; Secure' : ''}`
+const cookie = (value: string, seconds: number, form: CookieForm): string =>
+  `${cookieName(NAME, form)}=${value}; ${cookieRest(seconds, 'Lax', form)}`
 
 export function pendingCookie(
   secrets: SecretBox,
   begun: Begun & { next: string },
   now: number,
-  scheme: Scheme,
+  form: CookieForm,
 ): string {
   const pending: Pending = { ...begun, ends: now + SECONDS * 1000 }
-  return cookie(secrets.sealForOthers(JSON.stringify(pending), CONTEXT), SECONDS, scheme)
+  return cookie(secrets.sealForOthers(JSON.stringify(pending), CONTEXT), SECONDS, form)
 }
 
-export const noPendingCookie = (scheme: Scheme): string => cookie('', 0, scheme)
+export const noPendingCookie = (form: CookieForm): string => cookie('', 0, form)
 
 /** Null: none is under way in this browser, or its time is over. */
 export function pendingOf(
   secrets: SecretBox,
   { headers }: FastifyRequest,
   now: number,
-  scheme: Scheme,
+  form: CookieForm,
 ): Pending | null {
   const cookies = headers.cookie ?? ''
-  const sealed = new RegExp(`(?:^|;\\s*)${NAMES[scheme]}=([\\w.-]{1,${SEALED_MOST}})(?:;|$)`).exec(
+  const sealed = new RegExp(`(?:^|;\\s*)${cookieName(NAME, form)}=([\\w.-]{1,${SEALED_MOST}})(?:;|$)`).exec(
     cookies,
   )?.[1]
   if (sealed === undefined) return null

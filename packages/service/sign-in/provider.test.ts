@@ -12,7 +12,8 @@ import { CLIENT, openProvider, type TestProvider } from './provider-fixture.ts'
 import { SignInRefusal } from './refusal.ts'
 import { openRogue } from './rogue-fixture.ts'
 
-const PUBLIC = 'http://assay.test'
+/** Below a path, which is the harder case. */
+const PUBLIC = 'http://assay.test/tools'
 const RULES = 'assay-admins=default:admin;cn=team,ou=x=team:analyst;staff=default:viewer'
 
 interface Opened extends TestServer {
@@ -115,7 +116,7 @@ test('a provider signs a person in, her groups decide, and what they no longer g
   assert.notEqual(me.user_id, taken.user_id)
   const session = [first.answer.headers['set-cookie']].flat().map(String)
   assert.ok(
-    session.some((set) => /^assay_sign_in=[\w-]{43}; Path=\/; .*HttpOnly; SameSite=Strict$/.test(set)),
+    session.some((set) => /^assay_sign_in=[\w-]{43}; Path=\/tools\/; .*HttpOnly; SameSite=Strict$/.test(set)),
   )
 
   // The same groups: the same user, and the first browser stays signed in.

@@ -4,6 +4,7 @@
  */
 import { ClientError, type NewFile, type Problem } from '@assay/client'
 import { api } from '../api.ts'
+import { below } from '../pages/address.ts'
 
 export interface UploadOptions {
   /** If false, the upload is refused if a file of that name exists. */
@@ -35,7 +36,7 @@ const BROKEN = 'The connection broke before the whole file arrived, and nothing 
 function send(path: string, file: Blob, { replace, signal, onProgress }: UploadOptions): Promise<NewFile> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
-    request.open('PUT', `/v1alpha/files/${path.split('/').map(encodeURIComponent).join('/')}`)
+    request.open('PUT', below(`/v1alpha/files/${path.split('/').map(encodeURIComponent).join('/')}`))
     request.setRequestHeader('content-type', 'application/octet-stream')
     if (!replace) request.setRequestHeader('if-none-match', '*')
     request.upload.addEventListener('progress', ({ loaded, total }) =>

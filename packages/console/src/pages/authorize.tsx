@@ -6,7 +6,7 @@ import { api, signOut, useMe } from '../api.ts'
 import { Fault } from '../parts/fault.tsx'
 import { SelectField } from '../parts/field.tsx'
 import { useTitle } from '../parts/page.tsx'
-import { OPENED } from './opened.ts'
+import { OPENED } from './address.ts'
 
 const MAY: Record<Scope, string> = {
   viewer: 'It may read insights and templates.',

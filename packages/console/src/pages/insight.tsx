@@ -12,6 +12,7 @@ import { Loaded, useTitle } from '../parts/page.tsx'
 import { ForReader } from '../parts/readers/reader.tsx'
 import { FollowInsight } from '../parts/receivers/follow.tsx'
 import { Copy, Time } from '../parts/show.tsx'
+import { SERVICE } from './address.ts'
 
 function Head({ insight, level }: { insight: Insight; level: 1 | 2 }) {
   const Title = `h${level}` as const
@@ -44,7 +45,7 @@ function Tools({ insight, beside }: { insight: Insight; beside: string | undefin
     <div className="tools">
       <div className="actions">
         <Compare insight={insight} beside={beside} />
-        <Copy look="" label="Copy the address" text={`${location.origin}/insights/${insight.insight_id}`} />
+        <Copy look="" label="Copy the address" text={`${SERVICE}/insights/${insight.insight_id}`} />
         <Keep insight_id={insight.insight_id} />
         <FollowInsight insight={insight} />
         <Share noun="insight" id={insight.insight_id} />

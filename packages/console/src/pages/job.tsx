@@ -18,6 +18,7 @@ import { ScheduleName } from '../parts/schedules/schedule-name.tsx'
 import { Copy, State, Time } from '../parts/show.tsx'
 import { UserName } from '../parts/user-name.tsx'
 import { between } from '../words/durations.ts'
+import { below } from './address.ts'
 
 const InsightReader = lazy(() =>
   import('../parts/insight/insight.tsx').then(({ InsightReader }) => ({ default: InsightReader })),
@@ -110,7 +111,7 @@ function WhyNot({ job }: { job: JobView }) {
       </p>
       <p>
         {REMEDIES[job.error.code] ?? ''}{' '}
-        <a href={`/docs/errors#${job.error.code}`}>More about {job.error.code}</a>
+        <a href={below(`/docs/errors#${job.error.code}`)}>More about {job.error.code}</a>
       </p>
     </div>
   )

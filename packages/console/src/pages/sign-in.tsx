@@ -7,6 +7,7 @@ import { Fault } from '../parts/fault.tsx'
 import { TextField } from '../parts/field.tsx'
 import { useTitle } from '../parts/page.tsx'
 import { endedBy, startSession } from '../session.ts'
+import { BASE, below } from './address.ts'
 
 type Way = 'token' | 'password'
 
@@ -20,7 +21,7 @@ function credentials(way: Way, form: FormData) {
     : { username: text('username'), password: text('password') }
 }
 
-/** Accepts only an address of this console, so that a crafted link cannot redirect to another host. */
+/** The address within the service. Accepts only one of this console, so that a crafted link cannot redirect to another host. */
 function ownAddress(next: string | undefined): string {
   return next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/insights'
 }
@@ -89,8 +90,8 @@ export function SignInPage() {
     startSession(sign_in_id)
     const to = ownAddress(next)
     // The page of a program that asks reads its address as it was written.
-    if (to.startsWith('/oauth/')) location.assign(to)
-    else router.history.replace(to)
+    if (to.startsWith('/oauth/')) location.assign(BASE + to)
+    else router.history.replace(BASE + to)
   }
   const back = useReturn(by === 'provider', enter)
   // Only a person who has signed in herself lets a program in: a token would be refused on the next page.
@@ -141,7 +142,7 @@ export function SignInPage() {
         </form>
       )}
       <p className="small">
-        This browser stays signed in until you sign out. <a href="/docs">API reference</a>
+        This browser stays signed in until you sign out. <a href={below('/docs')}>API reference</a>
       </p>
     </main>
   )

@@ -2,6 +2,7 @@
 
 import { ClientError } from '@assay/client'
 import { type ErrorComponentProps, Link } from '@tanstack/react-router'
+import { below } from '../pages/address.ts'
 
 export function Fault({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const problem = error instanceof ClientError ? error.problem : null
@@ -28,7 +29,7 @@ export function Fault({ error, onRetry }: { error: unknown; onRetry?: () => void
       <p className="small">
         {problem && (
           <>
-            <a href={`/docs/errors#${problem.code}`}>What “{problem.code}” means</a> · request{' '}
+            <a href={below(`/docs/errors#${problem.code}`)}>What “{problem.code}” means</a> · request{' '}
             <code>{problem.request_id}</code>
           </>
         )}

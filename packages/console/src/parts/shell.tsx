@@ -5,6 +5,7 @@ import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-route
 import { useEffect, useRef, useState } from 'react'
 import { queryClient, signOut, useMe } from '../api.ts'
 import { pageUploads } from '../files/uploads.ts'
+import { BASE, below } from '../pages/address.ts'
 import { useSignInId } from '../session.ts'
 import { chooseTheme, chosenTheme, THEMES } from '../theme.ts'
 import { HealthMark } from './health-mark.tsx'
@@ -68,7 +69,7 @@ function Sections() {
           {name}
         </Link>
       ))}
-      <a href="/docs">API</a>
+      <a href={below('/docs')}>API</a>
     </nav>
   )
 }
@@ -96,7 +97,10 @@ export function Shell() {
     if (signedIn !== null) return
     queryClient.clear()
     pageUploads.clear()
-    void navigate({ to: '/sign-in', search: { next: location.pathname + location.search } })
+    void navigate({
+      to: '/sign-in',
+      search: { next: location.pathname.slice(BASE.length) + location.search },
+    })
   }, [signedIn, navigate])
   // Without this, mounted queries would fetch again without a cookie.
   if (signedIn === null) return null

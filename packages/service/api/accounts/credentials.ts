@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { verifyPassword } from '../../runtime/passwords.ts'
 import type { Services } from '../dependencies.ts'
 import { addressOf } from '../http/client-address.ts'
-import { schemeOf } from '../http/sign-in-cookie.ts'
+import { cookieForm } from '../http/sign-in-cookie.ts'
 import { bucketsOf, countGuess, deviceCookie, deviceOf } from './guesses.ts'
 
 /**
@@ -56,8 +56,8 @@ export async function provenUser(
   }
   await store.returnAllowances(buckets)
   if (device === null) {
-    const isSecure = schemeOf(request, config.publicUrl) === 'https'
-    void reply.header('set-cookie', deviceCookie(secrets, user.user_id, isSecure))
+    const form = cookieForm(request, config.publicUrl)
+    void reply.header('set-cookie', deviceCookie(secrets, user.user_id, form))
   }
   return user
 }

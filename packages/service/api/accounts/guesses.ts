@@ -11,6 +11,7 @@ import type { Bucket } from '@assay/store/contract/allowances'
 import type { Store } from '@assay/store/store'
 import { hashToken, type SecretBox, SecretError } from '../../runtime/secrets.ts'
 import { rateHeaders } from '../http/auth.ts'
+import { type CookieForm, cookieRest } from '../http/sign-in-cookie.ts'
 
 const COOKIE = 'assay_device'
 const DEVICE_SECONDS = 365 * 86_400
@@ -41,10 +42,9 @@ export function deviceOf(secrets: SecretBox, cookies: string | undefined, user_i
 }
 
 /** The cookie that makes the device of this answer known. Only the login reads it. */
-export function deviceCookie(secrets: SecretBox, user_id: string, secure: boolean): string {
+export function deviceCookie(secrets: SecretBox, user_id: string, form: CookieForm): string {
   const sealed = secrets.sealForOthers(`${randomBytes(16).toString('hex')} ${user_id}`, CONTEXT)
-  const rest = `Path=/v1alpha/auth; Max-Age=${DEVICE_SECONDS}; HttpOnly; SameSite=Strict`
-  return `${COOKIE}=${sealed}; ${rest}${secure ? '; Secure' : ''}`
+  return `${COOKIE}=${sealed}; ${cookieRest(DEVICE_SECONDS, 'Strict', form, '/v1alpha/auth')}`
 }
 
 /** Names are hashed, because people sometimes type their password there. */

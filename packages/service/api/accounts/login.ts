@@ -9,7 +9,7 @@ import { nullable, Type } from '@assay/model/schema'
 import { includesScope, LOGIN_TOKEN, SCOPES, type Scope } from '@assay/model/token'
 import { hashToken, newToken } from '../../runtime/secrets.ts'
 import { operation } from '../http/operation.ts'
-import { schemeOf, signInCookie } from '../http/sign-in-cookie.ts'
+import { cookieForm, signInCookie } from '../http/sign-in-cookie.ts'
 import { invalid } from '../http/validate.ts'
 import { originOf, provenUser } from './credentials.ts'
 
@@ -157,7 +157,7 @@ export const logout = operation({
     const { workspace_id, user_id, token_id } = principal
     if (request.headers.authorization === undefined) {
       await store.deleteSignIn({ workspace_id, user_id, sign_in_id: token_id })
-      void reply.header('set-cookie', signInCookie('', 0, schemeOf(request, config.publicUrl)))
+      void reply.header('set-cookie', signInCookie('', 0, cookieForm(request, config.publicUrl)))
     } else await store.deleteToken({ workspace_id, token_id })
     services.tokens.forget()
     return reply.code(204).send()

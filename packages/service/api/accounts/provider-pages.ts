@@ -14,7 +14,7 @@ import type { Services } from '../dependencies.ts'
 import { callerNetwork } from '../http/client-address.ts'
 import { AnyFields } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
-import { schemeOf } from '../http/sign-in-cookie.ts'
+import { cookieForm } from '../http/sign-in-cookie.ts'
 import { busy, send } from '../subscriptions/reader-page.ts'
 import { originOf } from './credentials.ts'
 import { startSignIn } from './start-sign-in.ts'
@@ -86,8 +86,8 @@ export const beginAtProvider = operation({
     const next = ownAddress(query.next)
     try {
       const { address, begun } = await provider.begin()
-      const scheme = schemeOf(request, config.publicUrl)
-      void reply.header('set-cookie', pendingCookie(secrets, { ...begun, next }, clock.now(), scheme))
+      const form = cookieForm(request, config.publicUrl)
+      void reply.header('set-cookie', pendingCookie(secrets, { ...begun, next }, clock.now(), form))
       return reply.header('referrer-policy', 'no-referrer').redirect(address, 302)
     } catch (error) {
       return refuse({ services, request, reply }, error, next)
@@ -109,10 +109,10 @@ export const backFromProvider = operation({
     const provider = theProvider(services)
     const { allowed, reset } = services.readers.take(callerNetwork(request))
     if (!allowed) return busy(reply, reset)
-    const scheme = schemeOf(request, config.publicUrl)
-    const pending = pendingOf(secrets, request, clock.now(), scheme)
+    const form = cookieForm(request, config.publicUrl)
+    const pending = pendingOf(secrets, request, clock.now(), form)
     // Whatever comes of it, it cannot be tried again.
-    void reply.header('set-cookie', noPendingCookie(scheme)).header('referrer-policy', 'no-referrer')
+    void reply.header('set-cookie', noPendingCookie(form)).header('referrer-policy', 'no-referrer')
     const next = pending?.next ?? '/'
     try {
       const search = /\?.*/s.exec(request.url)?.[0] ?? ''

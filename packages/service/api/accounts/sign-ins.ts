@@ -10,7 +10,7 @@ import { hashToken } from '../../runtime/secrets.ts'
 import type { Services } from '../dependencies.ts'
 import { Id, LIMIT_DEFAULT, pageOf, pageQuery } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
-import { refuseForeignPage, schemeOf, signInCookie } from '../http/sign-in-cookie.ts'
+import { cookieForm, refuseForeignPage, signInCookie } from '../http/sign-in-cookie.ts'
 import { invalid } from '../http/validate.ts'
 import { provenUser } from './credentials.ts'
 import { type Proven, startSignIn } from './start-sign-in.ts'
@@ -175,7 +175,7 @@ export const endSignIns = operation({
     const { workspace_id, user_id } = principal
     const ended = await store.deleteSignIns({ workspace_id, user_id })
     tokens.forget()
-    void reply.header('set-cookie', signInCookie('', 0, schemeOf(request, config.publicUrl)))
+    void reply.header('set-cookie', signInCookie('', 0, cookieForm(request, config.publicUrl)))
     return { ended }
   },
 })

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { hashToken, newLinkSecret } from '../../runtime/secrets.ts'
 import type { Services } from '../dependencies.ts'
 import { addressOf } from '../http/client-address.ts'
-import { schemeOf, signInCookie } from '../http/sign-in-cookie.ts'
+import { cookieForm, signInCookie } from '../http/sign-in-cookie.ts'
 import { originOf } from './credentials.ts'
 import { deviceName } from './device-name.ts'
 
@@ -46,6 +46,6 @@ export async function startSignIn(
   })
   if (!signIn) return null
   const seconds = Math.floor((Date.parse(signIn.ends_at) - Date.parse(signIn.created_at)) / SECOND)
-  void reply.header('set-cookie', signInCookie(secret, seconds, schemeOf(request, config.publicUrl)))
+  void reply.header('set-cookie', signInCookie(secret, seconds, cookieForm(request, config.publicUrl)))
   return signIn
 }

@@ -18,7 +18,7 @@ import { challengeOf } from '../oauth/addresses.ts'
 import { refuseBeyondLimit } from '../templates/template-limits.ts'
 import { addressOf } from './client-address.ts'
 import { createRateLimiter, type Rate } from './rate-limiter.ts'
-import { refuseForeignPage, schemeOf, signInSecret } from './sign-in-cookie.ts'
+import { cookieForm, refuseForeignPage, signInSecret } from './sign-in-cookie.ts'
 
 const KEPT_MS = 2000
 const MOST_KEPT = 1000
@@ -133,7 +133,7 @@ export async function callerOf(
   }
   // The endpoint of agents passes their token on, and a cookie is none.
   if (!request.url.startsWith('/v1alpha/')) return null
-  const secret = signInSecret(request, schemeOf(request, config.publicUrl))
+  const secret = signInSecret(request, cookieForm(request, config.publicUrl))
   if (secret === null) return null
   refuseForeignPage(request, config.publicUrl, true)
   return tokens.findSignIn(secret, addressOf(request))

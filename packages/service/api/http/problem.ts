@@ -21,11 +21,11 @@ export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 /** Seconds for Retry-After where the error names none. */
 const RETRY_AFTER: Partial<Record<ErrorCode, number>> = { store_unavailable: 2, stopping: 2, queue_full: 10 }
 
-/** The problem document of an error. `type` is a relative reference to this service's page of errors. */
-export function problemOf(error: AppError, request_id: string): Problem {
+/** The problem document of an error. `type` is a relative reference to this service's page of errors; `prefix`: see prefix.ts. */
+export function problemOf(error: AppError, request_id: string, prefix = ''): Problem {
   const { status, title } = ERRORS[error.code]
   return {
-    type: `/docs/errors#${error.code}`,
+    type: `${prefix}/docs/errors#${error.code}`,
     title,
     status,
     detail: error.message,

@@ -5,29 +5,53 @@
  */
 import { AppError } from '@assay/model/errors'
 import type { FastifyRequest } from 'fastify'
+import { prefixOf } from '../prefix.ts'
 
 const SAFE = ['GET', 'HEAD', 'OPTIONS']
-/** Behind https only this host can have set a cookie of this name (RFC 6265bis, "__Host-"). */
-const NAMES = { https: '__Host-assay_sign_in', http: 'assay_sign_in' } as const
+const NAME = 'assay_sign_in'
 
-type Scheme = keyof typeof NAMES
+/** How a cookie of this service is set. */
+export interface CookieForm {
+  /** The path of the service, without a slash at its end. */
+  path: string
+  secure: boolean
+}
 
 /** Behind a proxy that ends TLS the public address says so. */
-export function schemeOf({ protocol }: FastifyRequest, publicUrl: string | null): Scheme {
-  return protocol === 'https' || publicUrl?.startsWith('https:') === true ? 'https' : 'http'
+export function cookieForm({ protocol }: FastifyRequest, publicUrl: string | null): CookieForm {
+  const secure = protocol === 'https' || publicUrl?.startsWith('https:') === true
+  return { path: prefixOf(publicUrl), secure }
+}
+
+/**
+ * Behind https only this host can have set a cookie whose name begins so (RFC 6265bis): `__Host-`, which takes the whole host. Below
+ * a path it is `__Secure-`, and the other programs of the host do not get it.
+ */
+export function cookieName(name: string, { path, secure }: CookieForm): string {
+  return secure ? `${path === '' ? '__Host-' : '__Secure-'}${name}` : name
+}
+
+/** What stands after the value. `below`: the path within the service. */
+export function cookieRest(
+  seconds: number,
+  site: 'Strict' | 'Lax',
+  { path, secure }: CookieForm,
+  below = '/',
+) {
+  return `Path=${path}${below}; Max-Age=${seconds}; HttpOnly; SameSite=${site}${secure ? '; Secure' : ''}`
 }
 
 /** `seconds` 0 deletes the cookie. */
-export function signInCookie(secret: string, seconds: number, scheme: Scheme): string {
-  const rest = `Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict`
-  return `${NAMES[scheme]}=${secret}; ${rest}${scheme === 'https' ? '; Secure' : ''}`
+export function signInCookie(secret: string, seconds: number, form: CookieForm): string {
+  return `${cookieName(NAME, form)}=${secret}; ${cookieRest(seconds, 'Strict', form)}`
 }
 
 /** The secret that the request's cookie holds; null: none. */
-export function signInSecret({ headers }: FastifyRequest, scheme: Scheme): string | null {
+export function signInSecret({ headers }: FastifyRequest, form: CookieForm): string | null {
   const cookies = headers.cookie
   if (cookies === undefined) return null
-  return new RegExp(`(?:^|;\\s*)${NAMES[scheme]}=([\\w-]{1,200})(?:;|$)`).exec(cookies)?.[1] ?? null
+  const pattern = new RegExp(`(?:^|;\\s*)${cookieName(NAME, form)}=([\\w-]{1,200})(?:;|$)`)
+  return pattern.exec(cookies)?.[1] ?? null
 }
 
 /** Throws `forbidden` if a page of another site asks. `proof`: a request that may change something must say where it comes from. */

@@ -1,5 +1,6 @@
 /** The addresses by which clients find out how people sign in here (RFC 8414, RFC 9728). */
 import type { FastifyRequest } from 'fastify'
+import { prefixOf } from '../prefix.ts'
 
 /** Where agents are answered. */
 const RESOURCE_PATH = '/mcp'
@@ -23,7 +24,10 @@ export function isOwnResource(resource: string, base: string): boolean {
 /** What a refused request of an agent learns beside the error: where to begin. "": the request is none of an agent. */
 export function challengeOf(request: FastifyRequest, publicUrl: string | null): string {
   if (request.url.split('?')[0]!.replace(/\/$/, '') !== RESOURCE_PATH) return ''
-  const address = `${baseOf(request, publicUrl)}${METADATA_PATH}${RESOURCE_PATH}`
+  // Before the path of the service, where there is one (RFC 9728, section 3.1).
+  const prefix = prefixOf(publicUrl)
+  const host = baseOf(request, publicUrl).slice(0, -prefix.length || undefined)
+  const address = `${host}${METADATA_PATH}${prefix}${RESOURCE_PATH}`
   // A host that a client has made up is not repeated in quotes.
   return /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(address) ? `resource_metadata="${address}", scope="analyst"` : ''
 }

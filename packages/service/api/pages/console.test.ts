@@ -7,7 +7,7 @@ test('answers every address of the console by the same page, and shadows nothing
   await ensureConsole()
   const { ask } = await openTestServer(t)
   const page = await ask('GET', '/', { token: null })
-  assert.match(page.text, /<div id="root"><\/div>/)
+  assert.match(page.text, /<div id="root" data-base=""><\/div>/)
   for (const path of [
     '/templates',
     '/jobs/0198',

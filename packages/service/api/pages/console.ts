@@ -6,13 +6,18 @@
 import { readdir, readFile } from 'node:fs/promises'
 import type { IncomingHttpHeaders } from 'node:http'
 import path from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, gzip } from 'node:zlib'
 import { AppError, notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
 import { preferred } from '../http/negotiate.ts'
 import { type Call, operation } from '../http/operation.ts'
+import { prefixOf } from '../prefix.ts'
 import { type Asset, assetOf, isAsset, sendAsset } from './assets.ts'
 import { startPage } from './pages.ts'
 
+const brotli = promisify(brotliCompress)
+const zip = promisify(gzip)
 const DIST = path.join(import.meta.dirname, '../../../console/dist')
 
 /** Allows the console's own files only: no inline script or style, no other host, no frame around it. */
@@ -29,6 +34,24 @@ const COMPRESSED = [
 ] as const
 
 type Assets = Map<string, Asset>
+
+/** The page names its files and the way to the service from the root of the host. */
+async function pageBelow(built: Asset, prefix: string): Promise<Asset> {
+  const html = built.forms
+    .get('identity')!
+    .toString()
+    .replaceAll('="./', `="${prefix}/`)
+    .replace('data-base=""', `data-base="${prefix}"`)
+  const bytes = Buffer.from(html)
+  return assetOf(
+    'index.html',
+    new Map([
+      ['identity', bytes],
+      ['br', await brotli(bytes)],
+      ['gzip', await zip(bytes)],
+    ]),
+  )
+}
 
 async function loadAsset(name: string, names: ReadonlySet<string>): Promise<Asset> {
   const read = (suffix: string): Promise<Buffer> => readFile(path.join(DIST, name + suffix))
@@ -55,6 +78,19 @@ async function builtFiles(): Promise<Assets | null> {
   const files = await loading
   if (files === null) loading = undefined
   return files
+}
+
+const pages = new WeakMap<Asset, Map<string, Promise<Asset>>>()
+
+/** The page of a service with this prefix (see prefix.ts); null: the console was not built. */
+async function builtPage(prefix: string): Promise<Asset | null> {
+  const built = (await builtFiles())?.get('index.html')
+  if (!built) return null
+  const made = pages.get(built) ?? new Map<string, Promise<Asset>>()
+  pages.set(built, made)
+  const page = made.get(prefix) ?? pageBelow(built, prefix)
+  made.set(prefix, page)
+  return page
 }
 
 const sendFile = (call: Call, file: Asset, cacheControl: string) =>
@@ -108,7 +144,7 @@ export const consolePage = operation({
   errors: ['not_found'],
   async handle(call) {
     if (isProgram(call.request.headers)) throw new AppError('not_found', WRONG_ADDRESS)
-    const page = (await builtFiles())?.get('index.html')
+    const page = await builtPage(prefixOf(call.services.config.publicUrl))
     if (!page) return startPage(call)
     call.reply.header('cross-origin-opener-policy', 'same-origin')
     return sendFile(call, page, 'no-cache')

@@ -11,6 +11,7 @@ import { escapeHtml } from '@assay/engine/pages/html'
 import { ERRORS, JOB_ERRORS, notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
 import { type Call, operation } from '../http/operation.ts'
+import { prefixOf } from '../prefix.ts'
 import { type Asset, assetOf, sendAsset } from './assets.ts'
 
 const compress = promisify(gzip)
@@ -21,7 +22,7 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 const INITIALIZER = `SwaggerUIBundle({
-  url: '/openapi.json',
+  url: new URL('../openapi.json', document.currentScript.src).href,
   dom_id: '#reference',
   deepLinking: true,
   validatorUrl: null,
@@ -88,16 +89,17 @@ curl -s "$api/jobs/result?insight_id=$insight" -H "$auth"`
 export function startPage(call: Call): string {
   const { services, request } = call
   const [first] = services.catalog.list()
+  const prefix = prefixOf(services.config.publicUrl)
   const workflow = WORKFLOW.replace(
     'ADDRESS',
-    `http://${/^[\w.:[\]-]+$/.test(request.host) ? request.host : 'HOST'}`,
+    services.config.publicUrl ?? `http://${/^[\w.:[\]-]+$/.test(request.host) ? request.host : 'HOST'}`,
   ).replace('TEMPLATE', first?.template.template_id ?? 'TEMPLATE')
   return sendPage(
     call,
     page(
       'Assay',
       `<h1>Assay</h1><p>Analysis jobs from Markdown templates: created and run over HTTP, with insights as Markdown and signed webhooks. Version ${escapeHtml(services.version)}.</p>
-<p><a href="/docs">Reference</a> · <a href="/openapi.json">openapi.json</a> · <a href="/docs/errors">Errors</a></p>
+<p><a href="${prefix}/docs">Reference</a> · <a href="${prefix}/openapi.json">openapi.json</a> · <a href="${prefix}/docs/errors">Errors</a></p>
 <p>The web console has not been built: run <code>npm ci</code> (with development packages), or <code>node bin/runtime.js packages/console/build.ts</code>, in the folder of Assay, and load this page again.</p>
 <h2>From a template to an insight</h2><pre><code>${escapeHtml(workflow)}</code></pre>`,
     ),
@@ -111,16 +113,18 @@ export const reference = operation({
   summary: 'The rendered reference',
   scope: null,
   replies: { 200: { description: 'A page', media: ['text/html'] } },
-  handle: (call) =>
-    sendPage(
+  handle(call) {
+    const docs = `${prefixOf(call.services.config.publicUrl)}/docs`
+    return sendPage(
       call,
       `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<title>Assay: reference</title><link rel="stylesheet" href="/docs/swagger-ui.css"></head><body>
-<div id="reference"></div><script src="/docs/swagger-ui-bundle.js"></script><script src="/docs/reference.js"></script>
+<title>Assay: reference</title><link rel="stylesheet" href="${docs}/swagger-ui.css"></head><body>
+<div id="reference"></div><script src="${docs}/swagger-ui-bundle.js"></script><script src="${docs}/reference.js"></script>
 </body></html>
 `,
-    ),
+    )
+  },
 })
 
 export const referenceFile = operation({

@@ -12,6 +12,7 @@ import { openTarget, sealTarget } from '../../webhooks/target.ts'
 import { linkRecord } from '../admin/audit-trail.ts'
 import type { Services } from '../dependencies.ts'
 import { type Call, operation } from '../http/operation.ts'
+import { prefixOf } from '../prefix.ts'
 import { PRESSED, pageFor, type Reader, SHOWN, TRIES } from './reader-page.ts'
 
 /** Removes a reader, if still on the list, for good: who puts her on a list again cannot reach her before she returns. Removing the last reader disables the subscription. */
@@ -50,9 +51,9 @@ async function isReader(services: Services, { workspace_id, webhook_id, to }: Re
 }
 
 /** The page of a reader who has left, with the way back. */
-function leftPage({ secrets }: Services, { workspace_id, webhook_id, to }: Reader): string {
+function leftPage({ secrets, config }: Services, { workspace_id, webhook_id, to }: Reader): string {
   const token = secrets.sealForOthers(JSON.stringify([workspace_id, webhook_id, to]), CONFIRM_CONTEXT)
-  const button = `<form method="post" action="/confirm/${token}"><p><button>Get this mail again</button></p></form>`
+  const button = `<form method="post" action="${prefixOf(config.publicUrl)}/confirm/${token}"><p><button>Get this mail again</button></p></form>`
   return plainPage('You are unsubscribed', 'You get no more mail of this subscription.', button)
 }
 

@@ -2,6 +2,7 @@
 import { Link, Outlet } from '@tanstack/react-router'
 import { ForAdmins } from '../../parts/for-admins.tsx'
 import { Page } from '../../parts/page.tsx'
+import { below } from '../address.ts'
 
 const PARTS = [
   ['/system', 'Nodes and queue'],
@@ -18,7 +19,7 @@ const PARTS = [
 
 export function SystemPage() {
   return (
-    <Page title="System" wide actions={<a href="/docs">API reference</a>}>
+    <Page title="System" wide actions={<a href={below('/docs')}>API reference</a>}>
       <nav className="tabs" aria-label="Parts of the system">
         {PARTS.map(([to, name]) => (
           <Link key={to} to={to} activeOptions={{ exact: true }}>

@@ -10,6 +10,7 @@ import { ListTable } from '../../parts/lists/list-table.tsx'
 import { Paged, usePaged } from '../../parts/lists/paged.tsx'
 import { Empty } from '../../parts/page.tsx'
 import { UserName } from '../../parts/user-name.tsx'
+import { below } from '../address.ts'
 import { ReaderForm } from './reader-form.tsx'
 import { ReaderImport } from './reader-import.tsx'
 
@@ -87,7 +88,7 @@ function NoReader() {
         for each of them, and its insight is hers alone. Add one above, or import a CSV.
       </p>
       <p>
-        <a href="/docs#/Readers">Readers in the API reference</a>
+        <a href={below('/docs#/Readers')}>Readers in the API reference</a>
       </p>
     </Empty>
   )

@@ -14,6 +14,7 @@ import { useSchedule } from '../../parts/schedules/schedule-name.tsx'
 import { DueTime, failedLast, Rhythm, ScheduleState } from '../../parts/schedules/schedule-show.tsx'
 import { Copy, Time } from '../../parts/show.tsx'
 import { UserName } from '../../parts/user-name.tsx'
+import { below } from '../address.ts'
 
 const REFRESH_MS = 5_000
 const SHOWN_JOBS = 10
@@ -53,7 +54,7 @@ function Trouble({ schedule }: { schedule: ScheduleView }) {
         {known
           ? 'Change the variables of the schedule or its template so that they fit, then run the schedule now.'
           : 'Run the schedule now if the missed run is still needed. To run missed due times in future, edit the schedule and change “Missed due times”.'}{' '}
-        {known && <a href={`/docs/errors#${last_error.code}`}>More about this error</a>}
+        {known && <a href={below(`/docs/errors#${last_error.code}`)}>More about this error</a>}
         {!paused && ' The schedule continues at its next due time.'}
       </p>
     </div>

@@ -1,4 +1,5 @@
 /** The same request as a curl command to copy. */
+import { SERVICE } from '../../pages/address.ts'
 import { Code } from './code.tsx'
 
 interface CurlProps {
@@ -19,7 +20,7 @@ function curlLine({ path, method = 'GET', body, options }: Omit<CurlProps, 'says
       : ` \\\n  -H 'Content-Type: application/json' -d '${JSON.stringify(body).replaceAll("'", String.raw`'\''`)}'`
   const verb = method === 'POST' && body === undefined ? ' -X POST' : ''
   const more = options === undefined ? '' : ` ${options}`
-  return `curl -s${verb}${more} ${location.origin}/v1alpha${path} \\\n  -H "Authorization: Bearer $ASSAY_TOKEN"${json}`
+  return `curl -s${verb}${more} ${SERVICE}/v1alpha${path} \\\n  -H "Authorization: Bearer $ASSAY_TOKEN"${json}`
 }
 
 export function Curl({ says = 'Or by the API', ...line }: CurlProps) {
