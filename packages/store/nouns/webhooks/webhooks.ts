@@ -75,10 +75,17 @@ const COUNT = statement<Counts['webhooks']>(
   `SELECT count(*) FILTER (WHERE status = 'enabled' AND failing_since IS NOT NULL) AS failing,
      count(*) FILTER (WHERE status = 'disabled') AS disabled FROM webhooks`,
 )
+/** More than the nodes of a database have connections for: so many may be made in one moment before they take turns. */
+const AT_ONCE_MOST = 100
 const CAPS: { kinds: readonly WebhookKind[]; most: number; what: string }[] = [
   { kinds: PROGRAM_KINDS, most: WEBHOOKS_MOST, what: 'webhooks' },
   { kinds: ['email', 'slack'], most: SUBSCRIPTIONS_MOST, what: 'subscriptions' },
 ]
+// PostgreSQL has many writers: two that create at once would each count without the other.
+const ONE_AT_A_TIME = statement({
+  sqlite: 'SELECT 1',
+  postgres: "SELECT pg_advisory_xact_lock(hashtextextended('assay webhooks ' || :workspace_id, 0))",
+})
 // A repeat after a crash replaces its own.
 const OTHERS = statement<{ count: number }>(
   'SELECT count(*) AS count FROM webhooks WHERE workspace_id = :workspace_id AND kind = ANY (:kinds) AND webhook_id <> :webhook_id',
@@ -157,15 +164,25 @@ export function* findFollowers(from: Reader, input: Input<'findFollowers'>): Rou
   return [...new Set(found.map(({ webhook_id }) => webhook_id))].toSorted()
 }
 
+/** Throws where the workspace has as many as it may. */
+function* admitWebhook(tx: Transaction, input: NewWebhook): Routine<void> {
+  for (const { kinds, most, what } of CAPS) {
+    if (!kinds.includes(input.kind ?? 'webhook')) continue
+    const others = function* (): Routine<number> {
+      return (yield* tx.find(OTHERS, { ...input, kinds }))!.count
+    }
+    if ((yield* others()) + AT_ONCE_MOST < most) continue
+    yield* tx.find(ONE_AT_A_TIME, input)
+    if ((yield* others()) >= most)
+      throw new AppError('conflict', `The workspace has ${most} ${what}: delete some first.`)
+  }
+}
+
 export function* createWebhook(tx: Transaction, input: NewWebhook): Routine<Webhook> {
+  yield* admitWebhook(tx, input)
   const other = yield* tx.find(LOCK_ANYWHERE, input)
   if (other && other.workspace_id !== input.workspace_id)
     throw new AppError('name_taken', `There is already a webhook ${input.webhook_id}.`)
-  for (const { kinds, most, what } of CAPS) {
-    if (!kinds.includes(input.kind ?? 'webhook')) continue
-    if ((yield* tx.find(OTHERS, { ...input, kinds }))!.count >= most)
-      throw new AppError('conflict', `The workspace has ${most} ${what}: delete some first.`)
-  }
   yield* save(tx, {
     kind: 'webhook',
     target: null,
