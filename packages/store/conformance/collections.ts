@@ -88,6 +88,12 @@ export const collectionTests: ConformanceTests = {
     const next = await made(store, 'b')
     assert.deepEqual(await held(store, collection_id), [next, one])
     assert.deepEqual(await held(store, collection_id, { limit: 1 }), [next])
+    assert.deepEqual(await held(store, collection_id, { insight_id: one, with_history: false }), [one])
+    assert.deepEqual(
+      await held(store, collection_id, { insight_id: old }),
+      [],
+      'the newest is shown in its place',
+    )
     assert.deepEqual(await held(store, collection_id, { metric_id: 'late_share' }), [next, one])
     assert.deepEqual(await held(store, collection_id, { metric_id: 'late' }), [])
     assert.deepEqual(await held(store, collection_id, { template_id: 'other' }), [])

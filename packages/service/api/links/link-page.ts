@@ -56,7 +56,7 @@ async function openedByCollection(
   const { link_id, workspace_id, collection_id } = link
   const collection = await store.getCollection({ workspace_id, collection_id })
   if (!collection) return null
-  const asked = { workspace_id, collection_id, limit: HELD_MOST }
+  const asked = { workspace_id, collection_id, insight_id, limit: HELD_MOST, with_history: false }
   const cards = (await store.listInsights(asked)).items.filter(({ reader_id }) => reader_id === null)
   const address = linkAddress(secret, config.publicUrl)
   if (insight_id === undefined) {
@@ -65,7 +65,7 @@ async function openedByCollection(
     const html = collectionPage({ name, description, cards, addressOf })
     return { link_id, workspace_id, page: async () => ({ html }) }
   }
-  if (!cards.some((card) => card.insight_id === insight_id)) return null
+  if (cards.length === 0) return null
   // A page that is kept needs no read of its insight, which may be large.
   const kept = pages.kept(insight_id)
   const insight = kept ? null : await store.getInsightHead({ workspace_id, insight_id })

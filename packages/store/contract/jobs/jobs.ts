@@ -123,6 +123,10 @@ export interface JobStore {
       metric_id?: string | undefined
       /** Those that it holds: of a series the newest. */
       collection_id?: string | undefined
+      /** Of a collection: this insight alone. */
+      insight_id?: string | undefined
+      /** False: `history` is empty. To read it costs more than all else of the card. */
+      with_history?: boolean
       grade?: Grade | undefined
       reader_id?: string | undefined
       /** Those of no reader and of this one, among the next 5,000; "" is none. */

@@ -154,14 +154,19 @@ function pointsOf(
 }
 
 export function* listInsights(from: Reader, input: Input<'listInsights'>): Routine<Page<InsightCard>> {
-  const { q, tag, metric_id, collection_id, ...query } = input
+  const { q, tag, metric_id, collection_id, insight_id, with_history = true, ...query } = input
   const words = Object.fromEntries(searchWords(q ?? '').map((word, nth) => [WORDS[nth]!, anywhere(word)]))
   const given: Record<string, unknown> = {}
   if (tag !== undefined) given.tag = anywhere(JSON.stringify(tag))
   if (metric_id !== undefined) given.metric = anywhere(JSON.stringify(metric_id))
-  if (collection_id !== undefined) given.insight_ids = yield* heldInsights(from, input)
+  if (collection_id !== undefined) {
+    const held = yield* heldInsights(from, input)
+    given.insight_ids = insight_id === undefined ? held : held.filter((id) => id === insight_id)
+  }
   const { items, next_cursor } = yield* LIST.page(from, { ...query, ...words, ...given })
-  const measured = items.filter(({ figure }) => figure !== null).map(({ insight_id }) => insight_id)
+  const measured = items
+    .filter(({ figure }) => with_history && figure !== null)
+    .map((card) => card.insight_id)
   const rows =
     measured.length === 0
       ? []
