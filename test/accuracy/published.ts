@@ -11,6 +11,7 @@ import { stl, stlOptions } from '../../packages/engine/numeric/smoothing/stl.ts'
 import { fisherTwoByTwo } from '../../packages/engine/numeric/tests/fisher.ts'
 import { experimentFigures } from './experiments.ts'
 import { type Figure, figures } from './figure.ts'
+import { shapes } from './shapes.ts'
 
 type Table = Record<string, number[]> & { newcombe: number[][]; bogra: (number | null)[]; r: string }
 
@@ -25,6 +26,7 @@ export async function publishedFigures(): Promise<Figure[]> {
     ...(await seriesFigures()),
     ...(await groups()),
     ...(await extremes()),
+    ...(await shapes(published.Nile!)),
     ...smoothing(),
     ...(await experimentFigures()),
   ]
