@@ -3,6 +3,9 @@ import type { MetricInfo } from '@assay/model/metric'
 import type { ColumnMeaning, SqlBlock, Template } from '@assay/model/template'
 import type { Meanings } from '../verdicts/measure.ts'
 
+/** The column of a block over several metrics that names them. */
+export const METRIC = 'metric'
+
 /** The metrics that a relation is made of, at once or through SQL. */
 export function metricsBehind(
   name: string,

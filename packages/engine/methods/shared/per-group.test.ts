@@ -97,3 +97,16 @@ test('too many groups are refused with what to do, and none is an answer', async
   const none = await outcomeOf(METHODS.describe!, await rows('null::varchar'), { value: 'v', by: 'seg' })
   assert.deepEqual([none.grade, none.blockers[0]!.code], ['withheld', 'too_few'])
 })
+
+test('the code of what a group lacks stands for the whole, also where its headline says it', async () => {
+  const table = await relation("select 'g' || (k % 2) as g, 7 + k % 2 as v, k % 2 as s from range(40) r(k)")
+  const told = await outcomeOf(METHODS.describe!, table, { value: 'v', by: 'g' })
+  assert.deepEqual(
+    told.caveats.map(({ code }) => code),
+    ['constant'],
+  )
+  assert.equal(
+    told.summary,
+    '2 values of g, each for itself; "g0": Every value of v is 7. The same kind of doubt holds for "g1".',
+  )
+})

@@ -7,10 +7,10 @@
 import type { Doubt, Grade, Outcome } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import type { TSchema } from 'typebox'
-import { meaningOf } from '../../metrics/meaning.ts'
+import { METRIC, meaningOf } from '../../metrics/meaning.ts'
 import { CODE_NAMES, CODES, type Code } from '../../verdicts/codes.ts'
 import { leftOut } from '../../verdicts/common-doubts.ts'
-import { measureOf } from '../../verdicts/measure.ts'
+import { measureOf, opening } from '../../verdicts/measure.ts'
 import { doubt, doubted, judgedAgain, regraded, verdict } from '../../verdicts/verdict.ts'
 import { quoted } from '../../verdicts/words.ts'
 import { columnOf, groupSql, nameSql } from './columns.ts'
@@ -114,18 +114,30 @@ async function runGroups(
     const doubts = mine === context || method.judges_metrics ? [] : mine.metrics.flatMap((one) => one.doubts)
     outcomes[`g${index}`] = doubted(outcome, doubts)
   }
-  const adjusted = Object.values(adjustAcross(outcomes, family))
+  const words = wordsOf(context, column, named)
+  const adjusted = Object.values(adjustAcross(outcomes, (tests) => family(words, tests)))
   const groups = named.map((row, index) => ({
     by: row.g as string,
     ...labelled(context, column, row.g as string),
     ...adjusted[index]!,
   }))
   const left = (found.find((row) => row.g === null)?.n as number | undefined) ?? 0
-  return overAll({ method, label: measureOf(context.meanings, column).label, left }, groups)
+  return overAll({ method, words, left }, groups)
 }
 
-/** The column of a block over several metrics that names them. */
-const METRIC = 'metric'
+/** What the groups are called: "value of country", "values of country"; of a block over several metrics these are its groups. */
+interface Words {
+  label: string
+  one: string
+  many: string
+}
+
+function wordsOf(context: MethodContext, column: string, named: readonly Record<string, unknown>[]): Words {
+  const { label } = measureOf(context.meanings, column)
+  const metrics = named.length > 0 && named.every(({ g }) => metricNamed(context, column, g as string))
+  if (metrics) return { label, one: 'metric', many: 'metrics' }
+  return { label, one: `value of ${label}`, many: `values of ${label}` }
+}
 
 function metricNamed({ metrics }: MethodContext, column: string, name: string) {
   return column === METRIC ? metrics.find(({ info }) => info.metric === name) : undefined
@@ -146,12 +158,12 @@ function labelled(context: MethodContext, column: string, name: string): { label
   return found ? { label: found.info.label, fmt: found.info.fmt ?? 'num2' } : {}
 }
 
-type Group = Outcome & { by: string }
+/** A metric has a label. */
+type Group = Outcome & { by: string; label?: unknown }
 
 interface Whole {
   method: Method
-  /** Of the column that tells the groups. */
-  label: string
+  words: Words
   /** Rows without a group. */
   left: number
 }
@@ -162,18 +174,19 @@ const MILD = CODE_NAMES.filter((code) => CODES[code].kind === 'blocker')
 const ORDER: Grade[] = ['firm', 'likely', 'unclear', 'withheld']
 
 function overAll(whole: Whole, groups: readonly Group[], more: Doubt[] = []): Outcome {
-  const { method, label, left } = whole
+  const { method, words, left } = whole
   const grades = groups.map(({ grade }) => grade)
   const best = ORDER.find((grade) => grades.includes(grade)) ?? 'unclear'
   const n = groups.reduce((sum, group) => sum + group.n, 0)
   const tests = groups.flatMap((group) => (typeof group.p_adjusted === 'number' ? [group.p_adjusted] : []))
+  const shown = headline(words, groups, best)
   const told = verdict({
-    headline: headline(label, groups, best),
+    headline: shown,
     grade: best === 'withheld' ? 'unclear' : best,
-    evidence: `${method.name} for each of ${count(groups.length, 'value')} of ${label}${tests.length > 1 ? ', p corrected over them after Holm' : ''}, n = ${count(n, 'row')}.`,
+    evidence: `${method.name} for each of ${count(groups.length, words.one, words.many)}${tests.length > 1 ? ', p corrected over them after Holm' : ''}, n = ${count(n, 'row')}.`,
     doubts: [
-      ...doubtsOf(label, groups, tests.length, left),
-      ...ofGroups(groups, family(tests.length)),
+      ...doubtsOf(words, groups, tests.length, left),
+      ...ofGroups(groups, family(words, tests.length), shown),
       ...more,
     ],
     mild: best === 'withheld' || groups.length === 0 ? [] : MILD,
@@ -192,62 +205,69 @@ function overAll(whole: Whole, groups: readonly Group[], more: Doubt[] = []): Ou
 }
 
 /** "3 of 12 values of carrier give a clear answer; "AA": Delay clearly rose." */
-function headline(label: string, groups: readonly Group[], best: Grade): string {
+function headline({ one, many }: Words, groups: readonly Group[], best: Grade): string {
   const sure = groups.filter((group) => group.grade === 'firm' || group.grade === 'likely')
-  const all = count(groups.length, `value of ${label}`, `values of ${label}`)
+  const all = count(groups.length, one, many)
   if (sure.length === 0) return `None of the ${all} gives a clear answer.`
   const tested = groups.some((group) => chanceOf(group) !== null)
   const first = sure.find((group) => group.grade === best) ?? sure[0]!
-  const told = `${quoted(first.by)}: ${first.headline}`
+  const name = nameOf(first)
+  const told = first.headline.toLowerCase().includes(name.toLowerCase())
+    ? first.headline
+    : `${opening(name)}: ${first.headline}`
   if (!tested && sure.length === groups.length) return `${all}, each for itself; ${told}`
   const answer = sure.every(({ grade }) => grade === 'firm') ? 'a clear answer' : 'a clear or probable answer'
   const which = sure.length === groups.length && sure.length > 1 ? `All ${all}` : `${sure.length} of ${all}`
   return `${which} ${sure.length === 1 ? 'gives' : 'give'} ${answer}; ${told}`
 }
 
-function doubtsOf(label: string, groups: readonly Group[], tests: number, left: number): Doubt[] {
+function doubtsOf(words: Words, groups: readonly Group[], tests: number, left: number): Doubt[] {
   const found: Doubt[] = []
   const withheld = groups.filter((group) => group.grade === 'withheld')
-  if (groups.length === 0) found.push(doubt('too_few', `No row has a value of ${label}.`))
+  if (groups.length === 0) found.push(doubt('too_few', `No row has a ${words.one}.`))
   if (withheld.length > 0) {
     const code = withheld[0]!.blockers[0]?.code === 'constant' ? 'constant' : 'too_few'
-    const names = namesOf(withheld.map(({ by }) => by))
+    const names = namesOf(withheld)
     const text =
       withheld.length === 1
         ? `Of ${names}: ${withheld[0]!.headline}`
         : `For ${names} this question has no answer.`
     found.push(doubt(code, text))
   }
-  if (tests > 1) found.push(doubt('many_tests', family(tests)))
-  return [...found, ...leftOut(left, `without a value of ${label}`)]
+  if (tests > 1) found.push(doubt('many_tests', family(words, tests)))
+  return [...found, ...leftOut(left, `without a ${words.one}`)]
 }
 
-const family = (tests: number): string =>
-  `The ${tests} values are tested together, and their certainty allows for that.`
+const family = ({ label, many }: Words, tests: number): string =>
+  `The ${tests} ${many.replace(` of ${label}`, '')} are tested together, and their certainty allows for that.`
 
 /**
  * What stands beside the answers of single groups: each kind of doubt once, in the words of most groups, with the groups that have it.
- * `told` is said of all already, and a headline says what holds for its group.
+ * `told` is said of all already, and the headline of one group stands in `shown`.
  */
-function ofGroups(groups: readonly Group[], told: string): Doubt[] {
-  const each = groups.flatMap(({ by, headline: own, caveats }) =>
-    caveats.filter(({ says }) => says !== told && says !== own).map(({ code, says }) => ({ by, code, says })),
+function ofGroups(groups: readonly Group[], told: string, shown: string): Doubt[] {
+  const found = groups.flatMap((group) =>
+    group.caveats.filter(({ says }) => says !== told).map(({ code, says }) => ({ group, code, says })),
   )
-  const kinds = Map.groupBy(each, ({ code }) => code)
+  const kinds = Map.groupBy(found, ({ code }) => code)
   return [...kinds].map(([code, all]) => {
     const texts = [...Map.groupBy(all, ({ says }) => says)].toSorted(([, a], [, b]) => b.length - a.length)
     const [says, own] = texts[0]!
-    const names = new Set(own.map(({ by }) => by))
-    const others = new Set(all.map(({ by }) => by).filter((by) => !names.has(by)))
-    const whose =
-      names.size < groups.length ? `Of ${namesOf([...names])}: ` : /\d/u.test(says) ? 'In each: ' : ''
+    const names = new Set(own.map(({ group }) => group))
+    const others = new Set(all.map(({ group }) => group).filter((group) => !names.has(group)))
+    const each = groups.length > 1 && /\d/u.test(says) ? 'In each: ' : ''
+    const whose = names.size < groups.length ? `Of ${namesOf([...names])}: ` : each
     const more = others.size === 0 ? '' : ` The same kind of doubt holds for ${namesOf([...others])}.`
-    return doubt(code as Code, `${whose}${says}${more}`)
+    const first = names.size === 1 && shown.includes(says)
+    return doubt(code as Code, first ? more.trim() || says : `${whose}${says}${more}`)
   })
 }
 
+/** A metric by its label, a value of the data in quotes. */
+const nameOf = ({ by, label }: Group): string => (typeof label === 'string' ? label : quoted(by))
+
 /** '"a", "b", "c" and 4 more'. */
-function namesOf(names: readonly string[]): string {
-  const shown = names.slice(0, 3).map(quoted)
-  return enumeration(names.length > 3 ? [...shown, `${names.length - 3} more`] : shown)
+function namesOf(groups: readonly Group[]): string {
+  const shown = groups.slice(0, 3).map(nameOf)
+  return enumeration(groups.length > 3 ? [...shown, `${groups.length - 3} more`] : shown)
 }
