@@ -63,8 +63,9 @@ export function xText(chart: Chart, { x, x2 }: Point): string {
 
 const CURRENCY = /^(usd|aud|brl|cad|chf|cny|eur|gbp|inr|jpy|krw|ngn|rub|sek)/
 
-/** The numbers along an axis: percent where the format says so, large ones in thousands, millions and billions. */
+/** The numbers along an axis: percent or points where the format says so, large ones in thousands, millions and billions. */
 export function axisNumbers({ fmt }: Label, values: readonly (number | null)[]): Record<string, unknown> {
+  if (fmt?.startsWith('pts')) return { labelExpr: `format(100 * datum.value, ',~f')` }
   if (fmt?.startsWith('pct')) return { labelExpr: `format(100 * datum.value, ',~f') + ' %'` }
   const most = values.reduce<number>((high, value) => Math.max(high, Math.abs(value ?? 0)), 0)
   const sign = fmt && CURRENCY.test(fmt) ? currencySign(fmt) : ''

@@ -3,7 +3,7 @@ import { CURRENCIES } from '../printing/currencies.ts'
 
 /** A comma at the end divides by a thousand. */
 const UNITS: Record<string, string> = { '': '', k: ',"k"', m: ',,"M"', b: ',,,"B"' }
-const CODE = /^(num|pct|mult|[a-z]{3})([0-4])?([kmb])?$/
+const CODE = /^(num|pct|pts|mult|[a-z]{3})([0-4])?([kmb])?$/
 
 const places = (count: number): string => (count === 0 ? '' : `.${'0'.repeat(count)}`)
 
@@ -16,7 +16,8 @@ export function numberFormat(code: string): string | null {
   const [, kind, digits, unit = ''] = CODE.exec(code) ?? []
   if (kind === undefined) return null
   const given = digits === undefined ? null : Number(digits)
-  if (kind === 'pct') return `#,##0${places(given ?? 1)}%`
+  // A format cannot multiply by a hundred without the sign of percent.
+  if (kind === 'pct' || kind === 'pts') return `#,##0${places(given ?? 1)}%`
   if (kind === 'mult') return `#,##0${places(given ?? 1)}"x"`
   const sign = kind === 'num' ? '' : CURRENCIES[kind]
   if (sign === undefined) return null

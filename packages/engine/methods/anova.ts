@@ -117,7 +117,7 @@ export const anova: Method = {
     const told = verdict({
       headline: headline(grouped, meanings, value),
       grade: judged.grade,
-      evidence: evidence(value, by, n, fields, judged) + besideNeighbours(ordered?.p ?? null),
+      evidence: evidence([value, by], meanings, n, fields, judged) + besideNeighbours(ordered?.p ?? null),
       doubts: [
         ...(alike
           ? [noSpread(label, judged.grade)]
@@ -315,8 +315,8 @@ function headline({ groups, unit }: Grouped, meanings: Meanings, value: string):
 }
 
 function evidence(
-  value: string,
-  by: string,
+  columns: readonly string[],
+  meanings: Meanings,
   n: number,
   fields: ReturnType<typeof fieldsOf>,
   judged: Judged,
@@ -329,7 +329,7 @@ function evidence(
     shown.f === null
       ? `no variance within the groups, ${probability(p)} over all orders of the values`
       : `F(${shown.df_between}, ${figure(shown.df_within)}) = ${figure(shown.f)}, ${probability(p)}`
-  return `${opening(NAMES[test])} of ${value} by ${by}: ${statistic}${explained}, n = ${count(n, 'row')}.${reason === null ? '' : ` ${reason}`}`
+  return `${opening(NAMES[test])} of ${columns.map((name) => measureOf(meanings, name).label).join(' by ')}: ${statistic}${explained}, n = ${count(n, 'row')}.${reason === null ? '' : ` ${reason}`}`
 }
 
 function doubtsOf({ groups }: Grouped, unequal: number | null, pairs: number): Doubt[] {

@@ -64,7 +64,7 @@ export const association: Method = {
             ? headlineOf(answer.finding, sure, factor)
             : answer.claim(CERTAINTY[sure]),
       grade: gradeOf(answer.p),
-      evidence: evidence(given, answer),
+      evidence: evidence([x, y], answer),
       doubts: answer.doubts,
       mild: answer.finding?.mild ?? [],
     })
@@ -155,7 +155,7 @@ async function ofBoth(
   }
 }
 
-function evidence({ x, y }: Options, answer: Answer): string {
+function evidence([x, y]: readonly string[], answer: Answer): string {
   if (answer.p === null) return `${count(answer.n, 'row')}.`
   const statistic = answer.statistic === null ? '' : `statistic ${figure(answer.statistic)}, `
   const interval =

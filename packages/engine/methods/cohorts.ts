@@ -7,9 +7,12 @@
  * Intervals by Wilson (JASA 22, 1927) at 95 %. Grouped in DuckDB; one row for each cell is fetched, of the latest 60 cohorts.
  */
 import { Type } from '@assay/model/schema'
+import type { ColumnMeaning } from '@assay/model/template'
 import type { Static } from 'typebox'
 import { normalUpperQuantile } from '../numeric/distributions.ts'
 import { leftOut } from '../verdicts/common-doubts.ts'
+import { measureOf } from '../verdicts/measure.ts'
+import { nounsOf } from '../verdicts/nouns.ts'
 import { doubt, gradeOf, lesser, stopped, verdict } from '../verdicts/verdict.ts'
 import { brief, CERTAINTY, quoted, shareOf } from '../verdicts/words.ts'
 import { testRates, wilson } from './shared/arms.ts'
@@ -67,9 +70,11 @@ export const cohorts: Method = {
     const n = rows.reduce((sum, row) => sum + (row.period === 0 ? row.size : 0), 0)
     const found = extremesOf(rows)
     const told = verdict({
-      headline: curve[1] ? headline(curve, every, found) : '',
+      headline: curve[1]
+        ? headline(curve, unitOf(every, context.meanings.get(time.toLowerCase())), found)
+        : '',
       grade: found?.named ? lesser('firm', gradeOf(found.p)) : 'firm',
-      evidence: evidence({ id, n, listed, complete, curve, found }),
+      evidence: evidence({ id: measureOf(context.meanings, id).label, n, listed, complete, curve, found }),
       doubts: [...doubtsOf(curve, found), ...doubts],
     })
     return { ...told, n, method: METHOD, rows, curve }
@@ -161,19 +166,34 @@ function extremesOf(rows: readonly Row[]): Extremes | null {
   return { best, worst, p, pairs, cohorts: second.length, named: gradeOf(p) !== 'unclear' }
 }
 
-function headline(curve: readonly Retention[], every: Period, found: Extremes | null): string {
-  const unit = typeof every === 'string' ? every : 'period'
+/** What a period is called: "month", or by the label of a time in numbers, such as "term". */
+interface Unit {
+  one: string
+  many: string
+  /** A cohort by its first period. */
+  named: (who: 'the newcomers' | 'those', cohort: string) => string
+}
+
+function unitOf(every: Period, meaning: ColumnMeaning | undefined): Unit {
+  const named: Unit['named'] = (_, cohort) => quoted(cohort)
+  if (typeof every === 'string') return { one: every, many: `${every}s`, named }
+  if (!meaning?.label) return { one: 'period', many: 'periods', named }
+  const { one, many } = nounsOf(meaning.label)
+  return { one, many, named: (who, cohort) => `${who} of ${one} ${quoted(cohort)}` }
+}
+
+function headline(curve: readonly Retention[], unit: Unit, found: Extremes | null): string {
   const next = curve[1]!
   const later = curve.at(-1)!
   const end =
     later.period > 1
-      ? `; of the first ${brief(later.size)} newcomers ${someOf(later)} were there ${later.period} ${unit}s after`
+      ? `; of the first ${brief(later.size)} newcomers ${someOf(later)} were there ${later.period} ${unit.many} after`
       : ''
-  const start = `Of ${brief(next.size)} newcomers ${someOf(next)} came back in the next ${unit}${end}`
+  const start = `Of ${brief(next.size)} newcomers ${someOf(next)} came back in the next ${unit.one}${end}`
   if (!found?.named) return `${start}${found ? '; no cohort clearly stands out' : ''}.`
   return (
-    `${start}; ${quoted(found.best.cohort)} ${CERTAINTY[gradeOf(found.p)]} did better (${shareOf(found.best.rate)}) than ` +
-    `${quoted(found.worst.cohort)} (${shareOf(found.worst.rate)}).`
+    `${start}; ${unit.named('the newcomers', found.best.cohort)} ${CERTAINTY[gradeOf(found.p)]} did better (${shareOf(found.best.rate)}) than ` +
+    `${unit.named('those', found.worst.cohort)} (${shareOf(found.worst.rate)}).`
   )
 }
 

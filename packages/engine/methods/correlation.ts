@@ -115,7 +115,7 @@ export const correlation: Method = {
     const told = verdict({
       headline: (grade, factor) => headline(grade, raisedBy(tested, factor), given, meanings),
       grade: gradeOf(tested.length === 0 ? null : Math.min(...adjusted)),
-      evidence: evidence(tested, pairs.length, given),
+      evidence: evidence(tested, pairs.length, given, meanings),
       doubts: [
         (factor) => oneRow(found, raisedBy(tested, factor), given, meanings),
         ...(await hidden(table, tested, given, meanings)),
@@ -191,13 +191,14 @@ function headline(grade: Grade, pairs: readonly Told[], given: Options, meanings
     : `${how}${weak}; this is the strongest of ${found.length} links among ${all}.`
 }
 
-function evidence(pairs: readonly Told[], all: number, given: Options): string {
+function evidence(pairs: readonly Told[], all: number, given: Options, meanings: Meanings): string {
   const best = strongest(pairs, given)
   if (!best) return `${count(all, 'pair')}, none of which could be judged.`
+  const name = (column: string): string => measureOf(meanings, column).label
   const tau = best.kendall === null ? '' : `, tau ${coefficient(best.kendall)}`
   const partial = best.partial === undefined ? '' : `, partial ${coefficient(best.partial)}`
   return (
-    `Strongest pair ${best.x} and ${best.y}: r = ${coefficient(best.pearson)}, 95 % interval ${range(best.low, best.high, coefficient)}, ` +
+    `Strongest pair ${name(best.x)} and ${name(best.y)}: r = ${coefficient(best.pearson)}, 95 % interval ${range(best.low, best.high, coefficient)}, ` +
     `rank correlation ${coefficient(best.spearman)}${tau}${partial}, ` +
     `${probability(best.p_adjusted)}${pairs.length > 1 ? ' adjusted' : ''}, n = ${count(best.n, 'row')}.`
   )

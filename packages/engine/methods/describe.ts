@@ -335,7 +335,7 @@ function doubtsOf(measure: Measure, described: Description): Doubt[] {
     found.push(
       doubt(
         'rows_left_out',
-        `${count(left, 'row')} (${shareOf(left / (left + n))}) ${left === 1 ? 'has' : 'have'} no number of ${label}.`,
+        `${count(left, 'row')} (${shareOf(left / (left + n))}) ${left === 1 ? 'has' : 'have'} no value of ${label} that is a number.`,
       ),
     )
   if (skewness !== null && skewed(described))

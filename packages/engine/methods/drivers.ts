@@ -18,7 +18,7 @@ import { daysOfCauses } from './drivers/days-of-causes.ts'
 import { expectationOf } from './drivers/expectation.ts'
 import { CAUSES } from './drivers/fields.ts'
 import { loadHistory, loadTable, type Table } from './drivers/leaves.ts'
-import { Asked, checkOptions, measured, nameOf, type Options, ofMetric } from './drivers/options.ts'
+import { Asked, checkOptions, measured, type Options, ofMetric } from './drivers/options.ts'
 import {
   type Dimension,
   dimensionsOf,
@@ -136,7 +136,7 @@ export const drivers: Method = {
     const told = verdict({
       headline: words.headline,
       grade: found.causes.length > 0 && sides.unfinished === null ? 'firm' : 'unclear',
-      evidence: evidence(nameOf(asked), leaves.n, sides, found),
+      evidence: evidence(measured(asked, context).label, leaves.n, sides, found),
       doubts: [
         ...sides.doubts,
         ...missing,

@@ -129,7 +129,7 @@ export const regression: Method = {
           : (apart?.headline ?? dependent(measure.label)),
       grade: model ? gradeOf(model.lead?.p_holm ?? null) : (apart?.grade ?? 'unclear'),
       evidence: model
-        ? evidence(model, given, n)
+        ? evidence(model, given, n, meanings)
         : (apart?.evidence ?? `${count(n, 'complete row')} for ${count(width, 'coefficient')}.`),
       doubts: [
         ...doubts,
@@ -279,7 +279,9 @@ function evidence(
   { fields, lead, alike }: Modelled,
   { y, family, errors, confidence }: Options,
   n: number,
+  meanings: Meanings,
 ): string {
+  const name = (column: string): string => measureOf(meanings, column).label
   const explained =
     fields.r_squared === null ? '' : `, ${percent(fields.r_squared)} of the variance explained`
   const overall =
@@ -291,6 +293,6 @@ function evidence(
   const slope =
     lead === null
       ? ''
-      : `; ${lead.term}: ${figure(lead.estimate)} (${figure(100 * confidence)} % interval ${range(lead.low, lead.high)}${errors === 'hc3' ? ', HC3' : ''}, ${probability(lead.p_holm)}${fields.coefficients.length > 2 ? ' adjusted' : ''}${alike === null ? '' : ' beside alike neighbours, for which the interval does not allow'})`
-  return `${opening(METHODS[family])} of ${y}${explained}${overall}${slope}, n = ${count(n, 'row')}.`
+      : `; ${name(lead.term)}: ${figure(lead.estimate)} (${figure(100 * confidence)} % interval ${range(lead.low, lead.high)}${errors === 'hc3' ? ', HC3' : ''}, ${probability(lead.p_holm)}${fields.coefficients.length > 2 ? ' adjusted' : ''}${alike === null ? '' : ' beside alike neighbours, for which the interval does not allow'})`
+  return `${opening(METHODS[family])} of ${name(y)}${explained}${overall}${slope}, n = ${count(n, 'row')}.`
 }

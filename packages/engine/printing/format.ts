@@ -1,6 +1,6 @@
 /**
  * The `fmt` codes, named as in Evidence: num0..num4, num0k/m/b, pct0..pct3, currencies (usd, eur0, gbp1k, ...), mult, sci,
- * id, brief, dates. Decimals and big integers are exact, halves round away from zero, the machine's locale is not used.
+ * id, dates; `brief` and pts0..pts3 are ours. Decimals and big integers are exact, halves round away from zero, the machine's locale is not used.
  */
 import type { Cell } from '@assay/model/insight'
 import { type Decimal, roundTo, shift, toDecimal, toText } from '../values/decimal.ts'
@@ -16,12 +16,12 @@ const UNITS: Record<string, [powers: number, sign: string]> = {
   m: [6, 'M'],
   b: [9, 'B'],
 }
-const CODE = /^(num|pct|mult|sci|brief|[a-z]{3})([0-4])?([kmb])?$/
+const CODE = /^(num|pct|pts|mult|sci|brief|[a-z]{3})([0-4])?([kmb])?$/
 
 /** For suggestions and the documentation. */
 export const FORMAT_CODES: readonly string[] = [
   ...'num num0 num1 num2 num3 num4 num0k num1k num2k num0m num1m num2m num0b num1b num2b'.split(' '),
-  ...'pct pct0 pct1 pct2 pct3 id brief mult mult0 mult1 mult2 sci'.split(' '),
+  ...'pct pct0 pct1 pct2 pct3 pts pts0 pts1 pts2 pts3 id brief mult mult0 mult1 mult2 sci'.split(' '),
   ...Object.keys(CURRENCIES).flatMap((name) => [name, `${name}0`, `${name}1`, `${name}2`, `${name}0k`]),
   ...DATE_CODES,
 ]
@@ -91,11 +91,12 @@ function numberPrinter(
   if (kind === 'brief') return unit || given !== null ? null : briefly
   if (kind === 'sci') return unit || given !== null ? null : scientific
   if (kind === 'mult') return unit ? null : (value) => `${grouped(value, given ?? 1)}x`
-  if (kind === 'pct') {
+  if (kind === 'pct' || kind === 'pts') {
     if (unit || given === 4) return null
     return (value) => {
       const hundredfold = shift(value, 2)
-      return `${grouped(hundredfold, given ?? (isAtLeast(hundredfold, 10n) ? 0 : 1))} %`
+      const text = grouped(hundredfold, given ?? (isAtLeast(hundredfold, 10n) ? 0 : 1))
+      return `${text} ${kind === 'pct' ? '%' : /^-?1$/.test(text) ? 'point' : 'points'}`
     }
   }
   const sign = kind === 'num' ? '' : CURRENCIES[kind]

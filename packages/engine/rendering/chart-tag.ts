@@ -13,11 +13,13 @@ import { isKnown } from '../charts/chart-values.ts'
 import type { ChartOptions } from '../charts/points.ts'
 import { makeChart } from '../charts/spec.ts'
 import type { Tag } from '../language/interpreter.ts'
+import { METRIC } from '../metrics/meaning.ts'
 import { plainLine } from '../printing/escape.ts'
 import { suggest } from '../values/near.ts'
 import { toNumeric } from '../values/numbers.ts'
 import { rowsInfo, tableRows } from '../values/rows.ts'
 import { type Row, ValueError } from '../values/value.ts'
+import { opening } from '../verdicts/measure.ts'
 import { optionsOf, rowsOf, standalone, text, texts, type Values } from './tag-values.ts'
 
 /** The blocks of a template and what they gave. */
@@ -31,9 +33,19 @@ export function chartTag(charts: Chart[], ran: Ran): Tag {
     const rows = rowsOf(valueOf(statement.expressions[0]!), 'chart')
     const values = optionsOf(statement, valueOf)
     const id = `chart-${charts.length + 1}`
-    charts.push(makeChart(id, rows, chartOptions(values, rows, ran), ran.template.columns))
+    const options = chartOptions(values, rows, ran)
+    charts.push(makeChart(id, byLabel(rows, options, ran), options, ran.template.columns))
     return standalone(chartPlaceholder(id))
   }
+}
+
+/** The rows of a block over several metrics, whose column `metric` parts the chart, with the label of each in place of its name. */
+function byLabel(rows: Row[], { by, series }: ChartOptions, { template }: Ran): Row[] {
+  const names = [by, series].filter((name) => name === METRIC)
+  if (names.length === 0) return rows
+  const metrics = template.blocks.flatMap((block) => (block.kind === 'sql' ? (block.metrics ?? []) : []))
+  const labels = new Map<unknown, string>(metrics.map(({ info }) => [info.metric, opening(info.label)]))
+  return rows.map((row) => ({ ...row, [METRIC]: labels.get(row[METRIC]) ?? row[METRIC] }) as Row)
 }
 
 function typeOf(values: Values): ChartType {

@@ -9,7 +9,7 @@ const settings = 'columns: { delay: { label: arrival delay, unit: minutes, fmt: 
 
 test('tables take headings and formats from the columns of the front matter, unless they name their own', () => {
   const markdown = (body: string): string => render(body, { blocks, settings }).markdown.trim()
-  assert.match(markdown('{% table daily %}'), /\| day +\| Arrival delay \(minutes\) \|\n.*\n.* 26\.9 \|$/)
+  assert.match(markdown('{% table daily %}'), /\| Day +\| Arrival delay \(minutes\) \|\n.*\n.* 26\.9 \|$/)
   const own = markdown('{% table daily, columns: { delay: "Late" }, fmt: { delay: "num0" } %}')
   assert.equal(own, '| Late |\n| ---: |\n|   27 |')
 })

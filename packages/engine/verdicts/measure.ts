@@ -27,12 +27,15 @@ export function measureOf(meanings: Meanings, name: string): Measure {
   }
 }
 
-/** The heading of a column and the title of an axis: "Delay (minutes)". A column that the template does not describe keeps its name. */
+/**
+ * The heading of a column and the title of an axis: "Delay (minutes)", and "Late share" of a column without a label. A name with a blank
+ * was written for readers and stays.
+ */
 export function titleOf(meanings: Meanings, name: string): string {
-  const given = meanings.get(name.toLowerCase())
-  if (!given) return name
-  const label = opening(given.label ?? readable(name))
-  return given.unit === null ? label : `${label} (${given.unit})`
+  const { label, unit } = measureOf(meanings, name)
+  const written = /\s/u.test(name) && meanings.get(name.toLowerCase())?.label == null
+  const title = written ? name : opening(label)
+  return unit === null ? title : `${title} (${unit})`
 }
 
 /** "late_share" is "late share", "avgDelay" is "avg delay"; words in capitals keep them. */

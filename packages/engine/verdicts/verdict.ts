@@ -4,6 +4,7 @@
  */
 import type { Doubt, Grade, Outcome, Verdict } from '@assay/model/insight'
 import { CODES, type Code } from './codes.ts'
+import { opening } from './measure.ts'
 
 /** Thresholds of the adjusted p-value: `firm` at most 0.01, `likely` at most 0.05. */
 const FIRM = 0.01
@@ -75,7 +76,7 @@ export function verdict(finding: Finding): Verdict {
     grade: first ? 'withheld' : grade,
     blockers,
     caveats,
-    evidence: evidenceOf(finding),
+    evidence: opening(evidenceOf(finding)),
     summary: [shown, ...rest].join(' '),
     notes,
   }

@@ -9,6 +9,7 @@ import { doubt, gradeOf, verdict } from './verdict.ts'
 import {
   amount,
   apartAsTold,
+  both,
   boundsOf,
   brief,
   changeOf,
@@ -98,6 +99,9 @@ test('numbers, shares and changes read as an editor writes them', () => {
     [changeOf(-19.18, delay), '19.2 minutes'],
     [amount(0.4419, share, 0.006), '44.2 %'],
     [changeOf(-0.0059, share), '0.59 points'],
+    [amount(-0.0491, { ...share, fmt: 'pts1' }), 'minus 4.91 points'],
+    [both([0.01, 0.0231], { ...share, fmt: 'pts1' }), '1 point to 2.31 points'],
+    [both([0.012, 0.0231], { ...share, fmt: 'pts1' }), '1.2 to 2.31 points'],
     [amount(1_234_567, money), '€1.23 million'],
     [amount(-3.456, plain), 'minus 3.46'],
     [amount(21_961.39, plain), '22,000'],

@@ -76,9 +76,13 @@ function grouped(text: string): string {
 }
 
 const isShare = (measure: Measure): boolean => /^pct\d?$/u.test(measure.fmt ?? '')
+/** A difference of shares. */
+const isPoints = (measure: Measure): boolean => /^pts\d?$/u.test(measure.fmt ?? '')
+const hundredfold = (measure: Measure): number => (isShare(measure) || isPoints(measure) ? 100 : 1)
 
 /** Whether values are percentages: their changes are told in points, since a percentage of a percentage misleads. */
-export const inPoints = (measure: Measure): boolean => isShare(measure) || measure.unit === '%'
+export const inPoints = (measure: Measure): boolean =>
+  isShare(measure) || isPoints(measure) || measure.unit === '%'
 
 /** Words for what may lie below zero, also where no known value does, and a percentage of it above a hundred. Not "exchange" or "against". */
 const SIGNED = inNames(
@@ -103,7 +107,8 @@ export function boundsOf(measure: Measure, values: readonly number[]): [number, 
   const whole = isShare(measure) ? 1 : 100
   const names = spoken(`${measure.name} ${measure.label} ${measure.unit ?? ''}`)
   const none: [number, number] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
-  if (SIGNED.test(names) || values.length === 0 || values.some((value) => value < 0)) return none
+  if (isPoints(measure) || SIGNED.test(names) || values.length === 0 || values.some((value) => value < 0))
+    return none
   if (inPoints(measure)) return [0, values.some((value) => value > whole) ? Number.POSITIVE_INFINITY : whole]
   const counted = !SIGNED_WHOLE.test(names) && values.every(Number.isInteger)
   return counted ? [0, Number.POSITIVE_INFINITY] : none
@@ -120,12 +125,13 @@ export function amount(value: number | null, measure: Measure, step?: number | n
 export function changeOf(value: number, measure: Measure, step?: number | null): string {
   const size = Math.abs(value)
   if (inPoints(measure)) {
-    const points = isShare(measure) ? size * 100 : size
-    const text = brief(points, step && isShare(measure) ? step * 100 : step)
-    return `${text} ${text === '1' ? 'point' : 'points'}`
+    const scale = hundredfold(measure)
+    return pointsOf(brief(size * scale, step ? step * scale : step))
   }
   return withUnit(size, measure, step)
 }
+
+const pointsOf = (text: string): string => `${text} ${text === '1' ? 'point' : 'points'}`
 
 /** Units that are numbers: 129,726 thousand is told as "130 million". */
 const MULTIPLE = /^(thousand|million|billion)s?(?: (?:of )?(\p{L}.*))?$/iu
@@ -137,7 +143,9 @@ function withUnit(size: number, measure: Measure, step?: number | null): string 
     const by = MULTIPLES[multiple.toLowerCase()]!
     return withUnit(size * by, { ...measure, unit: of ?? null }, step ? step * by : step)
   }
-  if (isShare(measure)) return `${brief(size * 100, step ? step * 100 : step)} %`
+  const told = brief(size * hundredfold(measure), step ? step * hundredfold(measure) : step)
+  if (isShare(measure)) return `${told} %`
+  if (isPoints(measure)) return pointsOf(told)
   const text = brief(size, step)
   const currency = CURRENCIES[(measure.unit ?? measure.fmt ?? '').toLowerCase().replace(/\d?[kmb]?$/u, '')]
   if (currency) return `${currency}${text}`
@@ -155,7 +163,7 @@ export function both(
 ): string {
   const [from, to] = [amount(first, measure, step), amount(second, measure, step)]
   if (joined === 'to' && from === to) return `about ${from}`
-  const unit = isShare(measure) ? '%' : measure.unit
+  const unit = isShare(measure) ? '%' : isPoints(measure) ? 'points' : measure.unit
   const end = unit === null ? '' : ` ${unit}`
   const shared = end !== '' && from.endsWith(end) && to.endsWith(end)
   return `${shared ? from.slice(0, -end.length) : from} ${joined} ${to}`
@@ -186,7 +194,7 @@ export function apartAsTold(
   measure: Measure,
   step?: number | null,
 ): boolean {
-  const scale = isShare(measure) ? 100 : 1
+  const scale = hundredfold(measure)
   const told = (one: number): number =>
     one === 0 ? 0 : Math.sign(one) * roundedBy(Math.abs(one) * scale, step ? step * scale : step)
   const apart = (value - base) * scale
