@@ -29,8 +29,8 @@ export async function shapes(nile: number[]): Promise<Figure[]> {
     ...figures(
       { of: 'describe', case: 'Nile, skewness G1 and excess kurtosis G2', source: known.source, least: 13 },
       {
-        G1: [known.values.skewness, shape.skewness as number],
-        G2: [known.values.kurtosis, shape.kurtosis as number],
+        G1: [known.values.skewness, shape.skewness],
+        G2: [known.values.kurtosis, shape.kurtosis],
       },
     ),
     ...figures(

@@ -45,7 +45,7 @@ function byLabel(rows: Row[], { by, series }: ChartOptions, { template }: Ran): 
   if (names.length === 0) return rows
   const metrics = template.blocks.flatMap((block) => (block.kind === 'sql' ? (block.metrics ?? []) : []))
   const labels = new Map<unknown, string>(metrics.map(({ info }) => [info.metric, opening(info.label)]))
-  return rows.map((row) => ({ ...row, [METRIC]: labels.get(row[METRIC]) ?? row[METRIC] }) as Row)
+  return rows.map((row) => ({ ...row, [METRIC]: labels.get(row[METRIC]) ?? row[METRIC] }))
 }
 
 function typeOf(values: Values): ChartType {

@@ -33,7 +33,7 @@ export function measureOf(meanings: Meanings, name: string): Measure {
  */
 export function titleOf(meanings: Meanings, name: string): string {
   const { label, unit } = measureOf(meanings, name)
-  const written = /\s/u.test(name) && meanings.get(name.toLowerCase())?.label == null
+  const written = /\s/u.test(name) && (meanings.get(name.toLowerCase())?.label ?? null) === null
   const title = written ? name : opening(label)
   return unit === null ? title : `${title} (${unit})`
 }
