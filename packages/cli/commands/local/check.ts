@@ -66,7 +66,12 @@ export const CHECK: Command = {
         if (personal) out(`${personalLine(file, reader_attributes)}\n`)
       }
     const errors = found.flatMap(({ faults }) => faults).filter(({ severity }) => severity === 'error').length
-    if (!call.on('json')) say(errors === 0 ? `${found.length} checked, no errors.` : `${errors} ${errors === 1 ? 'error' : 'errors'}.`)
+    if (!call.on('json'))
+      say(
+        errors === 0
+          ? `${found.length} checked, no errors.`
+          : `${errors} ${errors === 1 ? 'error' : 'errors'}.`,
+      )
     return errors === 0 ? EXIT.ok : EXIT.failed
   },
 }
