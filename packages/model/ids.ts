@@ -3,6 +3,9 @@ import { hash, randomUUID } from 'node:crypto'
 
 let lastMs = 0
 let counter = 0
+/** How the ids of `prefixMs` begin. A request makes four ids, and most of a millisecond are made one after the other. */
+let prefixMs = -1
+let prefix = ''
 
 /** Ids of one millisecond, and ids that are made after the clock was set back, still rise. */
 export function uuidv7(now = Date.now()): string {
@@ -17,10 +20,14 @@ export function uuidv7(now = Date.now()): string {
       lastMs += 1
     }
   }
-  const time = lastMs.toString(16).padStart(12, '0')
+  if (lastMs !== prefixMs) {
+    const time = lastMs.toString(16).padStart(12, '0')
+    prefixMs = lastMs
+    prefix = `${time.slice(0, 8)}-${time.slice(8)}-`
+  }
   const sequence = (0x7000 | counter).toString(16)
   // A random UUID ends in the same variant bits and 62 random ones.
-  return `${time.slice(0, 8)}-${time.slice(8)}-${sequence}${random.slice(18)}`
+  return `${prefix}${sequence}${random.slice(18)}`
 }
 
 /**

@@ -22,18 +22,20 @@ const READERS: Partial<Record<Kind, (value: SQLOutputValue) => unknown>> = {
 interface Prepared {
   statement: StatementSync
   columns: { name: string; read: ((value: SQLOutputValue) => unknown) | undefined }[]
+  /** A row of nulls. A copy of it has room for all columns at once, where an empty object grows column by column. */
+  empty: Readonly<Record<string, unknown>>
 }
 
 function prepare(db: DatabaseSync, { sqlite, kinds }: Statement): Prepared {
   const statement = db.prepare(sqlite.sql)
   statement.setReturnArrays(true)
   const columns = statement.columns().map(({ name }) => ({ name, read: READERS[kinds[name] ?? 'text'] }))
-  return { statement, columns }
+  return { statement, columns, empty: Object.fromEntries(columns.map(({ name }) => [name, null])) }
 }
 
 /** The values in the forms of the contract. */
-function decoded({ columns }: Prepared, values: SQLOutputValue[]): unknown {
-  const row: Record<string, unknown> = {}
+function decoded({ columns, empty }: Prepared, values: SQLOutputValue[]): unknown {
+  const row = { ...empty }
   for (let index = 0; index < columns.length; index += 1) {
     const { name, read } = columns[index]!
     const value = values[index]!

@@ -86,6 +86,7 @@ export async function readerOf(
   given: string | null | undefined,
   at: string,
 ): Promise<StoredReader | null> {
+  if ((given ?? null) === null && !isPersonal(template)) return null
   const one = (await readersOf(asking, template, [given], () => at))[0]!
   if ('reader' in one) return one.reader
   throw one.lack === 'unknown'
