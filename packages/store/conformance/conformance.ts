@@ -18,7 +18,6 @@ import { fileDialectTests } from './file-dialects.ts'
 import type { Harness } from './given.ts'
 import { insightCardTests } from './insight-cards.ts'
 import { jobTests } from './jobs.ts'
-import { keptDraftTests } from './kept-drafts.ts'
 import { linkTests } from './links.ts'
 import { listTests } from './lists.ts'
 import { narrativeTests } from './narratives.ts'
@@ -55,7 +54,6 @@ const PARTS = {
   lists: listTests,
   narratives: narrativeTests,
   'file dialects': fileDialectTests,
-  'kept drafts': keptDraftTests,
   outgoing: outgoingTests,
   repositories: repositoryTests,
   'sealed texts': sealedTests,

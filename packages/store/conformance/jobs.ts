@@ -100,6 +100,26 @@ export const jobTests: ConformanceTests = {
     assert.equal(await store.getDraft(first), null)
   },
 
+  'queues a draft unless it is denied, and asks of nothing else': async ({ store }) => {
+    const { assignment_id, workspace_id } = await store.createJob(jobInput())
+    const asked: unknown[] = []
+    const queue = (answer: boolean) =>
+      store.queueCurrent({
+        assignment_id,
+        workspace_id,
+        isCurrent: (draft) => {
+          asked.push(draft)
+          return answer
+        },
+      })
+    const draft = await store.getDraft({ assignment_id, workspace_id })
+    assert.equal(await queue(false), null)
+    assert.equal((await store.getJob({ assignment_id, workspace_id }))?.job_status, 'draft')
+    assert.equal((await queue(true))?.job_status, 'queued')
+    assert.equal((await queue(false))?.job_status, 'queued', 'it is no draft any more')
+    assert.deepEqual(asked, [draft, draft])
+  },
+
   'does not run what has ended or is not there': async ({ store }) => {
     await register(store)
     await refuses(store.queueJob(await completeNew(store)), 'job_final')

@@ -1,7 +1,6 @@
 /** All tables but that of the migrations; those that others refer to first. */
 
 import { GRANTS } from './accounts/grants.ts'
-import { KEPT_DRAFTS } from './accounts/kept-drafts.ts'
 import { COLLECTION_ITEMS, COLLECTIONS } from './jobs/collections.ts'
 import { INSIGHT_CARDS } from './jobs/insight-cards.ts'
 import { INSIGHTS, JOB_COUNTS, JOBS } from './jobs/jobs.ts'
@@ -40,7 +39,6 @@ export const TABLES = [
   TEMPLATES,
   TEMPLATE_VERSIONS,
   METRICS,
-  KEPT_DRAFTS,
   CONNECTIONS,
   READERS,
   SCHEDULES,

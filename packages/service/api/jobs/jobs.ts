@@ -118,7 +118,7 @@ async function refuseStale(
   key: { workspace_id: string; assignment_id: string },
 ): Promise<void> {
   const draft = await services.store.getDraft(key)
-  if (!draft || isAsPut(services, draft)) return
+  if (!draft) return
   const found = await findTemplate(services, { ...key, template_id: draft.template_id })
   const now = found && 'faults' in found ? found.found : found
   if (now && takesReader(now) && now.source.version !== draft.template_version)
@@ -141,8 +141,12 @@ export const runJob = operation({
   errors: ['not_found', 'conflict', 'job_final', 'queue_full', 'workspace_busy'],
   async handle({ services, principal: { workspace_id }, body, request }) {
     const { assignment_id } = body.payload
-    await refuseStale(services, { workspace_id, assignment_id })
-    const job = await services.store.queueJob({ workspace_id, assignment_id })
+    const key = { workspace_id, assignment_id }
+    let job = await services.store.queueCurrent({ ...key, isCurrent: (draft) => isAsPut(services, draft) })
+    if (!job) {
+      await refuseStale(services, key)
+      job = await services.store.queueJob(key)
+    }
     request.trace?.job('job run request', { assignment_id, workspace_id, template_id: job.template_id })
     return jobView(job)
   },

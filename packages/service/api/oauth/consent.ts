@@ -102,8 +102,7 @@ export const readGrantRequest = operation({
           redirect_host: Type.String({ description: 'Where the browser goes with the answer' }),
           scopes: Scopes,
           asked: Type.Enum([...SCOPES], {
-            description:
-              'What to preselect: the widest scope that it asks for and you hold, but never publisher or admin',
+            description: 'What to preselect: the widest scope that it asks for and you hold, but never admin',
           }),
         },
         { title: 'GrantRequest' },
@@ -115,7 +114,7 @@ export const readGrantRequest = operation({
     await requirePerson(services, principal, request)
     const client = await vetted(services, request, principal, query)
     const held = fullScopes(principal.scopes)
-    const named = (query.scope ?? '').replace(/admin|publisher/g, 'analyst').split(' ')
+    const named = (query.scope ?? '').replace('admin', 'analyst').split(' ')
     return {
       client_name: client.name === '' ? 'a program without a name' : client.name,
       client_host: client.host,

@@ -54,6 +54,12 @@ export interface JobStore {
    * `queue_full` where the workspace has as many queued as it may, `workspace_busy` where its processor time is used up.
    */
   queueJob(input: { workspace_id: string; assignment_id: string }): Promise<Job>
+  /** As `queueJob`, unless it is a draft that `isCurrent` denies: then nothing changes, and the answer is null. */
+  queueCurrent(input: {
+    workspace_id: string
+    assignment_id: string
+    isCurrent: (draft: DraftOrigin) => boolean
+  }): Promise<Job | null>
   getJob(input: { workspace_id: string; assignment_id: string }): Promise<Job | null>
   /** Null where there is no such job, or it is no draft any more. */
   getDraft(input: { workspace_id: string; assignment_id: string }): Promise<DraftOrigin | null>

@@ -165,6 +165,15 @@ export function* queueJob(tx: Transaction, job: Key): Routine<Job> {
   return yield* queue(tx, job, together(admitWork(tx, workspace_id), admitQueued(tx, workspace_id)))
 }
 
+/** Null: it is a draft that `isCurrent` denies. */
+export function* queueCurrent(
+  tx: Transaction,
+  { isCurrent, ...job }: Input<'queueCurrent'>,
+): Routine<Job | null> {
+  const draft = yield* getDraft(tx, job)
+  return draft && !isCurrent(draft) ? null : yield* queueJob(tx, job)
+}
+
 /** `admit` throws where a draft may not be queued now. */
 function* queue(tx: Transaction, key: Key, admit: Routine<unknown>): Routine<Job> {
   const job = yield* lockJob(tx, key)
