@@ -6,8 +6,8 @@ const shown = (line: string): string =>
   JSON.stringify(line.length > LINE_SHOWN ? `${line.slice(0, LINE_SHOWN)}…` : line)
 
 const KNOWN =
-  /CSV Error on Line: (\d+)\nOriginal Line:([^]*?)\n((?:Expected Number|Value with|Error when|Invalid unicode|Maximum line)[^\n]*)(?:\n|$)/
-const ANY = /CSV Error on Line: (\d+)\nOriginal Line:([^]*?)\n([^\n]+)(?:\n|$)/
+  /CSV Error on Line: (\d+(?:, column \d+)?)\nOriginal Line:([^]*?)\n((?:Expected Number|Value with|Error when|Invalid unicode|Maximum line)[^\n]*)(?:\n|$)/
+const ANY = /CSV Error on Line: (\d+(?:, column \d+)?)\nOriginal Line:([^]*?)\n([^\n]+)(?:\n|$)/
 
 /** Null if the message is not about a line of a text. */
 export function csvFault(message: string): string | null {
@@ -26,7 +26,10 @@ export function csvFault(message: string): string | null {
       Number(found) > Number(expected)
         ? `more than ${expected} ${expected === '1' ? 'value' : 'values'}`
         : `${found} ${found === '1' ? 'value' : 'values'} where ${expected} are expected`
-    return `line ${line} has ${much}: ${shown(text)}. Correct it, or write "bad_rows: skip" in the source to leave such rows out and count them.`
+    const slashed = /\\[,;\t|]/.test(text)
+      ? ' A backslash before a separator means nothing here: put such a value between quotes.'
+      : ''
+    return `line ${line} has ${much}: ${shown(text)}.${slashed} Correct it, or write "bad_rows: skip" in the source to leave such rows out and count them.`
   }
   if (message.includes('unterminated quote'))
     return `line ${line}: a quote is not closed: ${shown(text)}. Correct it, write the "quote" of the source, or "bad_rows: skip" to leave such rows out and count them.`
@@ -37,6 +40,12 @@ export function csvFault(message: string): string | null {
   if (value)
     return `line ${line}, column ${JSON.stringify(value[1])}: ${shown(value[2]!)} is no ${value[3]}. Declare the column's type below "columns", or what stands for a missing value with "missing".`
   return `line ${line}: ${place[3]!}`
+}
+
+/** The row of a message about its number of values or its quotes; null: it is about something else. */
+export function brokenRow(message: string): string | null {
+  const row = KNOWN.exec(message) ?? ANY.exec(message)
+  return row && /Expected Number of Columns|unterminated quote/.test(message) ? row[2]!.trim() : null
 }
 
 export const isNotUtf8 = (message: string): boolean => /not utf-8 encoded|Invalid unicode/i.test(message)

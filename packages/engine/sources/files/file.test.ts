@@ -239,10 +239,10 @@ test('the first row of a table in text names its columns, and no row below it is
     [1, 2],
   ])
   for (const [text, line, row] of [
-    ['a,b\n1,2,3\n', 2, '1,2,3'],
-    ['a,b\n1,2\n3,4\n5,6,7\n8,9,10\n11,12,13\n', 4, '5,6,7'],
-    ['a,b\n1,2\n3,4\n\nsource: x, y, z\n', 5, 'source: x, y, z'],
-    ['a,b\n#1,2,3\n4,5\n', 2, '#1,2,3'],
+    ['a,b\n1,2,3\n', '2, column 5', '1,2,3'],
+    ['a,b\n1,2\n3,4\n5,6,7\n8,9,10\n11,12,13\n', '4, column 5', '5,6,7'],
+    ['a,b\n1,2\n3,4\n\nsource: x, y, z\n', '5, column 14', 'source: x, y, z'],
+    ['a,b\n#1,2,3\n4,5\n', '2, column 6', '#1,2,3'],
   ] as const)
     assert.equal(
       await read(text),

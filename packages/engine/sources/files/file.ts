@@ -207,6 +207,10 @@ async function makeTextTable(
   if (rejects !== null) {
     found.bad_rows = text.leftOut + (await badRows(engine, rejects)).n
     await dropRejects(engine, rejects)
+    if (found.bad_rows > 0 && (await countRows(engine, identifier(name), format, [])) === 0)
+      throw new SourceError(
+        `${JSON.stringify(file)} cannot be read: "bad_rows: skip" leaves out all of its ${found.bad_rows} rows, since none has as many values as there are names. Correct the row of names.`,
+      )
   }
   return { load, files: text.files, dialect: found }
 }

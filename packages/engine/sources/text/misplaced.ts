@@ -15,6 +15,10 @@ export function unreadable(shown: string, reason: string): SourceError {
 export const brief = (text: string): string =>
   JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text)
 
+const textOf = ({ values }: TextRecord): string => brief(values.join(' | '))
+
+const SKIP = 'write "bad_rows: skip" in the source to leave such rows out and count them.'
+
 /**
  * Throws SourceError. A declared row of names says that each row may end with a separator. True: there are such rows, and they are to be
  * left out.
@@ -30,14 +34,36 @@ export function refuseWiderRows(
   if (!first) return false
   if (wider.length < rows.length) {
     if (declared.bad_rows === 'skip') return true
-    const text = brief(first.values.join(' | '))
     throw unreadable(
       shown,
-      `line ${first.line} has ${width + 1} values where ${width} are expected, and the last is empty: ${text}. Correct it.`,
+      `line ${first.line} has ${width + 1} values where ${width} are expected, and the last is empty: ${textOf(first)}. Correct it, or ${SKIP}`,
     )
   }
   if (declared.header === undefined) throw unreadable(shown, eachRowWider(width))
   return false
+}
+
+/** Throws SourceError where no row has as many values as there are names, so that the fault is that of the row of names. */
+export function refuseOtherWidth(
+  names: TextRecord,
+  rows: readonly TextRecord[],
+  declared: Dialect,
+  shown: string,
+): void {
+  const named = names.values.length
+  const width = rows[0]?.values.length ?? named
+  // A single row may be the one that is wrong.
+  if (declared.header !== undefined || width === named || rows.length < 2) return
+  if (rows.some(({ values }) => values.length !== width)) return
+  if (width === named + 1 && rows.some(({ values }) => values.at(-1) === '')) return
+  const slashed = rows.some(({ values }) => values.slice(0, -1).some((value) => value.endsWith('\\')))
+    ? ' A backslash before a separator means nothing here: put such a value between quotes.'
+    : ''
+  const columns = `${named} ${named === 1 ? 'column' : 'columns'}`
+  throw unreadable(
+    shown,
+    `line ${names.line} names ${columns}, and each row has ${width} ${width === 1 ? 'value' : 'values'}: ${textOf(names)}.${slashed} Correct the row of names, or write "skip: ${names.line}, header: false" in the source to call the columns column0, column1, and so on.`,
+  )
 }
 
 /** The same of a text whose rows were counted. `begins`: the first value of one that is wider. */
@@ -51,7 +77,7 @@ export function refuseWiderCounts(
   if (wider < all)
     throw unreadable(
       shown,
-      `${wider} of its ${all} rows have ${width + 1} values where ${width} are expected, and the last is empty; one begins with ${brief(begins)}. Correct them.`,
+      `${wider} of its ${all} rows have ${width + 1} values where ${width} are expected, and the last is empty; one begins with ${brief(begins)}. Correct them, or ${SKIP}`,
     )
   if (declared.header === undefined) throw unreadable(shown, eachRowWider(width))
 }
@@ -84,7 +110,7 @@ export function refuseNamesElsewhere(
     if (above && declared.skip === undefined && isDivided(above, first.values.length))
       throw unreadable(
         shown,
-        `line ${above.line} seems to name the columns, with another separator than the lines below. Correct it, or write "header: false" in the source if it is a title.`,
+        `line ${above.line} seems to name the columns, with another separator than the lines below: ${textOf(above)}. Correct it, or write "header: false" in the source if it is a title.`,
       )
     return
   }
@@ -95,7 +121,7 @@ export function refuseNamesElsewhere(
   if (second && looksLikeNames(second, others, missing))
     throw unreadable(
       shown,
-      `line ${second.line} holds texts above numbers or dates, like a second row of names. Write "skip: ${second.line - 1}" in the source to take the names from it, or "header: true" if it is a row of the table.`,
+      `line ${second.line} holds texts above numbers or dates, like a second row of names: ${textOf(second)}. Write "skip: ${second.line - 1}" in the source to take the names from it, or "header: true" if it is a row of the table.`,
     )
   for (const [index, record] of rows.entries()) {
     // A row of another width is told when it is loaded.
@@ -108,7 +134,7 @@ export function refuseNamesElsewhere(
     if (repeats || (below && looksLikeNames(record, above, missing)))
       throw unreadable(
         shown,
-        `line ${record.line} ${repeats ? 'repeats the names of the columns' : 'holds texts below numbers or dates, like the names of a second table'}. Give each table a file of its own, or write "header: true" in the source if it is a row of the table.`,
+        `line ${record.line} ${repeats ? 'repeats the names of the columns' : 'holds texts below numbers or dates, like the names of a second table'}: ${textOf(record)}. Give each table a file of its own, or write "header: true" in the source if it is a row of the table.`,
       )
   }
 }

@@ -20,6 +20,8 @@ export interface KindResult {
   refused: number
   /** Of the refused: with `bad_rows: skip` all rows that are left are those of the table. */
   skipped: number
+  /** Of the refused: those that are refused with `bad_rows: skip`, too. */
+  refusedTwice: number
   /** What came out where it is neither right nor refused. */
   wrong: { text: string; names: string[]; rows: unknown[][] }[]
 }
@@ -54,6 +56,7 @@ async function judged(
     reason: '',
     refused: 0,
     skipped: 0,
+    refusedTwice: 0,
     wrong: [],
   }
   for (const { text, right } of files) {
@@ -62,7 +65,8 @@ async function judged(
       result.refused += 1
       result.reason ||= found
       const left = await read(engine, home, text, { bad_rows: 'skip' })
-      if (typeof left !== 'string' && isPartOf(left, right ?? table)) result.skipped += 1
+      if (typeof left === 'string') result.refusedTwice += 1
+      else if (isPartOf(left, right ?? table)) result.skipped += 1
     } else if (right && isDeepStrictEqual(found, right)) result.right += 1
     else result.wrong.push({ text, ...found })
   }
@@ -125,7 +129,7 @@ export async function pollutedSection(): Promise<string> {
   )
   const counted = [
     `Of ${sum(({ files }) => files)} files **${sum(({ right }) => right)} are read rightly**`,
-    `${sum(({ refused }) => refused)} are refused with the reason (of these ${sum(({ skipped }) => skipped)} are read rightly with \`bad_rows: skip\`, but for the rows that it leaves out and counts)`,
+    `${sum(({ refused }) => refused)} are refused with the reason (of these ${sum(({ skipped }) => skipped)} are read rightly with \`bad_rows: skip\`, but for the rows that it leaves out and counts, and ${sum(({ refusedTwice }) => refusedTwice)} are refused with it, too, because rows of names, or none, are at fault)`,
     `and ${sum(({ wrong }) => wrong.length)} are read wrongly.`,
   ]
   return [

@@ -12,6 +12,8 @@ export interface TextRecord {
   values: string[]
   /** Whether a value was quoted. */
   quoted: boolean[]
+  /** Where each value begins in the text. */
+  starts: number[]
   /** From 1. */
   line: number
 }
@@ -20,8 +22,9 @@ export interface Records {
   records: TextRecord[]
   /** A quote was opened and not closed, or text follows a closing quote. */
   broken: boolean
-  /** The number of records before the first that is broken; null: none is. */
+  /** The number of records before the first that is broken, and where its first broken value begins; null: none is. */
   sound: number | null
+  brokenAt: number | null
 }
 
 export const RECORDS_MOST = 1_000
@@ -36,7 +39,7 @@ export function recordsOf(text: string, marks: Marks, whole: boolean, most = REC
     if (reader.broken) sound ??= records.length - 1
   }
   if (reader.ended && !whole && !reader.closed) records.pop()
-  return { records, broken: reader.broken && (whole || !reader.open), sound }
+  return { records, broken: reader.broken && (whole || !reader.open), sound, brokenAt: reader.brokenAt }
 }
 
 class RecordReader {
@@ -45,6 +48,8 @@ class RecordReader {
   #at = 0
   #line = 1
   broken = false
+  /** Where the first broken value begins. */
+  brokenAt: number | null = null
   /** The text ended within a quoted value. */
   open = false
   /** The last record ended with a line break. */
@@ -60,17 +65,20 @@ class RecordReader {
   }
 
   next(): TextRecord {
-    const record: TextRecord = { values: [], quoted: [], line: this.#line }
+    const record: TextRecord = { values: [], quoted: [], starts: [], line: this.#line }
     this.closed = false
     for (;;) {
       const { quote } = this.#marks
       const isQuoted = quote !== '' && this.#text[this.#at] === quote
+      record.starts.push(this.#at)
       record.values.push(isQuoted ? this.#quotedValue() : this.#plainValue())
+      if (this.broken) this.brokenAt ??= record.starts.at(-1)!
       record.quoted.push(isQuoted)
       const { separator } = this.#marks
       if (this.#text.startsWith(separator, this.#at)) {
         this.#at += separator.length
         if (!this.ended) continue
+        record.starts.push(this.#at)
         record.values.push('')
         record.quoted.push(false)
         return record
@@ -131,6 +139,15 @@ class RecordReader {
     this.open = true
     return value
   }
+}
+
+/**
+ * The column at which a broken row goes wrong, from 1: the value after the last that is expected, the quote that is not closed, or
+ * the end of a row that is too short.
+ */
+export function faultAt(row: string, marks: Marks, width: number): number {
+  const { records, brokenAt } = recordsOf(row, marks, true, 1)
+  return (brokenAt ?? records[0]?.starts[width] ?? row.length) + 1
 }
 
 export const isBlank = ({ values }: TextRecord): boolean => values.length === 1 && values[0]!.trim() === ''

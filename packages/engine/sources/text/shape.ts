@@ -4,7 +4,7 @@
  * Burg, Nazabal and Sutton, "Wrangling messy CSV files by detecting row and type patterns", 2019, made simple).
  */
 import type { Dialect, Sureness } from '@assay/model/dialect'
-import { brief, refuseNamesElsewhere, refuseWiderRows, unreadable } from './misplaced.ts'
+import { brief, refuseNamesElsewhere, refuseOtherWidth, refuseWiderRows, unreadable } from './misplaced.ts'
 import { isBlank, type Marks, RECORDS_MOST, recordsOf, type TextRecord } from './records.ts'
 import { kindOf, MISSING_MARKS, readingOf } from './values.ts'
 
@@ -41,19 +41,23 @@ export interface Head {
 /** `tabs`: the name of the file says that tabs separate. Throws SourceError where the shape cannot be told. */
 export function shapeOf(head: Head, declared: Dialect, tabs: boolean, shown: string): Shape {
   const chosen = marksOf(head, declared, tabs)
-  const { records, sound } = recordsOf(head.text, chosen.marks, head.whole)
+  const { records, sound, brokenAt } = recordsOf(head.text, chosen.marks, head.whole)
   if (records.every(isBlank)) throw unreadable(shown, 'it is empty, and its first row must name the columns.')
   const from = firstRow(records, declared, shown)
   const first = records[from]!
   // Such a row would be divided in another way by the engine, which passes over it.
-  if (sound !== null && sound <= from)
+  if (sound !== null && sound <= from) {
+    const begin = records[sound]!.starts[0]!
+    const row = head.text.slice(begin).split(/[\r\n]/, 1)[0]!
     throw unreadable(
       shown,
-      `line ${records[sound]!.line}: a quote is not closed, or text follows a closing one: ${brief(records[sound]!.values[0]!)}. Correct it, or write the "quote" of the source.`,
+      `line ${records[sound]!.line}, column ${brokenAt! - begin + 1}: a quote is not closed, or text follows a closing one: ${brief(row)}. Correct it, or write the "quote" of the source.`,
     )
+  }
   const rows = records.slice(from + 1).filter((record) => !isBlank(record))
   const header = headerOf(first, rows, declared, shown)
   refuseNamesElsewhere({ records, from, header }, declared, shown)
+  if (header.is) refuseOtherWidth(first, rows, declared, shown)
   const wider = refuseWiderRows(rows, first.values.length, declared, shown)
   const names = header.is ? namesOf(first.values) : first.values.map((_, index) => `column${index}`)
   return {

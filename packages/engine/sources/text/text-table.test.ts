@@ -303,11 +303,11 @@ test('separators, quotes, titles and missing headers are found', async () => {
   ])
 })
 
-test('a bad row is told with its line and text, or left out and counted', async () => {
+test('a bad row is told with its line, column and text, or left out and counted', async () => {
   const text = 'a,b\n1,2\n3,4,5\n6,7\n8\n'
   assert.equal(
     await refusal(text),
-    '"a.csv" cannot be read: line 3 has more than 2 values: "3,4,5". Correct it, or write "bad_rows: skip" in the source to leave such rows out and count them.',
+    '"a.csv" cannot be read: line 3, column 5 has more than 2 values: "3,4,5". Correct it, or write "bad_rows: skip" in the source to leave such rows out and count them.',
   )
   const { rows, dialect } = await read(text, { dialect: { bad_rows: 'skip' } })
   assert.deepEqual(rows, [
@@ -316,9 +316,18 @@ test('a bad row is told with its line and text, or left out and counted', async 
   ])
   assert.equal(dialect.bad_rows, 2)
   const breaks = 'a;b\r\n1;"x\r\n""y"";\r\n"\r\n\r\n2;"z\n"\r\n3;4;5\r\n'
-  assert.match(await refusal(breaks), /^"a\.csv" cannot be read: line 8 has more than 2 values: "3;4;5"/)
+  assert.match(
+    await refusal(breaks),
+    /^"a\.csv" cannot be read: line 8, column 5 has more than 2 values: "3;4;5"/,
+  )
   await writeFile(path.join(roots.data, 'wide1.csv'), 'a;b\n1;x\n')
-  assert.match(await refusal(breaks, { name: 'wide2.csv' }), /cannot be read: in "wide2\.csv", line 8 has/)
+  assert.match(
+    await refusal(breaks, { name: 'wide2.csv' }),
+    /cannot be read: in "wide2\.csv", line 8, column 5 has/,
+  )
+  assert.match(await refusal('a,b\n1,2\n3\n4,5\n'), /line 3, column 2 has 1 value where 2 are expected: "3"/)
+  assert.match(await refusal('a,b\n1,"x\n2,y\n'), /line 2, column 3: a quote is not closed/)
+  assert.match(await refusal('"a"x,b\n1,2\n'), /line 1, column 1: a quote is not closed, or text follows/)
   assert.match(
     await refusal('a,b\n1,2\nx,3\n', { columns: { a: 'integer' } }),
     /line 3, column "a": "x" is no INTEGER/,
@@ -330,7 +339,7 @@ test('an empty value too many moves no other value, however far below it stands'
   const rows = Array.from({ length: 3_000 }, (_, row) => `r${row},${row},\n`).join('')
   assert.match(
     await refusal('id,n,note\na,1,\nb,,2,\n'),
-    /line 3 has 4 values where 3 are expected, and the last is empty: "b \|  \| 2 \| "\. Correct it\./,
+    /line 3 has 4 values where 3 are expected, and the last is empty: "b \|  \| 2 \| "\. Correct it, or write "bad_rows: skip"/,
   )
   assert.match(
     await refusal(`id,n,note\n${rows}late,,7,\n`),
@@ -357,6 +366,25 @@ test('rows with an empty value too many are left out and counted as other bad ro
   assert.match(await refusal(`id,n\n${rows}`, { dialect: skip }), /each row has 3 values/)
 })
 
+test('rows that are left out at the beginning leave the types of the others as they are', async () => {
+  const skip: Dialect = { bad_rows: 'skip' }
+  const first = await read('"a","b"\r\n""1","x"\r\n"2","y"\r\n"3","z"\r\n', { dialect: skip })
+  assert.deepEqual([first.types, first.dialect.bad_rows], [['a BIGINT', 'b VARCHAR'], 1])
+  const none = await refusal('a,b,c\n1,2\n', { dialect: skip })
+  assert.match(none, /leaves out all of its 1 rows/)
+})
+
+test('a row of names with a value too many or too few is refused itself, and what is below can be read without it', async () => {
+  const text = 'a,b\n1,2,x\n3,4,y\n'
+  assert.match(
+    await refusal(text, { dialect: { bad_rows: 'skip' } }),
+    /line 1 names 2 columns, and each row has 3 values: "a \| b"\. Correct the row of names, or write "skip: 1, header: false"/,
+  )
+  const without = await read(text, { dialect: { skip: 1, header: false } })
+  assert.deepEqual(without.types, ['column0 BIGINT', 'column1 BIGINT', 'column2 VARCHAR'])
+  assert.match(await refusal('a,b\n1,x\\,y\n2,z\\,u\n'), /A backslash before a separator means nothing here/)
+})
+
 test('names in other rows than the first are refused, unless the template says that they are values', async () => {
   const units = 'day,price,weight\n,euro,kg\n2024-01-01,1.5,2\n2024-01-02,2.5,3\n'
   assert.match(
@@ -372,6 +400,8 @@ test('names in other rows than the first are refused, unless the template says t
 test('no file of the published kinds of pollution is read wrongly', async () => {
   const results = await pollutedResults([0, 1, 6, 12])
   for (const { kind, wrong } of results) assert.deepEqual(wrong, [], kind)
+  for (const { kind, refused, skipped, refusedTwice } of results)
+    assert.equal(skipped + refusedTwice, refused, `${kind}: with skip as well`)
   const right = results.filter((one) => one.right === one.files).map(({ kind }) => kind)
   assert.equal(right.length, 29)
   assert.ok(right.includes('separated by blanks') && right.includes('lines end with CR'))

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { ColumnDialect, Dialect, FoundColumn, FoundDialect } from '@assay/model/dialect'
-import { isNotUtf8 } from '../../duckdb/csv-fault.ts'
+import { brokenRow, isNotUtf8 } from '../../duckdb/csv-fault.ts'
 import { type Engine, identifier, literal, readTable } from '../../duckdb/duckdb.ts'
 import { suggest } from '../../values/near.ts'
 import type { SourceFile } from '../files/source-file.ts'
@@ -18,6 +18,7 @@ import { decoderOf, encodingOf, type FoundEncoding, headOf, WINDOWS, writeAsUtf8
 import { eachKind } from './keys.ts'
 import { refuseWiderCounts } from './misplaced.ts'
 import { copyWithoutWider, lineOfRecord } from './record-walk.ts'
+import { faultAt } from './records.ts'
 import { type Shape, shapeOf } from './shape.ts'
 import { type Decision, type Evidence, Tally } from './tally.ts'
 
@@ -189,7 +190,10 @@ export class TextTable {
     if (record === undefined || !part) return error
     const { sheet } = this.#source
     const line = sheet ? record : await lineOfRecord(part.file, Number(record), part.shape.marks)
-    const message = error.message.replace(RECORD, `CSV Error on Line: ${line ?? record}`)
+    const { marks, names } = part.shape
+    const row = brokenRow(error.message)
+    const column = row === null || sheet ? '' : `, column ${faultAt(row, marks, names.length)}`
+    const message = error.message.replace(RECORD, `CSV Error on Line: ${line ?? record}${column}`)
     return new Error(message.replaceAll(part.file.real, part.file.path))
   }
 
@@ -321,7 +325,8 @@ export class TextTable {
       return `${literal(own)}: ${literal(typeOf(own))}`
     })
     const marks = `delim = ${literal(separator)}, quote = ${literal(quote)}, escape = ${literal(escape)}, comment = ''`
-    const bad = this.#source.dialect.bad_rows === 'skip' ? ', ignore_errors = true' : ''
+    // In parallel the engine gives no row at all where the first one is broken.
+    const bad = this.#source.dialect.bad_rows === 'skip' ? ', ignore_errors = true, parallel = false' : ''
     const files = parts.map(({ file }) => literal(file.real)).join(', ')
     return `read_csv([${files}], auto_detect = false, header = false, skip = ${shape.above}, ${marks}, max_line_size = ${LINE_BYTES}, buffer_size = ${BUFFER_BYTES}${bad}${options}, columns = {${columns.join(', ')}})`
   }
