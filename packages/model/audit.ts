@@ -78,6 +78,7 @@ export const AUDIT_ACTIONS = {
   'token.create': 'token_id',
   'token.change': 'token_id',
   'token.delete': 'token_id',
+  'reader.read': 'reader_id',
   'reader.put': 'reader_id',
   'reader.put_many': 'workspace_id',
   'reader.delete': 'reader_id',
@@ -96,6 +97,7 @@ export type AuditAction = keyof typeof AUDIT_ACTIONS
 
 /** Actions that write nothing to the store, so there is no transaction to hold the record. It is written within a second. */
 export const NOTED: readonly AuditAction[] = [
+  'reader.read',
   'result.read',
   'insight.list',
   'subscription.read',
@@ -104,7 +106,6 @@ export const NOTED: readonly AuditAction[] = [
   'file.put',
   'file.read',
   'file.delete',
-  'connection.test',
   'repository.propose',
 ]
 
@@ -120,7 +121,7 @@ export const AuditRecord = Type.Object(
     ),
     fields: Type.Array(Type.String(), {
       description:
-        'The names of the fields that a change set; of a list the filters that were given; of a preview, a draft, a check and choices the sources that were read, and `language model` where one was asked; of a refusal its cause',
+        'The names of the fields that a change set; of a list the filters that were given; of a preview, a draft, a check and choices the sources that were read, and `language model` where one was asked; of a test of a connection where it leads; of a refusal its cause',
     }),
     user_id: nullable(
       Type.String({

@@ -33,6 +33,7 @@ export const ACTION_WORDS: Record<AuditAction, string> = {
   'repository.propose': 'pushed a change of a template as a branch',
   'repository.take': 'took a commit of the repository',
   'repository.refuse': 'refused a commit of the repository',
+  'reader.read': 'looked at readers',
   'reader.put': 'wrote a reader',
   'reader.put_many': 'wrote a list of readers',
   'reader.delete': 'deleted a reader',

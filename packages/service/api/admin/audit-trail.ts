@@ -22,7 +22,7 @@ const LOOK_MS = 600_000
 const NOTES_MOST = 10_000
 
 /** Lists, and what pages ask for again and again. */
-const LOOKS: readonly AuditAction[] = ['insight.list', 'subscription.read']
+const LOOKS: readonly AuditAction[] = ['insight.list', 'subscription.read', 'reader.read']
 
 const READINGS: readonly AuditAction[] = [
   ...LOOKS,

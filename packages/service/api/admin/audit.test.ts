@@ -34,6 +34,69 @@ test('every operation that changes something says what it is in the audit trail'
   )
 })
 
+/** Readings of a workspace that leave no record, by what they show. Each other one names its action. */
+const UNRECORDED: Record<string, readonly string[]> = {
+  'how work stands, as pollers ask for it: no value of an insight': [
+    'readBatch',
+    'listJobs',
+    'jobStatus',
+    'jobEvents',
+    'listEvents',
+    'listDeliveries',
+    'getRecovery',
+    'getWebhookStats',
+    'listSubscriptionDeliveries',
+    'getSubscriptionRecovery',
+    'getSubscriptionStats',
+    'readQueue',
+    'listNodes',
+  ],
+  'what the workspace has set up: no row and no secret': [
+    'listTemplates',
+    'getTemplate',
+    'listMetrics',
+    'getMetric',
+    'getRepository',
+    'listSchedules',
+    'getSchedule',
+    'previewSchedule',
+    'listWebhooks',
+    'getWebhook',
+    'listConnections',
+    'getConnection',
+    'listCollections',
+    'getCollection',
+    'listLinks',
+    'listCollectionLinks',
+    'listFiles',
+    'readOutgoing',
+    'listSettings',
+    'listKeptDrafts',
+    'getKeptDraft',
+    'listEventTypes',
+  ],
+  'accounts, and the trail itself': [
+    'whoAmI',
+    'listSignIns',
+    'readGrantRequest',
+    'listGrants',
+    'listTokens',
+    'listUsers',
+    'listWorkspaces',
+    'listAudit',
+    'listReadings',
+  ],
+  'noted by hand in the operation, which tests of these show': ['listChoices', 'getFile'],
+}
+
+test('every operation that reads leaves a record, or stands here with what it shows', () => {
+  const readings = ROUTES.filter(({ method, operation }) => method === 'GET' && operation.scope !== null)
+  const unrecorded = readings
+    .filter(({ operation }) => !operation.audit)
+    .map(({ operation }) => operation.name)
+  assert.deepEqual(unrecorded.toSorted(), Object.values(UNRECORDED).flat().toSorted())
+})
+
 test('a job is followed through the trail, by whom and from where, without its values', async (t) => {
   const opened = await openTestServer(t)
   const { ask, tokens, complete } = opened
@@ -121,6 +184,13 @@ test('whoever looks at insights or at the readers of subscriptions is recorded w
     '/subscriptions?kind=slack',
     `/subscriptions/${subscription_id}`,
   ]
+  const ofReaders = ['/readers', '/readers/ada']
+  await ask('PUT', '/v1alpha/readers/ada', { body: { name: 'Ada', attributes: { region: 'hidden' } } })
+  for (const path of [...ofReaders, ...ofReaders])
+    assert.equal((await ask('GET', `/v1alpha${path}`)).status, 200)
+  const read = await trail(opened, '?action=reader.read')
+  assert.deepEqual(new Set(read.map(({ object_id }) => object_id)), new Set(['ada', null]))
+  assert.equal(read.length, 2)
   const seen = async () =>
     (await trail(opened))
       .filter((record) => record.token_id === token_id)
@@ -179,6 +249,30 @@ test('whoever reads data without a job is recorded, with the sources that were r
     ],
   )
   assert.ok(records.every(({ object_id }) => object_id !== null))
+})
+
+test('whoever tries a connection is recorded with where it leads, however that ends, and never with a password', async (t) => {
+  const opened = await openTestServer(t, { pool: 'real' })
+  const { ask } = opened
+  const body = {
+    name: 'crm',
+    kind: 'postgresql',
+    options: { host: '127.0.0.1', port: 1, database: 'd', user: 'u', tls: 'off' },
+    secrets: { password: 'a hidden password' },
+  }
+  const tried = await ask('POST', '/v1alpha/connections/test', { body })
+  assert.deepEqual([tried.status, tried.json().ok], [200, false])
+  assert.equal((await ask('POST', '/v1alpha/connections', { body })).status, 201)
+  assert.equal((await ask('POST', '/v1alpha/connections/crm/test')).status, 200)
+  const change = { options: { ...body.options, port: 2 }, secrets: { password: 'b' } }
+  assert.equal((await ask('POST', '/v1alpha/connections/crm/test', { body: change })).status, 200)
+  const records = await trail(opened, '?action=connection.test')
+  assert.deepEqual(records.map(({ object_id, fields }) => `${object_id} ${fields.join()}`).toSorted(), [
+    'crm host:127.0.0.1:1',
+    'crm host:127.0.0.1:1',
+    'crm host:127.0.0.1:2',
+  ])
+  assert.doesNotMatch(JSON.stringify(await trail(opened)), /hidden/)
 })
 
 test('what is refused or not found leaves no record', async (t) => {

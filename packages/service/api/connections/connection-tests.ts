@@ -1,4 +1,5 @@
 /** Tries connections: as they are kept, as a change would make them, or before there is one. */
+import { addressOfConnection } from '@assay/engine/run/connection-address'
 import type { OpenConnection } from '@assay/model/connection'
 import { AppError, notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
@@ -34,11 +35,19 @@ function failed(detail: string, elapsed_ms = 0) {
   return { ok: false, server: null, read_only: null, detail, elapsed_ms }
 }
 
-async function tried(
-  { services, principal, signal }: Pick<Call, 'services' | 'principal' | 'signal'>,
-  workspace_id: string,
-  connection: OpenConnection,
-) {
+/** Where a connection leads, as a trail may name it: its options hold no secret, but only these are known to. */
+async function placeOf({ kind, options }: OpenConnection): Promise<string[]> {
+  if (kind === 'sqlite') return [`file:${String(options.file)}`]
+  const address = await addressOfConnection({ kind, options })
+  return address === null ? [] : [`host:${address.host}:${address.port}`]
+}
+
+/** `connection`: a text says why it cannot be opened. Recorded with where it leads, before it is tried. */
+async function tried(call: Call, workspace_id: string, connection: OpenConnection | string) {
+  const { services, principal, signal } = call
+  const fields = typeof connection === 'string' ? [] : await placeOf(connection)
+  services.audit.note({ ...services.audit.record('connection.test', call), fields })
+  if (typeof connection === 'string') return failed(connection)
   const began = services.clock.monotonic()
   const roots = await rootsOf(services, { ...principal, workspace_id })
   const found = await services.pool
@@ -108,7 +117,8 @@ const TRIES =
 
 export const tryConnection = operation({
   name: 'tryConnection',
-  audit: 'connection.test',
+  // Noted by hand with where it leads.
+  audit: null,
   tag: 'Connections',
   summary: 'Try a connection before it is added',
   description: `${TRIES} Nothing is kept.`,
@@ -130,7 +140,8 @@ export const tryConnection = operation({
 
 export const testConnection = operation({
   name: 'testConnection',
-  audit: 'connection.test',
+  // Noted by hand with where it leads.
+  audit: null,
   tag: 'Connections',
   summary: 'Try a connection',
   description: `${TRIES} With a body it is tried as a change with this body would make it; nothing is kept.`,
@@ -148,6 +159,6 @@ export const testConnection = operation({
       Object.keys(body).length === 0
         ? await kept(services, workspace_id, params.name)
         : await changed(services, { workspace_id, name: params.name }, body)
-    return typeof connection === 'string' ? failed(connection) : tried(call, workspace_id, connection)
+    return tried(call, workspace_id, connection)
   },
 })

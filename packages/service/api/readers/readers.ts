@@ -66,6 +66,7 @@ async function unknownUsers(
 export const listReaders = operation({
   name: 'listReaders',
   tag: 'Readers',
+  audit: 'reader.read',
   summary: 'List readers by id',
   scope: 'admin',
   query: pageQuery({}),
@@ -79,6 +80,7 @@ export const listReaders = operation({
 export const getReader = operation({
   name: 'getReader',
   tag: 'Readers',
+  audit: 'reader.read',
   summary: 'Read a reader',
   scope: 'admin',
   params: ReaderPath,
