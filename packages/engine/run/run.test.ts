@@ -408,22 +408,28 @@ test('hours, days and weeks that SQL sums up are cut off where the events behind
   )
 })
 
-test('a column of a file without any value is an answer of too few, and one of words is a fault', async () => {
-  const ask = (file: string, value: string) =>
+test('a column of a file without any value is an answer of too few, also through SQL, and one of words is a fault', async () => {
+  const through = ['first', 'second'].map(
+    (name, at) =>
+      `\`\`\`sql ${name}\nselect * from ${at === 0 ? 'd where true or $k > 0' : 'first'}\n\`\`\`\n`,
+  )
+  const ask = (file: string, value: string, of = 'd') =>
     templateOf(
-      `---\nsources:\n  d: { file: ${file} }\n---\n\n\`\`\`analysis rise\nmethod: trend\nof: d\ntime: day\nvalue: ${value}\n\`\`\`\n\n# A test\n\n{{ rise.summary }}\n`,
+      `---\nvariables:\n  k: { type: integer, default: 1 }\nsources:\n  d: { file: ${file} }\n---\n\n${through.join('\n')}\n\`\`\`analysis rise\nmethod: trend\nof: ${of}\ntime: day\nvalue: ${value}\n\`\`\`\n\n# A test\n\n{{ rise.summary }}\n`,
     )
   const { rise } = findingsOf(await bench.run(ask('empty.csv', 'n'))).analyses
   assert.deepEqual([rise!.grade, rise!.blockers[0]!.code, rise!.n], ['withheld', 'too_few', 0])
   assert.match(failure(await bench.run(ask('sales.csv', 'kind'))).detail, /"kind" is text, not a number/)
-  const check = async (file: string, value: string) => {
-    const task = { kind: 'check' as const, template: ask(file, value), roots: bench.roots }
+  const check = async (file: string, value: string, of: string) => {
+    const task = { kind: 'check' as const, template: ask(file, value, of), roots: bench.roots }
     return (await bench.pool.check(task, { workspace_id: 'test' })).map(({ code, message }) => [
       code,
       message,
     ])
   }
-  assert.deepEqual(await check('empty.csv', 'n'), [])
   const words = ['wrong_type', 'value: "kind" is text, not a number.']
-  assert.deepEqual(await check('sales.csv', 'kind'), [words])
+  for (const read of ['d', 'first', 'second']) {
+    assert.deepEqual(await check('empty.csv', 'n', read), [], read)
+    assert.deepEqual(await check('sales.csv', 'kind', read), [words], read)
+  }
 })

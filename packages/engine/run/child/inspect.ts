@@ -122,6 +122,7 @@ export async function inspectTemplate(template: Template, options: InspectOption
   const samples = sampleVariables(template)
   const inspected: Inspected = { sources, blocks: {}, empty: {}, faults: [] }
   const uses: BlockUse[] = []
+  const statements = new Map<string, Statement>()
   for (const block of template.blocks) {
     if (block.kind !== 'sql') {
       const given = { template, vars: samples, columns: columns.get(block.of) ?? null }
@@ -147,6 +148,7 @@ export async function inspectTemplate(template: Template, options: InspectOption
       columns.set(block.name, found.columns)
     }
     if ('use' in found && found.use) uses.push(found.use)
+    if ('statement' in found && found.statement) statements.set(block.name, found.statement)
     names.push(block.name)
   }
   for (const block of template.blocks)
@@ -159,35 +161,69 @@ export async function inspectTemplate(template: Template, options: InspectOption
   inspected.faults.push(...readingFaults(template, uses, sources))
   for (const block of template.blocks)
     if (block.kind === 'analysis') {
-      const empty = await emptyColumns(
-        block,
-        'columns' in (sources[block.of] ?? {}) ? (columns.get(block.of) ?? []) : [],
-        samples,
-        options.engine,
-      )
+      const read = { columns: columns.get(block.of) ?? [], rows: rowsOf(block.of, sources, statements) }
+      const empty = await emptyColumns(block, read, samples, options.engine)
       inspected.empty[block.of] = [...(inspected.empty[block.of] ?? []), ...empty]
     }
   return inspected
 }
 
-/** Of the texts of a source that an analysis takes for numbers or times, those without a value in any row. A source of which no row is read has none. */
+/** A bound SQL block, and what it reads. */
+interface Statement {
+  sql: string
+  bindings: Bindings
+  reads: readonly string[]
+}
+
+/** `with` and the name of a relation, to select from: a check keeps no rows of SQL blocks, so they are made of the sources again. */
+interface Rows {
+  before: string
+  from: string
+  bindings: Bindings
+}
+
+/** Null where the rows are not known: a source that cannot be read, or a list of an analysis. */
+function rowsOf(
+  name: string,
+  sources: Inspected['sources'],
+  statements: ReadonlyMap<string, Statement>,
+): Rows | null {
+  const made = new Map<string, Statement>()
+  const visit = (one: string): boolean => {
+    if ('columns' in (sources[one] ?? {}) || made.has(one)) return true
+    const statement = statements.get(one)
+    if (!statement?.reads.every(visit)) return false
+    made.set(one, statement)
+    return true
+  }
+  if (!visit(name)) return null
+  const parts = [...made].map(([block, { sql }]) => `${identifier(block)} as (\n${sql}\n)`)
+  return {
+    before: parts.length === 0 ? '' : `with ${parts.join(', ')}`,
+    from: identifier(name),
+    bindings: Object.assign({}, ...[...made.values()].map(({ bindings }) => bindings)) as Bindings,
+  }
+}
+
+/** Of the texts that an analysis takes for numbers or times, those without a value in any row. A relation of which no row is read has none. */
 async function emptyColumns(
   block: AnalysisBlock,
-  columns: readonly Column[],
+  { columns, rows }: { columns: readonly Column[]; rows: Rows | null },
   vars: Record<string, unknown>,
   engine: Engine,
 ): Promise<string[]> {
   const methods = catalogOfMethods()
   const method = Object.hasOwn(methods, block.method) ? methods[block.method]! : null
-  if (method === null || columns.length === 0) return []
+  if (method === null || rows === null || columns.length === 0) return []
   const given = withDefaults(method.options, bindOptions(block.options, vars))
   if (schemaFaults(method.options, given, block.name, () => ({ line: 1, column: 1 })).length > 0) return []
   const texts = textsAsked(method.columns(given), columns)
   if (texts.length === 0) return []
   const counts = texts.map(({ name }) => `count(${identifier(name)})`).join(', ')
   try {
-    const { rows } = await readTable(engine, `select count(*), ${counts} from ${identifier(block.of)}`, {}, 1)
-    const [all, ...known] = rows[0]!.map(Number)
+    const asked = `${rows.before} select count(*), ${counts} from ${rows.from}`
+    const found = await readTable(engine, asked, rows.bindings, 1)
+    const [all, ...known] = found.rows[0]!.map(Number)
     return all === 0 ? [] : texts.filter((_, at) => known[at] === 0).map(({ name }) => name)
   } catch (error) {
     if (engineFailure(error)?.kind !== 'refused') throw error
@@ -220,7 +256,9 @@ interface BlockContext {
   columns: ReadonlyMap<string, Column[]>
 }
 
-type BlockInspection = { columns: Column[] | null; use?: BlockUse } | { faults: Fault[] }
+type BlockInspection =
+  | { columns: Column[] | null; use?: BlockUse; statement?: Statement }
+  | { faults: Fault[] }
 
 /** Binds the block with every variable set, then with every optional clause left out. */
 async function inspectBlock(block: SqlBlock, context: BlockContext): Promise<BlockInspection> {
@@ -275,7 +313,9 @@ async function bindBlock(
       attributesInSql(bound.sql),
     )
     const use = { block: block.name, reads: verdict.reads, uses: verdict.uses }
-    return { columns: await describeQuery(engine, `select * from ${table}`), use }
+    const statement = { sql: bound.sql, bindings, reads: verdict.reads }
+    const known = attributesInSql(bound.sql).length === 0 ? { statement } : {}
+    return { columns: await describeQuery(engine, `select * from ${table}`), use, ...known }
   } catch (error) {
     const failure = engineFailure(error)
     if (failure?.kind !== 'refused') throw error
