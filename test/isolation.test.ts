@@ -71,6 +71,10 @@ const CASES = (of: Ids): Record<string, Case> => ({
   checkTemplate: own({ body: SOURCE.replaceAll(MARK, 'x'), type: MARKDOWN }),
   previewTemplate: own({ body: { source: '# x' } }),
   createDraft: own({ body: { file: 'uploads/secret.csv' } }),
+  keepDraft: own({ params: { kind: 'template', name: 'secret' }, body: { source: '# x' } }),
+  listKeptDrafts: own(),
+  getKeptDraft: hidden(),
+  deleteKeptDraft: hidden(),
   getTemplate: hidden(),
   putTemplate: own({ params: { template_id: 'mine' }, body: SOURCE.replaceAll(MARK, 'x'), type: MARKDOWN }),
   deleteTemplate: hidden(),
@@ -298,6 +302,9 @@ async function fill({ ask, store, complete, token }: TestServer): Promise<Ids> {
     const metric = { token: admin, body: METRIC.replace('secret', id), type: YAML }
     assert.equal((await ask('PUT', `/v1alpha/metrics/${id}`, metric)).status, 201)
   }
+  const draft = { token: admin, body: { source: MARK } }
+  const kept = await ask('PUT', '/v1alpha/drafts/template/secret', draft)
+  assert.equal(kept.status, 200, kept.text)
   const reader = { token: admin, body: { name: MARK, attributes: { note: MARK } } }
   assert.equal((await ask('PUT', '/v1alpha/readers/victim-reader', reader)).status, 201)
   const file = { token: admin, body: `a\n${MARK}\n`, type: 'text/csv' }
@@ -360,6 +367,7 @@ async function fill({ ask, store, complete, token }: TestServer): Promise<Ids> {
     user_id: user.user_id,
     path: 'secret.csv',
     template_id: 'secret',
+    draft_id: kept.json().draft_id,
     metric_id: 'secret',
     reader_id: 'victim-reader',
     workspace_id: 'victim',

@@ -108,7 +108,7 @@ test("an agent's token is judged as every other: none, one that only reads, one 
   assert.ok(tools.some(({ name }) => name === 'assay_templates'))
   for (const { name } of tools) assert.ok(!['penguins', 'assay_save', 'assay_check'].includes(name), name)
   const saved = { template_id: 'mine', source: '# Mine\n' }
-  assert.match(textOf(await agent.callTool({ name: 'assay_save', arguments: saved })), /scope admin/)
+  assert.match(textOf(await agent.callTool({ name: 'assay_save', arguments: saved })), /scope publisher/)
   await agent.close()
 
   await admin.workspaces.create({ workspace_id: 'elsewhere', name: 'Elsewhere' })

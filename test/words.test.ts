@@ -164,6 +164,8 @@ test('the glossary has at most 30 nouns, one line each, and names every noun of 
     'Fault',
     'Grant',
     'InsightCard',
+    'KeptDraft',
+    'KeptDraftWithSource',
     'Outgoing',
     'Reading',
     'Recovery',

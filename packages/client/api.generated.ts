@@ -64,7 +64,7 @@ export type Attempt = {
 export type AuditRecord = {
   audit_id: string
   created_at: string
-  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'insight.list' | 'insight.pin' | 'insight.unpin' | 'collection.create' | 'collection.change' | 'collection.delete' | 'collection.add' | 'collection.remove' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.propose' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.read' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.read' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'grant.create' | 'token.create' | 'token.change' | 'token.delete' | 'reader.read' | 'reader.put' | 'reader.put_many' | 'reader.delete' | 'user.create' | 'user.admit' | 'user.change' | 'user.password' | 'user.sign_out' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
+  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'insight.list' | 'insight.pin' | 'insight.unpin' | 'collection.create' | 'collection.change' | 'collection.delete' | 'collection.add' | 'collection.remove' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.propose' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'draft.keep' | 'draft.delete' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.read' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.read' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'grant.create' | 'token.create' | 'token.change' | 'token.delete' | 'reader.read' | 'reader.put' | 'reader.put_many' | 'reader.delete' | 'user.create' | 'user.admit' | 'user.change' | 'user.password' | 'user.sign_out' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
   /** The id of the object, of the kind that the action names */
   object_id: string | null
   /** The names of the fields that a change set; of a list the filters that were given; of a preview, a draft, a check and choices the sources that were read, and `language model` where one was asked; of a test of a connection where it leads; of a refusal its cause */
@@ -272,15 +272,15 @@ export type ChangeSubscriptionRequest = {
 
 export type ChangeTokenRequest = {
   name?: string | undefined
-  /** viewer reads, analyst also runs jobs and webhooks, admin also administers */
-  scopes?: ('viewer' | 'analyst' | 'admin')[] | undefined
+  /** viewer reads, analyst also runs jobs and webhooks, publisher also publishes templates and metrics, admin also administers */
+  scopes?: ('viewer' | 'analyst' | 'publisher' | 'admin')[] | undefined
   /** null: until it is deleted */
   expires_at?: string | null | undefined
 }
 
 export type ChangeUserRequest = {
-  /** viewer reads, analyst also runs jobs and webhooks, admin also administers */
-  scopes?: ('viewer' | 'analyst' | 'admin')[] | undefined
+  /** viewer reads, analyst also runs jobs and webhooks, publisher also publishes templates and metrics, admin also administers */
+  scopes?: ('viewer' | 'analyst' | 'publisher' | 'admin')[] | undefined
   password?: string | undefined
   disabled?: boolean | undefined
   /** The name that people read; null: the username */
@@ -580,7 +580,7 @@ export type CreateGrantRequest = {
   state?: string | undefined
   resource?: string | undefined
   /** What it may do; null: nothing, she refuses */
-  granted: 'viewer' | 'analyst' | 'admin' | null
+  granted: 'viewer' | 'analyst' | 'publisher' | 'admin' | null
 }
 
 export type CreateJobRequest = {
@@ -696,8 +696,8 @@ export type CreateSubscriptionRequest = {
 
 export type CreateTokenRequest = {
   name: string
-  /** viewer reads, analyst also runs jobs and webhooks, admin also administers */
-  scopes: ('viewer' | 'analyst' | 'admin')[]
+  /** viewer reads, analyst also runs jobs and webhooks, publisher also publishes templates and metrics, admin also administers */
+  scopes: ('viewer' | 'analyst' | 'publisher' | 'admin')[]
   /** Your own id. Left out, the token is one of the service account `service:NAME` */
   user_id?: string | undefined
   /** Limits the token: it runs these templates and reads their insights, and does nothing else */
@@ -713,8 +713,8 @@ export type CreateUserRequest = {
   /** The name that people read; null: the username */
   display_name?: string | null | undefined
   password?: string | undefined
-  /** viewer reads, analyst also runs jobs and webhooks, admin also administers */
-  scopes: ('viewer' | 'analyst' | 'admin')[]
+  /** viewer reads, analyst also runs jobs and webhooks, publisher also publishes templates and metrics, admin also administers */
+  scopes: ('viewer' | 'analyst' | 'publisher' | 'admin')[]
   /** The workspace; only an admin of the default workspace may name another than its own */
   workspace_id?: string | undefined
 }
@@ -1065,7 +1065,7 @@ export type Grant = {
   /** `agent: NAME`, as the program names itself, unless an admin has changed it */
   name: string
   /** What you have agreed to */
-  scopes: ('viewer' | 'analyst' | 'admin')[]
+  scopes: ('viewer' | 'analyst' | 'publisher' | 'admin')[]
   /** Where your answer went */
   redirect_host: string
   created_at: string
@@ -1086,9 +1086,9 @@ export type GrantRequest = {
   client_host: string | null
   /** Where the browser goes with the answer */
   redirect_host: string
-  scopes: ('viewer' | 'analyst' | 'admin')[]
-  /** What to preselect: the widest scope that it asks for and you hold, but never admin */
-  asked: 'viewer' | 'analyst' | 'admin'
+  scopes: ('viewer' | 'analyst' | 'publisher' | 'admin')[]
+  /** What to preselect: the widest scope that it asks for and you hold, but never publisher or admin */
+  asked: 'viewer' | 'analyst' | 'publisher' | 'admin'
 }
 
 export type Grants = {
@@ -1379,6 +1379,39 @@ export type JobStartedMessage = {
   type: 'job.started'
   timestamp: string
   data: JobEventData
+}
+
+export type KeepDraftRequest = {
+  source: string
+}
+
+export type KeptDraft = {
+  draft_id: string
+  kind: 'template' | 'metric'
+  /** The id that the template or the metric has once it is published */
+  name: string
+  /** Its author */
+  user_id: string
+  created_at: string
+  updated_at: string
+}
+
+export type KeptDraftPage = {
+  items: KeptDraft[]
+  /** Send it as cursor to read the next page; null at the end. A page before the end may have fewer items than limit, even none: a filter without an index reads at most 5,000 rows for a page. */
+  next_cursor: string | null
+}
+
+export type KeptDraftWithSource = {
+  draft_id: string
+  kind: 'template' | 'metric'
+  /** The id that the template or the metric has once it is published */
+  name: string
+  /** Its author */
+  user_id: string
+  created_at: string
+  updated_at: string
+  source: string
 }
 
 export type Link = {
@@ -2346,7 +2379,7 @@ export type Token = {
   /** The user, or `service:NAME` of a service account */
   user_id: string
   name: string
-  scopes: ('viewer' | 'analyst' | 'admin')[]
+  scopes: ('viewer' | 'analyst' | 'publisher' | 'admin')[]
   /** The templates that it may run, and whose insights it may read; null: all */
   templates: string[] | null
   expires_at: string | null
@@ -2367,7 +2400,7 @@ export type TokenWithSecret = {
   /** The user, or `service:NAME` of a service account */
   user_id: string
   name: string
-  scopes: ('viewer' | 'analyst' | 'admin')[]
+  scopes: ('viewer' | 'analyst' | 'publisher' | 'admin')[]
   /** The templates that it may run, and whose insights it may read; null: all */
   templates: string[] | null
   expires_at: string | null
@@ -2401,7 +2434,7 @@ export type User = {
   /** The sign-in provider that the user comes from, whose groups say the scopes; null: the user was made here */
   issuer: string | null
   /** None: the sign-in provider no longer lets the user in */
-  scopes: ('viewer' | 'analyst' | 'admin')[]
+  scopes: ('viewer' | 'analyst' | 'publisher' | 'admin')[]
   /** Of a user of a sign-in provider: the scopes have lapsed then unless the user signs in there again before; null: the user was made here */
   admitted_until: string | null
   /** True: neither signs in nor uses a token */
@@ -2585,7 +2618,7 @@ export type WhoAmI = {
   /** The user comes from the sign-in provider */
   by_provider: boolean
   workspace_id: string
-  scopes: ('viewer' | 'analyst' | 'admin')[]
+  scopes: ('viewer' | 'analyst' | 'publisher' | 'admin')[]
   /** The templates that the token is limited to; null: no limit */
   templates: string[] | null
   /** Of the service */
@@ -2756,6 +2789,43 @@ export interface Operations {
     query: {}
     body: CreateDraftRequest
     result: Draft
+  }
+  /** List kept drafts, newest first */
+  listKeptDrafts: {
+    path: []
+    query: {
+      kind?: 'template' | 'metric' | undefined
+      name?: string | undefined
+      /** Its author; `me` for your own */
+      user_id?: string | undefined
+      /** The most items of a page (default 50) */
+      limit?: number | undefined
+      /** The next_cursor of the previous page */
+      cursor?: string | undefined
+    }
+    body: undefined
+    result: KeptDraftPage
+  }
+  /** Read a kept draft with its text */
+  getKeptDraft: {
+    path: [draft_id: string]
+    query: {}
+    body: undefined
+    result: KeptDraftWithSource
+  }
+  /** Delete a kept draft */
+  deleteKeptDraft: {
+    path: [draft_id: string]
+    query: {}
+    body: undefined
+    result: undefined
+  }
+  /** Keep your draft of a template or a metric */
+  keepDraft: {
+    path: [kind: string, name: string]
+    query: {}
+    body: KeepDraftRequest
+    result: KeptDraft
   }
   /** Create a job from a template */
   createJob: {
@@ -3771,7 +3841,7 @@ export interface Operations {
   listAudit: {
     path: []
     query: {
-      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'insight.list' | 'insight.pin' | 'insight.unpin' | 'collection.create' | 'collection.change' | 'collection.delete' | 'collection.add' | 'collection.remove' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.propose' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.read' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.read' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'grant.create' | 'token.create' | 'token.change' | 'token.delete' | 'reader.read' | 'reader.put' | 'reader.put_many' | 'reader.delete' | 'user.create' | 'user.admit' | 'user.change' | 'user.password' | 'user.sign_out' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
+      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'insight.list' | 'insight.pin' | 'insight.unpin' | 'collection.create' | 'collection.change' | 'collection.delete' | 'collection.add' | 'collection.remove' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.propose' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'draft.keep' | 'draft.delete' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.read' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.read' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'grant.create' | 'token.create' | 'token.change' | 'token.delete' | 'reader.read' | 'reader.put' | 'reader.put_many' | 'reader.delete' | 'user.create' | 'user.admit' | 'user.change' | 'user.password' | 'user.sign_out' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
       user_id?: string | undefined
       object_id?: string | undefined
       /** RFC 3339, from 1970 to 9999 */
@@ -3830,6 +3900,10 @@ export const OPERATIONS = {
   repositoryPushed: { method: 'POST', path: '/repository/push', body: '*/*' },
   proposeChange: { method: 'POST', path: '/repository/branches', body: 'application/json', keyed: true },
   createDraft: { method: 'POST', path: '/drafts', body: 'application/json', keyed: true },
+  listKeptDrafts: { method: 'GET', path: '/drafts' },
+  getKeptDraft: { method: 'GET', path: '/drafts/{draft_id}' },
+  deleteKeptDraft: { method: 'DELETE', path: '/drafts/{draft_id}' },
+  keepDraft: { method: 'PUT', path: '/drafts/{kind}/{name}', body: 'application/json' },
   createJob: { method: 'POST', path: '/jobs/', body: 'application/json', keyed: true },
   listJobs: { method: 'GET', path: '/jobs/' },
   createJobs: { method: 'POST', path: '/jobs/bulk', body: 'application/json', keyed: true },

@@ -35,6 +35,8 @@ export type {
   Insight as InsightView,
   InsightCard,
   Job as JobView,
+  KeptDraft,
+  KeptDraftWithSource,
   Link,
   LinkWithAddress as NewLink,
   Metric as MetricView,
@@ -286,6 +288,12 @@ export function createClient(options: ClientOptions) {
     drafts: {
       /** Metrics and a template for a table, by what its columns are. Stores nothing. */
       create: call('createDraft', 'once'),
+      /** Keeps your draft of a template or a metric. */
+      keep: call('keepDraft'),
+      list: call('listKeptDrafts'),
+      all: all('listKeptDrafts'),
+      get: call('getKeptDraft'),
+      delete: call('deleteKeptDraft'),
     },
     jobs: jobCalls(send, call, all),
     ...findings(call, all),

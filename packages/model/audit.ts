@@ -36,6 +36,8 @@ export const AUDIT_ACTIONS = {
   'metric.put': 'metric_id',
   'metric.delete': 'metric_id',
   'metric.check': 'version',
+  'draft.keep': 'name',
+  'draft.delete': 'draft_id',
   'schedule.create': 'schedule_id',
   'schedule.change': 'schedule_id',
   'schedule.delete': 'schedule_id',

@@ -2,10 +2,13 @@
 import type { Static } from 'typebox'
 import { nullable, Type } from './schema.ts'
 
-export const SCOPES = ['viewer', 'analyst', 'admin'] as const
+export const SCOPES = ['viewer', 'analyst', 'publisher', 'admin'] as const
 export type Scope = (typeof SCOPES)[number]
 
-/** `viewer` reads, `analyst` also runs jobs and webhooks, `admin` also manages: each includes the ones before it. */
+/**
+ * `viewer` reads, `analyst` also runs jobs and webhooks, `publisher` also publishes templates and metrics, `admin` also manages: each
+ * includes the ones before it.
+ */
 export function includesScope(held: readonly Scope[], wanted: Scope): boolean {
   return held.some((scope) => SCOPES.indexOf(scope) >= SCOPES.indexOf(wanted))
 }

@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { NewAuditRecord } from '@assay/model/audit'
 import type { Expected } from '@assay/model/entity-tag'
 import * as grants from './nouns/accounts/grants.ts'
+import * as keptDrafts from './nouns/accounts/kept-drafts.ts'
 import { vetExpected, vetMade } from './nouns/expected.ts'
 import * as collections from './nouns/jobs/collections.ts'
 import * as counts from './nouns/jobs/counts.ts'
@@ -58,6 +59,8 @@ const READS = {
   listTokens: accounts.listTokens,
   findGrant: grants.findGrant,
   listGrants: grants.listGrants,
+  getKeptDraft: keptDrafts.getKeptDraft,
+  listKeptDrafts: keptDrafts.listKeptDrafts,
   findSignIn: signIns.findSignIn,
   listSignIns: signIns.listSignIns,
   getTemplate: templates.getTemplate,
@@ -144,6 +147,8 @@ const WRITES = {
   deleteToken: accounts.deleteToken,
   createGrant: grants.createGrant,
   useGrant: grants.useGrant,
+  keepDraft: keptDrafts.keepDraft,
+  deleteKeptDraft: keptDrafts.deleteKeptDraft,
   createSignIn: signIns.createSignIn,
   deleteSignIn: signIns.deleteSignIn,
   deleteSignIns: signIns.deleteSignIns,

@@ -9,6 +9,7 @@ import type { NewAuditRecord } from '@assay/model/audit'
 import type { Expected } from '@assay/model/entity-tag'
 import type { JobStatus } from '@assay/model/job'
 import type { GrantStore } from './contract/accounts/grants.ts'
+import type { KeptDraftStore } from './contract/accounts/kept-drafts.ts'
 import type { CollectionStore } from './contract/jobs/collections.ts'
 import type { JobStore } from './contract/jobs/jobs.ts'
 import type { NodeStore } from './contract/jobs/nodes.ts'
@@ -91,6 +92,7 @@ export interface Store
     GrantStore,
     IdempotencyStore,
     JobStore,
+    KeptDraftStore,
     LinkStore,
     MailConsentStore,
     MetricStore,

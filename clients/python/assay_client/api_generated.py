@@ -73,7 +73,7 @@ class Attempt(TypedDict):
 class AuditRecord(TypedDict):
     audit_id: str
     created_at: str
-    action: Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "insight.pin", "insight.unpin", "collection.create", "collection.change", "collection.delete", "collection.add", "collection.remove", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "grant.create", "token.create", "token.change", "token.delete", "reader.read", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.admit", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]
+    action: Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "insight.pin", "insight.unpin", "collection.create", "collection.change", "collection.delete", "collection.add", "collection.remove", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "draft.keep", "draft.delete", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "grant.create", "token.create", "token.change", "token.delete", "reader.read", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.admit", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]
     object_id: Union[str, None]
     fields: List[str]
     user_id: Union[str, None]
@@ -247,12 +247,12 @@ class ChangeSubscriptionRequest(TypedDict):
 
 class ChangeTokenRequest(TypedDict):
     name: NotRequired[str]
-    scopes: NotRequired[List[Literal["viewer", "analyst", "admin"]]]
+    scopes: NotRequired[List[Literal["viewer", "analyst", "publisher", "admin"]]]
     expires_at: NotRequired[Union[str, None]]
 
 
 class ChangeUserRequest(TypedDict):
-    scopes: NotRequired[List[Literal["viewer", "analyst", "admin"]]]
+    scopes: NotRequired[List[Literal["viewer", "analyst", "publisher", "admin"]]]
     password: NotRequired[str]
     disabled: NotRequired[bool]
     display_name: NotRequired[Union[str, None]]
@@ -495,7 +495,7 @@ class CreateGrantRequest(TypedDict):
     scope: NotRequired[str]
     state: NotRequired[str]
     resource: NotRequired[str]
-    granted: Literal["viewer", "analyst", "admin", None]
+    granted: Literal["viewer", "analyst", "publisher", "admin", None]
 
 
 class CreateJobRequestPayload(TypedDict):
@@ -582,7 +582,7 @@ class CreateSubscriptionRequest(TypedDict):
 
 class CreateTokenRequest(TypedDict):
     name: str
-    scopes: List[Literal["viewer", "analyst", "admin"]]
+    scopes: List[Literal["viewer", "analyst", "publisher", "admin"]]
     user_id: NotRequired[str]
     templates: NotRequired[Union[List[str], None]]
     expires_at: NotRequired[Union[str, None]]
@@ -593,7 +593,7 @@ class CreateUserRequest(TypedDict):
     username: str
     display_name: NotRequired[Union[str, None]]
     password: NotRequired[str]
-    scopes: List[Literal["viewer", "analyst", "admin"]]
+    scopes: List[Literal["viewer", "analyst", "publisher", "admin"]]
     workspace_id: NotRequired[str]
 
 
@@ -925,7 +925,7 @@ class GetRepositoryResponse(TypedDict):
 class Grant(TypedDict):
     token_id: str
     name: str
-    scopes: List[Literal["viewer", "analyst", "admin"]]
+    scopes: List[Literal["viewer", "analyst", "publisher", "admin"]]
     redirect_host: str
     created_at: str
     last_used_at: Union[str, None]
@@ -940,8 +940,8 @@ class GrantRequest(TypedDict):
     client_name: str
     client_host: Union[str, None]
     redirect_host: str
-    scopes: List[Literal["viewer", "analyst", "admin"]]
-    asked: Literal["viewer", "analyst", "admin"]
+    scopes: List[Literal["viewer", "analyst", "publisher", "admin"]]
+    asked: Literal["viewer", "analyst", "publisher", "admin"]
 
 
 class Grants(TypedDict):
@@ -1199,6 +1199,34 @@ class JobStartedMessage(TypedDict):
     type: Literal["job.started"]
     timestamp: str
     data: "JobEventData"
+
+
+class KeepDraftRequest(TypedDict):
+    source: str
+
+
+class KeptDraft(TypedDict):
+    draft_id: str
+    kind: Literal["template", "metric"]
+    name: str
+    user_id: str
+    created_at: str
+    updated_at: str
+
+
+class KeptDraftPage(TypedDict):
+    items: List["KeptDraft"]
+    next_cursor: Union[str, None]
+
+
+class KeptDraftWithSource(TypedDict):
+    draft_id: str
+    kind: Literal["template", "metric"]
+    name: str
+    user_id: str
+    created_at: str
+    updated_at: str
+    source: str
 
 
 class Link(TypedDict):
@@ -2067,7 +2095,7 @@ class Token(TypedDict):
     workspace_id: str
     user_id: str
     name: str
-    scopes: List[Literal["viewer", "analyst", "admin"]]
+    scopes: List[Literal["viewer", "analyst", "publisher", "admin"]]
     templates: Union[List[str], None]
     expires_at: Union[str, None]
     created_at: str
@@ -2084,7 +2112,7 @@ class TokenWithSecret(TypedDict):
     workspace_id: str
     user_id: str
     name: str
-    scopes: List[Literal["viewer", "analyst", "admin"]]
+    scopes: List[Literal["viewer", "analyst", "publisher", "admin"]]
     templates: Union[List[str], None]
     expires_at: Union[str, None]
     created_at: str
@@ -2108,7 +2136,7 @@ class User(TypedDict):
     username: str
     display_name: Union[str, None]
     issuer: Union[str, None]
-    scopes: List[Literal["viewer", "analyst", "admin"]]
+    scopes: List[Literal["viewer", "analyst", "publisher", "admin"]]
     admitted_until: Union[str, None]
     disabled: bool
     created_at: str
@@ -2279,7 +2307,7 @@ class WhoAmI(TypedDict):
     by_password: bool
     by_provider: bool
     workspace_id: str
-    scopes: List[Literal["viewer", "analyst", "admin"]]
+    scopes: List[Literal["viewer", "analyst", "publisher", "admin"]]
     templates: Union[List[str], None]
     version: str
 
@@ -2381,6 +2409,22 @@ class Operations:
     def create_draft(self, body: Optional["CreateDraftRequest"] = None, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Draft":
         """Draft metrics and a template for a table"""
         return self._call("POST", "/drafts", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
+
+    def list_kept_drafts(self, *, kind: Optional[Literal["template", "metric"]] = None, name: Optional[str] = None, user_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "KeptDraftPage":
+        """List kept drafts, newest first"""
+        return self._call("GET", "/drafts", "json", query={"kind": kind, "name": name, "user_id": user_id, "limit": limit, "cursor": cursor}, timeout=timeout)
+
+    def get_kept_draft(self, draft_id: str, *, timeout: Optional[float] = None) -> "KeptDraftWithSource":
+        """Read a kept draft with its text"""
+        return self._call("GET", f"/drafts/{segment(draft_id)}", "json", timeout=timeout)
+
+    def delete_kept_draft(self, draft_id: str, *, timeout: Optional[float] = None) -> None:
+        """Delete a kept draft"""
+        return self._call("DELETE", f"/drafts/{segment(draft_id)}", "none", timeout=timeout)
+
+    def keep_draft(self, kind: str, name: str, body: "KeepDraftRequest", *, timeout: Optional[float] = None) -> "KeptDraft":
+        """Keep your draft of a template or a metric"""
+        return self._call("PUT", f"/drafts/{segment(kind)}/{segment(name)}", "json", body=body, timeout=timeout)
 
     def create_job(self, body: "CreateJobRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> str:
         """Create a job from a template"""
@@ -2814,7 +2858,7 @@ class Operations:
         """Stop what leaves a workspace, or change its budgets"""
         return self._call("PATCH", "/outgoing", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
 
-    def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "insight.pin", "insight.unpin", "collection.create", "collection.change", "collection.delete", "collection.add", "collection.remove", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "grant.create", "token.create", "token.change", "token.delete", "reader.read", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.admit", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
+    def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "insight.pin", "insight.unpin", "collection.create", "collection.change", "collection.delete", "collection.add", "collection.remove", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "draft.keep", "draft.delete", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "grant.create", "token.create", "token.change", "token.delete", "reader.read", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.admit", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
         """Read the audit trail, newest first"""
         return self._call("GET", "/audit", "json", query={"action": action, "user_id": user_id, "object_id": object_id, "created_after": created_after, "created_before": created_before, "workspace_id": workspace_id, "limit": limit, "cursor": cursor}, timeout=timeout)
 
@@ -2904,6 +2948,22 @@ class AsyncOperations:
     async def create_draft(self, body: Optional["CreateDraftRequest"] = None, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Draft":
         """Draft metrics and a template for a table"""
         return await self._call("POST", "/drafts", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
+
+    async def list_kept_drafts(self, *, kind: Optional[Literal["template", "metric"]] = None, name: Optional[str] = None, user_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "KeptDraftPage":
+        """List kept drafts, newest first"""
+        return await self._call("GET", "/drafts", "json", query={"kind": kind, "name": name, "user_id": user_id, "limit": limit, "cursor": cursor}, timeout=timeout)
+
+    async def get_kept_draft(self, draft_id: str, *, timeout: Optional[float] = None) -> "KeptDraftWithSource":
+        """Read a kept draft with its text"""
+        return await self._call("GET", f"/drafts/{segment(draft_id)}", "json", timeout=timeout)
+
+    async def delete_kept_draft(self, draft_id: str, *, timeout: Optional[float] = None) -> None:
+        """Delete a kept draft"""
+        return await self._call("DELETE", f"/drafts/{segment(draft_id)}", "none", timeout=timeout)
+
+    async def keep_draft(self, kind: str, name: str, body: "KeepDraftRequest", *, timeout: Optional[float] = None) -> "KeptDraft":
+        """Keep your draft of a template or a metric"""
+        return await self._call("PUT", f"/drafts/{segment(kind)}/{segment(name)}", "json", body=body, timeout=timeout)
 
     async def create_job(self, body: "CreateJobRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> str:
         """Create a job from a template"""
@@ -3337,7 +3397,7 @@ class AsyncOperations:
         """Stop what leaves a workspace, or change its budgets"""
         return await self._call("PATCH", "/outgoing", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
 
-    async def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "insight.pin", "insight.unpin", "collection.create", "collection.change", "collection.delete", "collection.add", "collection.remove", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "grant.create", "token.create", "token.change", "token.delete", "reader.read", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.admit", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
+    async def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "insight.pin", "insight.unpin", "collection.create", "collection.change", "collection.delete", "collection.add", "collection.remove", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "draft.keep", "draft.delete", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "grant.create", "token.create", "token.change", "token.delete", "reader.read", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.admit", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
         """Read the audit trail, newest first"""
         return await self._call("GET", "/audit", "json", query={"action": action, "user_id": user_id, "object_id": object_id, "created_after": created_after, "created_before": created_before, "workspace_id": workspace_id, "limit": limit, "cursor": cursor}, timeout=timeout)
 

@@ -77,7 +77,7 @@ export function useMe() {
   return useQuery({ queryKey: ['me'], queryFn: () => api().me(), staleTime: Number.POSITIVE_INFINITY })
 }
 
-const ORDER: readonly Scope[] = ['viewer', 'analyst', 'admin']
+const ORDER: readonly Scope[] = ['viewer', 'analyst', 'publisher', 'admin']
 
 /** Whether the session has this scope; false until that is known. */
 export function useMay(scope: Scope): boolean {

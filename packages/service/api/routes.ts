@@ -40,6 +40,7 @@ import * as confirming from './subscriptions/confirm-page.ts'
 import * as subscriptions from './subscriptions/subscriptions.ts'
 import * as unsubscribing from './subscriptions/unsubscribe-page.ts'
 import * as drafts from './templates/drafts.ts'
+import * as keptDrafts from './templates/kept-drafts.ts'
 import * as templates from './templates/templates.ts'
 import * as deliveries from './webhooks/deliveries.ts'
 import * as events from './webhooks/events.ts'
@@ -79,6 +80,10 @@ export const ROUTES: readonly Route[] = [
   on('POST /v1alpha/repository/branches', repository.proposeChange),
 
   on('POST /v1alpha/drafts', drafts.createDraft),
+  on('GET /v1alpha/drafts', keptDrafts.listKeptDrafts),
+  on('GET /v1alpha/drafts/{draft_id}', keptDrafts.getKeptDraft),
+  on('DELETE /v1alpha/drafts/{draft_id}', keptDrafts.deleteKeptDraft),
+  on('PUT /v1alpha/drafts/{kind}/{name}', keptDrafts.keepDraft),
 
   on('POST /v1alpha/jobs/', jobs.createJob),
   on('POST /v1alpha/jobs/bulk', batches.createJobs),

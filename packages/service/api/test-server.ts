@@ -127,7 +127,7 @@ export interface TestServer {
   /** A folder of this test's own, removed afterwards. */
   folder: string
   ask(method: string, url: string, asked?: Asked): Promise<Answer>
-  token(workspace_id: string, scopes: Scope[]): Promise<string>
+  token(workspace_id: string, scopes: Scope[], user_id?: string): Promise<string>
   /** Runs a job to its end as a worker would: claimed, started, completed with the findings. */
   complete(assignment_id: string, findings?: Partial<Findings>): Promise<string>
 }
@@ -205,11 +205,11 @@ export async function openTestServer(
     await store.close()
     await rm(folder, { recursive: true, force: true })
   })
-  const token = (workspace_id: string, scopes: Scope[]): Promise<string> =>
-    makeToken(store, workspace_id, scopes)
+  const token: TestServer['token'] = (...given) => makeToken(store, ...given)
   const tokens = {
     viewer: await token(DEFAULT_WORKSPACE, ['viewer']),
     analyst: await token(DEFAULT_WORKSPACE, ['analyst']),
+    publisher: await token(DEFAULT_WORKSPACE, ['publisher']),
     admin: await token(DEFAULT_WORKSPACE, ['admin']),
   }
   const ask = asker(api, tokens.admin)
@@ -264,12 +264,17 @@ async function writeTemplate(shipped: string): Promise<void> {
   await writeFile(path.join(shipped, 'hello.md'), TEMPLATE)
 }
 
-async function makeToken(store: Store, workspace_id: string, scopes: Scope[]): Promise<string> {
+async function makeToken(
+  store: Store,
+  workspace_id: string,
+  scopes: Scope[],
+  user_id = 'ada',
+): Promise<string> {
   const secret = newToken()
   await store.createToken({
     token_id: uuidv7(),
     workspace_id,
-    user_id: 'ada',
+    user_id,
     name: scopes.join(),
     scopes,
     expires_at: null,

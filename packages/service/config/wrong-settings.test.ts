@@ -73,7 +73,7 @@ const WRONG: [string, string, RegExp, Record<string, string>?][] = [
   ['OIDC_SCOPES', 'profile', /must hold openid/],
   ['OIDC_GROUPS_CLAIM', 'my groups', /the name of a claim, without white space/],
   ['OIDC_GROUPS', 'staff', /must list GROUP=WORKSPACE:SCOPE/, PROVIDER],
-  ['OIDC_GROUPS', 'staff=default:owner', /a scope of viewer, analyst, admin/, PROVIDER],
+  ['OIDC_GROUPS', 'staff=default:owner', /a scope of viewer, analyst, publisher, admin/, PROVIDER],
   ['OIDC_GROUPS', 'staff=default:admin;staff=default:viewer', /each group once/, PROVIDER],
   ['OIDC_GROUPS', '*=default:admin;staff=default:viewer', /must name \* last/, PROVIDER],
   ['OIDC_GROUPS', '', /say what each group may do/, PROVIDER],

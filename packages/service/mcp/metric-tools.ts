@@ -134,7 +134,7 @@ const save = tool({
   name: 'assay_save_metric',
   title: 'Save a metric',
   description: 'Puts the definition of a metric into the workspace. Faults are named with line and column.',
-  scope: 'admin',
+  scope: 'publisher',
   effect: 'replaces',
   input: Type.Object({
     metric_id: Id,

@@ -213,7 +213,7 @@ const save = tool({
   name: 'assay_save',
   title: 'Save a template',
   description: 'Puts a template into the workspace, so that it can be run, scheduled and shared.',
-  scope: 'admin',
+  scope: 'publisher',
   effect: 'replaces',
   input: Type.Object({
     template_id: Id,

@@ -18,6 +18,7 @@ import { fileDialectTests } from './file-dialects.ts'
 import type { Harness } from './given.ts'
 import { insightCardTests } from './insight-cards.ts'
 import { jobTests } from './jobs.ts'
+import { keptDraftTests } from './kept-drafts.ts'
 import { linkTests } from './links.ts'
 import { listTests } from './lists.ts'
 import { narrativeTests } from './narratives.ts'
@@ -54,6 +55,7 @@ const PARTS = {
   lists: listTests,
   narratives: narrativeTests,
   'file dialects': fileDialectTests,
+  'kept drafts': keptDraftTests,
   outgoing: outgoingTests,
   repositories: repositoryTests,
   'sealed texts': sealedTests,

@@ -35,7 +35,7 @@ export async function jobsRead(client: Client): Promise<number> {
 /** Every row of every table, but which migrations were applied. Deleting few rows is faster than truncating. */
 const EMPTY = `
   DELETE FROM webhooks; DELETE FROM events; DELETE FROM insights; DELETE FROM jobs; DELETE FROM template_versions;
-  DELETE FROM schedules; DELETE FROM audit; DELETE FROM connections; DELETE FROM readers; DELETE FROM collections; DELETE FROM templates; DELETE FROM metrics; DELETE FROM tokens; DELETE FROM sign_ins; DELETE FROM users; DELETE FROM workspaces;
+  DELETE FROM schedules; DELETE FROM audit; DELETE FROM connections; DELETE FROM readers; DELETE FROM collections; DELETE FROM templates; DELETE FROM metrics; DELETE FROM kept_drafts; DELETE FROM tokens; DELETE FROM sign_ins; DELETE FROM users; DELETE FROM workspaces;
   DELETE FROM nodes; DELETE FROM idempotency_keys; DELETE FROM settings; DELETE FROM repositories; DELETE FROM allowances`
 
 /** Statements that move every stored time back, so that all is as it will be after a while. */

@@ -312,6 +312,22 @@ CREATE INDEX jobs_queued ON jobs USING btree (workspace_id, priority DESC, queue
 
 CREATE INDEX jobs_unfinished_of_schedule ON jobs USING btree (schedule_id) WHERE ((schedule_id IS NOT NULL) AND (finished_at IS NULL));
 
+CREATE TABLE kept_drafts (
+  draft_id text COLLATE "C" NOT NULL,
+  workspace_id text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  source text NOT NULL,
+  created_at timestamp(3) with time zone NOT NULL,
+  updated_at timestamp(3) with time zone NOT NULL,
+  UNIQUE (workspace_id, kind, name, user_id),
+  PRIMARY KEY (draft_id),
+  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id)
+);
+
+CREATE INDEX kept_drafts_by_time ON kept_drafts USING btree (workspace_id, created_at, draft_id);
+
 CREATE TABLE links (
   link_id text COLLATE "C" NOT NULL,
   link_hash text COLLATE "C" NOT NULL,

@@ -317,6 +317,20 @@ CREATE INDEX jobs_queued ON jobs (workspace_id, priority DESC, queued_at, assign
 
 CREATE INDEX jobs_unfinished_of_schedule ON jobs (schedule_id) WHERE schedule_id IS NOT NULL AND finished_at IS NULL;
 
+CREATE TABLE kept_drafts (
+  draft_id TEXT PRIMARY KEY,
+  workspace_id TEXT NOT NULL REFERENCES workspaces,
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  user_id TEXT NOT NULL,
+  source TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  UNIQUE (workspace_id, kind, name, user_id)
+) STRICT;
+
+CREATE INDEX kept_drafts_by_time ON kept_drafts (workspace_id, created_at, draft_id);
+
 CREATE TABLE links (
   link_id TEXT PRIMARY KEY,
   link_hash TEXT NOT NULL UNIQUE,

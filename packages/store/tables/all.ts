@@ -1,6 +1,7 @@
 /** All tables but that of the migrations; those that others refer to first. */
 
 import { GRANTS } from './accounts/grants.ts'
+import { KEPT_DRAFTS } from './accounts/kept-drafts.ts'
 import { COLLECTION_ITEMS, COLLECTIONS } from './jobs/collections.ts'
 import { INSIGHT_CARDS } from './jobs/insight-cards.ts'
 import { INSIGHTS, JOB_COUNTS, JOBS } from './jobs/jobs.ts'
@@ -39,6 +40,7 @@ export const TABLES = [
   TEMPLATES,
   TEMPLATE_VERSIONS,
   METRICS,
+  KEPT_DRAFTS,
   CONNECTIONS,
   READERS,
   SCHEDULES,

@@ -11,6 +11,7 @@ import { OPENED } from './address.ts'
 const MAY: Record<Scope, string> = {
   viewer: 'It may read insights and templates.',
   analyst: 'It may read insights and templates, run jobs, read files and send what they find.',
+  publisher: 'It may do all that, and publish templates and metrics, which may read over connections.',
   admin: 'It may do all that, and change templates, users, tokens and settings.',
 }
 

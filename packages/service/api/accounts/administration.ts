@@ -13,7 +13,8 @@ export const WorkspaceId = Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,62}$' }
 export const Scopes = Type.Array(Type.Enum([...SCOPES]), {
   minItems: 1,
   uniqueItems: true,
-  description: 'viewer reads, analyst also runs jobs and webhooks, admin also administers',
+  description:
+    'viewer reads, analyst also runs jobs and webhooks, publisher also publishes templates and metrics, admin also administers',
 })
 
 /** The parameter that names a workspace. */

@@ -3,7 +3,7 @@
 import { type Clock, iso } from '@assay/model/clock'
 import { AppError, notFound } from '@assay/model/errors'
 import { nullable, Type } from '@assay/model/schema'
-import { LOGIN_TOKEN, type Scope, serviceAccount, Token } from '@assay/model/token'
+import { includesScope, LOGIN_TOKEN, type Scope, serviceAccount, Token } from '@assay/model/token'
 import { hashToken, newToken } from '../../runtime/secrets.ts'
 import { findTemplate } from '../../templates/find-template.ts'
 import type { Services } from '../dependencies.ts'
@@ -36,14 +36,14 @@ function refuseMeaningless(
     throw invalid([{ path: 'expires_at', message: 'must lie in the future' }])
 }
 
-/** The templates that a new token is limited to. Throws a 422 for one that does not exist, and for an admin's scope. */
+/** The templates that a new token is limited to. Throws a 422 for one that does not exist, and for a scope beyond analyst. */
 async function limitOf(
   services: Services,
   { templates, scopes }: { templates?: string[] | null; scopes: readonly Scope[] },
   workspace_id: string,
 ): Promise<string[] | null> {
   if (!templates) return null
-  if (scopes.includes('admin'))
+  if (includesScope(scopes, 'publisher'))
     throw invalid([{ path: 'scopes', message: 'must be viewer or analyst for a token with templates' }])
   const found = await Promise.all(
     templates.map((template_id) => findTemplate(services, { workspace_id, template_id })),

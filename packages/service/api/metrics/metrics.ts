@@ -170,7 +170,7 @@ export const putMetric = operation({
   summary: 'Create or replace a metric of the workspace',
   description:
     'Answers faults with line and column. A job keeps the definitions with which it was created; later jobs read the new one.',
-  scope: 'admin',
+  scope: 'publisher',
   params: MetricPath,
   body: Source,
   bodyType: 'application/yaml',
@@ -201,7 +201,7 @@ export const deleteMetric = operation({
   summary: 'Delete a metric of the workspace',
   description:
     'Jobs that were created with it stay. A template that names it creates no job until it is put again.',
-  scope: 'admin',
+  scope: 'publisher',
   params: MetricPath,
   replies: { 204: { description: 'The metric is deleted' } },
   errors: ['not_found', 'metric_read_only'],

@@ -102,7 +102,8 @@ export const readGrantRequest = operation({
           redirect_host: Type.String({ description: 'Where the browser goes with the answer' }),
           scopes: Scopes,
           asked: Type.Enum([...SCOPES], {
-            description: 'What to preselect: the widest scope that it asks for and you hold, but never admin',
+            description:
+              'What to preselect: the widest scope that it asks for and you hold, but never publisher or admin',
           }),
         },
         { title: 'GrantRequest' },
@@ -114,7 +115,7 @@ export const readGrantRequest = operation({
     await requirePerson(services, principal, request)
     const client = await vetted(services, request, principal, query)
     const held = fullScopes(principal.scopes)
-    const named = (query.scope ?? '').replace('admin', 'analyst').split(' ')
+    const named = (query.scope ?? '').replace(/admin|publisher/g, 'analyst').split(' ')
     return {
       client_name: client.name === '' ? 'a program without a name' : client.name,
       client_host: client.host,

@@ -36,6 +36,7 @@ const BODIES: Record<string, unknown> = {
   putMetric: METRIC,
   proposeChange: { template_id: 'hello', source: TEMPLATE, message: 'Greet the world' },
   createDraft: { file: 'uploads/orders.csv', dialect: ['dates: dmy'] },
+  keepDraft: { source: TEMPLATE },
   createJob: {
     payload: {
       type: 'template',

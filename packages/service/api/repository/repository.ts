@@ -95,7 +95,7 @@ export const proposeChange = operation({
   summary: 'Push a change of a template of the repository as a branch',
   description:
     'Answers faults with line and column. The branch begins at the newest commit; nothing is served of it until it is merged. The token of the repository must be allowed to write.',
-  scope: 'admin',
+  scope: 'publisher',
   body: Type.Object({
     template_id: Type.String({ minLength: 1, maxLength: 200 }),
     source: Type.String({ minLength: 1, description: 'The Markdown of the template' }),

@@ -148,10 +148,10 @@ async function tableOf({ services, principal, body }: Asked, lines: readonly str
       throw invalid([{ path: 'dialect', message: 'says how a file is read: a table has its types' }])
     if (ask !== undefined)
       throw invalid([{ path: 'ask', message: 'takes a file: a table of a database is drafted by rules' }])
-    if (!includesScope(principal.scopes, 'admin'))
+    if (!includesScope(principal.scopes, 'publisher'))
       throw new AppError(
         'forbidden',
-        "A draft reads over a connection only with an admin's token: it may hold any query.",
+        'A draft reads over a connection only with a token of the scope publisher: it may hold any query.',
       )
     const kind = await services.connections.kindOf(principal.workspace_id, connection!)
     if (kind === null) throw notFound('connection', connection!)
@@ -262,7 +262,7 @@ export const createDraft = operation({
   errors: ['preview_failed', 'stopping', 'workspace_busy', 'not_found'],
   async handle(call) {
     const { table, findings, lines } = await findingsOf(call)
-    // Over a file the template reads no metrics, which only an admin may put. A database adds up metrics itself.
+    // Over a file the template reads no metrics, which an analyst may not put. A database adds up metrics itself.
     const drafted = draftFrom(findings, table, call.body.table === undefined)
     const { name, template, metrics, rows, decisions, assumptions, questions } = drafted
     const { ask } = call.body

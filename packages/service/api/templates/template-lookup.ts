@@ -93,7 +93,7 @@ export async function rootsOf(services: Services, { workspace_id }: Principal): 
   }
 }
 
-/** A draft may hold any query, so only an admin's draft may use connections. */
+/** A draft may hold any query, so only who may publish it as a template, and run that, may use connections with it. */
 export function connectionsFor(
   { connections }: Pick<Services, 'connections'>,
   { workspace_id, scopes }: Principal,
@@ -101,8 +101,8 @@ export function connectionsFor(
   draft: boolean,
 ): ConnectionAccess {
   const withheld =
-    draft && !includesScope(scopes, 'admin')
-      ? "A draft reads over a connection only with an admin's token: use one, or have an admin put the template."
+    draft && !includesScope(scopes, 'publisher')
+      ? 'A draft reads over a connection only with a token of the scope publisher: use one, or ask somebody who has it to publish the template.'
       : undefined
   return connections.accessFor({ workspace_id, names: async () => view.connections, withheld })
 }

@@ -23,6 +23,7 @@ import { GRANTS } from '../../tables/accounts/grants.ts'
 import { by } from '../../tables/table.ts'
 import { TOKENS, USERS, type UserRow, WORKSPACES } from '../../tables/workspaces/accounts.ts'
 import { SIGN_INS } from '../../tables/workspaces/sign-ins.ts'
+import { FORGET_DRAFTS } from '../accounts/kept-drafts.ts'
 import { FORGET_PINS } from '../jobs/collections.ts'
 import { FORGET_USER } from './readers.ts'
 import { bounded, deleteSignIns, HELD, type Held, withHeld } from './sign-ins.ts'
@@ -218,6 +219,7 @@ export function* deleteUser(tx: Writer, input: Input<'deleteUser'>): Routine<boo
   yield* tx.run(END_SIGN_INS, input)
   yield* tx.run(FORGET_USER, input)
   yield* tx.run(FORGET_PINS, input)
+  yield* tx.run(FORGET_DRAFTS, input)
   return (yield* tx.run(DELETE_USER, input)) > 0
 }
 

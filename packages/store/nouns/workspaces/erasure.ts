@@ -9,6 +9,7 @@ import { decodeCursor, encodeCursor } from '../../cursor.ts'
 import type { Routine, Transaction } from '../../rows.ts'
 import { listed, statement } from '../../statement.ts'
 import type { Input, Store } from '../../store.ts'
+import { KEPT_DRAFTS } from '../../tables/accounts/kept-drafts.ts'
 import { COLLECTION_ITEMS, COLLECTIONS } from '../../tables/jobs/collections.ts'
 import { JOB_COUNTS } from '../../tables/jobs/jobs.ts'
 import { SCHEDULES } from '../../tables/jobs/schedules.ts'
@@ -44,6 +45,7 @@ export const TABLES_OF_WORKSPACE = [
   COLLECTIONS,
   TEMPLATES,
   METRICS,
+  KEPT_DRAFTS,
   CONNECTIONS,
   NARRATIVES,
   FILE_DIALECTS,

@@ -6,6 +6,7 @@ import type { Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
 import { WORKSPACES } from '../../tables/workspaces/accounts.ts'
 import { METRICS } from '../../tables/workspaces/metrics.ts'
+import { endDrafts } from '../accounts/kept-drafts.ts'
 
 const OF_ID = by('workspace_id', 'metric_id')
 const FIND = METRICS.select(OF_ID)
@@ -41,6 +42,7 @@ export function* putMetric(tx: Writer, input: Input<'putMetric'>): Routine<'new'
     )
   const before = yield* tx.find(FIND, metric)
   yield* tx.run(WRITE, metric)
+  yield* endDrafts(tx, { ...input, kind: 'metric', name: input.metric_id })
   return before ? 'replaced' : 'new'
 }
 

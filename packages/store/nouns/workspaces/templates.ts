@@ -5,6 +5,7 @@ import type { Reader, Routine, Writer } from '../../rows.ts'
 import type { Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
 import { TEMPLATE_VERSIONS, TEMPLATES } from '../../tables/workspaces/templates.ts'
+import { endDrafts } from '../accounts/kept-drafts.ts'
 
 const OF_ID = by('workspace_id', 'template_id')
 const FIND = TEMPLATES.select(OF_ID)
@@ -27,6 +28,7 @@ interface Key {
 
 export function* putTemplate(tx: Writer, input: Input<'putTemplate'>): Routine<'new' | 'replaced'> {
   const template: StoredTemplate = { ...input, updated_at: tx.now }
+  yield* endDrafts(tx, { ...input, kind: 'template', name: input.template_id })
   // Another node may delete it between the two statements.
   for (;;) {
     if ((yield* tx.run(INSERT, template)) > 0) return 'new'

@@ -168,6 +168,20 @@ CREATE TABLE metrics (
   PRIMARY KEY (workspace_id, metric_id)
 );
 
+-- Texts of templates and metrics that their authors have not published.
+CREATE TABLE kept_drafts (
+  draft_id text COLLATE "C" PRIMARY KEY,
+  workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
+  kind text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  source text NOT NULL,
+  created_at timestamptz(3) NOT NULL,
+  updated_at timestamptz(3) NOT NULL,
+  UNIQUE (workspace_id, kind, name, user_id)
+);
+CREATE INDEX kept_drafts_by_time ON kept_drafts (workspace_id, created_at, draft_id);
+
 -- The sources that jobs were created with, once for each version.
 CREATE TABLE template_versions (
   template_id text COLLATE "C" NOT NULL,

@@ -166,6 +166,20 @@ CREATE TABLE metrics (
   PRIMARY KEY (workspace_id, metric_id)
 ) STRICT;
 
+-- Texts of templates and metrics that their authors have not published.
+CREATE TABLE kept_drafts (
+  draft_id TEXT PRIMARY KEY,
+  workspace_id TEXT NOT NULL REFERENCES workspaces,
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  user_id TEXT NOT NULL,
+  source TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  UNIQUE (workspace_id, kind, name, user_id)
+) STRICT;
+CREATE INDEX kept_drafts_by_time ON kept_drafts (workspace_id, created_at, draft_id);
+
 -- The sources that jobs were created with, once for each version.
 CREATE TABLE template_versions (
   template_id TEXT NOT NULL,

@@ -17,6 +17,7 @@ import { localInput } from '../../words/zones.ts'
 export const SCOPE_OPTIONS = [
   { value: 'viewer', label: 'viewer: reads' },
   { value: 'analyst', label: 'analyst: also runs jobs and webhooks' },
+  { value: 'publisher', label: 'publisher: also publishes templates and metrics' },
   { value: 'admin', label: 'admin: also manages' },
 ]
 

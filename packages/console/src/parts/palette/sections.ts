@@ -52,6 +52,7 @@ function useShown(sections: readonly Section[]): readonly Section[] {
   const may: Record<Scope, boolean> = {
     viewer: true,
     analyst: useMay('analyst'),
+    publisher: useMay('publisher'),
     admin: useMay('admin'),
   }
   const limited = useIsLimited()

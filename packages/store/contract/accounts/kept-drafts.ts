@@ -1,0 +1,26 @@
+/** What the store promises of kept drafts. A user has one for each template and each metric. */
+import type { DraftKind, KeptDraft, KeptDraftWithSource } from '@assay/model/kept-draft'
+import type { Page, PageQuery } from '../page.ts'
+
+export interface KeptDraftStore {
+  /** Creates or replaces the user's. Refuses what would go beyond DRAFTS_KEPT or DRAFT_CHARACTERS: `conflict`. */
+  keepDraft(input: {
+    /** Of a new one. */
+    draft_id: string
+    workspace_id: string
+    kind: DraftKind
+    name: string
+    user_id: string
+    source: string
+  }): Promise<KeptDraft>
+  getKeptDraft(input: { workspace_id: string; draft_id: string }): Promise<KeptDraftWithSource | null>
+  listKeptDrafts(
+    query: PageQuery & {
+      workspace_id: string
+      user_id?: string | undefined
+      kind?: DraftKind | undefined
+      name?: string | undefined
+    },
+  ): Promise<Page<KeptDraft>>
+  deleteKeptDraft(input: { workspace_id: string; draft_id: string }): Promise<boolean>
+}
