@@ -13,6 +13,8 @@ import { bindSql } from '../packages/engine/language/sql-clauses.ts'
 import { FORMS } from '../proofs/guard/forms.ts'
 import { SOURCES } from '../proofs/guard/grammar.ts'
 import { Oracle } from '../proofs/guard/oracle.ts'
+import { inProcesses } from '../proofs/guard/processes.ts'
+import { type GuardReport, together } from '../proofs/guard/report.ts'
 import { TPCH_QUERIES, TPCH_TABLES } from '../proofs/guard/tpch.ts'
 import { tryGuard } from '../proofs/guard/try.ts'
 
@@ -26,6 +28,18 @@ test('of 1,500 random statements none that touches more than its sources passes 
   assert.deepEqual(report.holes, [])
   assert.ok(report.passed > 300, `only ${report.passed} statements pass`)
   assert.ok(report.ran > 75, `only ${report.ran} statements run`)
+})
+
+test('a statement that ends its process is named and left out of its stretch, which goes on', async () => {
+  const told: GuardReport[] = []
+  const program = path.join(import.meta.dirname, 'guard-crash-fixture.ts')
+  await inProcesses({ seed: 3, from: 0, to: 2_000, processes: 1 }, (part) => told.push(part) > 0, program)
+  const { statements, ended } = told.reduce(together)
+  assert.equal(statements, 2_000, 'each statement is tried or named, and none twice')
+  assert.deepEqual(ended, [
+    'Statement 1200 ended its process (SIGSEGV) when it ran: "select crash"',
+    'Statement 1700 ended its process (code 134) when the guard read it: "select crash"',
+  ])
 })
 
 test('the oracle sees what a statement touches, by each of its ways', async () => {

@@ -26,8 +26,12 @@ export interface Watching {
   report?(part: GuardReport): void
 }
 
-/** Statements between two reports. */
+/** Statements between two reports, and those of one generator: so a stretch begins without those before it. */
 const PART = 1_000
+
+/** Of the part in which the statement lies. */
+const seedOf = (seed: number, at: number): number =>
+  Math.imul(seed ^ Math.imul(Math.floor(at / PART) + 1, 0x9e3779b1), 0x85ebca6b)
 
 /** `folder` is for this alone. */
 export async function tryGuard(
@@ -39,8 +43,10 @@ export async function tryGuard(
   let part: GuardReport = { ...NOTHING, holes: [] }
   try {
     const guard = createGuard(oracle.engine)
-    const grammar = new Grammar(randomFrom(seed), oracle.lists, oracle.outside)
-    for (let at = 0; at < to; at += 1) {
+    const grammarAt = (at: number) => new Grammar(randomFrom(seedOf(seed, at)), oracle.lists, oracle.outside)
+    let grammar = grammarAt(from)
+    for (let at = from - (from % PART); at < to; at += 1) {
+      if (at % PART === 0) grammar = grammarAt(at)
       const sql = grammar.statement()
       if (at < from) continue
       part.statements += 1
