@@ -1,9 +1,9 @@
 /** How many future values lie in the 95 % intervals of forecasts, on simulated series. */
-import { stepAt } from '../../packages/engine/forecasting/design.ts'
+import { harmonics, stepAt } from '../../packages/engine/forecasting/design.ts'
 import { forecastSeries } from '../../packages/engine/forecasting/forecast-series.ts'
 import { calendarSeasons } from '../../packages/engine/series/calendar-seasons.ts'
 import { levelChanges } from '../../packages/engine/series/level-changes.ts'
-import { findSeasons } from '../../packages/engine/series/seasons.ts'
+import { begunSeasons, findSeasons } from '../../packages/engine/series/seasons.ts'
 import { normal, PROCESSES, type Process, type Random, randomFrom, STEPS } from './processes.ts'
 
 const HORIZON = 12
@@ -66,12 +66,14 @@ export function runCoverage(process: Process, n: number, series: number, seed: n
     const values = whole.slice(0, n)
     const rows = values.map((_, row) => row)
     const counts = values.every((value) => Number.isInteger(value) && value >= 0)
-    const seasons = findSeasons(values, rows, calendarSeasons(STEPS[process.step]))
+    const candidates = calendarSeasons(STEPS[process.step])
+    const seasons = findSeasons(values, rows, candidates)
+    const begun = begunSeasons(values, rows, candidates, seasons)
     const { ahead } = forecastSeries({
       values,
       observed: values.map(() => true),
       periods: seasons.map(({ period }) => period),
-      columns: [],
+      columns: begun.flatMap((period) => harmonics(period, 1)),
       levels: levelChanges(values, rows, seasons)
         .slice(-Math.floor(n / VALUES_A_LEVEL) || n)
         .map(({ index }) => stepAt(index)),

@@ -57,7 +57,12 @@ const LEVELS_ERR = { few: 1.02, many: 1 }
 const FEW = 60
 /** Errors below this share of the distance from the least to the largest value are told as none. */
 const EXACT = 1e-3
+/** Where each value errs by less than this share beside the one a season before, and no model by less, the last season comes once more. */
+const NEARLY = 1e-2
+/** From so much on beside that of the naive forecast an error is larger by more than chance. */
+export const WORSE = 1.02
 const PREFERRED = ['ets', 'both', 'three', 'line']
+export const LAST_SEASON = 'the last season once more'
 
 export function forecastSeries(question: Question): Forecast {
   const { values, horizon } = question
@@ -75,6 +80,12 @@ export function forecastSeries(question: Question): Forecast {
   const scaled = log ? values.map((value) => Math.log(Math.max(value, Number.MIN_VALUE))) : values
   const { known, test } = withLevels(question, { ...question, values: scaled }, back)
   const candidates = candidatesOf(known, values.length)
+  if (test?.model === 'naive') {
+    const ahead = naiveAhead(values, naivePeriod(question), values.length, horizon)
+    const wide = ahead.map((one) => widened(one, test.result.widened))
+    const told = { ahead: bounded(wide, question.counts), backtest: test.result }
+    return { model: LAST_SEASON, log_scale: false, ...told, candidates: null }
+  }
   // Without a backtest nothing shows that smoothing follows the series better, and the line needs fewer values for a season.
   const model = test?.model ?? 'line'
   const all = candidates?.ahead(values.length, horizon) ?? {}
@@ -187,7 +198,7 @@ interface Told {
   value: number
   one: Ahead
   /** On the scale of the model. */
-  inner: Ahead | undefined
+  inner: Ahead
   scaled: number
 }
 
@@ -220,7 +231,8 @@ function backtest(question: Question, known: Known, back: (ahead: Ahead[]) => Ah
         if (!observed[end + step]) continue
         const value = values[end + step]!
         found.sum += Math.abs(value - one.value)
-        found.all.push({ value, one, inner: own[name]?.[step], scaled: known.values[end + step]! })
+        const inner = own[name]?.[step]
+        found.all.push({ value, one, inner: inner ?? one, scaled: inner ? known.values[end + step]! : value })
       }
     }
   }
@@ -233,6 +245,9 @@ function backtest(question: Question, known: Known, back: (ahead: Ahead[]) => Ah
   }
   let model = PREFERRED.find((name) => errors.has(name)) ?? 'line'
   for (const name of PREFERRED) if (mase(name) < CLEARLY * mase(model)) model = name
+  const range = spanOf(values)
+  const errsUnder = (name: string, share: number): boolean => mase(name) * scale <= share * range
+  if (period > 1 && mase(model) > WORSE * mase('naive') && errsUnder('naive', NEARLY)) model = 'naive'
   const { all } = errors.get(model)!
   const inside = all.filter(({ value, one }) => value >= one.low_95 && value <= one.high_95).length
   const shares = all.map(({ inner, scaled }) => shareOf(inner, scaled))
@@ -243,7 +258,7 @@ function backtest(question: Question, known: Known, back: (ahead: Ahead[]) => Ah
       known: n,
       mase: mase(model),
       naive: mase('naive'),
-      exact: mase(model) * scale <= EXACT * spanOf(values),
+      exact: errsUnder(model, model === 'naive' ? NEARLY : EXACT),
       coverage: inside / all.length,
       widened: wideningOf(shares, Math.max(1, span / Math.min(horizon, span))),
     },
@@ -251,8 +266,7 @@ function backtest(question: Question, known: Known, back: (ahead: Ahead[]) => Ah
 }
 
 /** The distance of a value from the middle, in units of the interval's half on that side. */
-function shareOf(inner: Ahead | undefined, value: number): number {
-  if (!inner) return 0
+function shareOf(inner: Ahead, value: number): number {
   const gap = value - inner.value
   const half = gap < 0 ? inner.value - inner.low_95 : inner.high_95 - inner.value
   return half > 0 ? Math.abs(gap) / half : gap === 0 ? 0 : 10

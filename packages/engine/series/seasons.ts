@@ -65,6 +65,40 @@ export function findSeasons(
   return found
 }
 
+/** Cycles from which the wave of a season may shape what is to come. */
+const BEGUN = 1.5
+
+/**
+ * Those of `candidates` that the values hold for one and a half cycles or more, but not for the two that a season needs to be told, and whose
+ * wave they show all the same, where they cannot be a random walk: a forecast follows it. `found` are the seasons that stand beside it.
+ */
+export function begunSeasons(
+  values: readonly number[],
+  rows: readonly number[],
+  candidates: readonly number[],
+  found: readonly { period: number }[],
+): number[] {
+  const length = rows.at(-1)! - rows[0]! + 1
+  const possible = candidates.filter(
+    (period) => length >= BEGUN * Math.floor(period) && length < 2 * Math.floor(period),
+  )
+  const base = [
+    values.map(() => 1),
+    lineColumn(rows),
+    ...found.flatMap(({ period }) => seasonColumns(rows, period)),
+  ]
+  if (possible.length === 0 || values.length < base.length + 2 + 8) return []
+  const shift = strongestShift(values, base.slice(1))
+  const bases = shift ? [base, [...base, stepColumn(values.length, shift.index)]] : [base]
+  return possible.filter((period) => {
+    const wave = seasonColumns(rows, period).slice(0, 2)
+    return bases.every((one) => {
+      const fit = persistentRegression(values, one, wave)
+      return fit !== null && !fit.walk && fit.p * possible.length <= ALPHA
+    })
+  })
+}
+
 /** The season of one period, tested beside those of `others`. */
 export function testSeason(
   values: readonly number[],

@@ -91,6 +91,33 @@ test('four years of a yearly wave without noise are forecast as a wave, not at t
     assert.ok(Math.abs(value - wave(1461 + step)) < 0.2, `${step}: ${value}`)
 })
 
+test('a season that repeats itself almost to the last digit comes once more, where no model errs less', async () => {
+  const wave = (k: number): number => 100 + 20 * Math.sin((2 * Math.PI * k) / 365.25)
+  const days = await relation(
+    "select date '2020-01-01' + k::int as t, 100 + 20 * sin(2 * pi() * k / 365.25) as v from range(1461) r(k)",
+  )
+  // The years are a quarter of a day longer than the season that is asked for.
+  const outcome = await outcomeOf(METHODS.forecast!, days, { ...asked, period: 365, horizon: 180 })
+  assert.deepEqual([outcome.period, outcome.grade, outcome.blockers], [365, 'likely', []])
+  assert.match(outcome.evidence, /last season once more .* errs by less than a hundredth of the range/)
+  for (const [step, { value, low_95, high_95 }] of pointsOf(outcome).entries()) {
+    const truth = wave(1461 + step)
+    assert.ok(Math.abs(value - truth) < 0.2 && low_95 < truth && truth < high_95, `${step}: ${value}`)
+  }
+})
+
+test('the round of a day shapes the forecast of a day and a half of hours, and is no season yet', async () => {
+  const hours = await relation(
+    "select timestamp '2025-03-03' + interval (k) hour as t, 100 + 20 * sin(2 * pi() * k / 24) + (hash(k) % 100) / 20 as v from range(38) r(k)",
+  )
+  const outcome = await outcomeOf(METHODS.forecast!, hours, { ...asked, horizon: 12 })
+  assert.deepEqual([outcome.periods, (outcome.diagnosis as { seasons: unknown[] }).seasons], [[], []])
+  for (const [step, { value }] of pointsOf(outcome).entries()) {
+    const truth = 102.5 + 20 * Math.sin((2 * Math.PI * (38 + step)) / 24)
+    assert.ok(Math.abs(value - truth) < 6, `${step}: ${value}, not ${truth}`)
+  }
+})
+
 test('an unfinished last week is left out of a forecast of weeks', async () => {
   const weeks = await relation(
     "select date '2025-01-06' + 7 * k::int as t, case when k = 53 then 300 else 1350 + (k * 7919 % 13) end as v from range(54) r(k)",

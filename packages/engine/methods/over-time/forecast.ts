@@ -9,14 +9,21 @@
 import type { Doubt } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
-import { type Column, stepAt } from '../../forecasting/design.ts'
-import { type Backtest, type Forecast, forecastSeries } from '../../forecasting/forecast-series.ts'
+import { type Column, harmonics, stepAt } from '../../forecasting/design.ts'
+import {
+  type Backtest,
+  type Forecast,
+  forecastSeries,
+  LAST_SEASON,
+  WORSE,
+} from '../../forecasting/forecast-series.ts'
 import type { Ahead } from '../../forecasting/prediction.ts'
 import type { EtsParameters } from '../../numeric/smoothing/ets-model.ts'
+import { calendarSeasons } from '../../series/calendar-seasons.ts'
 import type { Grid } from '../../series/grid.ts'
 import type { Series, Time } from '../../series/load.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.ts'
-import { testSeason } from '../../series/seasons.ts'
+import { begunSeasons, testSeason } from '../../series/seasons.ts'
 import { atTime, inWords } from '../../series/spans.ts'
 import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
 import { opening } from '../../verdicts/measure.ts'
@@ -63,10 +70,9 @@ type Options = Static<typeof Options>
 
 const LEAST = 6
 const METHOD = 'models chosen by a backtest'
-/** A backtest of fewer origins or values decides nothing, and a share this small between two errors is chance. */
+/** A backtest of fewer origins or values decides nothing. */
 const ORIGINS = 6
 const LEAST_TO_JUDGE = 24
-const CHANCE = 1.02
 /** Values that swing to and fro so much, and the chance of such a swing, are taken for a season of two steps. */
 const TO_AND_FRO = -0.7
 const ALTERNATES = 0.01
@@ -155,7 +161,7 @@ export const forecast: Method = {
       values: grid.values.map((value, row) => (expected.get(row) ?? value) * unit),
       observed: grid.observed.map((seen, row) => seen && !expected.has(row)),
       periods,
-      columns: events.map(({ column }) => column),
+      columns: [...events.map(({ column }) => column), ...begunOf(given, read)],
       levels,
       horizon: Math.max(given.horizon, grid.rowAfter(given.horizon)),
       counts: diagnosis.counts,
@@ -206,6 +212,13 @@ function periodsOf({ period }: Options, read: ReadSeries): number[] {
 function alternates({ seasons, diagnosis, series, rows }: ReadSeries): boolean {
   if (seasons.length > 0 || (diagnosis.autocorrelation ?? 0) > TO_AND_FRO) return false
   return (testSeason(series.values, rows, 2)?.p ?? 1) <= ALTERNATES
+}
+
+/** The waves of seasons that are too short to be told. */
+function begunOf({ period }: Options, { series, rows, seasons, grid }: ReadSeries): Column[] {
+  if (period !== 'auto') return []
+  const begun = begunSeasons(series.values, rows, calendarSeasons(grid.step), seasons)
+  return begun.flatMap((one) => harmonics(one, 1))
 }
 
 function isSparse(values: readonly number[]): boolean {
@@ -278,7 +291,7 @@ function withLeftOut({ doubts, series, grid, measure }: ReadSeries, out: LeftOut
 const isConstant = ({ values }: Series): boolean => values.every((value) => value === values[0])
 
 function isWorse({ origins, known, mase, naive, exact }: Backtest): boolean {
-  return !exact && origins >= ORIGINS && known >= LEAST_TO_JUDGE && mase > CHANCE * naive
+  return !exact && origins >= ORIGINS && known >= LEAST_TO_JUDGE && mase > WORSE * naive
 }
 
 /** Why no forecast of the past was held against what came. */
@@ -313,7 +326,7 @@ function finding({ measure, grid, series }: ReadSeries, points: readonly Point[]
         ? untried(found)
         : 'on its own past the forecast was no better than repeating what was last seen'
   const errs = backtest?.exact
-    ? 'errs by less than a thousandth of the range of the values'
+    ? `errs by less than a ${found.model === LAST_SEASON ? 'hundredth' : 'thousandth'} of the range of the values`
     : `MASE ${figure(backtest?.mase ?? null)}, of the naive forecast ${figure(backtest?.naive ?? null)}`
   const proof = backtest
     ? `; backtest from ${count(backtest.origins, 'origin')}: ${errs}, ${Math.round(100 * backtest.coverage)} % within the model's 95 % interval${backtest.widened > 1.005 ? `, which is widened by ${figure(backtest.widened)}` : ''}`
