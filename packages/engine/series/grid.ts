@@ -6,6 +6,7 @@
 import { clockInZone, type DateUnit, monthsAfter, weekdayOf } from '@assay/model/dates'
 import { openWeekdays, WORKING } from '../methods/shared/time/due.ts'
 import { HOURLY, type Series, type Time } from './load.ts'
+import { wallOf } from './on-the-wall.ts'
 
 export type Step =
   | { unit: 'months'; size: number }
@@ -27,16 +28,30 @@ export interface Grid {
   /** The steps that no clock of the zone shows, where it is put forward. */
   skipped: ReadonlySet<number>
   time_zone: string | undefined
+  /** The first and the last of the series' positions, on the clocks of the zone where its times keep to these. */
+  ends: { first: number; last: number }
   /** The time `ahead` steps after the last one. */
   after(ahead: number): Time
   /** How many rows after the last one that time has its own: rows follow the clocks of the zone, and these may be put forward or back. */
   rowAfter(ahead: number): number
 }
 
+/** The position `ahead` steps after `from`. */
+type Onward = (from: number, ahead: number) => number
+
 const LEAST = 3
 
 export function gridOf(series: Series): Grid {
-  const { step, indices } = stepOf(series)
+  const wall = wallOf(series)
+  const { offsets: _, ...still } = series
+  const shown = wall ? { ...still, positions: wall.shown } : series
+  const { step, indices } = stepOf(shown)
+  const onward: Onward = (from, ahead) =>
+    wall
+      ? wall.after(from, (at) => positionAfter(shown, step, at, ahead))
+      : positionAfter(series, step, from, ahead)
+  const ends = { first: shown.positions[0] ?? 0, last: shown.positions.at(-1) ?? 0 }
+  const after = (ahead: number): Time => timeText(series, onward(series.positions.at(-1) ?? 0, ahead))
   if (step.unit === 'order') {
     return {
       step,
@@ -46,7 +61,8 @@ export function gridOf(series: Series): Grid {
       observed: series.values.map(() => true),
       skipped: new Set(),
       time_zone: series.time_zone,
-      after: (ahead) => labelOf(series, { unit: 'order' }, ahead),
+      ends,
+      after,
       rowAfter: (ahead) => ahead,
     }
   }
@@ -63,12 +79,7 @@ export function gridOf(series: Series): Grid {
     for (let gap = before + 1; gap < index; gap++) {
       if (gap <= before + unshown) skipped.add(gap)
       values[gap] = from + ((gap - before) / (index - before)) * (series.values[row]! - from)
-      positions[gap] = positionAfter(
-        series,
-        step,
-        series.positions[row - 1]!,
-        Math.max(1, gap - before - unshown),
-      )
+      positions[gap] = onward(series.positions[row - 1]!, Math.max(1, gap - before - unshown))
       times[gap] = timeText(series, positions[gap]!)
     }
     values[index] = series.values[row]!
@@ -84,8 +95,10 @@ export function gridOf(series: Series): Grid {
     observed,
     skipped,
     time_zone: series.time_zone,
-    after: (ahead) => labelOf(series, step, ahead),
-    rowAfter: followsClocks(series, step, indices) ? rowsByTheClock(series, step) : (ahead) => ahead,
+    ends,
+    after,
+    rowAfter:
+      !wall && followsClocks(series, step, indices) ? rowsByTheClock(series, step, after) : (ahead) => ahead,
   }
 }
 
@@ -110,12 +123,14 @@ function followsClocks(
 }
 
 /** The rows to come of a series by the hour. */
-function rowsByTheClock(series: Series, step: Step & { unit: 'days' }): Grid['rowAfter'] {
+function rowsByTheClock(
+  series: Series,
+  step: Step & { unit: 'days' },
+  after: Grid['after'],
+): Grid['rowAfter'] {
   const found = new Map<number, number>()
   const wallOf = (ahead: number): number => {
-    const time = String(
-      ahead === 0 ? timeText(series, series.positions.at(-1)!) : labelOf(series, step, ahead),
-    )
+    const time = String(ahead === 0 ? timeText(series, series.positions.at(-1)!) : after(ahead))
     return Number.isNaN(Date.parse(time))
       ? Number.NaN
       : Date.parse(`${clockInZone(time, series.time_zone!).replace(' ', 'T')}Z`) / 86_400_000
@@ -137,6 +152,8 @@ function rowsByTheClock(series: Series, step: Step & { unit: 'days' }): Grid['ro
 /** The most steps of a grid, and the least share of them that must have a value. */
 const MOST_STEPS = 100_000
 const LEAST_SHARE = 0.05
+/** In days. */
+const SECOND = 1 / 86_400
 
 function stepOf(series: Series): { step: Step; indices: number[] } {
   const order = { step: { unit: 'order' } as Step, indices: series.times.map((_, index) => index) }
@@ -196,10 +213,17 @@ function skippedBefore({ offsets, positions }: Series, step: Step, row: number):
   return Math.max(0, Math.round(forward.reduce((sum, one) => sum + one, 0) / step.size))
 }
 
+/** The days of times that all have the same hour; null of others. */
+function daysOf({ positions }: Series): number[] | null {
+  const days = positions.map((position) => Math.floor(position + SECOND))
+  const hour = positions[0]! - days[0]!
+  return positions.every((position, row) => Math.abs(position - days[row]! - hour) < SECOND) ? days : null
+}
+
 /** Whole days, at any distance from each other: a row only on days when something happened. */
 function dayStep(series: Series): { step: Step; at: number[] } | null {
-  if (!series.positions.every(Number.isInteger)) return null
-  return { step: { unit: 'days', size: 1 }, at: series.positions.slice() }
+  const at = daysOf(series)
+  return at && { step: { unit: 'days', size: 1 }, at }
 }
 
 /** Times on the same day of their month (or on its last day): steps of 1, 3 or 12 months. */
@@ -217,9 +241,8 @@ function monthStep(series: Series): { step: Step; at: number[] } | null {
 }
 
 function weekdayStep(series: Series): { step: Step; at: number[] } | null {
-  const { positions } = series
-  if (positions.length < 10 || median(gapsOf(positions)) !== 1 || !positions.every(Number.isInteger))
-    return null
+  const positions = daysOf(series)
+  if (!positions || positions.length < 10 || median(gapsOf(positions)) !== 1) return null
   const open = openWeekdays(positions)
   if (open.size === 7) return null
   const order = [1, 2, 3, 4, 5, 6, 0].filter((day) => open.has(day))
@@ -228,11 +251,6 @@ function weekdayStep(series: Series): { step: Step; at: number[] } | null {
     (position) => order.length * Math.floor((position + 3) / 7) + order.indexOf(weekdayOf(position)),
   )
   return { step: { unit: 'weekdays', open }, at }
-}
-
-/** The label of the time `ahead` steps after the last one. */
-function labelOf(series: Series, step: Step, ahead: number): Time {
-  return timeText(series, positionAfter(series, step, series.positions.at(-1) ?? 0, ahead))
 }
 
 /** The position `ahead` steps after `from`. */

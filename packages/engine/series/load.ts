@@ -33,8 +33,8 @@ export interface Series {
   /** Of moments: the zone whose clocks tell them in words. */
   time_zone?: string
   /**
-   * Of hours and shorter steps over which the clocks of the zone are put forward or back: what they are ahead of the positions, in days, from
-   * which position on. A time that they show twice is one, with the mean of both values.
+   * Where the clocks of the zone are put forward or back within the series: what they are ahead of the positions, in days, from
+   * which position on. Of hours and shorter steps, a time that they show twice is one, with the mean of both values.
    */
   offsets?: Offset[]
   /** The values over `unit`, a power of two above them all: no square of them overflows. */
@@ -115,7 +115,7 @@ export async function loadSeries(
 /** Steps of this many days or more do not tell the hour. */
 export const HOURLY = 0.5
 
-/** The series by the clocks of the zone, where these change over it and its steps are hours or less. */
+/** The series with what the clocks of the zone show, where these change over it. */
 function byTheClock(series: Series, walls: readonly number[]): Series {
   const { positions, times, values } = series
   const gaps = positions.slice(1).map((position, row) => position - positions[row]!)
@@ -123,7 +123,8 @@ function byTheClock(series: Series, walls: readonly number[]): Series {
   const offsets = positions.flatMap((from, row) =>
     row === 0 || ahead[row] !== ahead[row - 1] ? [{ from, ahead: ahead[row]! }] : [],
   )
-  if (offsets.length < 2 || medianOf(gaps) >= HOURLY) return series
+  if (offsets.length < 2) return series
+  if (medianOf(gaps) >= HOURLY) return { ...series, offsets }
   const shown = [...Map.groupBy(walls.keys(), (row) => Math.round(walls[row]! * DAY_SECONDS)).values()]
   return {
     ...series,

@@ -90,10 +90,12 @@ async function withoutPartial(
   options: SeriesOptions,
   context: MethodContext,
 ): Promise<WithoutPartial> {
-  const { step } = gridOf(series)
+  const { step, ends } = gridOf(series)
   const doubts: Doubt[] = []
   let kept = series
-  const [begin, end] = [series.positions[0]!, series.positions.at(-1)!]
+  // Of steps below a day the moment tells, of others the day.
+  const within = step.unit === 'days' && step.size < 1
+  const [begin, end] = within ? [series.positions[0]!, series.positions.at(-1)!] : [ends.first, ends.last]
   const last = series.times.length === 0 ? null : await lastCut(step, end, begin, context, series.time_zone)
   const first = series.times.length < 2 ? null : await firstCut(step, begin, end, context)
   const keeps = options.partial === 'keep'

@@ -277,3 +277,44 @@ test('hours to come keep the season and the known days of the clocks across a ch
     assert.deepEqual([...new Set(steps)], [3_600_000])
   }
 })
+
+test('times to come keep to the hour on the clocks of the zone: daily, on working days, weekly, monthly, every six hours', async () => {
+  const zone = 'Europe/Berlin'
+  const clock = new Intl.DateTimeFormat('en', { timeZone: zone, hour: '2-digit', hourCycle: 'h23' })
+  const at = (step: string, n: number, from: string, rows = 'true') =>
+    `select timezone('${zone}', t) as t, 50 + hash(i) % 7 as v from
+       (select i, timestamp '${from}' + i * interval (${step}) as t from range(${n}) r(i)) where ${rows}`
+  const cases: [string, number, string[]][] = [
+    // The clocks are put forward on 31 March 2024: past the end, and within the series.
+    [at("'1 day'", 40, '2024-02-15 09:00'), 10, ['09']],
+    [at("'1 day'", 40, '2024-03-05 09:00'), 10, ['09']],
+    [at("'1 day'", 60, '2024-09-20 23:00'), 10, ['23']],
+    [at("'1 day'", 41, '2024-02-15 09:00', 'dayofweek(t) between 1 and 5'), 10, ['09']],
+    [at("'7 days'", 30, '2023-08-28 09:00'), 10, ['09']],
+    [at("'1 month'", 30, '2021-09-01 00:30'), 10, ['00']],
+    [at("'6 hours'", 100, '2024-03-05 00:00'), 12, ['00', '06', '12', '18']],
+    [at("'6 hours'", 180, '2024-02-20 00:00'), 12, ['00', '06', '12', '18']],
+  ]
+  for (const [sql, horizon, hours] of cases) {
+    const outcome = await outcomeOf(
+      METHODS.forecast!,
+      await relation(sql),
+      { ...asked, horizon },
+      undefined,
+      { time_zone: zone },
+    )
+    const times = pointsOf(outcome).map(({ time }) => time)
+    assert.equal(new Set(times).size, horizon)
+    assert.deepEqual([...new Set(times.map((time) => clock.format(new Date(time))))].toSorted(), hours, sql)
+    const gaps = (outcome.diagnosis as { gaps: { n: number } }).gaps
+    assert.equal(gaps.n, 0, sql)
+  }
+  // Midnights of UTC are even in time, whatever the zone is.
+  const utc = await relation(
+    "select timestamptz '2024-03-01 00:00:00+00' + i * interval '1 day' as t, 50 + hash(i) % 7 as v from range(40) r(i)",
+  )
+  const even = await outcomeOf(METHODS.forecast!, utc, { ...asked, horizon: 5 }, undefined, {
+    time_zone: zone,
+  })
+  assert.match(pointsOf(even)[4]!.time, /T00:00:00Z/)
+})

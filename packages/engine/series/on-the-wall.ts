@@ -1,0 +1,61 @@
+/**
+ * Times that keep to the clocks of their zone: daily at nine, every six hours from midnight. Beside a change of the clocks they are no
+ * even steps in time, and their next one stands at the same hour on the wall.
+ */
+import { instantOf, wallAt } from '@assay/model/wall'
+import type { Series } from './load.ts'
+import { medianOf } from './spikes/tails.ts'
+
+const DAY = 86_400_000
+const MINUTE = 60_000
+/** Days. Of steps of an hour or less every one is there when clocks change, or is not (grid.ts). */
+const HOUR = 1.001 / 24
+
+export interface Wall {
+  /** What the clocks show at the times of the series, in days as the positions are. */
+  shown: number[]
+  /** The position at which they show `step` of what they show at `from`. */
+  after(from: number, step: (shown: number) => number): number
+}
+
+/** Null where the times are even steps in time, or have no zone. */
+export function wallOf({ kind, time_zone, positions, offsets }: Series): Wall | null {
+  if (kind !== 'zoned' || time_zone === undefined || time_zone === 'UTC' || positions.length < 2) return null
+  const gap = medianOf(positions.slice(1).map((position, row) => position - positions[row]!))
+  if (gap <= HOUR) return null
+  const unit = Math.min(1, gap)
+  const onWall = (position: number): number => moved(position, (minute) => wallAt(time_zone, minute))
+  const last = positions.at(-1)!
+  const ahead = onWall(last) - last
+  const moves = offsets ?? [{ from: positions[0]!, ahead }]
+  let place = 0
+  const shown = positions.map((position) => {
+    while (place + 1 < moves.length && moves[place + 1]!.from <= position) place += 1
+    return position + moves[place]!.ahead
+  })
+  // A change of the clocks within the series tells to which of the two its times keep; without one, times that are even from midnight do.
+  const keeps = offsets
+    ? timesOfUnit(shown, unit) <= timesOfUnit(positions, unit)
+    : !isMultiple(last, unit) || isMultiple(last + ahead, unit)
+  if (!keeps) return null
+  return {
+    shown,
+    after: (from, step) => moved(step(onWall(from)), (minute) => instantOf(time_zone, minute)),
+  }
+}
+
+/** Whole minutes are read from the clocks; what is left of a minute stays. */
+function moved(days: number, to: (minute: number) => number): number {
+  const at = Math.round(days * DAY)
+  const minute = Math.floor(at / MINUTE) * MINUTE
+  return (to(minute) + at - minute) / DAY
+}
+
+const isMultiple = (position: number, unit: number): boolean =>
+  Math.abs(position / unit - Math.round(position / unit)) * unit * DAY < 1000
+
+/** How many different times of the day, or of the part of it that a step is, there are, to the second. */
+function timesOfUnit(positions: readonly number[], unit: number): number {
+  const seconds = Math.round(unit * 86_400)
+  return new Set(positions.map((position) => Math.round(position * 86_400) % seconds)).size
+}
