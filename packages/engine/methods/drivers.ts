@@ -194,7 +194,11 @@ function mixOf(part: number, { by, ends, names }: Dimension): Mix {
 }
 
 function nothing(options: Options, context: MethodContext, n: number, why: string, doubts: Doubt[]): Outcome {
-  const says = `There is not enough data to say what moved ${measured(options, context).label}: ${why}.`
+  const { label } = measured(options, context)
+  const says =
+    options.by.length === 0
+      ? `What moved ${label} is not known: ${why}.`
+      : `There is not enough data to say what moved ${label}: ${why}.`
   const told = stopped(`${count(n, 'row')}.`, doubt('too_few', says), doubts)
   return {
     ...told,
@@ -247,7 +251,9 @@ function doubtsOf(
     doubts.push(
       doubt(
         'mix_hides_rates',
-        "Mix and rates pull in opposite directions: the total hides what happens inside the segments (Simpson's paradox).",
+        rate * (change ?? 0) < 0
+          ? "Mix and rates pull in opposite directions: the total hides what happens inside the segments (Simpson's paradox)."
+          : 'Mix and rates pull in opposite directions, so the total shows less than what happens inside the segments.',
       ),
     )
   if (segments.some((segment) => segment.segment === OTHER))

@@ -1,5 +1,5 @@
 /** What the column `value` of a metric's block is to a reader. */
-import type { MetricInfo } from '@assay/model/metric'
+import type { MetricEvent, MetricInfo } from '@assay/model/metric'
 import type { ColumnMeaning, SqlBlock, Template } from '@assay/model/template'
 import type { Meanings } from '../verdicts/measure.ts'
 
@@ -29,6 +29,27 @@ export function metricsBehind(
 export function meaningOf({ label, unit, fmt, good, target, time }: MetricInfo): ColumnMeaning {
   // A target for a month says nothing of a day.
   return { label, unit, fmt, good, target: target?.per === time.grain ? target.value : null }
+}
+
+/** What one metric alone gives to the rows of a block: the meanings of its columns, and its events. */
+export interface MetricOfRows {
+  meanings: Meanings
+  events: readonly MetricEvent[]
+}
+
+/** Of the rows of a block, by its name; null where no metric or several are behind it. */
+export function metricOfRows(
+  template: Template,
+  declared: Meanings,
+  readsOf: (block: string) => readonly string[],
+): (block: string) => MetricOfRows | null {
+  return (name) => {
+    const blocks = metricsBehind(name, template, readsOf)
+    const infos = blocks.flatMap(({ metrics = [] }) => metrics.map(({ info }) => info))
+    const [info] = infos
+    if (!info || infos.some(({ metric }) => metric !== info.metric)) return null
+    return { meanings: withMetricMeanings(declared, blocks), events: info.events }
+  }
 }
 
 /** The template's meanings, with that of `value` where one metric alone has it. What the template says itself goes first. */

@@ -24,7 +24,7 @@ const partials = {
   'metrics/rate.yaml': metric(
     'rate',
     '{ ratio: { numerator: sum(buys), denominator: count(*) } }',
-    'dimensions: [country]\ntarget: { value: 0.5, per: week }',
+    'dimensions: [country]\ngood: up\ntarget: { value: 0.5, per: week }\nevents: [{ date: 2025-12-22, label: Free coffee }, { date: 2020-01-01, label: Opened }]',
   ),
 }
 const source = (analyses: string) =>
@@ -46,6 +46,7 @@ interface Group {
   current: number
   previous: number
   after: number
+  events: { date: string; label: string }[]
   against: { what: string; value: number; relative: number; says: string }[]
 }
 
@@ -64,7 +65,11 @@ test('each metric is put together as it adds up, and stands beside the year befo
       ['target', 0.5],
     ],
   )
-  assert.match(rate!.against[1]!.says, /^The target for a week: .*; now .* more\.$/)
+  assert.match(rate!.against[1]!.says, /^The target for a week: .*; now .* more, so it is met\.$/)
+  assert.deepEqual(
+    rate!.events.map(({ label }) => label),
+    ['Opened', 'Free coffee'],
+  )
   assert.equal(visited!.by, 'visits')
 })
 
@@ -81,9 +86,31 @@ test('drivers takes the dimensions and the parts of each metric, and says which 
   const [rate, visitors] = found.analyses.why!.groups as Group[]
   assert.equal(rate!.after, 1)
   assert.match(rate!.headline, /^Rate here/)
-  assert.match(visitors!.headline, /visitors here has no dimensions/)
+  assert.match(
+    visitors!.headline,
+    /^What moved visitors here is not known: the metric names no dimensions\.$/,
+  )
   const several = await bench.run(source(WHY.replace(', each: metric', '')), asked(['rate', 'visits']))
   assert.ok(several.status === 'failed' && /by: all is for one metric/.test(several.error.detail))
+})
+
+test('each chart and table tells its own metric by its label, unit, target and events', async () => {
+  const block = (name: string) => `\`\`\`metric of_${name}\nmetric: ${name}\ngrain: week\n\`\`\`\n`
+  const chart = (name: string) =>
+    `{% chart of_${name}, type: "line", x: "time", y: "value", title: "A chart" %}\n{% table of_${name}, limit: 1 %}\n`
+  const both = ['rate', 'visits']
+  const found = findingsOf(
+    await bench.run(templateOf(`${both.map(block).join('')}# T\n\n${both.map(chart).join('\n')}`, partials)),
+  )
+  const kept = found.charts.map(({ spec }) => spec.usermeta as Record<string, unknown>)
+  assert.deepEqual(
+    kept.map(({ target, events, labels }) => [target, events, (labels as { y: { title: string } }).y.title]),
+    [
+      [0.5, [{ x: '2025-12-22', label: 'Free coffee' }], 'Rate here'],
+      [undefined, undefined, 'Visits here'],
+    ],
+  )
+  assert.match(found.markdown, /Rate here[\s\S]*Visits here/)
 })
 
 test('a period that is no calendar unit is refused where a unit is asked', async () => {

@@ -13,19 +13,26 @@ import { isKnown } from '../charts/chart-values.ts'
 import type { ChartOptions } from '../charts/points.ts'
 import { makeChart } from '../charts/spec.ts'
 import type { Tag } from '../language/interpreter.ts'
-import { METRIC } from '../metrics/meaning.ts'
+import { METRIC, type MetricOfRows } from '../metrics/meaning.ts'
 import { plainLine } from '../printing/escape.ts'
 import { suggest } from '../values/near.ts'
 import { toNumeric } from '../values/numbers.ts'
 import { rowsInfo, tableRows } from '../values/rows.ts'
 import { type Row, ValueError } from '../values/value.ts'
-import { opening } from '../verdicts/measure.ts'
+import { type Meanings, opening } from '../verdicts/measure.ts'
 import { optionsOf, rowsOf, standalone, text, texts, type Values } from './tag-values.ts'
 
 /** The blocks of a template and what they gave. */
 export interface Ran {
   template: Template
   blocks: ReadonlyMap<string, Table | Outcome>
+  metricOf: (block: string) => MetricOfRows | null
+}
+
+/** What a reader is told of the columns of rows: by the template, and by the one metric that they come from. */
+export function meaningsOf(rows: Row[], { template, metricOf }: Ran): Meanings {
+  const { block } = rowsInfo(rows)
+  return (block === null ? null : metricOf(block)?.meanings) ?? template.columns
 }
 
 export function chartTag(charts: Chart[], ran: Ran): Tag {
@@ -34,7 +41,7 @@ export function chartTag(charts: Chart[], ran: Ran): Tag {
     const values = optionsOf(statement, valueOf)
     const id = `chart-${charts.length + 1}`
     const options = chartOptions(values, rows, ran)
-    charts.push(makeChart(id, byLabel(rows, options, ran), options, ran.template.columns))
+    charts.push(makeChart(id, byLabel(rows, options, ran), options, meaningsOf(rows, ran)))
     return standalone(chartPlaceholder(id))
   }
 }
@@ -85,9 +92,25 @@ function chartOptions(values: Values, rows: Row[], ran: Ran): ChartOptions {
     from: numberOf(values, 'from'),
     to: numberOf(values, 'to'),
     history: ahead ? historyOf(values, rows, { x, y: y[0]! }, ran) : null,
-    events: !isKnown(values.get('events')) ? null : rowsOf(values.get('events'), 'events'),
+    events: eventRows(values, rows, { type, x }, ran),
   }
 }
+
+/** The events that are given; else, over time, those of the one metric that the rows come from. */
+function eventRows(
+  values: Values,
+  rows: Row[],
+  { type, x }: { type: ChartType; x: string },
+  { metricOf }: Ran,
+): Row[] | null {
+  if (isKnown(values.get('events'))) return rowsOf(values.get('events'), 'events')
+  const { block } = rowsInfo(rows)
+  if (block === null || x !== 'time' || !WITH_EVENTS.has(type)) return null
+  const events = metricOf(block)?.events ?? []
+  return events.length === 0 ? null : events.map(({ date, label }) => ({ date, label }))
+}
+
+const WITH_EVENTS = new Set<ChartType>(['line', 'bar', 'area', 'point'])
 
 type History = NonNullable<ChartOptions['history']>
 

@@ -14,6 +14,7 @@ import { Reader } from '../language/expressions.ts'
 import { makeFault, OffsetFault, type Position, TemplateFault } from '../language/fault.ts'
 import { Interpreter } from '../language/interpreter.ts'
 import type { Printed } from '../language/recorder.ts'
+import type { MetricOfRows } from '../metrics/meaning.ts'
 import { escapeMarkdown, plainLine } from '../printing/escape.ts'
 import { lineageSection } from '../printing/lineage-section.ts'
 import { withNotices } from '../printing/metric-section.ts'
@@ -36,6 +37,8 @@ export interface RenderContext {
   run: { started_at: string; time_zone: string }
   blocks: Map<string, Table | Outcome>
   lineage: Lineage
+  /** The one metric that the rows of a block come from. */
+  metricOf?: (block: string) => MetricOfRows | null
   /** The analyses of the last insight that was delivered, by block; null: there is none. */
   delivered?: Record<string, Outcome> | null
 }
@@ -61,7 +64,10 @@ export function renderTemplate(template: Template, context: RenderContext): Rend
   const collected: Collected = { charts: [], facts: [], narrations: [] }
   const globals = globalsOf(template, context)
   const { partials } = template
-  const tags = templateTags({ template, blocks: context.blocks }, collected)
+  const tags = templateTags(
+    { template, blocks: context.blocks, metricOf: context.metricOf ?? (() => null) },
+    collected,
+  )
   const interpreter = new Interpreter({
     globals,
     tags,

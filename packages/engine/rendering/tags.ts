@@ -14,7 +14,7 @@ import { suggest } from '../values/near.ts'
 import { homeOf, isRows } from '../values/rows.ts'
 import { isPlainObject, Markdown, toCell, ValueError } from '../values/value.ts'
 import { type Meanings, titleOf } from '../verdicts/measure.ts'
-import { chartTag, type Ran } from './chart-tag.ts'
+import { chartTag, meaningsOf, type Ran } from './chart-tag.ts'
 import { doubtLines, doubtsOf, factMarks, onlyOnce, printedTable } from './marked.ts'
 import { optionsOf, rowsOf, standalone, text, texts, type Values } from './tag-values.ts'
 
@@ -64,9 +64,10 @@ function tableOptions(values: Values, meanings: Meanings): TableOptions {
   return options
 }
 
-function tableTag(meanings: Meanings): Tag {
+function tableTag(ran: Ran): Tag {
   return (statement, valueOf, seen) => {
     const rows = rowsOf(valueOf(statement.expressions[0]!), 'table')
+    const meanings = meaningsOf(rows, ran)
     const from = seen()
     const options = tableOptions(optionsOf(statement, valueOf), meanings)
     return printedTable(rows, from, markdownTable(rows, options, meanings))
@@ -171,7 +172,7 @@ function summaryOf(name: string, value: unknown): string {
 export function templateTags(ran: Ran, collected: Collected): Record<string, Tag> {
   const { template } = ran
   return {
-    table: tableTag(template.columns),
+    table: tableTag(ran),
     chart: chartTag(collected.charts, ran),
     fact: factTag(collected.facts),
     narrate: narrateTag(collected.narrations),

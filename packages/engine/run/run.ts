@@ -8,7 +8,7 @@ import type { Limits, Template } from '@assay/model/template'
 import { arm, type Engine, engineVersion, seal, spillOf } from '../duckdb/duckdb.ts'
 import { createGuard } from '../fence/sql-guard.ts'
 import { TemplateFault } from '../language/fault.ts'
-import { withMetricMeanings } from '../metrics/meaning.ts'
+import { metricOfRows, withMetricMeanings } from '../metrics/meaning.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { readerNeeds, readerRefusal } from '../personal/needs.ts'
 import { withNarrations } from '../printing/narrations.ts'
@@ -107,7 +107,7 @@ async function findings(task: RunTask, context: RunContext): Promise<Findings> {
   progress('the text')
   const lineage = await lineageOf(template, task, { engine, vars, reader, sources, results, began })
   try {
-    return await rendered(template, { vars, task, reader, results, lineage, limits }, context)
+    return await rendered(template, { vars, task, reader, results, lineage, limits, plan }, context)
   } catch (error) {
     throw asChecked(error, template, columns)
   }
@@ -209,6 +209,7 @@ interface Renderable {
   results: BlockResults
   lineage: Lineage
   limits: Limits
+  plan: Plan
 }
 
 async function rendered(
@@ -216,7 +217,7 @@ async function rendered(
   given: Renderable,
   { narrate, signal }: RunContext,
 ): Promise<Findings> {
-  const { vars, task, reader, results, lineage, limits } = given
+  const { vars, task, reader, results, lineage, limits, plan } = given
   const blocks = new Map<string, Table | Outcome>()
   for (const { name } of template.blocks) blocks.set(name, results.tables[name] ?? results.analyses[name]!)
   const run = { started_at: task.started_at, time_zone: template.time_zone }
@@ -228,6 +229,7 @@ async function rendered(
       run,
       blocks,
       lineage,
+      metricOf: metricOfRows(template, parsedTemplate(task.template).template!.columns, plan.readsOf),
       delivered: task.delivered ?? null,
     },
   )

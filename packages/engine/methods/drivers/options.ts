@@ -88,9 +88,9 @@ export function ofMetric({ by, ...asked }: Asked, { metrics }: MethodContext): O
     throw new MethodError(
       'by: all is for one metric: read a metric block, or write "each: metric" where it has several.',
     )
-  const { adding, dimensions, label } = metric.info
-  if (dimensions.length === 0) return `${label} has no dimensions`
-  if (adding !== 'sum' && adding !== 'ratio') return `${label} cannot be added up over its dimensions`
+  const { adding, dimensions } = metric.info
+  if (dimensions.length === 0) return 'the metric names no dimensions'
+  if (adding !== 'sum' && adding !== 'ratio') return 'its values cannot be added up over its dimensions'
   const chosen = dimensions.slice(0, 10)
   if (adding === 'sum' || asked.value !== 'value') return { ...asked, by: chosen }
   const { value: _, ...rest } = asked

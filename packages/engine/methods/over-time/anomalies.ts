@@ -8,7 +8,7 @@
  */
 import { type ReadSeries, readSeries } from '../../series/read.ts'
 import { atTime } from '../../series/spans.ts'
-import { opening } from '../../verdicts/measure.ts'
+import { type Measure, opening } from '../../verdicts/measure.ts'
 import { gradeOf, stopped, verdict } from '../../verdicts/verdict.ts'
 import { amount, both } from '../../verdicts/words.ts'
 import { readWhole } from '../scan/load.ts'
@@ -78,8 +78,8 @@ export const anomalies: Method = {
       ...told,
       n,
       method: found.method,
-      points: found.points,
-      farthest: found.farthest,
+      points: found.points.map((point) => ({ ...point, says: sentenceOf(point, read) })),
+      farthest: found.farthest.map((point) => ({ ...point, says: sentenceOf(point, read) })),
       tested: found.tested,
       period: periodsOf(given, read.seasons)[0] ?? null,
       diagnosis,
@@ -95,6 +95,19 @@ const isRounding = ({ value, expected }: Point): boolean =>
 const isUsual = ({ value, low, high }: Point): boolean =>
   value !== null && low !== null && high !== null && value >= low && value <= high
 
+function usualAt({ low, high, expected }: Point, measure: Measure): { width: number | null; usual: string } {
+  const width = low === null || high === null ? null : (high - low) / 2
+  const range = both([low, high], measure, { step: width })
+  const plain = low === high || low === null || range.startsWith('about')
+  return { width, usual: plain ? amount(expected, measure, width) : range }
+}
+
+/** "500 on 18 June 2001, where 90 to 110 is usual". */
+function sentenceOf(point: Point, { measure, grid }: ReadSeries): string {
+  const { width, usual } = usualAt(point, measure)
+  return `${amount(point.value, measure, width)} ${atTime(point.time, grid)}, where ${usual} is usual`
+}
+
 /** "On 18 June 2001 revenue was 500, far above the usual 90 to 110." */
 function headline({ measure, grid }: ReadSeries, found: Found): string {
   const { points } = found
@@ -102,14 +115,9 @@ function headline({ measure, grid }: ReadSeries, found: Found): string {
   if (!farthest || (points.length === 0 && (isRounding(farthest) || isUsual(farthest))))
     return `No value of ${measure.label} stands out.`
   const when = atTime(farthest.time, grid)
-  const { value, low, high } = farthest
-  const width = low === null || high === null ? null : (high - low) / 2
+  const { width, usual } = usualAt(farthest, measure)
+  const { value } = farthest
   const above = (farthest.score ?? 0) > 0
-  const range = both([low, high], measure, { step: width })
-  const usual =
-    low === high || low === null || range.startsWith('about')
-      ? amount(farthest.expected, measure, width)
-      : range
   if (points.length === 0 && (found.small ?? 0) > 0)
     return `No value of ${measure.label} lies as far from the usual as asked for; ${count(found.small!, 'value')} ${found.small === 1 ? 'stands' : 'stand'} out by less.`
   if (points.length === 0)

@@ -10,7 +10,7 @@ import { findBesideYearly } from '../../series/spikes/beside-yearly.ts'
 import { findSpikes, type Residuals, type Spike } from '../../series/spikes/spikes.ts'
 import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
 import { boundsOf } from '../../verdicts/words.ts'
-import { moment, number } from '../shared/fields.ts'
+import { moment, number, text } from '../shared/fields.ts'
 import { beyondFences, byEsd, type Outliers } from '../shared/outlier-tests.ts'
 import { finite } from '../shared/sentence.ts'
 
@@ -83,6 +83,7 @@ export const POINT = {
   high: number,
   score: number,
   p: number,
+  says: text,
 }
 
 export interface Point {

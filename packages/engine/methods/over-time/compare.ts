@@ -166,7 +166,8 @@ function againstOthers(
     const size = share === null || inPoints(measure) ? changeOf(change, measure, change) : shareOf(share)
     const way = change === 0 ? 'as much now' : `now ${size} ${change > 0 ? 'more' : 'less'}`
     const basis = now === current.value ? '' : eachOf(current)
-    const says = `${words}: ${amount(then, measure, change)}${basis}; ${way}.`
+    const end = what === 'target' ? reached(change, measure) : ''
+    const says = `${words}: ${amount(then, measure, change)}${basis}; ${way}${end}.`
     return { what, period, value: finite(value), relative: share, says }
   }
   const earlier = yearBefore(complete, current, given.period)
@@ -188,6 +189,12 @@ function againstOthers(
       ? [row('target', null, target.value, `The target for ${withArticle(target.per)}`)]
       : []),
   ]
+}
+
+/** Whether a target is met, where the metric says which direction is good. */
+function reached(change: number, { good }: Measure): string {
+  if (good === 'none') return ''
+  return change === 0 || change > 0 === (good === 'up') ? ', so it is met' : ', so it is missed'
 }
 
 /** Whether totals of two periods can stand side by side. */

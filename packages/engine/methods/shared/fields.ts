@@ -70,7 +70,12 @@ export const COMMON: Fields = {
  * Optional fields stay optional. `scan`: what the method gives where `option` is a list.
  */
 export function groupedOutcome(fields: Fields, option: string, scan: Fields = {}): Fields {
-  const ofMetric = { label: Type.Optional(Type.String()), fmt: Type.Optional(Type.String()) }
+  const ofMetric = {
+    label: Type.Optional(Type.String()),
+    fmt: Type.Optional(Type.String()),
+    tests: Type.Optional(Type.Integer()),
+    events: Type.Optional(rowsWith({ date: Type.String(), label: Type.String() })),
+  }
   const groups = rowsWith({ by: Type.String(), ...ofMetric, ...COMMON, ...fields, p_adjusted: pAdjusted })
   const { groups: own, ...rest } = unlessGiven(option, fields)
   const several = Object.keys(scan).length > 0

@@ -153,9 +153,19 @@ function ofMetric(context: MethodContext, column: string, name: string): MethodC
   return { ...context, metrics: [found], meanings }
 }
 
-function labelled(context: MethodContext, column: string, name: string): { label?: string; fmt?: string } {
+/** What the group of a metric tells of it. */
+interface OfMetric {
+  label?: string
+  fmt?: string
+  tests?: number
+  events?: { date: string; label: string }[]
+}
+
+function labelled(context: MethodContext, column: string, name: string): OfMetric {
   const found = metricNamed(context, column, name)
-  return found ? { label: found.info.label, fmt: found.info.fmt ?? 'num2' } : {}
+  if (!found) return {}
+  const { label, fmt, tests, events } = found.info
+  return { label, fmt: fmt ?? 'num2', tests: tests.length, events }
 }
 
 /** A metric has a label. */
@@ -174,7 +184,7 @@ const MILD = CODE_NAMES.filter((code) => CODES[code].kind === 'blocker')
 const ORDER: Grade[] = ['firm', 'likely', 'unclear', 'withheld']
 
 function overAll(whole: Whole, groups: readonly Group[], more: Doubt[] = []): Outcome {
-  const { method, words, left } = whole
+  const { method, words } = whole
   const grades = groups.map(({ grade }) => grade)
   const best = ORDER.find((grade) => grades.includes(grade)) ?? 'unclear'
   const n = groups.reduce((sum, group) => sum + group.n, 0)
@@ -185,7 +195,7 @@ function overAll(whole: Whole, groups: readonly Group[], more: Doubt[] = []): Ou
     grade: best === 'withheld' ? 'unclear' : best,
     evidence: `${method.name} for each of ${count(groups.length, words.one, words.many)}${tests.length > 1 ? ', p corrected over them after Holm' : ''}, n = ${count(n, 'row')}.`,
     doubts: [
-      ...doubtsOf(words, groups, tests.length, left),
+      ...doubtsOf(whole, groups, tests.length),
       ...ofGroups(groups, family(words, tests.length), shown),
       ...more,
     ],
@@ -221,7 +231,7 @@ function headline({ one, many }: Words, groups: readonly Group[], best: Grade): 
   return `${which} ${sure.length === 1 ? 'gives' : 'give'} ${answer}; ${told}`
 }
 
-function doubtsOf(words: Words, groups: readonly Group[], tests: number, left: number): Doubt[] {
+function doubtsOf({ method, words, left }: Whole, groups: readonly Group[], tests: number): Doubt[] {
   const found: Doubt[] = []
   const withheld = groups.filter((group) => group.grade === 'withheld')
   if (groups.length === 0) found.push(doubt('too_few', `No row has a ${words.one}.`))
@@ -231,11 +241,20 @@ function doubtsOf(words: Words, groups: readonly Group[], tests: number, left: n
     const text =
       withheld.length === 1
         ? `Of ${names}: ${withheld[0]!.headline}`
-        : `For ${names} this question has no answer.`
+        : `For ${names} ${QUESTIONS[method.name] ?? 'this question has no answer'}.`
     found.push(doubt(code, text))
   }
   if (tests > 1) found.push(doubt('many_tests', family(words, tests)))
   return [...found, ...leftOut(left, `without a ${words.one}`)]
+}
+
+/** What a reader does not learn of a group that has no answer. */
+const QUESTIONS: Record<string, string> = {
+  anomalies: 'the data do not say what stands out',
+  compare: 'the data do not say what changed',
+  drivers: 'the data do not say what moved it',
+  forecast: 'the data do not say what comes next',
+  trend: 'the data do not say whether there is a trend',
 }
 
 const family = ({ label, many }: Words, tests: number): string =>
