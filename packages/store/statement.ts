@@ -7,6 +7,8 @@
  * What differs in more is given as two texts.
  */
 
+import { JsonText } from '@assay/model/table-text'
+
 /** `time`: RFC 3339 UTC with milliseconds. `json`: any value. */
 export type Kind = 'text' | 'integer' | 'bigint' | 'real' | 'boolean' | 'time' | 'json'
 export type Kinds = Readonly<Record<string, Kind>>
@@ -93,4 +95,9 @@ export function valueOf({ name, isOptional }: Parameter, values: object): unknow
   if (value === undefined && isOptional) return null
   if (value === undefined) throw new Error(`The statement lacks a value for :${name}.`)
   return value
+}
+
+/** A value as a column of JSON holds it. */
+export function jsonOf(value: unknown): string {
+  return value instanceof JsonText ? value.text : JSON.stringify(value)
 }

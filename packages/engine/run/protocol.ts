@@ -6,7 +6,7 @@
 import type { OpenConnection } from '@assay/model/connection'
 import type { FoundColumn, FoundDialect } from '@assay/model/dialect'
 import type { JobErrorCode } from '@assay/model/errors'
-import type { Chart, Column, Findings, Outcome, PageInsight } from '@assay/model/insight'
+import type { Cell, Chart, Column, Findings, Outcome, PageInsight } from '@assay/model/insight'
 import type { Progress } from '@assay/model/job'
 import type { Reader } from '@assay/model/reader'
 import type { Reading } from '@assay/model/reading'
@@ -212,6 +212,8 @@ export type FromChild =
   | { type: 'dial'; id: number; call: number; connection: string | null; host: string; port: number }
   /** Answered by `narrated`, one answer per request. */
   | { type: 'narrate'; id: number; requests: NarrationRequest[] }
+  /** Rows of a large table of the result that follows, in their order. */
+  | { type: 'rows'; id: number; table: string; rows: Cell[][] }
   | { type: 'result'; id: number; result: Results[Task['kind']] }
   /** The task failed by a defect of the program: the parent logs it and replaces the process. */
   | { type: 'fault'; id: number; message: string }

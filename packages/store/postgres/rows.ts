@@ -1,11 +1,11 @@
 /** PostgreSQL as the nouns see it. */
 import type { QueryResult, QueryResultRow } from 'pg'
 import type { Reader, Routine, Writer } from '../rows.ts'
-import { type Parameter, type Rendered, type Statement, valueOf } from '../statement.ts'
+import { jsonOf, type Parameter, type Rendered, type Statement, valueOf } from '../statement.ts'
 
 function encoded(parameter: Parameter, values: object): unknown {
   const value = valueOf(parameter, values)
-  return parameter.kind === 'json' && value !== null ? JSON.stringify(value) : value
+  return parameter.kind === 'json' && value !== null ? jsonOf(value) : value
 }
 
 export type Answer = QueryResult<QueryResultRow>

@@ -3,13 +3,13 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { JobCaps } from '../caps.ts'
 import { finish, type Native, type Routine, type Transaction } from '../rows.ts'
-import { type Kind, type Parameter, type Statement, valueOf } from '../statement.ts'
+import { jsonOf, type Kind, type Parameter, type Statement, valueOf } from '../statement.ts'
 import type { Hint } from '../store.ts'
 
 function encoded(parameter: Parameter, values: object): SQLInputValue {
   const value = valueOf(parameter, values)
   if (value === null) return null
-  if (parameter.kind === 'json' || Array.isArray(value)) return JSON.stringify(value)
+  if (parameter.kind === 'json' || Array.isArray(value)) return jsonOf(value)
   return typeof value === 'boolean' ? Number(value) : (value as SQLInputValue)
 }
 

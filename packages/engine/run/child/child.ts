@@ -11,6 +11,7 @@ import { metricHead } from '../../metrics/reader.ts'
 import { openSocketsWith } from '../../sources/sockets.ts'
 import { type ConnectionRequests, createConnectionRequests } from '../connection-requests.ts'
 import { createNarrationClient, type NarrationClient } from '../narration-requests.ts'
+import { inPieces } from '../pool/table-rows.ts'
 import {
   COLD,
   type FromChild,
@@ -183,6 +184,13 @@ async function perform(
   }
 }
 
+function sendResult(id: number, { kind }: Task, result: Results[Task['kind']]): void {
+  if (kind !== 'run') return send({ type: 'result', id, result })
+  const { pieces, rest } = inPieces(result as RunResult)
+  for (const piece of pieces) send({ type: 'rows', id, ...piece })
+  send({ type: 'result', id, result: rest })
+}
+
 async function take({ id, task, ...room }: TaskMessage): Promise<void> {
   const requests = createConnectionRequests(id, send)
   const narrating = createNarrationClient(id, send)
@@ -198,7 +206,7 @@ async function take({ id, task, ...room }: TaskMessage): Promise<void> {
   const engine = await next
   mine.engine = engine
   try {
-    send({ type: 'result', id, result: await perform(task, mine, engine, room) })
+    sendResult(id, task, await perform(task, mine, engine, room))
   } catch (error) {
     send({ type: 'fault', id, message: (error as Error).stack ?? String(error) })
   }

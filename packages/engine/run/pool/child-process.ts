@@ -29,6 +29,7 @@ import {
 import { type DialWanted, dialFor, type VetDial } from '../socket-requests.ts'
 import { fillCompileCache } from './compile-cache.ts'
 import { processorMsOf } from './meter.ts'
+import { ReceivedRows } from './table-rows.ts'
 import { sendTexts, type Texts } from './texts.ts'
 
 /** How a task ended. `died`: the process ended by itself; `memory`: it reported a failed allocation. */
@@ -183,6 +184,8 @@ interface Running {
   left(): number
   /** Aborted when the task ends. */
   over: AbortSignal
+  /** Rows of its result that have come. */
+  rows: ReceivedRows
   settle(ending: Ending<Task['kind']>): void
 }
 
@@ -257,7 +260,9 @@ class ForkedProcess implements AnalysisProcess {
     else if (message.type === 'release') running.connections?.release(message.name)
     else if (message.type === 'dial') void this.#dial(message, running)
     else if (message.type === 'narrate') void this.#narrate(message.requests, running)
-    else if (message.type === 'result') running.settle({ kind: 'result', result: message.result })
+    else if (message.type === 'rows') running.rows.add(message)
+    else if (message.type === 'result')
+      running.settle({ kind: 'result', result: running.rows.into(message.result) })
     else running.settle({ kind: 'fault', message: message.message })
   }
 
@@ -440,6 +445,7 @@ class ForkedProcess implements AnalysisProcess {
           connections,
           left,
           over: over.signal,
+          rows: new ReceivedRows(),
           settle: resolve,
         }
         expire(options.timeout_ms)

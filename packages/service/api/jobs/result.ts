@@ -19,6 +19,7 @@ import {
 } from '@assay/model/insight'
 import type { Mark } from '@assay/model/provenance'
 import { Type } from '@assay/model/schema'
+import { tablesText } from '@assay/model/table-text'
 import type { FastifyReply } from 'fastify'
 import { Id } from '../http/fields.ts'
 import { preferred } from '../http/negotiate.ts'
@@ -185,7 +186,7 @@ export async function sendFindings(
   const media = mediaOf(call.request.headers.accept)
   const head: InsightHead = { ...findings, insight_id: '', assignment_id: '', created_at }
   const data = async (): Promise<InsightData> => ({
-    tables: bytesOf(tables),
+    tables: Buffer.from(tablesText(tables)),
     analyses: bytesOf(analyses),
     facts: bytesOf(facts),
     lineage: bytesOf(lineage),

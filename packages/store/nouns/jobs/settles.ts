@@ -1,4 +1,5 @@
 /** What workers report of jobs that they hold. Fenced by attempt and owner: a lost lease writes nothing. */
+import { withTablesText } from '@assay/model/table-text'
 import type { Routine, Transaction } from '../../rows.ts'
 import type { CardRow } from '../../tables/jobs/insight-cards.ts'
 import { INSIGHTS, type InsightRow } from '../../tables/jobs/jobs.ts'
@@ -23,7 +24,8 @@ export function* settleJobs(tx: Transaction, settles: readonly Settle[]): Routin
     const { before, states } = changes.get(assignment_id) ?? { before: change.before, states: [] }
     changes.set(assignment_id, { before, states: [...states, ...change.states] })
     if (settle.kind === 'complete') {
-      const { skipped: _, card: _card, ...body } = settle.findings
+      const { skipped: _, card: _card, ...found } = settle.findings
+      const body = withTablesText(found)
       const { insight_id } = settle
       const { workspace_id } = before
       const insight = { insight_id, assignment_id, workspace_id, created_at: tx.now, body }

@@ -1,0 +1,62 @@
+/** Large tables of a result come in pieces before it, so that others have their turn between them: to read one message of 10 MB holds up all. */
+import type { Cell } from '@assay/model/insight'
+import { keepRows } from '@assay/model/table-text'
+import type { FromChild, Results, RunResult, Task } from '../protocol.ts'
+
+type RowsMessage = Extract<FromChild, { type: 'rows' }>
+
+/** Characters of a piece; smaller tables stay in the result. Reading it and writing it again takes two milliseconds. */
+const PIECE = 256_000
+/** Rows whose text is measured at once. */
+const MEASURED = 200
+
+/** The pieces of rows, and the result without them. */
+export function inPieces(result: RunResult): {
+  pieces: Pick<RowsMessage, 'table' | 'rows'>[]
+  rest: RunResult
+} {
+  if (result.status !== 'done') return { pieces: [], rest: result }
+  const pieces: Pick<RowsMessage, 'table' | 'rows'>[] = []
+  const tables = Object.entries(result.findings.tables).map(([name, table]) => {
+    const parts = partsOf(table.rows)
+    if (parts.length < 2) return [name, table] as const
+    pieces.push(...parts.map((rows) => ({ table: name, rows })))
+    return [name, { ...table, rows: [] }] as const
+  })
+  if (pieces.length === 0) return { pieces, rest: result }
+  return { pieces, rest: { ...result, findings: { ...result.findings, tables: Object.fromEntries(tables) } } }
+}
+
+function partsOf(rows: readonly Cell[][]): Cell[][][] {
+  const parts: Cell[][][] = []
+  let [from, length] = [0, 0]
+  for (let at = 0; at < rows.length; at += MEASURED) {
+    length += JSON.stringify(rows.slice(at, at + MEASURED)).length
+    if (length < PIECE) continue
+    parts.push(rows.slice(from, at + MEASURED))
+    ;[from, length] = [at + MEASURED, 0]
+  }
+  if (from < rows.length) parts.push(rows.slice(from))
+  return parts
+}
+
+/** The pieces that have come for one result. */
+export class ReceivedRows {
+  readonly #tables = new Map<string, string[]>()
+
+  add({ table, rows }: RowsMessage): void {
+    const known = this.#tables.get(table) ?? []
+    this.#tables.set(table, known)
+    // Without the brackets of the list.
+    known.push(JSON.stringify(rows).slice(1, -1))
+  }
+
+  /** Puts them into the result, whose tables have no rows of their own then. */
+  into(result: Results[Task['kind']]): Results[Task['kind']] {
+    const done = this.#tables.size > 0 && 'status' in (result as object) ? (result as RunResult) : null
+    if (done?.status !== 'done') return result
+    for (const [name, texts] of this.#tables)
+      if (Object.hasOwn(done.findings.tables, name)) keepRows(done.findings.tables[name]!, texts)
+    return result
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Tables whose rows are still the JSON in which they came, in pieces: who only writes them on need neither read them nor make their text
+ * again in one stretch.
+ */
+import type { Cell, Table } from '../insight.ts'
+
+/** A text that is JSON already. */
+export class JsonText {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** Of each table the texts of its pieces, without the brackets of the list. */
+const KEPT = new WeakMap<Table, readonly string[]>()
+
+/** Gives the table these rows. They are read when somebody asks for them, and must not be changed then. */
+export function keepRows(table: Table, pieces: readonly string[]): void {
+  KEPT.set(table, pieces)
+  let rows: Cell[][] | undefined
+  Object.defineProperty(table, 'rows', {
+    configurable: true,
+    enumerable: true,
+    get() {
+      rows ??= pieces.flatMap((piece) => JSON.parse(`[${piece}]`) as Cell[][])
+      return rows
+    },
+  })
+}
+
+/** As JSON.stringify, but for the member `name`, whose text `text` gives. In parts, since each text that is made of others is a copy. */
+function* objectParts<Value extends object>(
+  value: Value,
+  name: keyof Value,
+  text: () => Iterable<string>,
+): Generator<string> {
+  let before = '{'
+  for (const key of Object.keys(value)) {
+    const told = key === name ? text() : JSON.stringify(value[key as keyof Value])
+    if (told === undefined) continue
+    yield `${before}${JSON.stringify(key)}:`
+    if (typeof told === 'string') yield told
+    else yield* told
+    before = ','
+  }
+  yield before === '{' ? '{}' : '}'
+}
+
+function* rowsParts(pieces: readonly string[]): Generator<string> {
+  for (const [nth, piece] of pieces.entries()) {
+    yield nth === 0 ? '[' : ','
+    yield piece
+  }
+  yield ']'
+}
+
+function* tablesParts(tables: Readonly<Record<string, Table>>): Generator<string> {
+  let before = '{'
+  for (const [name, table] of Object.entries(tables)) {
+    yield `${before}${JSON.stringify(name)}:`
+    const pieces = KEPT.get(table)
+    if (pieces === undefined) yield JSON.stringify(table)
+    else yield* objectParts(table, 'rows', () => rowsParts(pieces))
+    before = ','
+  }
+  yield before === '{' ? '{}' : '}'
+}
+
+/** As JSON.stringify. */
+export function tablesText(tables: Readonly<Record<string, Table>>): string {
+  return [...tablesParts(tables)].join('')
+}
+
+/** As JSON.stringify of an object with tables. */
+export function withTablesText(value: { tables: Readonly<Record<string, Table>> }): JsonText {
+  return new JsonText([...objectParts(value, 'tables', () => tablesParts(value.tables))].join(''))
+}
