@@ -69,6 +69,8 @@ export interface View {
   width?: number
   height?: number
   timeZone?: string
+  /** Takes a certificate that nobody vouches for. */
+  anyCertificate?: boolean
 }
 
 export async function openPage(browser: Browser, url: string, view: View = {}): Promise<Watched> {
@@ -80,6 +82,7 @@ export async function openPage(browser: Browser, url: string, view: View = {}): 
     locale: 'en-GB',
     timezoneId: view.timeZone ?? 'UTC',
     acceptDownloads: true,
+    ignoreHTTPSErrors: view.anyCertificate === true,
   })
   context.setDefaultTimeout(PATIENCE_MS)
   const page = await context.newPage()

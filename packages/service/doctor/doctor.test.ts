@@ -21,9 +21,10 @@ after(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function listening(status: number, body: string): Promise<string> {
-  const server = createServer((_request, response) => {
-    response.writeHead(status).end(body)
+/** `only`: what the path begins with; others are answered 404. */
+async function listening(status: number, body: string, only = '/'): Promise<string> {
+  const server = createServer(({ url = '' }, response) => {
+    response.writeHead(url.startsWith(only) ? status : 404).end(body)
   })
   servers.push(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -126,6 +127,14 @@ test('names what is wrong in each part, and what to do', async () => {
     assert.equal(parts[part]?.state, 'failed', part)
     assert.match(parts[part].says, sentence)
   }
+})
+
+test('says of a proxy that leads to the service below a path, and not to what agents read at the root', async () => {
+  const proxy = await listening(200, '{"status":"ok"}', '/assay/')
+  const { 'public address': address } = await found({ ASSAY_PUBLIC_URL: `${proxy}/assay` }, true)
+  assert.equal(address?.state, 'failed')
+  assert.match(address.says, /\.well-known\/oauth-authorization-server\/assay does not: agents cannot/)
+  assert.match(address.remedy!, /deploy\/proxies/)
 })
 
 test('tells a database that cannot be reached, and a home that is another one', async () => {

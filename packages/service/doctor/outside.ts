@@ -115,13 +115,21 @@ export async function publicAddress({ publicUrl }: Config, runs: boolean): Promi
   try {
     const answer = await asked(`${publicUrl}/healthz`)
     const text = (await answer.text()).slice(0, 200)
-    return answer.status === 200 && text.includes('"status":"ok"')
-      ? ok('public address', `${publicUrl} leads to a service.`)
-      : failed(
-          'public address',
-          `${publicUrl}/healthz answers ${answer.status}, and not as a service does.`,
-          remedy,
-        )
+    const { origin, pathname } = new URL(publicUrl)
+    const metadata = `${origin}/.well-known/oauth-authorization-server${pathname === '/' ? '' : pathname}`
+    if (answer.status === 200 && text.includes('"status":"ok"'))
+      return (await asked(metadata)).status === 200
+        ? ok('public address', `${publicUrl} leads to a service.`)
+        : failed(
+            'public address',
+            `${publicUrl} leads to a service, and ${metadata} does not: agents cannot find out how people sign in.`,
+            'Let the proxy lead this address to the service, too (deploy/proxies has files for nginx, Caddy and HAProxy).',
+          )
+    return failed(
+      'public address',
+      `${publicUrl}/healthz answers ${answer.status}, and not as a service does.`,
+      remedy,
+    )
   } catch (error) {
     return failed('public address', `${publicUrl} cannot be reached: ${reason(error)}.`, remedy)
   }
