@@ -7,6 +7,7 @@ import { dataPage } from '@assay/engine/reading/samples'
 import { frontMatterSchema } from '@assay/engine/reading/schema'
 import { ERRORS, JOB_ERRORS } from '@assay/model/errors'
 import { flagOf, SETTINGS, type SettingName } from '@assay/service/config/config'
+import { chartValuesSchema } from '../deploy/chart-values.ts'
 import { watchTable } from '../deploy/monitoring/watched.ts'
 import { alertRules, dashboard } from '../deploy/monitoring/written.ts'
 import { clientTypes } from '../packages/client/generate.ts'
@@ -141,6 +142,7 @@ export const GENERATED: Record<string, () => string | Promise<string>> = {
   'docs/operating.md': () => withPart('docs/operating.md', 'watch', watchTable()),
   'deploy/monitoring/alerts.yaml': alertRules,
   'deploy/monitoring/dashboard.json': dashboard,
+  'deploy/chart/values.schema.json': chartValuesSchema,
   'packages/engine/pages/answer.generated.ts': answerScript,
   'packages/service/api/pages/embed.generated.ts': embedScript,
   'packages/engine/pages/around-style.generated.ts': aroundStyle,
