@@ -235,7 +235,7 @@ test('where noise may hide a cause the change is not told as spread over all', a
   assert.deepEqual(codes(hidden), ['cause_unseen'])
   assert.match(
     hidden.summary,
-    /single rows in place of their sums, or earlier periods \(`time` in place of `split`\)/,
+    /single rows in place of their sums, or earlier periods \(time in place of split\)/,
   )
   const all = await ask(await sevenfold('0.8'), SPLIT)
   assert.match(all.headline ?? '', /the fall is spread over all, and no part stands out/)

@@ -84,6 +84,8 @@ export const drivers: Method = {
     const asked = ofMetric(given, context)
     if (typeof asked === 'string') return nothing({ ...given, by: [] }, context, 0, asked, [])
     checkOptions(asked)
+    if (asked.split && String(asked.split.before) === String(asked.split.after))
+      return nothing(asked, context, 0, 'both sides of the split are the same', [])
     const ratio = asked.denominator !== undefined
     const loaded = await load(table, asked, context)
     if (typeof loaded === 'string') return nothing(asked, context, 0, loaded, [])
@@ -225,7 +227,7 @@ function nothing(options: Options, context: MethodContext, n: number, why: strin
 function unseenOf(lie: Lie | null, { told }: Causes, { time, expected }: Options): Doubt[] {
   if (lie !== 'unseen' && lie !== 'too_few') return []
   const more = told || expected !== undefined ? [] : ['single rows in place of their sums']
-  if (time === undefined && expected === undefined) more.push('earlier periods (`time` in place of `split`)')
+  if (time === undefined && expected === undefined) more.push('earlier periods (time in place of split)')
   const comma = more.length > 1 ? ',' : ''
   const remedy = more.length === 0 ? '' : `; ${more.join(', or ')}${comma} would show what is ordinary`
   const what =

@@ -299,7 +299,7 @@ async function influence(table: Relation, units: Units, told: Told): Promise<Dou
       found.push(
         doubt(
           'tails_heavy',
-          `A few ${nouns.many} weigh most in ${measure.label}; \`winsorise: 0.99\` caps them.`,
+          `A few ${nouns.many} weigh most in ${measure.label}; winsorise: 0.99 caps them.`,
         ),
       )
   }

@@ -68,6 +68,12 @@ test('anomalies below the floors are not told, and that is not called chance', a
     none.headline,
     'No value of v lies as far from the usual as asked for; 2 values stand out by less.',
   )
+  const latest = await outcomeOf(METHODS.anomalies!, table, { ...asked, latest: 1 })
+  assert.match(latest.headline, /^The latest value of v does not stand out/)
+  const scanned = { ...asked, by: ['part'], at_least: { absolute: 100 } }
+  const parts = await relation(`select *, 'a' as part from ${table.relation}`)
+  const few = await outcomeOf(METHODS.anomalies!, parts, scanned)
+  assert.match(few.headline, /^No value of v lies as far from the usual as asked for/)
 })
 
 test('anomalies take seasons out, and refuse a season of which there are not two', async () => {
@@ -133,6 +139,17 @@ test('no value of a series without noise is called the farthest', async () => {
     value: 'v',
   })
   assert.equal(headline, 'No value of v stands out.')
+})
+
+test('two sides that are the same are no question of drivers', async () => {
+  const table = await relation("select * from (values ('b', 'x', 10), ('a', 'x', 5)) r(s, g, v)")
+  const same = { column: 's', before: 'a', after: 'a' }
+  const told = await outcomeOf(METHODS.drivers!, table, { value: 'v', by: ['g'], split: same })
+  assert.equal(told.grade, 'withheld')
+  assert.equal(
+    told.headline,
+    'There is not enough data to say what moved v: both sides of the split are the same.',
+  )
 })
 
 test('drivers tell no share of a base of the other sign', async () => {

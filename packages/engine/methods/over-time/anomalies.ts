@@ -18,10 +18,13 @@ import { diagnosis as diagnosisField, number, rowsWith } from '../shared/fields.
 import type { Method } from '../shared/method.ts'
 import { count, probability } from '../shared/sentence.ts'
 import {
+  FAR,
   type Found,
   findPoints,
   METHOD,
+  noneOf,
   Options,
+  OUT,
   POINT,
   type Point,
   periodsOf,
@@ -69,7 +72,7 @@ export const anomalies: Method = {
     }
     const found = findPoints(given, read)
     const told = verdict({
-      headline: headline(read, found),
+      headline: headline(read, found, given),
       grade: found.points.length === 0 ? 'unclear' : gradeOf(found.p),
       evidence: `${count(found.points.length, 'value')} of ${n} beyond what is usual (${found.method}${found.p === null ? '' : `, ${probability(found.p)}`}).`,
       doubts: read.doubts,
@@ -109,19 +112,19 @@ function sentenceOf(point: Point, { measure, grid }: ReadSeries): string {
 }
 
 /** "On 18 June 2001 revenue was 500, far above the usual 90 to 110." */
-function headline({ measure, grid }: ReadSeries, found: Found): string {
+function headline({ measure, grid }: ReadSeries, found: Found, options: Options): string {
   const { points } = found
   const farthest = found.farthest[0]
   if (!farthest || (points.length === 0 && (isRounding(farthest) || isUsual(farthest))))
-    return `No value of ${measure.label} stands out.`
+    return `${noneOf(measure.label, options, OUT)}.`
   const when = atTime(farthest.time, grid)
   const { width, usual } = usualAt(farthest, measure)
   const { value } = farthest
   const above = (farthest.score ?? 0) > 0
   if (points.length === 0 && (found.small ?? 0) > 0)
-    return `No value of ${measure.label} lies as far from the usual as asked for; ${count(found.small!, 'value')} ${found.small === 1 ? 'stands' : 'stand'} out by less.`
+    return `${noneOf(measure.label, options, FAR)}; ${count(found.small!, 'value')} ${found.small === 1 ? 'stands' : 'stand'} out by less.`
   if (points.length === 0)
-    return `No value of ${measure.label} stands out for certain; the farthest, ${amount(value, measure, width)} ${when}, may be chance.`
+    return `${noneOf(measure.label, options, ['stands out for certain', 'stand out for certain'])}; the farthest, ${amount(value, measure, width)} ${when}, may be chance.`
   const told = `${when} ${measure.label} stood at ${amount(value, measure, width)}, ${above ? 'above' : 'below'} the usual ${usual}`
   const again = points.filter(({ time }) => found.yearly?.includes(time)).length
   if (points.length === 1) return `${opening(told)}${again === 1 ? ', as on that day each year' : ''}.`

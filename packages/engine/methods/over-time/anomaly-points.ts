@@ -129,6 +129,23 @@ export function periodsOf({ period }: Options, seasons: readonly FoundSeason[]):
   return period === 'auto' ? seasons.map((season) => season.period) : [period]
 }
 
+export const OUT = ['stands out', 'stand out'] as const
+export const FAR = [
+  'lies as far from the usual as asked for',
+  'lie as far from the usual as asked for',
+] as const
+
+/** "No value of orders stands out", of those that are asked for; the verb in its two forms. */
+export function noneOf(
+  label: string,
+  { latest }: Pick<Options, 'latest'>,
+  [stands, stand]: readonly [string, string],
+): string {
+  if (latest === undefined) return `No value of ${label} ${stands}`
+  if (latest === 1) return `The latest value of ${label} does not ${stand}`
+  return `None of the latest ${latest} values of ${label} ${stands}`
+}
+
 /** What stands out, by the test that is asked for, without what is too small or too old to be told. */
 export function findPoints(given: Options, read: ReadSeries): Found {
   const n = read.series.values.length

@@ -179,7 +179,7 @@ export function caveats(told: Told, kurtosis: number | null): Doubt[] {
     found.push(
       doubt(
         'tails_heavy',
-        `A few ${many} weigh most in ${measure.label}; with \`winsorise: 0.99\`, here and in the experiment, fewer are needed.`,
+        `A few ${many} weigh most in ${measure.label}; with winsorise: 0.99, here and in the experiment, fewer are needed.`,
       ),
     )
   return found

@@ -95,7 +95,7 @@ export async function scan(table: Relation, given: ScanOptions, context: MethodC
   ]
   const p = findings.length === 0 ? null : Math.min(...findings.map(({ p_adjusted }) => p_adjusted))
   const told = verdict({
-    headline: headline(whole, events, all.length),
+    headline: headline(whole, events, all.length, options),
     grade: gradeOf(p),
     evidence: evidence(findings.length, all.length, whole, p),
     doubts,

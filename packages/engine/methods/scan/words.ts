@@ -6,6 +6,7 @@ import { atTime } from '../../series/spans.ts'
 import { measureOf } from '../../verdicts/measure.ts'
 import { shareOf } from '../../verdicts/words.ts'
 import { whereInWords } from '../drivers/words.ts'
+import { FAR, noneOf, type Options, OUT } from '../over-time/anomaly-points.ts'
 import type { MethodContext } from '../shared/method.ts'
 import { count, enumeration, probability } from '../shared/sentence.ts'
 
@@ -17,14 +18,20 @@ interface Told {
 const MOST_TIMES = 3
 
 /** "Revenue came to 80 on 3 May 2026, 20 % less than expected (100, usually 90 to 110): ...". */
-export function headline(whole: ReadSeries, events: readonly Told[], scanned: number): string {
+export function headline(
+  whole: ReadSeries,
+  events: readonly Told[],
+  scanned: number,
+  options: Options,
+): string {
   const { measure, grid, diagnosis } = whole
   const [first, ...others] = events
   if (!first) {
     const parts = scanned === 1 ? '' : `, neither of the whole nor of its ${count(scanned - 1, 'segment')}`
     const shift = diagnosis.level_shifts.at(-1)
     const level = shift ? `; its level seems to have changed ${atTime(shift.time, grid)}` : ''
-    return `No value of ${measure.label} stands out${parts}${level}.`
+    const out = options.at_least === undefined ? OUT : FAR
+    return `${noneOf(measure.label, options, out)}${parts}${level}.`
   }
   if (others.length === 0) return first.says
   const named = new Set(others.slice(0, MOST_TIMES).map(({ time }) => time))

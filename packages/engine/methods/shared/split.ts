@@ -55,8 +55,8 @@ export function splitDoubt(split: Split, { one, many }: { one: string; many: str
     doubt(
       'split_uneven',
       `The groups do not have the planned sizes, by more than chance allows: ${enumeration([...named, ...more])}. ` +
-        'No result of this test can be trusted. If other shares were planned, name them under `planned`; ' +
-        'if the groups were not drawn by chance, write `planned: none` in an A/B test.',
+        'No result of this test can be trusted. If other shares were planned, name them under planned; ' +
+        'if the groups were not drawn by chance, write planned: none in an A/B test.',
     ),
   ]
 }
