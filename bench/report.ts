@@ -102,7 +102,7 @@ export function writeReadme(order: string[]): void {
 npm ci && npm --prefix bench ci && npm --prefix bench start
 \`\`\`
 
-These commands measure everything below on Linux and write this page, in one to two hours. \`-- --medium\` takes 25 minutes (the short form of
+These commands measure everything below on Linux (x64, for whose packages alone the lock has every hash) and write this page, in one to two hours. \`-- --medium\` takes 25 minutes (the short form of
 each row except the 100 million rows), \`-- --short\` 15. \`npm --prefix bench start -- status latency\` measures these rows again and keeps the
 others (\`--dry\` writes nothing).
 
