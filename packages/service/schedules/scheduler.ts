@@ -57,7 +57,7 @@ async function materialOf(
   }
   const converted = (await options.templates.convert(found, [variables], workspace_id))[0]!
   if (converted.errors.length === 0) {
-    const whose = await readerOfRuns(options, schedule, found)
+    const whose = await readerOfRuns(options, schedule, found, converted.values)
     if ('error' in whose) return whose
     const metrics = metricsRead(found.source, converted.values)
     return { template: found.source, variables: converted.values, metrics, ...whose }
@@ -74,12 +74,13 @@ async function readerOfRuns(
   { store, mailOf }: SchedulerOptions,
   { workspace_id, user_id, readers, notify }: Schedule,
   template: FoundTemplate,
+  values: Readonly<Record<string, unknown>>,
 ): Promise<{ reader_id: string | null; mail?: string | null } | { error: ScheduleFault }> {
   if (readers !== null)
     return takesReader(template)
       ? { reader_id: null }
       : fault('invalid', 'The template gives every reader the same rows: it has no rule of rows any more.')
-  if (!isPersonal(template)) return { reader_id: null }
+  if (!isPersonal(template, values)) return { reader_id: null }
   const own = await store.findReaderOf({ workspace_id, user_id })
   return own
     ? { reader_id: own.reader_id, mail: notify?.includes(READER) ? await mailOf(own) : null }

@@ -1,18 +1,24 @@
 /** What a template needs of a reader. */
-import { metricVariables } from '@assay/engine/metrics/names'
+import { metricPartial, metricsRead, metricVariables } from '@assay/engine/metrics/names'
 import type { FoundTemplate } from '@assay/engine/reading/lookup'
 import type { StoredReader } from '@assay/model/readers'
 
 type Viewed = Pick<FoundTemplate, 'view'>
+type Read = Viewed & Pick<FoundTemplate, 'source'>
 
-/** Whether no run of it is without a reader. */
-export function isPersonal(template: Viewed): boolean {
-  return template.view.personal
+/** A definition has the key only where it has the rule. */
+const RULE = /(?:^|[{,])[ \t]*["']?rows["']?[ \t]*:/mu
+
+/** Whether no run of it with these values of its variables is without a reader: they may name metrics whose rows have a rule. */
+export function isPersonal({ view, source }: Read, values: Readonly<Record<string, unknown>>): boolean {
+  if (view.personal) return true
+  if (metricVariables(source.source).length === 0) return false
+  return metricsRead(source, values).some((name) => RULE.test(source.partials[metricPartial(name)]!))
 }
 
 /** Whether each of its readers has rows of her own, or may have: by a metric that a variable names. */
-export function takesReader(template: Viewed & Pick<FoundTemplate, 'source'>): boolean {
-  return isPersonal(template) || metricVariables(template.source.source).length > 0
+export function takesReader({ view, source }: Read): boolean {
+  return view.personal || metricVariables(source.source).length > 0
 }
 
 /** What the template reads and the reader lacks, as a sentence; null: nothing. */

@@ -75,10 +75,10 @@ async function convertItems(
   items: readonly Static<typeof Item>[],
 ): Promise<Converted[]> {
   const at = (index: number): string => `items.${index}.reader_id`
-  const ids = items.map(({ reader_id }) => reader_id)
-  const readers = await readersOf({ services, principal }, template, ids, at)
   const given = items.map(({ template_vars }) => template_vars ?? {})
   const converted = await services.templates.convert(template, given, principal.workspace_id)
+  const whose = items.map(({ reader_id }, index) => ({ id: reader_id, values: converted[index]!.values }))
+  const readers = await readersOf({ services, principal }, template, whose, at)
   return items.map((item, index) => {
     const { values, errors } = converted[index]!
     const one = readers[index]!

@@ -80,7 +80,12 @@ export const createJob = operation({
     const template = await runnableTemplate(services, principal, template_id, 'payload.template_id')
     const variables = await variablesOf(services, principal, template, template_vars)
     const at = { reader_id: 'payload.reader_id', notify: 'payload.notify' }
-    const reader = await readerOf({ services, principal }, template, body.payload.reader_id, at.reader_id)
+    const reader = await readerOf(
+      { services, principal },
+      template,
+      { id: body.payload.reader_id, values: variables },
+      at.reader_id,
+    )
     const told = reader
       ? await mailToReader(services, reader, notify, at.notify)
       : await (await toldOf(services, principal, { notify, template: template.source, at: at.notify }))(

@@ -46,6 +46,12 @@ export const NOBODY =
 /** The reader of a run, null for nobody's, or why it can have none. */
 type OneReader = { reader: StoredReader | null } | { lack: 'unknown' | 'attribute'; message: string }
 
+/** The reader whom a request names for a run, if it does, and the values of the run. */
+interface Whose {
+  id: string | null | undefined
+  values: Readonly<Record<string, unknown>>
+}
+
 /**
  * The readers of many runs of one template, in their order. Throws `forbidden` where the caller may not name one, `invalid` where
  * the template has no use for one, and `reader_missing` where one has none.
@@ -53,17 +59,18 @@ type OneReader = { reader: StoredReader | null } | { lack: 'unknown' | 'attribut
 export async function readersOf(
   { services, principal }: Asking,
   template: Found,
-  given: readonly (string | null | undefined)[],
+  given: readonly Whose[],
   at: (index: number) => string,
 ): Promise<OneReader[]> {
   const { workspace_id } = principal
-  const personal = isPersonal(template)
-  const own = personal ? principal.reader_id : null
-  const wanted = given.map((id) => id ?? own)
-  const named = given.flatMap((id) => id ?? [])
+  const named = given.flatMap(({ id }) => id ?? [])
   refuseForeign(principal, named)
-  if (named.length > 0 && !takesReader(template)) throw noUse(at(given.findIndex((id) => id)))
-  if (personal && wanted.includes(null)) throw new AppError('reader_missing', NOBODY)
+  if (named.length > 0 && !takesReader(template)) throw noUse(at(given.findIndex(({ id }) => id)))
+  const wanted = given.map(({ id, values }) => {
+    if (id || !isPersonal(template, values)) return id ?? null
+    if (principal.reader_id === null) throw new AppError('reader_missing', NOBODY)
+    return principal.reader_id
+  })
   const reader_ids = [...new Set(wanted.filter((id) => id !== null))]
   const found = reader_ids.length === 0 ? [] : await services.store.findReaders({ workspace_id, reader_ids })
   const readers = new Map(found.map((one) => [one.reader_id, one]))
@@ -83,10 +90,10 @@ const unknown = (id: string): string =>
 export async function readerOf(
   asking: Asking,
   template: Found,
-  given: string | null | undefined,
+  given: Whose,
   at: string,
 ): Promise<StoredReader | null> {
-  if ((given ?? null) === null && !isPersonal(template)) return null
+  if ((given.id ?? null) === null && !isPersonal(template, given.values)) return null
   const one = (await readersOf(asking, template, [given], () => at))[0]!
   if ('reader' in one) return one.reader
   throw one.lack === 'unknown'
@@ -139,7 +146,7 @@ export async function previewReader(
   given: Record<string, unknown> | null,
 ): Promise<Reader | null> {
   if (given === null) {
-    if (isPersonal(template)) throw new AppError('reader_missing', UNDESCRIBED)
+    if (template.view.personal) throw new AppError('reader_missing', UNDESCRIBED)
     return null
   }
   if (!takesReader(template)) throw noUse('reader')

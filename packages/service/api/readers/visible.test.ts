@@ -167,6 +167,43 @@ test('a user runs a personal template as the reader who he is, and sees the insi
   }
 })
 
+test('a user runs a template whose variable names a metric with a rule as the reader who he is', async (t) => {
+  const server = await openTestServer(t, { pool: 'real' })
+  const { ask, tokens } = server
+  await fill(server)
+  const metric = (name: string, rows = '') =>
+    `metric: ${name}\nsource: { file: sample/us-births.csv }\ntime: { column: date }\nvalue: sum(births)\n${rows}`
+  const put = (name: string, rows?: string) =>
+    ask('PUT', `/v1alpha/metrics/${name}`, { body: metric(name, rows), type: 'application/yaml' })
+  const first = await put('mine', 'rows: births = $reader.least\n')
+  assert.equal(first.status, 201, first.text)
+  assert.equal((await put('everyones')).status, 201)
+  const attributes = { least: 5 }
+  const readers = [{ reader_id: 'bob', name: 'bob', user_id: 'service:bob', attributes }]
+  assert.equal((await ask('PUT', '/v1alpha/readers', { body: { readers } })).status, 200)
+  const bob = await tokenOf(server, 'service:bob', ['analyst'])
+  const source =
+    '---\nvariables: { metrics: { type: list } }\n---\n```metric daily\nmetric: $metrics\n```\n# Of {{ daily.size }}\n'
+  const path = '/v1alpha/jobs/templates/review'
+  assert.equal((await ask('PUT', path, { body: source, type: 'text/markdown' })).json().personal, false)
+  const create = (token: string, ...metrics: string[]) =>
+    ask('POST', '/v1alpha/jobs', {
+      token,
+      body: { payload: { type: 'template', template_id: 'review', template_vars: { metrics } } },
+    })
+  const whose = async (...metrics: string[]) => {
+    const made = await create(bob, ...metrics)
+    assert.equal(made.status, 200, made.text)
+    const at = `/v1alpha/jobs/status?assignment_id=${made.json()}`
+    return (await ask('GET', at, { token: bob })).json().reader_id
+  }
+  assert.equal(await whose('mine'), 'bob')
+  assert.equal(await whose('everyones', 'mine'), 'bob')
+  assert.equal(await whose('everyones'), null)
+  const nobody = await create(tokens.analyst, 'mine')
+  assert.deepEqual([nobody.status, nobody.json().code], [422, 'reader_missing'])
+})
+
 test('what follows a job ends when its caller is its reader no more', async (t) => {
   const server = await openTestServer(t)
   const { ask, store, api } = server

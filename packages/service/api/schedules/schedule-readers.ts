@@ -8,7 +8,7 @@ import { invalid } from '../http/validate.ts'
 import { noUse, refuseOthers } from '../readers/job-reader.ts'
 import { refuseReader } from '../subscriptions/notify.ts'
 
-type Checked = Pick<NewSchedule, 'workspace_id' | 'user_id' | 'readers' | 'notify'>
+type Checked = Pick<NewSchedule, 'workspace_id' | 'user_id' | 'readers' | 'notify' | 'variables'>
 
 /**
  * A schedule runs a personal template for readers, else for the reader who is its user. Throws `reader_missing` where there is
@@ -16,11 +16,11 @@ type Checked = Pick<NewSchedule, 'workspace_id' | 'user_id' | 'readers' | 'notif
  */
 export async function checkReaders(
   store: Pick<Store, 'findReaderOf'>,
-  { readers = null, workspace_id, user_id, notify = null }: Checked,
+  { readers = null, workspace_id, user_id, notify = null, variables }: Checked,
   template: FoundTemplate,
 ): Promise<void> {
   if (readers === null) {
-    if (!isPersonal(template)) return refuseReader(notify)
+    if (!isPersonal(template, variables)) return refuseReader(notify)
     if (!(await store.findReaderOf({ workspace_id, user_id })))
       throw new AppError('reader_missing', NO_READER)
     return refuseOthers(notify, 'notify')

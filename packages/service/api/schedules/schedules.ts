@@ -267,8 +267,10 @@ export const runScheduleNow = operation({
     const wanted = body.reader_id ?? (readers === null ? own?.reader_id : undefined)
     if (readers !== null && wanted === undefined)
       throw invalid([{ path: 'reader_id', message: 'is missing: the schedule runs for readers, name one' }])
-    const personal = isPersonal(template) || (body.reader_id ?? null) !== null
-    const reader = personal ? await readerOf({ services, principal }, template, wanted, 'reader_id') : null
+    const personal = isPersonal(template, variables) || (body.reader_id ?? null) !== null
+    const reader = personal
+      ? await readerOf({ services, principal }, template, { id: wanted, values: variables }, 'reader_id')
+      : null
     const input = {
       workspace_id,
       schedule_id,
