@@ -5,7 +5,7 @@
  */
 import { causesOf } from '../../packages/engine/methods/drivers/causes.ts'
 import { emptySums, type Sums } from '../../packages/engine/methods/drivers/leaf-rows.ts'
-import type { Table } from '../../packages/engine/methods/drivers/leaves.ts'
+import type { Earlier, Table } from '../../packages/engine/methods/drivers/leaves.ts'
 import type { Options } from '../../packages/engine/methods/drivers/options.ts'
 import { normal, type Random, randomFrom } from '../calibration/processes.ts'
 import { combinationsOf, draw, SIDES } from './tables.ts'
@@ -21,6 +21,8 @@ export interface Parts {
   shared?: number
   /** What the first value is multiplied by, after. */
   fall?: number
+  /** Earlier changes that are known, too. */
+  earlier?: number
 }
 
 export const SUM_KINDS: Record<string, Parts> = {
@@ -29,12 +31,20 @@ export const SUM_KINDS: Record<string, Parts> = {
   'events, 200 each': { rows: 'events', events: 200, shock: 0 },
   'counts of 200 that stray by 5 %, a row each': { rows: 'one', events: 200, shock: 0.05 },
   'counts of 200 that stray by 10 %, a row each': { rows: 'one', events: 200, shock: 0.1 },
+  'counts of 200 that stray by 30 %, a row each': { rows: 'one', events: 200, shock: 0.3 },
   'events, 200 each, that stray by 10 %': { rows: 'events', events: 200, shock: 0.1 },
   'amounts that stray by 5 %': { rows: 'one', events: null, shock: 0.05 },
   'amounts that stray by 15 %': { rows: 'one', events: null, shock: 0.15 },
   'amounts, values by 5 % and parts by 5 %': { rows: 'one', events: null, shock: 0.05, shared: 0.05 },
   'amounts, values by 10 % and parts by 2 %': { rows: 'one', events: null, shock: 0.02, shared: 0.1 },
   'events, 2,000 each, values by 10 %': { rows: 'events', events: 2000, shock: 0, shared: 0.1 },
+  'the same by 30 %, three earlier changes': {
+    rows: 'events',
+    events: 2000,
+    shock: 0,
+    shared: 0.3,
+    earlier: 3,
+  },
 }
 
 export const SUM_SHAPES = [
@@ -64,16 +74,21 @@ function sideOf(
   return sums
 }
 
-export function sumTable(asked: Parts, sizes: readonly number[], random: Random): Table {
+export function sumTable(
+  asked: Parts,
+  sizes: readonly number[],
+  random: Random,
+): { table: Table; history: Earlier[] } {
   const combinations = combinationsOf(sizes)
   const { n, codes } = combinations
   const means = Float64Array.from({ length: n }, () => (asked.events ?? 100) * Math.exp(0.5 * normal(random)))
   const later = means.map((mean, leaf) => 0.9 * mean * (codes[0]![leaf] === 0 ? (asked.fall ?? 1) : 1))
-  return {
-    ...combinations,
-    before: sideOf(asked, means, codes[0]!, random),
-    after: sideOf(asked, later, codes[0]!, random),
-  }
+  const before = sideOf(asked, means, codes[0]!, random)
+  const after = sideOf(asked, later, codes[0]!, random)
+  const history: Earlier[] = []
+  for (let next = before; history.length < (asked.earlier ?? 0); next = history.at(-1)!.before)
+    history.push({ before: sideOf(asked, means, codes[0]!, random), after: next, days: [1, 1] })
+  return { table: { ...combinations, before, after }, history }
 }
 
 /** Of `tables` tables from `first` on, those in which any cause is named, those in which the first value is, and those with another. */
@@ -81,8 +96,8 @@ export function namedIn(asked: Parts, sizes: readonly number[], tables: number, 
   const counted = { any: 0, found: 0, other: 0 }
   const by = sizes.map((_, at) => `d${at}`)
   for (let index = first; index < first + tables; index++) {
-    const table = sumTable(asked, sizes, randomFrom(seed * 100_003 + index))
-    const { causes } = causesOf(table, { by, value: 'sales' } as Options, SIDES, [])
+    const { table, history } = sumTable(asked, sizes, randomFrom(seed * 100_003 + index))
+    const { causes } = causesOf(table, { by, value: 'sales' } as Options, SIDES, history)
     const isFirst = causes.map(({ where }) => Object.keys(where).join() === 'd0' && where.d0 === 'v0')
     counted.any += causes.length > 0 ? 1 : 0
     counted.found += isFirst.includes(true) ? 1 : 0

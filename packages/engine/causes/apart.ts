@@ -91,7 +91,7 @@ function test(
       Math.abs(s[leaf]! - shift) <= NEAR * Math.sqrt(noise.variance(leaf)),
   )
   if (Math.abs(shift) < 1e-9 || !movedAlong) return null
-  const p = chanceOfShift(leaves, scores, { cuboid, members, others, fixed: fixed !== null })
+  const p = chanceOfShift(leaves, scores, { cuboid, members, others, fixed: fixed !== null, history: [] })
   if (p > level) return null
   const between = betweenOf(cuboids, { cuboid, others, s }, noise.variance)
   let [squares, whole] = [0, 0]

@@ -23,19 +23,29 @@ const ASSUMED = 0.12
 const MOST = 8
 const HALVINGS = 40
 
-/** The standard deviation of a rate beyond chance, on each side, as a share of the rate. `leaves` are those whose rows do not tell it. */
-export function beyondChance({ expected, came, v0, v1 }: RateSides, leaves: readonly number[]): number {
-  if (leaves.length < LEAST_TO_SHOW) return ASSUMED
-  const factor = commonFactor({ before: expected, after: came }, null) ?? 1
-  const target = MEDIAN / (1 + ERROR / Math.sqrt(leaves.length))
-  const distances = new Float64Array(leaves.length)
+/**
+ * The standard deviation of a rate beyond chance, on each side, as a share of the rate. `grouped` are the leaves whose rows do not tell
+ * it, of this change and of earlier ones.
+ */
+export function beyondChance(changes: readonly (RateSides & { grouped: readonly number[] })[]): number {
+  const n = changes.reduce((sum, { grouped }) => sum + grouped.length, 0)
+  if (n === 0) return 0
+  if (n < LEAST_TO_SHOW) return ASSUMED
+  const factors = changes.map(
+    ({ expected, came }) => commonFactor({ before: expected, after: came }, null) ?? 1,
+  )
+  const target = MEDIAN / (1 + ERROR / Math.sqrt(n))
+  const distances = new Float64Array(n)
   const strays = (share: number): number => {
-    for (let at = 0; at < distances.length; at++) {
-      const leaf = leaves[at]!
-      const [was, is] = [factor * expected[leaf]!, came[leaf]!]
-      const noise = v0[leaf]! * factor ** 2 + v1[leaf]! + share ** 2 * (was ** 2 + is ** 2)
-      // Without any noise of its own each distance is beyond chance.
-      distances[at] = is === was ? 0 : (is - was) ** 2 / noise
+    let at = 0
+    for (const [index, { expected, came, v0, v1, grouped }] of changes.entries()) {
+      const factor = factors[index]!
+      for (const leaf of grouped) {
+        const [was, is] = [factor * expected[leaf]!, came[leaf]!]
+        const noise = v0[leaf]! * factor ** 2 + v1[leaf]! + share ** 2 * (was ** 2 + is ** 2)
+        // Without any noise of its own each distance is beyond chance.
+        distances[at++] = is === was ? 0 : (is - was) ** 2 / noise
+      }
     }
     return median(distances)
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { namedIn as namedInRates, RATE_KINDS } from '../../../proofs/causes/rate-nulls.ts'
 import { namedIn, SUM_KINDS } from '../../../proofs/causes/sum-nulls.ts'
 import { chanceOfShift } from './doubt.ts'
 import { cuboidOf, type Leaves } from './leaves.ts'
@@ -19,7 +20,13 @@ function chanceOfFirst(after: readonly (readonly number[])[], told: number | nul
     variances: told === null ? null : { before: variance, after: variance },
   }
   const of = (first: boolean): number[] => [...value.keys()].filter((leaf) => (value[leaf] === 0) === first)
-  const shift = { cuboid: cuboidOf(leaves, [0]), members: of(true), others: of(false), fixed: false }
+  const shift = {
+    cuboid: cuboidOf(leaves, [0]),
+    members: of(true),
+    others: of(false),
+    fixed: false,
+    history: [],
+  }
   return chanceOfShift(leaves, scoresOf(leaves, 1), shift)
 }
 
@@ -47,6 +54,25 @@ test('without any noise told, a shift is judged by how far parts stray, in any u
   const calm = chanceOfFirst([FELL, ...CALM], null)
   const wild = chanceOfFirst([FELL, [80, 120, 95], [130, 75, 100], [90, 110, 125]], null)
   assert.ok(calm < 1e-4 && wild > 0.005, `${calm}, ${wild}`)
+})
+
+test('earlier changes tell how far values stray together, and that rates stray beyond what single rows tell', () => {
+  const shared = 'the same by 30 %, three earlier changes'
+  for (const sizes of [
+    [2, 2],
+    [3, 2],
+    [4, 3],
+  ]) {
+    const { any } = namedIn(SUM_KINDS[shared]!, sizes, 40, 5)
+    const alone = namedIn({ ...SUM_KINDS[shared]!, earlier: 0 }, sizes, 40, 5)
+    assert.ok(any <= 1 && alone.any > any, `${sizes.join(' x ')}: ${any} and ${alone.any} of 40`)
+    for (const kind of ['shocks of 30 %, a row each', 'shocks of 30 %, three earlier changes']) {
+      const rates = namedInRates(RATE_KINDS[kind]!, sizes, 40, 5)
+      assert.ok(rates.any <= 1, `${kind}, ${sizes.join(' x ')}: ${rates.any} of 40`)
+    }
+  }
+  const fell = { rows: 'events', events: 2000, shock: 0, fall: 0.4, earlier: 3 } as const
+  assert.ok(namedIn(fell, [3, 2], 20, 5).found >= 18)
 })
 
 test('where nothing happened few parts name few causes, also where values stray together or counts beyond chance', () => {

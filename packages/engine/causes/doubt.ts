@@ -18,6 +18,9 @@ const UNTOLD = Array.from({ length: 90 }, (_, step) => 1e-4 * 1.115 ** step)
 /** Standard deviations of what the values of a column stray by together. */
 const TOGETHER = [0.01, 0.02, 0.03, 0.045, 0.065, 0.09, 0.125, 0.18]
 const NONE_TOGETHER = 0.94
+/** Either, where earlier changes show it, or where rows tell only part of what their leaves stray by: as well any as none at first. */
+const WIDE = [0.01, 0.015, 0.023, 0.035, 0.053, 0.08, 0.12, 0.18, 0.27, 0.4, 0.6, 0.9]
+const NONE_OF_WIDE = 0.5
 const LEAST_VARIANCE = 1e-18
 
 interface Shift {
@@ -27,6 +30,8 @@ interface Shift {
   others: readonly number[]
   /** Whether the other leaves are known to lie around 0. */
   fixed: boolean
+  /** The same leaves in earlier changes, in which nothing is known to have happened. */
+  history: readonly Scores[]
 }
 
 interface Part {
@@ -44,33 +49,54 @@ function weighed(values: readonly number[], none: number): Weighed[] {
 const SHARED_BESIDE_ROWS = weighed(SHARED, NONE_SHARED)
 const ALL_OF_IT = UNTOLD.map((value): Weighed => [value, 1])
 const TOGETHER_OR_NOT = weighed(TOGETHER, NONE_TOGETHER)
+const ANY_OR_NONE = weighed(WIDE, NONE_OF_WIDE)
 const APART_ONLY: Weighed[] = [[0, 1]]
 
 /** The chance, on both sides, of a mean as far from that of the others where nothing happened. */
-export function chanceOfShift({ variances }: Leaves, { s, x }: Scores, shift: Shift): number {
-  const { cuboid, members, others, fixed } = shift
+export function chanceOfShift({ variances, partly }: Leaves, { s, x }: Scores, shift: Shift): number {
+  const { cuboid, members, others, fixed, history } = shift
   const groups = [...Map.groupBy(others, (leaf) => cuboid.element[leaf]!).values()]
+  const pasts = history.map((past) => ({ ...past, groups: groupsOf(cuboid, past) }))
   // What single leaves stray by together is what they stray by.
-  const togethers = members.length > 1 ? TOGETHER_OR_NOT : APART_ONLY
+  const together = history.length > 0 ? ANY_OR_NONE : TOGETHER_OR_NOT
+  const togethers = members.length > 1 ? together : APART_ONLY
   const tried: { fit: number; p: number }[] = []
-  for (const [shared, likely] of variances ? SHARED_BESIDE_ROWS : ALL_OF_IT) {
-    const partOf = (leaves: readonly number[]): Part =>
-      part(leaves, s, (leaf) => Math.max(LEAST_VARIANCE, (variances ? x[leaf]! : 0) + shared * shared))
-    const own = partOf(members)
-    const parts = groups.map(partOf)
-    const within = parts.reduce((sum, one) => sum + one.within, own.within + Math.log(own.weight))
-    for (const [together, asLikely] of togethers) {
-      const square = together * together
+  const beside = partly || history.length > 0 ? ANY_OR_NONE : SHARED_BESIDE_ROWS
+  for (const [shared, likely] of variances ? beside : ALL_OF_IT) {
+    const partIn =
+      (scores: Scores) =>
+      (leaves: readonly number[]): Part =>
+        part(leaves, scores.s, (leaf) =>
+          Math.max(LEAST_VARIANCE, (variances ? scores.x[leaf]! : 0) + shared * shared),
+        )
+    const own = partIn({ s, x })(members)
+    const parts = groups.map(partIn({ s, x }))
+    const earlier = pasts.map((past) => past.groups.map(partIn(past)))
+    const within = [...parts, ...earlier.flat()].reduce(
+      (sum, one) => sum + one.within,
+      own.within + Math.log(own.weight),
+    )
+    for (const [spread, asLikely] of togethers) {
+      const square = spread * spread
       const rest = between(parts, square, fixed)
       const error = Math.sqrt(1 / own.weight + square + rest.variance)
+      const squares = earlier.reduce((sum, one) => sum + between(one, square, false).squares, rest.squares)
       tried.push({
-        fit: Math.log(likely * asLikely) - (within + rest.squares) / 2,
+        fit: Math.log(likely * asLikely) - (within + squares) / 2,
         p: normalTwoSided((own.mean - rest.mean) / error),
       })
     }
   }
   return meanOf(tried)
 }
+
+/** The leaves of an earlier change that say something, by their elements. */
+const groupsOf = ({ element }: Cuboid, { s }: Scores): number[][] => [
+  ...Map.groupBy(
+    [...s.keys()].filter((leaf) => !Number.isNaN(s[leaf]!)),
+    (leaf) => element[leaf]!,
+  ).values(),
+]
 
 function part(leaves: readonly number[], s: Float64Array, varianceOf: (leaf: number) => number): Part {
   let [weight, pull, within] = [0, 0, 0]

@@ -14,6 +14,8 @@ export interface Leaves {
   after: Float64Array
   /** Variances of `before` and `after` where the rows tell them; null: the leaves themselves must. */
   variances: { before: Float64Array; after: Float64Array } | null
+  /** Whether the rows tell only part of it: what moves single rows of many units beyond chance they cannot show. */
+  partly?: boolean
 }
 
 /** The leaves of one cuboid by its elements: those of element `e` are `members[starts[e]]` to before `members[starts[e + 1]]`. */

@@ -205,7 +205,7 @@ test('what rates stray by shows where their rows tell no noise at all, and of eq
   const [expected, none] = [new Float64Array(20).fill(100), new Float64Array(20)]
   const strayed = (by: number): number => {
     const came = Float64Array.from(leaves, (leaf) => 100 + (leaf % 2 === 0 ? by : -by))
-    return beyondChance({ expected, came, v0: none, v1: none }, leaves)
+    return beyondChance([{ expected, came, v0: none, v1: none, grouped: leaves }])
   }
   // Ten of a hundred on both sides together, and one standard error of the median.
   assert.ok(

@@ -18,7 +18,7 @@ import { chanceOfShift, FEW } from './doubt.ts'
 import { explain, gainOf } from './explain.ts'
 import { attributeSets, type Cuboid, cuboidOf, type Leaves } from './leaves.ts'
 import { merged } from './merged.ts'
-import { type Noise, scoresOf, varianceOf } from './noise.ts'
+import { type Noise, type Scores, scoresOf, varianceOf } from './noise.ts'
 import {
   commonFactor,
   commonFactorOf,
@@ -87,7 +87,7 @@ export function searchCauses(leaves: Leaves, options: SearchOptions): Found {
   while (causes.length < most) {
     const level = (options.q * (causes.length + 1)) / searched
     const next: (FoundCause & { factor?: number }) | null =
-      nextCause(leaves, cuboids, state, { level, fixed, nameless: options.nameless ?? [] }) ??
+      nextCause(leaves, cuboids, state, { level, fixed, history, nameless: options.nameless ?? [] }) ??
       (history.length === 0 ? apart(leaves, cuboids, { claimed, level, ...options }) : null)
     if (!next) break
     for (const leaf of next.leaves) claimed[leaf] = 1
@@ -183,13 +183,14 @@ interface Asked {
   level: number
   fixed: boolean
   nameless: readonly number[]
+  /** Scores of earlier changes. */
+  history: readonly Scores[]
 }
 
 /** What a shift of leaves passes for among few: 0 where they are many, or earlier periods show what is ordinary. */
 type Doubt = (attributes: readonly number[], members: Int32Array) => number
 
-function doubtOf(leaves: Leaves, cuboids: readonly Cuboid[], state: State, fixed: boolean): Doubt {
-  if (state.past.length > 0) return () => 0
+function doubtOf(leaves: Leaves, cuboids: readonly Cuboid[], state: State, { fixed, history }: Asked): Doubt {
   const free = [...state.weights.keys()].filter((leaf) => state.weights[leaf]! > 0)
   if (free.length >= FEW) return () => 0
   return (attributes, members) => {
@@ -198,8 +199,13 @@ function doubtOf(leaves: Leaves, cuboids: readonly Cuboid[], state: State, fixed
     const cuboid = cuboids.find((one) => String(one.attributes) === String(attributes))
     if (!cuboid || others.length === 0) return 0
     // Of two halves one moved beside the other: apart.ts says which.
-    if (members.length > 1 && new Set(others.map((leaf) => cuboid.element[leaf])).size === 1) return 1
-    return chanceOfShift(leaves, state.scores, { cuboid, members: [...members], others, fixed })
+    if (
+      history.length === 0 &&
+      members.length > 1 &&
+      new Set(others.map((leaf) => cuboid.element[leaf])).size === 1
+    )
+      return 1
+    return chanceOfShift(leaves, state.scores, { cuboid, members: [...members], others, fixed, history })
   }
 }
 
@@ -207,10 +213,11 @@ function nextCause(
   leaves: Leaves,
   cuboids: readonly Cuboid[],
   state: State,
-  { level, fixed, nameless }: Asked,
+  asked: Asked,
 ): FoundCause | null {
+  const { level, nameless } = asked
   let best: Candidate | null = null
-  const doubt = doubtOf(leaves, cuboids, state, fixed)
+  const doubt = doubtOf(leaves, cuboids, state, asked)
   const spreads = new Map<number, number[]>()
   for (const cuboid of cuboids) {
     const sums = sumsOf(cuboid, state.pulls, state.weights)

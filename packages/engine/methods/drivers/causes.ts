@@ -5,7 +5,7 @@ import { type Found, type FoundCause, searchCauses } from '../../causes/search.t
 import { exactSum } from '../../numeric/sum.ts'
 import { finite } from '../shared/sentence.ts'
 import { spreadOfRows } from './counts.ts'
-import { type Compared, countsIn, leavesOfRate, leavesOfSum } from './leaf-noise.ts'
+import { type Compared, countsIn, leavesOfRates, leavesOfSum } from './leaf-noise.ts'
 import type { Earlier, Table } from './leaves.ts'
 import { type Ends, effectsOf, endsOf, leavesOfMix, matchedOf, type Unmatched } from './mix.ts'
 import type { Options } from './options.ts'
@@ -85,9 +85,12 @@ export function causesOf(given: Table, options: Options, sides: Sides, history: 
   const counts = known ? null : countsIn([table, ...history])
   const spread = known ? 1 : spreadOfAll(table, history)
   const make = (sums: Compared, over: [number, number]): Leaves =>
-    ratio ? leavesOfRate(table, sums) : leavesOfSum(table, sums, options, { days: over, counts, spread })
-  const leaves = make(table, days)
-  const pasts = history.map((past) => make(past, past.days))
+    leavesOfSum(table, sums, options, { days: over, counts, spread })
+  const [leaves, ...pasts] = (
+    ratio
+      ? leavesOfRates(table, [table, ...history])
+      : [make(table, days), ...history.map((past) => make(past, past.days))]
+  ) as [Leaves, ...Leaves[]]
   const search = (factor: number | null): Found =>
     searchCauses(leaves, {
       depth: options.depth ?? options.by.length,

@@ -1,5 +1,5 @@
 /** What the rows of leaves say of their values and of their noise. */
-import { beyondChance } from '../../causes/beyond-chance.ts'
+import { beyondChance, type RateSides } from '../../causes/beyond-chance.ts'
 import type { Leaves } from '../../causes/leaves.ts'
 import { type Counts, countsOf, unitOf } from './counts.ts'
 import type { Sums } from './leaf-rows.ts'
@@ -91,13 +91,19 @@ export function countsIn(pairs: readonly Compared[]): Counts | null {
 /** So many rows of one side show how far they stray. */
 const ROWS_TELL = 10
 
+/** A ratio's leaves of one change, with the noise of single events. */
+interface RateLeaves extends RateSides {
+  /** Whose rows do not tell what moves their rate beyond single events. */
+  grouped: number[]
+  /** How many sides tell no noise at all. */
+  untold: number
+}
+
 /**
  * The numerators that the rates of before make of the later denominators, beside those that came. The variance of a ratio's numerator is that
- * of top - rate * bottom over its rows, and where rows are no single events what all of them stray by beyond that.
+ * of top - rate * bottom over its rows.
  */
-export function leavesOfRate({ codes, names }: Pick<Table, 'codes' | 'names'>, sums: Compared): Leaves {
-  const sizes = names.map((list) => list.length)
-  const { before, after } = sums
+function rateLeavesOf({ before, after }: Compared): RateLeaves {
   const n = before.rows.length
   const [expected, came] = [new Float64Array(n), new Float64Array(n)]
   const [v0, v1] = [new Float64Array(n), new Float64Array(n)]
@@ -125,14 +131,30 @@ export function leavesOfRate({ codes, names }: Pick<Table, 'codes' | 'names'>, s
     v0[leaf] = variance(before) * (b1 / b0) ** 2
     v1[leaf] = variance(after)
   }
-  const beyond = grouped.length > 0 ? beyondChance({ expected, came, v0, v1 }, grouped) : 0
-  for (const leaf of grouped) {
-    v0[leaf]! += (beyond * expected[leaf]!) ** 2
-    v1[leaf]! += (beyond * came[leaf]!) ** 2
-  }
-  const told = untold > 0.1 * n ? null : { before: v0, after: v1 }
-  const variances = sums.noise ? forecastVariances(sums.noise) : told
-  return { codes, sizes, before: expected, after: came, variances }
+  return { expected, came, v0, v1, grouped, untold }
+}
+
+/**
+ * Ratios now and in earlier changes. Where rows are no single events, what all of them stray by beyond that, in all changes together, is added to the
+ * noise of each.
+ */
+export function leavesOfRates(
+  { codes, names }: Pick<Table, 'codes' | 'names'>,
+  changes: readonly Compared[],
+): Leaves[] {
+  const sizes = names.map((list) => list.length)
+  const all = changes.map(rateLeavesOf)
+  const beyond = beyondChance(all)
+  return all.map(({ expected, came, v0, v1, grouped, untold }, index) => {
+    for (const leaf of grouped) {
+      v0[leaf]! += (beyond * expected[leaf]!) ** 2
+      v1[leaf]! += (beyond * came[leaf]!) ** 2
+    }
+    const told = untold > 0.1 * expected.length ? null : { before: v0, after: v1 }
+    const { noise } = changes[index]!
+    const variances = noise ? forecastVariances(noise) : told
+    return { codes, sizes, before: expected, after: came, variances, partly: grouped.length > 0 }
+  })
 }
 
 /** Rows of one unit each, as visits. */
