@@ -166,3 +166,17 @@ test('rows of a cause are counted in weeks where the data are weekly', async () 
   const { summary } = await outcomeOf(METHODS.drivers!, table, options, '2024-05-08T00:00:00Z')
   assert.match(summary, /"c3" has rows on 2 of 5 weeks of April 2024, and on 4 of 4 of March 2024/)
 })
+
+test('of four single rows of many visits no rate is told as the cause, and the outcome says what would show it', async () => {
+  const table = await relation(
+    "select * from (values ('b', 'DE', 'paid', 4000, 200), ('b', 'DE', 'free', 4100, 205), ('b', 'FR', 'paid', 3900, 190), ('b', 'FR', 'free', 4200, 210), ('a', 'DE', 'paid', 4000, 60), ('a', 'DE', 'free', 4000, 196), ('a', 'FR', 'paid', 4100, 205), ('a', 'FR', 'free', 4000, 199)) t(s, country, channel, visits, sales)",
+  )
+  const asked = { numerator: 'sales', denominator: 'visits', by: ['country', 'channel'] }
+  const split = { column: 's', before: 'b', after: 'a' }
+  const { causes, summary } = await outcomeOf(METHODS.drivers!, table, { ...asked, split })
+  assert.deepEqual(causes, [])
+  assert.match(
+    summary,
+    /the parts are too few to tell .* single rows in place of their sums, or earlier periods/,
+  )
+})

@@ -214,11 +214,13 @@ function ofSum(leaves: Leaves, table: Table, options: Options, found: Found): Ca
 }
 
 /** What is known of a change without a cause. `size`: what the sums are over, for a ratio. */
-function lieOf({ variances, before }: Leaves, { whereabouts }: Found, size: number) {
-  const shown = variances !== null || before.length >= LEAST_TO_SHOW
+function lieOf({ variances, before, partly }: Leaves, { whereabouts }: Found, size: number) {
+  const enough = before.length >= LEAST_TO_SHOW
+  const told = variances !== null && (!partly || enough)
+  const shown = variances !== null || enough
   return {
     error: shown && whereabouts ? whereabouts.error / size : null,
-    told: variances !== null,
+    told,
     in_all: whereabouts?.in_all ?? false,
   }
 }
