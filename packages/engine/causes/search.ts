@@ -92,7 +92,7 @@ export function searchCauses(leaves: Leaves, options: SearchOptions): Found {
     if (!next) break
     for (const leaf of next.leaves) claimed[leaf] = 1
     causes.push(next)
-    if (!fixed) factor = common(claimed) ?? next.factor ?? factor
+    if (!fixed) factor = common(claimed) ?? next.factor ?? (isGone(leaves, claimed) ? 0 : factor)
     state = stateOf(leaves, factor, claimed, fixed, history)
   }
   const named = withQ(merged(leaves, causes, factor), searched).filter(({ q }) => q <= options.q)
@@ -101,6 +101,17 @@ export function searchCauses(leaves: Leaves, options: SearchOptions): Found {
     : besideTheLeast(leaves, named, factor, options.q / searched)
   const whereabouts = found.causes.length === 0 && n > 0 ? whereaboutsOf(leaves, cuboids, state) : null
   return { ...found, searched, depth, noise: state.noise, whereabouts }
+}
+
+/** Whether there is something beside the causes, and none of it is left. */
+function isGone({ before, after }: Leaves, claimed: Uint8Array): boolean {
+  let was = 0
+  for (let leaf = 0; leaf < claimed.length; leaf++) {
+    if (claimed[leaf]) continue
+    if (after[leaf] !== 0) return false
+    was += before[leaf]!
+  }
+  return was > 0
 }
 
 /**
