@@ -1,7 +1,7 @@
 /** Which seasons a series may have by its step, and which of them it shows. */
 
 import { autocorrelations } from '../numeric/seasons.ts'
-import type { Grid, Step } from './grid.ts'
+import type { Step } from './grid.ts'
 import { findSeasons, type Season, testSeason } from './seasons.ts'
 
 const YEAR_DAYS = 365.2425
@@ -34,12 +34,10 @@ export interface FoundSeason extends Season {
   steps: number
 }
 
-/** The seasons that the grid's values show, the shortest first, at a chance of 5 % of any where there is none. */
-export function seasonsOf(grid: Grid): FoundSeason[] {
-  const rows = [...grid.observed.keys()].filter((row) => grid.observed[row])
-  const values = rows.map((row) => grid.values[row]!)
+/** The seasons that the values show at these rows, the shortest first, at a chance of 5 % of any where there is none. */
+export function seasonsOf(step: Step, values: readonly number[], rows: readonly number[]): FoundSeason[] {
   if (values.length < 8 || values.every((value) => value === values[0])) return []
-  const candidates = calendarSeasons(grid.step)
+  const candidates = calendarSeasons(step)
   const found = candidates.length > 0 ? findSeasons(values, rows, candidates) : unnamedSeason(values, rows)
   return found.map((season) => ({ ...season, steps: wholeSteps(season.period) }))
 }

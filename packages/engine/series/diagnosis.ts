@@ -56,7 +56,7 @@ export function diagnose(
   const n = values.length
   const varies = values.some((value) => value !== values[0])
   const enough = n >= LEAST && varies
-  const seasons = enough ? seasonsOf(grid) : []
+  const seasons = enough ? seasonsOf(grid.step, values, rows) : []
   const columns = [values.map(() => 1), ...(n > 1 ? [lineColumn(rows)] : [])]
   const beside = seasons.flatMap(({ period }) => seasonColumns(rows, period))
   const { left } = residualsOf(values, columns, beside)

@@ -38,6 +38,11 @@ const TOLD = 0.05
 /** Places that are looked at first in a long series. */
 const PLACES = 400
 const JUMPS = 50
+/** Of these places every sixth is looked at for each persistence, the others for those that may count: within so much of the likeliest. */
+const SPARSE = 6
+const FAR = 10
+/** A weight. */
+const NEGLIGIBLE = 1e-9
 /** What is left of a step, and of the values, beside the other columns: below these shares it is rounding. */
 const SHARE = 1e-13
 const ROUNDING = 1e-20
@@ -106,23 +111,32 @@ function search(
   weights: Float64Array = new Float64Array(y.length).fill(1),
 ): { index: number; p: number } | null {
   const n = y.length
-  const columns = [y.map(() => 1), ...base, y].map((column) =>
-    Float64Array.from(column, (value, row) => value * weights[row]!),
-  )
+  const columns = [y.map(() => 1), ...base, y].map((column) => {
+    const weighed = new Float64Array(n)
+    for (let row = 0; row < n; row++) weighed[row] = column[row]! * weights[row]!
+    return weighed
+  })
   const moments = momentsOf(columns)
   const grid = persistences(n, false)
   const sums = sumsOf(columns, weights)
   const scans = grid.map(({ a }) => scanOf(moments, sums, n, a))
   const stride = Math.max(1, Math.floor(n / PLACES))
-  const places = [...candidates(y, edge, stride)]
-  for (const scan of scans) scan?.look(places)
+  const jumps = largestJumps(y, edge)
+  const first = placesOf(n, edge, SPARSE * stride)
+  for (const scan of scans) {
+    scan?.look(first)
+    scan?.look(jumps)
+  }
+  const likely = likelyOf(scans)
+  const places = placesOf(n, edge, stride).filter((index) => (index - edge) % (SPARSE * stride) !== 0)
+  for (const scan of likely) scan.look(places)
   if (stride > 1) {
-    const near = new Set(scans.flatMap((scan) => (scan ? [scan.best()] : [])))
+    const near = new Set(likely.map((scan) => scan.best()))
     const around = [...near].flatMap((middle) =>
       Array.from({ length: 2 * stride - 1 }, (_, step) => middle - stride + 1 + step),
     )
     const inside = [...new Set(around)].filter((index) => index >= edge && index <= n - edge)
-    for (const scan of scans) scan?.look(inside)
+    for (const scan of likely) scan.look(inside)
   }
   const best = scans.map((scan) => scan?.end() ?? { f: 0, index: 0, likelihood: Number.NEGATIVE_INFINITY })
   const found = combined(grid, best, n, n - 2 * edge + 1)
@@ -139,29 +153,40 @@ function outside(index: number, edge: number, n: number): number[] {
   return Array.from({ length: Math.max(0, to - from + 1) }, (_, at) => from + at)
 }
 
-/** Every place, or in a long series every `stride`th and those of the largest jumps: a step between two looks is seen from both. */
-function candidates(y: readonly number[], edge: number, stride: number): Iterable<number> {
-  const n = y.length
-  const places = new Set<number>()
-  for (let index = edge; index <= n - edge; index += stride) places.add(index)
-  if (stride === 1) return places
-  const jumps = Float64Array.from({ length: n - 2 * edge + 1 }, (_, at) =>
-    Math.abs(y[edge + at]! - y[edge + at - 1]!),
-  )
-  const least = jumps.toSorted().at(-JUMPS)!
-  let left = JUMPS
-  for (let at = 0; at < jumps.length && left > 0; at++) {
-    if (jumps[at]! < least) continue
-    places.add(edge + at)
-    left -= 1
-  }
+/** Every `stride`th place. */
+function placesOf(n: number, edge: number, stride: number): number[] {
+  const places: number[] = []
+  for (let index = edge; index <= n - edge; index += stride) places.push(index)
   return places
+}
+
+/** The places of the largest jumps: a step between two looks is seen from both of these, but for that of a walk. */
+function largestJumps(y: readonly number[], edge: number): number[] {
+  const n = y.length
+  const jumps = new Float64Array(n - 2 * edge + 1)
+  for (let at = 0; at < jumps.length; at++) jumps[at] = Math.abs(y[edge + at]! - y[edge + at - 1]!)
+  const most = Math.min(JUMPS, Math.ceil(n / 20))
+  const least = jumps.toSorted().at(-most) ?? 0
+  const places: number[] = []
+  for (let at = 0; at < jumps.length && places.length < most; at++)
+    if (jumps[at]! >= least) places.push(edge + at)
+  return places
+}
+
+/** The persistences that may count, by their likeliest step so far, and the last one, which is asked of every step. */
+function likelyOf(scans: readonly (Scan | null)[]): Scan[] {
+  const ends = scans.map((scan) => scan?.end().likelihood ?? Number.NEGATIVE_INFINITY)
+  const top = Math.max(...ends)
+  return scans.filter(
+    (scan, place) => scan !== null && (ends[place]! >= top - FAR || place === scans.length - 1),
+  ) as Scan[]
 }
 
 /** Products of a step at each row with each column: of the same rows, of neighbours on either side, of the last row. */
 interface Sums {
-  same: Float64Array[]
-  neighbours: Float64Array[]
+  /** Those of all columns at a row stand side by side. */
+  same: Float64Array
+  neighbours: Float64Array
   last: Float64Array
   /** Of the step with itself. */
   own: { same: Float64Array; neighbours: Float64Array; last: number }
@@ -169,24 +194,28 @@ interface Sums {
 
 function sumsOf(columns: readonly Float64Array[], weights: Float64Array): Sums {
   const n = weights.length
-  const fromEnd = (term: (row: number) => number): Float64Array => {
-    const sums = new Float64Array(n + 1)
-    for (let row = n - 1; row >= 0; row--) sums[row] = sums[row + 1]! + term(row)
-    return sums
+  const width = columns.length
+  const same = new Float64Array((n + 1) * width)
+  const neighbours = new Float64Array((n + 1) * width)
+  const own = {
+    same: new Float64Array(n + 1),
+    neighbours: new Float64Array(n + 1),
+    last: weights[n - 1]! ** 2,
   }
-  const at = (column: Float64Array, row: number): number => (row >= 0 && row < n ? column[row]! : 0)
-  return {
-    same: columns.map((column) => fromEnd((row) => weights[row]! * column[row]!)),
-    neighbours: columns.map((column) =>
-      fromEnd((row) => weights[row]! * (at(column, row - 1) + at(column, row + 1))),
-    ),
-    last: Float64Array.from(columns, (column) => weights[n - 1]! * column[n - 1]!),
-    own: {
-      same: fromEnd((row) => weights[row]! ** 2),
-      neighbours: fromEnd((row) => 2 * weights[row]! * at(weights, row + 1)),
-      last: weights[n - 1]! ** 2,
-    },
+  for (let row = n - 1; row >= 0; row--) {
+    const weight = weights[row]!
+    own.same[row] = own.same[row + 1]! + weight ** 2
+    own.neighbours[row] = own.neighbours[row + 1]! + (row + 1 < n ? 2 * weight * weights[row + 1]! : 0)
+    for (let i = 0; i < width; i++) {
+      const column = columns[i]!
+      const beside = (row > 0 ? column[row - 1]! : 0) + (row + 1 < n ? column[row + 1]! : 0)
+      same[row * width + i] = same[(row + 1) * width + i]! + weight * column[row]!
+      neighbours[row * width + i] = neighbours[(row + 1) * width + i]! + weight * beside
+    }
   }
+  const last = new Float64Array(width)
+  for (let i = 0; i < width; i++) last[i] = weights[n - 1]! * columns[i]![n - 1]!
+  return { same, neighbours, last, own }
 }
 
 interface Scan {
@@ -208,22 +237,26 @@ function scanOf(moments: Moments, sums: Sums, n: number, a: number): Scan | null
   const { same, neighbours, last, own } = sums
   const square = 1 + a * a
   const products = new Float64Array(width)
+  const ends = last.map((value) => a * a * value)
+  const diagonal = new Float64Array(size)
+  for (let i = 0; i < size; i++) diagonal[i] = 1 / factor[i * width + i]!
   let explained = 0
   let best = 0
   const look = (index: number): void => {
     // Of the step with itself, then beside the other columns.
     const whole = square * own.same[index]! - a * own.neighbours[index]! - a * a * own.last
     let left = whole
-    for (let i = 0; i < width; i++) {
-      let rest = square * same[i]![index]! - a * neighbours[i]![index]! - a * a * last[i]!
-      for (let j = 0; j < i; j++) rest -= factor[i * width + j]! * products[j]!
-      if (i < size) {
-        rest /= factor[i * width + i]!
-        left -= rest * rest
-      }
+    let rest = 0
+    for (let i = 0, at = 0; i < width; i++, at += width) {
+      const place = index * width + i
+      rest = square * same[place]! - a * neighbours[place]! - ends[i]!
+      for (let j = 0; j < i; j++) rest -= factor[at + j]! * products[j]!
+      if (i === size) break
+      rest *= diagonal[i]!
+      left -= rest * rest
       products[i] = rest
     }
-    const gain = left > SHARE * whole ? products[size]! ** 2 / left : 0
+    const gain = left > SHARE * whole ? (rest * rest) / left : 0
     if (gain > explained) {
       explained = gain
       best = index
@@ -264,9 +297,10 @@ function combined(
   let last = 1
   for (const [place, { a, weight }] of grid.entries()) {
     const { f, likelihood } = best[place]!
+    const share = weight * Math.exp(likelihood - top)
+    if (share < NEGLIGIBLE && place < grid.length - 1) continue
     const tests = few + (places - few) * Math.max(0, a) ** 4
     last = -Math.expm1(tests * Math.log1p(-fUpper(f, 1, n - 2)))
-    const share = weight * Math.exp(likelihood - top)
     whole += share
     sum += share * last
   }

@@ -24,8 +24,19 @@ const CYCLES_BESIDE_SHIFT = 4
 /** Measured, 3.5 % stated give 5 % in short series (docs/calibration.md). */
 const ALPHA = 0.035
 
+/** By the rows and the period: tests, levels and diagnosis of one series ask for the same. */
+const made = new WeakMap<readonly number[], Map<number, number[][]>>()
+
 /** Columns of cosines and sines; `rows` are the steps at which there are values. */
-export function seasonColumns(rows: readonly number[], period: number): number[][] {
+export function seasonColumns(rows: readonly number[], period: number): readonly number[][] {
+  const known = made.get(rows) ?? new Map<number, number[][]>()
+  made.set(rows, known)
+  const columns = known.get(period) ?? waves(rows, period)
+  known.set(period, columns)
+  return columns
+}
+
+function waves(rows: readonly number[], period: number): number[][] {
   const columns: number[][] = []
   for (let harmonic = 1; harmonic <= harmonicsOf(period); harmonic++) {
     const angle = (2 * Math.PI * harmonic) / period

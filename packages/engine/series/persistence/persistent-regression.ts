@@ -61,7 +61,7 @@ export interface Moments {
 export function momentsOf(columns: readonly ArrayLike<number>[]): Moments {
   const size = columns.length
   const n = columns[0]!.length
-  const packed = columns.map((column) => Float64Array.from(column))
+  const packed = columns.map((column) => new Float64Array(column))
   const empty = (): Float64Array => new Float64Array(size * size)
   const moments: Moments = { size, same: empty(), neighbours: empty(), before: empty(), first: empty() }
   for (let i = 0; i < size; i++) {
