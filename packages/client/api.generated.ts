@@ -1818,6 +1818,8 @@ export type Problem = {
     message: string
     line?: number
     column?: number
+    /** Of a file: lines for `dialect`, each of which lets it be read in another way */
+    write?: string[]
   }[]
 }
 
@@ -3206,7 +3208,10 @@ export interface Operations {
   /** Upload a file, or replace one */
   putFile: {
     path: [path: string]
-    query: {}
+    query: {
+      /** Lines of a source that say how the file is read, such as `bad_rows: skip` or `header: false`, divided by line ends. They are kept with the upload, and drafts write them into their template; empty: those that were kept are forgotten */
+      dialect?: string | undefined
+    }
     body: string
     result: NewFile
   }

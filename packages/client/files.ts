@@ -4,10 +4,14 @@ import type { Call } from './call.ts'
 import { type Send, segment } from './http.ts'
 import type { All } from './pages.ts'
 
-/** `ifMatch`: replaces only a file with this ETag. `ifNew`: refuses to replace a file. */
+/**
+ * `ifMatch`: replaces only a file with this ETag. `ifNew`: refuses to replace a file. `dialect`: lines that say how it is read, such as
+ * `bad_rows: skip`; they are kept with the upload.
+ */
 export interface PutOptions {
   ifMatch?: string
   ifNew?: boolean
+  dialect?: readonly string[] | undefined
   signal?: AbortSignal
 }
 
@@ -27,12 +31,13 @@ export function fileCalls(send: Send, call: Call, all: All) {
      * and how the file was read: `dialect`, and `readings` with the doubt of each column that stays text for one.
      */
     put: async (path: string, body: Blob | Uint8Array<ArrayBuffer> | string, options: PutOptions = {}) => {
-      const { ifMatch, ifNew, signal } = options
+      const { ifMatch, ifNew, dialect, signal } = options
       // The service ignores the content type and reads the ending of the name.
       const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
       const headers = { 'if-match': ifMatch, 'if-none-match': ifNew ? '*' : undefined }
       // An upload takes as long as its bytes do.
-      const request = { body: bytes, headers, signal, timeoutMs: Number.POSITIVE_INFINITY }
+      const query = dialect === undefined ? {} : { dialect: dialect.join('\n') }
+      const request = { body: bytes, query, headers, signal, timeoutMs: Number.POSITIVE_INFINITY }
       return (await (await send('PUT', at(path), request)).json()) as NewFile
     },
     /** The answer with the bytes as its body, to be read as a stream or whole. */

@@ -185,6 +185,8 @@ export interface FieldError {
   message: string
   line?: number
   column?: number
+  /** Of a file that cannot be read: lines of a source, each of which lets it be read. */
+  write?: string[]
 }
 
 export interface AppErrorOptions {

@@ -100,6 +100,20 @@ test('replaces a file of the same name only when that is asked for', async () =>
   here.assertSilent()
 })
 
+test('offers to leave out the broken rows of a file, and takes it in so', async () => {
+  const { page } = here.watched
+  await chooser(page).setInputFiles([csv('ragged.csv', `${SALES}2024-01-03,west\n2024-01-04,east,9.50\n`)])
+  await page
+    .getByText(/line 4, column 16 has 2 values where 3 are expected/)
+    .first()
+    .waitFor()
+  await button(page, 'Leave out such rows, and count them').click()
+  const row = page.locator('.upload').filter({ hasText: 'ragged.csv' })
+  await row.getByText('✓').waitFor()
+  here.assertSilent([refusal(422)])
+  await apiOf(here.service.url).files.delete('ragged.csv')
+})
+
 test('tells the fault of a file that is larger than what a connection holds, while it comes', async () => {
   const { page } = here.watched
   const file = path.join(here.folder, 'large.json')

@@ -1564,6 +1564,7 @@ class ProblemErrors(TypedDict):
     message: str
     line: NotRequired[int]
     column: NotRequired[int]
+    write: NotRequired[List[str]]
 
 
 class Problem(TypedDict):
@@ -2578,9 +2579,9 @@ class Operations:
         """Read an upload"""
         return self._call("GET", f"/files/{files(path)}", "bytes", timeout=timeout)
 
-    def put_file(self, path: str, data: bytes, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "NewFile":
+    def put_file(self, path: str, data: bytes, *, dialect: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "NewFile":
         """Upload a file, or replace one"""
-        return self._call("PUT", f"/files/{files(path)}", "json", data=data, match=if_match, timeout=timeout)
+        return self._call("PUT", f"/files/{files(path)}", "json", query={"dialect": dialect}, data=data, match=if_match, timeout=timeout)
 
     def delete_file(self, path: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete an upload"""
@@ -3117,9 +3118,9 @@ class AsyncOperations:
         """Read an upload"""
         return await self._call("GET", f"/files/{files(path)}", "bytes", timeout=timeout)
 
-    async def put_file(self, path: str, data: bytes, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "NewFile":
+    async def put_file(self, path: str, data: bytes, *, dialect: Optional[str] = None, if_match: Optional[str] = None, timeout: Optional[float] = None) -> "NewFile":
         """Upload a file, or replace one"""
-        return await self._call("PUT", f"/files/{files(path)}", "json", data=data, match=if_match, timeout=timeout)
+        return await self._call("PUT", f"/files/{files(path)}", "json", query={"dialect": dialect}, data=data, match=if_match, timeout=timeout)
 
     async def delete_file(self, path: str, *, if_match: Optional[str] = None, timeout: Optional[float] = None) -> None:
         """Delete an upload"""

@@ -442,14 +442,16 @@ class Client:
 
     # -- files ---------------------------------------------------------------------------------------------------------
 
-    def put_file(self, path, source, new=False):
+    def put_file(self, path, source, new=False, dialect=None):
         """Uploads the file `source` as `path`; templates name it "uploads/PATH". new: an earlier one is not replaced (412).
+        dialect: lines that say how it is read, such as "bad_rows: skip", which are kept with it.
 
         The answer has `columns`, `dialect` (how a CSV or TSV is divided, else None) and `readings`: the columns that are read in
         another way than by their plain values; one with a `doubt` stays text.
         """
         headers = {"Content-Type": "application/octet-stream", **({"If-None-Match": "*"} if new else {})}
-        return self._json("PUT", f"/files/{files(path)}", source=source, headers=headers)
+        lines = dialect if dialect is None or isinstance(dialect, str) else "\n".join(dialect)
+        return self._json("PUT", f"/files/{files(path)}", query={"dialect": lines}, source=source, headers=headers)
 
     def files(self, prefix=None):
         return self._pages("/files", {"prefix": prefix})

@@ -38,6 +38,11 @@ const PROBLEM: PlainSchema = {
           message: { type: 'string' },
           line: { type: 'integer' },
           column: { type: 'integer' },
+          write: {
+            type: 'array',
+            items: { type: 'string' },
+            description: 'Of a file: lines for `dialect`, each of which lets it be read in another way',
+          },
         },
       },
     },

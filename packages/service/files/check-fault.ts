@@ -5,6 +5,8 @@ export interface CheckFault {
   message: string
   line?: number
   column?: number
+  /** Lines of a source that let the file be read. */
+  write?: string[]
 }
 
 export interface Check {

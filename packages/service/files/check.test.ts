@@ -152,8 +152,10 @@ test('asks of a table in text a first row of names', async () => {
   assert.match((await verdict('a.csv', ''))!.message, /empty/)
   assert.match((await verdict('a.csv', '\n \n'))!.message, /empty/)
   assert.deepEqual(await verdict('a.tsv', '\n1\t2.5\t-3e4\nx\ty\tz'), {
-    message: 'has no header: its first row must name the columns, and holds numbers only',
+    message:
+      'has no header: its first row must name the columns, and holds numbers only. Name them, or write "header: false" if it holds values, "header: true" if these are names',
     line: 2,
+    write: ['header: false', 'header: true'],
   })
   assert.match((await verdict('a.csv', '"a,b\n1,2\n'))!.message, /quote in its first row/)
   assert.match((await verdict('a.csv', 'x'.repeat(2_000_000)))!.message, /more than 1000000 bytes/)

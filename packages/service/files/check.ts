@@ -106,8 +106,8 @@ class TableCheck implements Check {
   #begin: Buffer | null = Buffer.alloc(0)
   #wide = false
 
-  constructor(separator: string | null) {
-    this.#check = new Every([new TextCheck(false), new HeaderCheck(separator)])
+  constructor(separator: string | null, named: boolean) {
+    this.#check = new Every([new TextCheck(false), ...(named ? [new HeaderCheck(separator)] : [])])
   }
 
   push(bytes: Buffer): CheckFault | null {
@@ -273,9 +273,9 @@ class ArrowCheck implements Check {
   }
 }
 
-const CHECKS: Record<FormatName, () => Check> = {
-  csv: () => new TableCheck(null),
-  tsv: () => new TableCheck('\t'),
+const CHECKS: Record<FormatName, (named: boolean) => Check> = {
+  csv: (named) => new TableCheck(null, named),
+  tsv: (named) => new TableCheck('\t', named),
   json: () => new Every([new TextCheck(true), new JsonCheck('json')]),
   ndjson: () => new Every([new TextCheck(true), new JsonCheck('ndjson')]),
   parquet: () => new ParquetCheck(),
@@ -294,8 +294,9 @@ export interface ArrivalCheck {
 }
 
 /** The check for a path with a known ending. `most`: the bytes that a packed file may have when it is unpacked. */
-export function checkOf(path: string, most: number): ArrivalCheck {
-  const check = CHECKS[fileFormat(path)!.name]()
+/** `named`: the first row of a table in text must hold names. */
+export function checkOf(path: string, most: number, named = true): ArrivalCheck {
+  const check = CHECKS[fileFormat(path)!.name](named)
   const packing = packingOf(path)
   if (packing !== null) return new PackedCheck(check, most, packing)
   return {

@@ -113,7 +113,9 @@ export class HeaderCheck implements Check {
     return fieldsOf(record, delimiter).some(isName)
       ? null
       : {
-          message: 'has no header: its first row must name the columns, and holds numbers only',
+          message:
+            'has no header: its first row must name the columns, and holds numbers only. Name them, or write "header: false" if it holds values, "header: true" if these are names',
+          write: ['header: false', 'header: true'],
           line: this.#line,
         }
   }

@@ -23,13 +23,19 @@ export interface ReceiveOptions {
   arrival: Arrival
   /** Bytes of the largest upload. */
   most: number
+  /** False: something is said of how it is read, so that its first row need not hold names. */
+  named: boolean
   /** Milliseconds without a byte after which the upload fails. */
   idleMs: number
 }
 
-export function badFile(file: string, { message, line, column }: CheckFault): AppError {
+export function badFile(file: string, { message, line, column, write = [] }: CheckFault): AppError {
   const where =
-    line === undefined ? '' : column === undefined ? ` (line ${line})` : ` (line ${line}, column ${column})`
+    line === undefined || message.includes(`line ${line}`)
+      ? ''
+      : column === undefined
+        ? ` (line ${line})`
+        : ` (line ${line}, column ${column})`
   return new AppError('invalid', `${JSON.stringify(file)} ${message}${where}.`, {
     errors: [
       {
@@ -37,6 +43,7 @@ export function badFile(file: string, { message, line, column }: CheckFault): Ap
         message: `${message}${where}`,
         ...(line === undefined ? {} : { line }),
         ...(column === undefined ? {} : { column }),
+        ...(write.length === 0 ? {} : { write }),
       },
     ],
   })
@@ -57,7 +64,7 @@ function endingOf(file: string): string {
 export async function receive(stream: Readable, options: ReceiveOptions): Promise<Staged> {
   const file = path.join(options.folder, `${uuidv7()}${endingOf(options.path)}`)
   const handle = await open(file, 'wx', 0o600)
-  const check = checkOf(options.path, options.most * UNPACKED_TIMES)
+  const check = checkOf(options.path, options.most * UNPACKED_TIMES, options.named)
   try {
     const { bytes, sha256 } = await take(stream, handle, check, options)
     await handle.sync()

@@ -120,14 +120,15 @@ const upload = tool({
     replace: Type.Optional(
       Type.Boolean({ default: false, description: 'Whether a file of this path may be replaced' }),
     ),
+    dialect: Named.dialect,
   }),
   data: Type.Object({
     file: Type.String({ description: 'As the other tools and templates name it' }),
     columns: Type.Array(Type.Object({ name: Type.String(), type: Type.String() })),
     doubts: Doubts,
   }),
-  async run({ client, given: { path, text, replace = false } }) {
-    const put = await client.files.put(path, text, { ifNew: !replace })
+  async run({ client, given: { path, text, replace = false, dialect } }) {
+    const put = await client.files.put(path, text, { ifNew: !replace, dialect })
     const doubts = doubtsOf(put.readings as FoundColumns)
     return {
       next: 'Call assay_look with this file to see how its rows are read.',

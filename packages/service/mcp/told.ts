@@ -5,6 +5,7 @@
 import type { ClientError } from '@assay/client'
 import { fenced } from '@assay/engine/printing/escape'
 import type { CallToolResult } from '@modelcontextprotocol/server'
+import { offeredLines } from '../api/files/lines.ts'
 
 export interface Told {
   /** What to do now. The first tool that it names is the usual next call. */
@@ -108,6 +109,9 @@ const REMEDIES: Record<number, string> = {
   503: 'The service is busy or stops: wait, then call again.',
 }
 
+const READ_WITH =
+  'Refused: the file cannot be read as it is. Correct it, or call again with one of these lines in dialect:'
+
 /** A refusal of the API, with its faults by place. */
 export function refusalOf({ status, message, problem }: ClientError): CallToolResult {
   const faults = (problem?.errors ?? []).map((fault) => {
@@ -115,6 +119,8 @@ export function refusalOf({ status, message, problem }: ClientError): CallToolRe
     return line === undefined ? `${path}: ${says}` : `${path}, line ${line}, column ${column}: ${says}`
   })
   const says = faults.length > 0 ? faults.join('\n') : message
-  const next = REMEDIES[status] ?? 'The call failed.'
+  const lines = offeredLines(says)
+  const next =
+    lines.length > 0 ? `${READ_WITH} ${lines.join(' or ')}.` : (REMEDIES[status] ?? 'The call failed.')
   return { content: [text(`${next}\n\n${marked(fit(says, MOST).value)}`)], isError: true }
 }

@@ -45,17 +45,20 @@ export const FILES = [
         as: text('PATH', "Where it is to be (default: the file's own name)"),
         into: text('FOLDER', 'The folder for all of them'),
         new: flag('Refuse to replace a file'),
+        source: text('KEYS', 'How the files are read, such as "bad_rows: skip"; kept with them'),
       },
     },
     async (client, call) => {
       const [as, into] = [call.text('as'), call.text('into')]
       if (as !== undefined && (call.operands.length > 1 || into !== undefined))
         throw new UsageError('--as names one file: give one, without --into.')
+      const source = call.text('source')
+      const dialect = source === undefined ? undefined : [source]
       for (const file of call.operands) {
         const name = as ?? [into?.replace(/\/+$/, ''), path.basename(file)].filter(Boolean).join('/')
         const content = await localFile(file)
         const put = await client.files
-          .put(name, content, { ifNew: call.on('new') })
+          .put(name, content, { ifNew: call.on('new'), dialect })
           .catch((error: unknown) => Promise.reject(about(file, error)))
         if (call.on('json')) printJson(put)
         else out(`${put.file}\n`)

@@ -10,6 +10,8 @@ export interface UploadOptions {
   /** If false, the upload is refused if a file of that name exists. */
   replace: boolean
   signal: AbortSignal
+  /** Lines that say how the file is read; undefined: none is sent. */
+  lines?: string | undefined
   /** From 0 to 1; at 1 the service still reads the file. */
   onProgress(share: number): void
 }
@@ -33,10 +35,15 @@ function answerOf(request: XMLHttpRequest): NewFile {
 
 const BROKEN = 'The connection broke before the whole file arrived, and nothing was stored. Send it again.'
 
-function send(path: string, file: Blob, { replace, signal, onProgress }: UploadOptions): Promise<NewFile> {
+function send(
+  path: string,
+  file: Blob,
+  { replace, signal, lines, onProgress }: UploadOptions,
+): Promise<NewFile> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
-    request.open('PUT', below(`/v1alpha/files/${path.split('/').map(encodeURIComponent).join('/')}`))
+    const query = lines === undefined ? '' : `?dialect=${encodeURIComponent(lines)}`
+    request.open('PUT', below(`/v1alpha/files/${path.split('/').map(encodeURIComponent).join('/')}${query}`))
     request.setRequestHeader('content-type', 'application/octet-stream')
     if (!replace) request.setRequestHeader('if-none-match', '*')
     request.upload.addEventListener('progress', ({ loaded, total }) =>

@@ -33,12 +33,12 @@ export function createUploads() {
   const change = (id: number, changed: Partial<Upload>): void =>
     set(uploads.map((one) => (one.id === id ? { ...one, ...changed } : one)))
 
-  async function send({ id, path, file, stop }: Upload, replace: boolean): Promise<void> {
+  async function send({ id, path, file, stop }: Upload, replace: boolean, lines?: string): Promise<void> {
     if (stop.signal.aborted) return
     change(id, { stage: 'sending', share: 0, error: null })
     try {
       const onProgress = (share: number): void => change(id, { share })
-      const made = await uploadFile(path, file, { replace, signal: stop.signal, onProgress })
+      const made = await uploadFile(path, file, { replace, lines, signal: stop.signal, onProgress })
       await Promise.all(['files', 'choices'].map((key) => queryClient.invalidateQueries({ queryKey: [key] })))
       change(id, { stage: 'made', made })
     } catch (error) {
@@ -47,8 +47,8 @@ export function createUploads() {
       onError(error)
     }
   }
-  function queue(upload: Upload, replace: boolean): void {
-    last = last.then(() => send(upload, replace))
+  function queue(upload: Upload, replace: boolean, lines?: string): void {
+    last = last.then(() => send(upload, replace, lines))
   }
   function cancel({ id, stop }: Upload): void {
     stop.abort(new Error('canceled'))
@@ -73,6 +73,11 @@ export function createUploads() {
     replace(upload: Upload): void {
       change(upload.id, { stage: 'waiting', error: null })
       queue(upload, true)
+    },
+    /** Sends it again with a line that says how it is read. A file that is there stays. */
+    readWith(upload: Upload, line: string): void {
+      change(upload.id, { stage: 'waiting', error: null })
+      queue(upload, false, line)
     },
     cancel,
     forget: ({ id }: Upload): void => set(uploads.filter((one) => one.id !== id)),

@@ -145,7 +145,7 @@ test('a list comes in pages, by path, below a prefix', async (t) => {
 
 const BAD: [string, string, string | Buffer, RegExp, number | undefined][] = [
   ['a row of numbers for a header', 'a.csv', '1,2\n3,4\n', /no header/, 1],
-  ['rows of several lengths', 'a.csv', 'a,b\n1,2\n1,2,3,4\n"x', /line 3 has more than 2 values/, undefined],
+  ['rows of several lengths', 'a.csv', 'a,b\n1,2\n1,2,3,4\n"x', /line 3, column 5 has more than 2 values/, 3],
   ['JSON that is not UTF-8', 'a.json', Buffer.from('[\n"\xe4"]', 'latin1'), /not UTF-8/, 2],
   ['no JSON', 'a.json', '[1,\n2,\n]', /not JSON: a value/, 3],
   ['no NDJSON', 'a.ndjson', '{"a":1}\n{"a":1', /cut off/, 2],
@@ -180,6 +180,34 @@ for (const [what, file, body, message, line] of BAD) {
     assert.deepEqual(incoming(h), [])
   })
 }
+
+test('a file with a broken row or without names is taken with a line that the refusal offers, which drafts keep', async (t) => {
+  const h = await openTestServer(t, { pool: 'real' })
+  const offered = async (file: string, body: string): Promise<string[]> => {
+    const answer = await put(h, file, body)
+    assert.equal(answer.status, 422)
+    return answer.json().errors[0].write
+  }
+  const ragged = 'day,n\n2024-01-01,3\n2024-01-02\n2024-01-03,5\n'
+  const [skip] = await offered('a.csv', ragged)
+  assert.equal(skip, 'bad_rows: skip')
+  const taken = await put(h, `a.csv?dialect=${encodeURIComponent(skip)}`, ragged)
+  assert.deepEqual([taken.status, taken.json().columns[1]], [201, { name: 'n', type: 'BIGINT' }])
+  const draft = await h.ask('POST', '/v1alpha/drafts', { body: { file: 'uploads/a.csv' } })
+  assert.deepEqual([draft.json().dialect, draft.json().rows], [[skip], 2])
+  assert.match(draft.json().source, /bad_rows: skip/)
+  assert.equal(
+    (await put(h, 'a.csv', ragged)).status,
+    200,
+    'the kept line counts for the next file of the path',
+  )
+  assert.equal((await put(h, 'a.csv?dialect=', ragged)).status, 422, 'no line at all')
+  assert.deepEqual(await offered('b.csv', '1,2\n3,4\n'), ['header: false', 'header: true'])
+  const unnamed = await put(h, 'b.csv?dialect=header:%20false', '1,2\n3,4\n')
+  assert.deepEqual(unnamed.json().columns[0], { name: 'column0', type: 'BIGINT' })
+  const wrong = await put(h, 'c.csv?dialect=colour:%20red', TABLE)
+  assert.deepEqual([wrong.status, wrong.json().errors[0].path], [422, 'dialect.0'])
+})
 
 test('paths that no upload may bear are a 422 to put and a 404 to read', async (t) => {
   const h = await openTestServer(t)

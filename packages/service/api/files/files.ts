@@ -20,6 +20,7 @@ import { LIMIT_DEFAULT, pageOf, pageQuery } from '../http/fields.ts'
 import { ANY_TYPE, type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 import { foundOf, foundProperties } from './found.ts'
+import { keepLines, keysOfLines, LinesText, offeredLines } from './lines.ts'
 
 /** A minute without a byte ends an upload. */
 const IDLE_MS = 60_000
@@ -79,11 +80,17 @@ async function arrive(call: Call, file: string, limits: Limits): Promise<Arrival
   return files.arrive(principal.workspace_id, file, length, limits)
 }
 
+interface Declared {
+  file: string
+  /** The lines of the request; null: it has none. */
+  given: string[] | null
+  /** Those that were kept with an earlier file of the path. */
+  kept: string[] | null
+}
+
 /** Reads the file in the sandbox with the reader of analyses. Throws a 422 with the reason if it cannot be read. */
-async function readingOf(call: Call, file: string, staged: Staged): Promise<AsRead> {
-  const { services, principal } = call
-  const { workspace_id } = principal
-  const kept = await services.store.getFileDialect({ workspace_id, path: file })
+async function readingOf(call: Call, { file, given, kept }: Declared, staged: Staged): Promise<AsRead> {
+  if (given !== null) return readingBy(call, file, staged, keysOfLines(given))
   const keys = kept === null ? 0 : readLines(kept)
   if (typeof keys === 'number') return readingBy(call, file, staged, {})
   // What was said of an earlier file need not fit this one.
@@ -118,7 +125,13 @@ async function readingBy(
     return { columns, ...foundOf(found.dialect, found.readings) }
   }
   const reason = (found?.error ?? '').replace(/^.*? cannot be read: /s, '').replaceAll(name, file)
-  throw badFile(file, { message: `cannot be read: ${reason.replace(/[.\s]+$/, '')}` })
+  const [, line, column] = /\bline (\d+)(?:, column (\d+))?/.exec(reason) ?? []
+  throw badFile(file, {
+    message: `cannot be read: ${reason.replace(/[.\s]+$/, '')}`,
+    ...(line === undefined ? {} : { line: Number(line) }),
+    ...(column === undefined ? {} : { column: Number(column) }),
+    write: offeredLines(reason),
+  })
 }
 
 export const putFile = operation({
@@ -130,9 +143,17 @@ export const putFile = operation({
     'The body is the file itself: CSV, TSV, JSON, NDJSON (text also packed with gzip or Zstandard), Parquet, Avro, Arrow IPC, .xlsx or .ods, by the ending of the path. ' +
     'The file is checked while it arrives. A fault is answered with its line and column, and an interrupted upload leaves nothing. ' +
     'The answer tells how it was read, and which columns can be read in two ways. ' +
+    '`dialect` says how it is read, such as `bad_rows: skip` where a row is broken; a refusal names the lines that would help in `write`. ' +
     'Templates name the file `uploads/PATH`. `If-Match` and `If-None-Match: *` apply.',
   scope: 'analyst',
   params: FilePath,
+  query: Type.Object({
+    dialect: Type.Optional({
+      ...LinesText,
+      description:
+        'Lines of a source that say how the file is read, such as `bad_rows: skip` or `header: false`, divided by line ends. They are kept with the upload, and drafts write them into their template; empty: those that were kept are forgotten',
+    }),
+  }),
   bodyType: ANY_TYPE,
   replies: {
     200: { description: 'The file was replaced', schema: PutFile },
@@ -149,9 +170,13 @@ export const putFile = operation({
     'workspace_busy',
   ],
   async handle(call) {
-    const { services, principal, params, request, reply } = call
+    const { services, principal, params, query, request, reply } = call
     const { files } = services
+    const { workspace_id } = principal
     const file = requirePath(params.path)
+    const given = query.dialect?.split('\n').filter(Boolean) ?? null
+    if (given !== null) keysOfLines(given)
+    const kept = await services.store.getFileDialect({ workspace_id, path: file })
     const limits = await limitsOf(call)
     const arrival = await arrive(call, file, limits)
     try {
@@ -160,12 +185,13 @@ export const putFile = operation({
         folder: await files.staging(),
         arrival,
         most: limits.file,
+        named: (given ?? kept ?? []).length === 0,
         idleMs: IDLE_MS,
       })
       try {
-        const read = await readingOf(call, file, staged)
-        const { workspace_id } = principal
+        const read = await readingOf(call, { file, given, kept }, staged)
         const put = await files.put(workspace_id, file, staged, conditionsOf(request.headers), limits)
+        if (given !== null && given.join() !== (kept ?? []).join()) await keepLines(call, file, given)
         reply.header('etag', put.file.etag)
         if (put.isNew) reply.code(201).header('location', addressOf(file))
         return { ...put.file, sha256: staged.sha256, ...read }

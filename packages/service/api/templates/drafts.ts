@@ -5,7 +5,6 @@ import {
   fileToDraft,
   lookingAt,
   ROLES,
-  readLines,
   tableToDraft,
 } from '@assay/engine/drafting/draft'
 import { errorsOf } from '@assay/engine/reading/lookup'
@@ -19,16 +18,11 @@ import { nullable, Type } from '@assay/model/schema'
 import { TEMPLATE_ID } from '@assay/model/template'
 import { includesScope } from '@assay/model/token'
 import type { Static } from 'typebox'
+import { keepLines, keysOfLines, Lines } from '../files/lines.ts'
 import { type Call, operation } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 import { askedDraft } from './asked-draft.ts'
 import { noteReading, runUnstored } from './unstored.ts'
-
-/** Lines are parsed as YAML at once: all that a request may send takes about 50 ms. */
-const LINES_MOST = 40
-/** Of all lines: they are read while every other request waits. */
-const CHARACTERS_MOST = 6_000
-const Line = Type.String({ minLength: 1, maxLength: 400 })
 
 const Wanted = Type.Object({
   file: Type.Optional(
@@ -49,13 +43,11 @@ const Wanted = Type.Object({
       description: 'Its table, such as `orders` or `sales.orders`, judged by its first 10,000 rows',
     }),
   ),
-  dialect: Type.Optional(
-    Type.Array(Line, {
-      maxItems: LINES_MOST,
-      description:
-        'Lines of the source that say how the file is read, such as `dates: dmy` or `columns: { due: { dates: mdy } }`; they settle questions. Left out: those that were kept with the upload',
-    }),
-  ),
+  dialect: Type.Optional({
+    ...Lines,
+    description:
+      'Lines of the source that say how the file is read, such as `dates: dmy` or `columns: { due: { dates: mdy } }`; they settle questions. Left out: those that were kept with the upload',
+  }),
   keep: Type.Optional(
     Type.Boolean({
       default: false,
@@ -160,17 +152,7 @@ async function tableOf({ services, principal, body }: Asked, lines: readonly str
     return tableToDraft(connection!, kind, table)
   }
   if (/\{[{%]/.test(file!)) throw invalid([{ path: 'file', message: 'must be a name without Liquid' }])
-  if (lines.join('').length > CHARACTERS_MOST)
-    throw invalid([{ path: 'dialect', message: `holds more than ${CHARACTERS_MOST} characters in all` }])
-  const dialect = readLines(lines)
-  if (typeof dialect !== 'number') return fileToDraft(file!, dialect)
-  throw invalid([
-    {
-      path: `dialect.${dialect}`,
-      message:
-        'is no line of a source: write one such as dates: dmy, decimal: ",", missing: [NA] or columns: { due: { dates: mdy } }',
-    },
-  ])
+  return fileToDraft(file!, keysOfLines(lines))
 }
 
 /** The template that looks at the table. Throws a 422 where the engine refuses its source. */
@@ -235,17 +217,8 @@ async function findingsOf(call: Asked): Promise<Looked> {
     path && dialect === undefined ? await services.store.getFileDialect({ workspace_id, path }) : null
   if (kept !== null) return lookByKept(call, kept)
   const looked = await lookBy(call, dialect ?? [])
-  if (keep && path !== null) await keepDialect(call, path, looked.lines)
+  if (keep && path !== null) await keepLines(call, path, looked.lines)
   return looked
-}
-
-async function keepDialect(call: Asked, path: string, lines: readonly string[]): Promise<void> {
-  const { services, principal } = call
-  const { workspace_id } = principal
-  const store = services.store.audited({ ...services.audit.record('file.declare', call), object_id: path })
-  await (lines.length === 0
-    ? store.deleteFileDialect({ workspace_id, path })
-    : store.keepFileDialect({ workspace_id, path, lines: [...lines] }))
 }
 
 export const createDraft = operation({

@@ -16,6 +16,30 @@ function isTaken(error: unknown): boolean {
   return error instanceof ClientError && error.code === 'precondition_failed'
 }
 
+/** What each offered line does, in words. */
+function inWords(line: string): string {
+  if (line === 'bad_rows: skip') return 'Leave out such rows, and count them'
+  if (line === 'header: true') return 'The first row names the columns'
+  if (line === 'header: false') return 'No row names the columns'
+  return /^skip: \d+$/.test(line) ? 'Pass over the lines above' : `Read it with “${line}”`
+}
+
+/** The lines that would let a refused file be read: each sends it again with one. */
+function Offers({ error, onChoose }: { error: unknown; onChoose(line: string): void }) {
+  const faults = error instanceof ClientError ? (error.problem?.errors ?? []) : []
+  const lines = faults.flatMap(({ write = [] }) => write)
+  if (lines.length === 0) return null
+  return (
+    <div className="actions">
+      {lines.map((line) => (
+        <button key={line} type="button" className="button small" title={line} onClick={() => onChoose(line)}>
+          {inWords(line)}
+        </button>
+      ))}
+    </div>
+  )
+}
+
 function Made({ file }: { file: NewFile }) {
   return (
     <p className="small">
@@ -30,10 +54,11 @@ interface UploadRowProps {
   upload: Upload
   onCancel(): void
   onReplace(): void
+  onChoose(line: string): void
   onForget(): void
 }
 
-function UploadRow({ upload, onCancel, onReplace, onForget }: UploadRowProps) {
+function UploadRow({ upload, onCancel, onReplace, onChoose, onForget }: UploadRowProps) {
   const { path, file, stage, share, error, made } = upload
   const going = isGoing(upload)
   const percent = Math.floor(share * 100)
@@ -72,7 +97,10 @@ function UploadRow({ upload, onCancel, onReplace, onForget }: UploadRowProps) {
             </button>
           </p>
         ) : (
-          <Fault error={error} />
+          <>
+            <Fault error={error} />
+            <Offers error={error} onChoose={onChoose} />
+          </>
         ))}
     </li>
   )
@@ -130,6 +158,7 @@ export function Uploader({ uploads, folder }: UploaderProps) {
               upload={upload}
               onCancel={() => uploads.cancel(upload)}
               onReplace={() => uploads.replace(upload)}
+              onChoose={(line) => uploads.readWith(upload, line)}
               onForget={() => uploads.forget(upload)}
             />
           ))}
