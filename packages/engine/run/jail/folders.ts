@@ -17,7 +17,7 @@ export function foldersOf(task: Task): Folder[] {
   ]
 }
 
-const within = (folder: string, other: string): boolean =>
+export const isWithin = (folder: string, other: string): boolean =>
   folder === other || folder.startsWith(other.endsWith('/') ? other : `${other}/`)
 
 /** What a process sees: the folders, and what each was when it came to see them. */
@@ -34,7 +34,7 @@ export class View {
   covers(wanted: readonly Folder[]): boolean {
     return wanted.every(({ path, writable }) => {
       if (identityOf(path) === null) return true
-      const holder = this.folders.find((one) => within(path, one.path) && (one.writable || !writable))
+      const holder = this.folders.find((one) => isWithin(path, one.path) && (one.writable || !writable))
       return holder !== undefined && this.#seen.get(holder.path) === identityOf(holder.path)
     })
   }
