@@ -69,7 +69,7 @@ function doubtsOf(columns: FoundColumns) {
 
 const isOpen = ({ kind }: { kind: string }): boolean => kind === 'two_readings'
 const CHOOSE =
-  'Some columns can be read in two ways, and no report may use them until one is chosen. Choose by what you know of the file, and send the line of each choice as dialect with the next call:'
+  'Some columns can be read in two ways, and no report may use them until one is chosen. Choose by what you know of the file, and send the line of each choice in dialect, beside those that you sent before, with the next call:'
 
 const files = tool({
   name: 'assay_files',
@@ -130,8 +130,11 @@ const upload = tool({
   async run({ client, given: { path, text, replace = false, dialect } }) {
     const put = await client.files.put(path, text, { ifNew: !replace, dialect })
     const doubts = doubtsOf(put.readings as FoundColumns)
+    const same = dialect === undefined ? '' : ' and the same dialect'
     return {
-      next: 'Call assay_look with this file to see how its rows are read.',
+      next: doubts.some(isOpen)
+        ? `${CHOOSE} assay_look.`
+        : `Call assay_look with this file${same} to see how its rows are read.`,
       data: { file: put.file, columns: put.columns, doubts },
     }
   },
@@ -169,6 +172,13 @@ interface ProfiledColumn {
   top: { value: unknown; n: number }[]
 }
 
+interface Profile {
+  n: number
+  columns: ProfiledColumn[]
+  blockers: { says: string }[]
+  caveats: { says: string }[]
+}
+
 const look = tool({
   name: 'assay_look',
   title: 'Look at a table',
@@ -186,6 +196,9 @@ const look = tool({
       description: 'Of the table, or of the 10,000 rows of a database that are looked at',
     }),
     doubts: Doubts,
+    against: Type.Array(Type.String(), {
+      description: 'What a reader must know, such as rows that are left out',
+    }),
     raw: Type.Union([Type.String(), Type.Null()], { description: 'The first lines as they are written' }),
     parsed: Cells,
     columns: Type.Array(
@@ -206,7 +219,7 @@ const look = tool({
     const { source } = lookingAt(table, shown)
     const { tables, analyses, lineage } = await client.templates.preview({ source })
     const dialect = (lineage as { sources?: { dialect?: FoundDialect }[] }).sources?.[0]?.dialect
-    const profile = analyses.columns as unknown as { n: number; columns: ProfiledColumn[] }
+    const profile = analyses.columns as unknown as Profile
     const doubts = doubtsOf(dialect?.columns ?? [])
     const raw = given.file === undefined ? null : await rawOf(client, given.file, dialect?.encoding?.is ?? '')
     return {
@@ -216,6 +229,7 @@ const look = tool({
       data: {
         rows: profile.n,
         doubts,
+        against: [...profile.blockers, ...profile.caveats].map(({ says }) => says),
         raw,
         parsed: tableOf(tables.rows, { rows: shown, columns: MOST_COLUMNS }),
         columns: profile.columns.map(({ top, ...column }) => ({
@@ -244,6 +258,9 @@ const draft = tool({
   data: Type.Object({
     template_id: Type.String({ description: 'A name for the template' }),
     source: Type.String({ description: 'The template' }),
+    dialect: Type.Array(Type.String(), {
+      description: 'The lines by which the file was read: those that were sent, or were kept with it',
+    }),
     questions: Type.Array(
       Type.Object({ column: Type.String(), says: Type.String(), readings: Type.Array(Reading) }),
     ),
@@ -255,7 +272,7 @@ const draft = tool({
   }),
   async run({ client, given }) {
     const drafted = await client.drafts.create(given)
-    const { name: template_id, source, questions, assumptions, columns, metrics } = drafted
+    const { name: template_id, source, dialect, questions, assumptions, columns, metrics } = drafted
     const after = 'Else call assay_check with the source, which you may change before.'
     const first =
       given.table === undefined
@@ -263,7 +280,7 @@ const draft = tool({
         : 'The template reads the metrics: call assay_save_metric for each of them, then assay_check with the source.'
     return {
       next: questions.length > 0 ? `${CHOOSE} assay_draft. ${after}` : first,
-      data: { template_id, source, questions, assumptions, columns, metrics },
+      data: { template_id, source, dialect, questions, assumptions, columns, metrics },
     }
   },
 })

@@ -196,6 +196,11 @@ test('a file with a broken row or without names is taken with a line that the re
   const draft = await h.ask('POST', '/v1alpha/drafts', { body: { file: 'uploads/a.csv' } })
   assert.deepEqual([draft.json().dialect, draft.json().rows], [[skip], 2])
   assert.match(draft.json().source, /bad_rows: skip/)
+  // The line counts also where the draft has a question left, which the file without the line cannot be asked.
+  const open = 'due,n\n01/02/2024,3\n02/03/2024\n03/04/2024,5\n'
+  await put(h, `d.csv?dialect=${encodeURIComponent(skip)}`, open)
+  const asked = await h.ask('POST', '/v1alpha/drafts', { body: { file: 'uploads/d.csv' } })
+  assert.deepEqual([asked.json().dialect, asked.json().questions[0]?.column], [[skip], 'due'])
   assert.equal(
     (await put(h, 'a.csv', ragged)).status,
     200,

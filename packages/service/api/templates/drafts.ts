@@ -196,13 +196,15 @@ const openIn = ({ findings, table }: Looked): number => draftFrom(findings, tabl
 
 /** As was kept with the upload, unless the file as it is asks less. */
 async function lookByKept(call: Asked, kept: readonly string[]): Promise<Looked> {
-  const looked = await lookBy(call, kept).catch((error: unknown) => {
+  const unlessMisfit = (error: unknown): null => {
     if (isMisfit(error)) return null
     throw error
-  })
-  if (looked !== null && openIn(looked) === 0) return looked
-  const plain = await lookBy(call, [])
-  return looked !== null && openIn(looked) <= openIn(plain) ? looked : plain
+  }
+  const looked = await lookBy(call, kept).catch(unlessMisfit)
+  if (looked === null) return lookBy(call, [])
+  if (openIn(looked) === 0) return looked
+  const plain = await lookBy(call, []).catch(unlessMisfit)
+  return plain === null || openIn(looked) <= openIn(plain) ? looked : plain
 }
 
 /** Looks at the table as the request says, else as was kept with the upload, else as it is; and keeps what is to be kept. */
