@@ -17,7 +17,7 @@ export function foldersOf(task: Task): Folder[] {
   ]
 }
 
-export const isWithin = (folder: string, other: string): boolean =>
+const isWithin = (folder: string, other: string): boolean =>
   folder === other || folder.startsWith(other.endsWith('/') ? other : `${other}/`)
 
 /** What a process sees: the folders, and what each was when it came to see them. */
@@ -43,6 +43,11 @@ export class View {
   isOnly(wanted: readonly Folder[]): boolean {
     return this.folders.every(({ path }) => wanted.some((one) => one.path === path))
   }
+}
+
+/** What a process keeps of the folders it had: its temporary folder goes with one above it that is taken away, so it is kept, too. */
+export function withTemp(kept: readonly Folder[], had: readonly Folder[], temp: string): readonly Folder[] {
+  return had.some(({ path }) => isWithin(temp, path)) ? [...kept, { path: temp, writable: true }] : kept
 }
 
 /** Makes a folder in one that exists. */

@@ -15,7 +15,7 @@ import type { OpenConnection } from '@assay/model/connection'
 import type { Progress } from '@assay/model/job'
 import { NARRATIONS_MOST } from '../../printing/narrative.ts'
 import type { ConnectionAccess } from '../connection-requests.ts'
-import { foldersOf, isWithin, makeFolder, removeFolder, View } from '../jail/folders.ts'
+import { foldersOf, makeFolder, removeFolder, View, withTemp } from '../jail/folders.ts'
 import { descendants, type Folder, NICENESS, narrow, walled } from '../jail/jail.ts'
 import type { Narrator } from '../narration-requests.ts'
 import {
@@ -335,10 +335,7 @@ class ForkedProcess implements AnalysisProcess {
     this.#view = new View(kept)
     this.#wide = false
     if (view.isOnly(this.#view.folders)) return null
-    // Its temporary folder goes with a folder that is taken away above it, so it is kept, too.
-    const own = view.folders.some(({ path: folder }) => isWithin(this.#temp, folder))
-    const temp = own ? [{ path: this.#temp, writable: true }] : []
-    return narrow(this.pid!, view.folders, [...this.#view.folders, ...temp]).then(
+    return narrow(this.pid!, view.folders, withTemp(this.#view.folders, view.folders, this.#temp)).then(
       () => null,
       (error: unknown) => `Its folders could not be narrowed: ${(error as Error).message}`,
     )
