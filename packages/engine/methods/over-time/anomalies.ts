@@ -14,7 +14,7 @@ import { amount, both } from '../../verdicts/words.ts'
 import { readWhole } from '../scan/load.ts'
 import { checkMeasure } from '../scan/measures.ts'
 import { EVENTS, scan } from '../scan/scan.ts'
-import { diagnosis as diagnosisField, number, rowsWith } from '../shared/fields.ts'
+import { diagnosis as diagnosisField, number, rowsWith, text } from '../shared/fields.ts'
 import type { Method } from '../shared/method.ts'
 import { count, probability } from '../shared/sentence.ts'
 import {
@@ -31,7 +31,7 @@ import {
   stopOf,
 } from './anomaly-points.ts'
 
-const POINTS = rowsWith(POINT)
+const POINTS = rowsWith({ ...POINT, says: text })
 
 export const anomalies: Method = {
   name: 'anomalies',

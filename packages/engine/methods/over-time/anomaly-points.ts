@@ -10,7 +10,7 @@ import { findBesideYearly } from '../../series/spikes/beside-yearly.ts'
 import { findSpikes, type Residuals, type Spike } from '../../series/spikes/spikes.ts'
 import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
 import { boundsOf } from '../../verdicts/words.ts'
-import { moment, number, text } from '../shared/fields.ts'
+import { moment, number } from '../shared/fields.ts'
 import { beyondFences, byEsd, type Outliers } from '../shared/outlier-tests.ts'
 import { finite } from '../shared/sentence.ts'
 
@@ -74,7 +74,7 @@ const LEAST = 10
 /** Changes of level that are taken out: one for so many values. */
 const VALUES_A_LEVEL = 20
 
-/** A point in the outcome. */
+/** A point in the outcome; that of one series has a sentence (`says`), too. */
 export const POINT = {
   time: moment,
   value: number,
@@ -83,7 +83,6 @@ export const POINT = {
   high: number,
   score: number,
   p: number,
-  says: text,
 }
 
 export interface Point {
