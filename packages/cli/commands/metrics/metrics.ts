@@ -6,7 +6,7 @@ import { flag, LIMIT, limitOption, text } from '../../options.ts'
 import { readText } from '../local/text-file.ts'
 
 function describe(metric: MetricView): string {
-  const { metric_id, label, description, version, origin, unit, good, grain, zone, target } = metric
+  const { metric_id, label, description, version, origin, unit, good, grain, zone, target, events } = metric
   const lines: [string, string][] = [
     ['unit', unit ?? ''],
     ['better', good === 'none' ? '' : good],
@@ -14,6 +14,7 @@ function describe(metric: MetricView): string {
     ['target', target === null ? '' : `${target.value} per ${target.per}`],
     ['dimensions', metric.dimensions.join(', ')],
     ['tests', metric.tests.join('; ')],
+    ['events', events.map((event) => `${event.date} ${event.label}`).join('; ')],
     ['connection', metric.connections.join(', ')],
   ]
   const told = lines
