@@ -13,6 +13,7 @@ import type { Roots } from '../roots.ts'
 import { keepLarge, largeTable } from '../rows/large-tables.ts'
 import type { SheetText } from '../sheets/sheet-text.ts'
 import { type Attached, SourceError } from '../source.ts'
+import { misfitFault } from '../text/column-sql.ts'
 import { jsonDates } from '../text/json-dates.ts'
 import { isMisfit, TextTable } from '../text/text-table.ts'
 import { commonFormat } from './files.ts'
@@ -92,7 +93,8 @@ export async function attachFile(
     if (failure?.kind !== 'refused') throw error
     const broken = files.find(({ path }) => (error as Error).message.includes(`file = ${path}\n`))
     const within = files.length > 1 && broken ? `in ${JSON.stringify(broken.path)}, ` : ''
-    throw new SourceError(unreadable(within + failure.reason, attachment, [...files, ...opened]))
+    const reason = misfitFault(failure.reason) ?? failure.reason
+    throw new SourceError(unreadable(within + reason, attachment, [...files, ...opened]))
   }
 }
 

@@ -10,6 +10,15 @@ import { type DateShape, dateFormat, MISSING_MARKS, numberPattern } from './valu
 /** How the errors of these conversions begin. */
 export const MISFIT = 'A value does not fit'
 
+/** What the error of such a value says, with the column and what to write; null: it is another error. */
+export function misfitFault(reason: string): string | null {
+  const [, name, value] = new RegExp(`${MISFIT}: ([^]*?)(?:: ([^]*))?$`).exec(reason) ?? []
+  if (name === undefined) return null
+  const what = value === undefined ? 'a value' : JSON.stringify(value)
+  const own = `columns: { ${JSON.stringify(name)}: { missing: [...] } }`
+  return `column ${JSON.stringify(name)}: ${what} does not fit the way in which the column is read. Correct it, correct what the source says of the column, or write what stands for a missing value as "${own}".`
+}
+
 export interface ColumnSql {
   /** The type with which the engine parses the column. */
   parsed: string

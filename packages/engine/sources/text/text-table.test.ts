@@ -332,6 +332,10 @@ test('a bad row is told with its line, column and text, or left out and counted'
     await refusal('a,b\n1,2\nx,3\n', { columns: { a: 'integer' } }),
     /line 3, column "a": "x" is no INTEGER/,
   )
+  assert.match(
+    await refusal('day\n01/02/2023\n', { dialect: { columns: { day: { dates: '%Y-%m' } } } }),
+    /cannot be read: column "day": "01\/02\/2023" does not fit the way in which the column is read\./,
+  )
   assert.match(await refusal('a\n1\n', { columns: { b: 'integer' } }), /names "b", which it does not have/)
 })
 
@@ -420,6 +424,21 @@ test('files of several shapes are read together by the names of their columns', 
     [2, 'y'],
   ])
   assert.equal(await readFile(path.join(roots.data, 'many1.csv'), 'utf8'), 'a,b\n1,x\n')
+})
+
+test('each of several files settles the order of its dates by itself, or the template does', async () => {
+  await writeFile(path.join(roots.data, 'orders1.csv'), 'day,n\n13/02/2023,1\n')
+  const both = await read('day,n\n01/02/2023,2\n', { name: 'orders2.csv' })
+  assert.deepEqual(both.types, ['day VARCHAR', 'n BIGINT'])
+  const { kind, says } = columnOf(both, 'day')!.doubt!
+  assert.equal(kind, 'two_readings')
+  assert.match(
+    says,
+    /^Other files settle .*"orders2\.csv" may come from elsewhere\. Every date fits two readings/,
+  )
+  const declared = await read('day,n\n01/02/2023,2\n', { name: 'orders2.csv', dialect: { dates: 'dmy' } })
+  assert.deepEqual(declared.rows[1], ['2023-02-01', 2])
+  assert.deepEqual((await read('day,n\n14/02/2023,2\n', { name: 'orders2.csv' })).types[0], 'day DATE')
 })
 
 test('dates in JSON are read by the same decision', async () => {

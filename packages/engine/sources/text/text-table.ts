@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
-import type { ColumnDialect, Dialect, FoundColumn, FoundDialect } from '@assay/model/dialect'
+import type { ColumnDialect, ColumnDoubt, Dialect, FoundColumn, FoundDialect } from '@assay/model/dialect'
 import { brokenRow, isNotUtf8 } from '../../duckdb/csv-fault.ts'
 import { type Engine, identifier, literal, readTable } from '../../duckdb/duckdb.ts'
 import { suggest } from '../../values/near.ts'
@@ -65,6 +65,8 @@ export class TextTable {
   #columns: { name: string; decision: Decision; tally: Tally }[] = []
   /** Whether every value has been seen. */
   #covered = false
+  /** Dates that one of several files leaves open. */
+  readonly #open = new Map<string, ColumnDoubt>()
   #looked = false
   /** Rows that are left out before the engine reads the text. */
   leftOut = 0
@@ -95,6 +97,11 @@ export class TextTable {
       throw await table.placed(error)
     }
     if (source.dialect.bad_rows !== 'skip') await table.#vetWidths()
+    await table.#vetEachFile().catch(async (error: unknown) => {
+      // What else is wrong with a text is told when it is loaded.
+      if (error instanceof SourceError) throw error
+      if (await table.recode(error)) await table.#vetEachFile()
+    })
     return table
   }
 
@@ -121,6 +128,28 @@ export class TextTable {
       if (!(await this.recode(error))) throw error
       await this.#sample()
     }
+  }
+
+  /** Dates of several files are settled in each: one file may come from another program, whose order is the other. */
+  async #vetEachFile(): Promise<void> {
+    const settled = this.#columns.filter(
+      ({ decision }) => decision.kind === 'date' && decision.order !== null && decision.sure === 'settled',
+    )
+    if (this.#parts.length < 2 || settled.length === 0) return
+    for (const part of this.#parts) {
+      const own = new Set(part.shape.names.map((name) => name.toLowerCase()))
+      const names = settled.map(({ name }) => name).filter((name) => own.has(name.toLowerCase()))
+      const tallies = names.map(() => new Tally({}))
+      const text = `select * from ${this.#call([part], () => 'VARCHAR', '')}`
+      await eachKind(this.#engine, names, text, (place, value, times) => tallies[place]!.note(value, times))
+      for (const [place, name] of names.entries()) {
+        const decision = tallies[place]!.decide({ decimal: null, thousands: null, sure: 'likely' })
+        if (decision.kind !== 'text' || decision.doubt?.kind !== 'two_readings') continue
+        const says = `Other files settle the order of the dates, but ${JSON.stringify(part.file.path)} may come from elsewhere. ${decision.doubt.says}`
+        if (!this.#open.has(name)) this.#open.set(name, { ...decision.doubt, says })
+      }
+    }
+    this.#decide()
   }
 
   /** Of a text that the look at its beginning did not cover: counts the rows with an empty value too many. */
@@ -292,7 +321,8 @@ export class TextTable {
             sure: 'declared',
           }
         : { decimal: own === null ? (only ?? null) : null, thousands: null, sure: 'likely' }
-      column.decision = column.tally.decide(evidence)
+      const doubt = this.#open.get(column.name)
+      column.decision = doubt ? { kind: 'text', doubt } : column.tally.decide(evidence)
     }
   }
 
