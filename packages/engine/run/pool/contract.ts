@@ -23,8 +23,10 @@ import type {
   RunResult,
   RunTask,
   TablesTask,
+  Task,
 } from '../protocol.ts'
 import type { VetDial } from '../socket-requests.ts'
+import type { Ending } from './child-process.ts'
 import type { Usage } from './scheduler.ts'
 import type { Texts } from './texts.ts'
 
@@ -114,7 +116,33 @@ export interface SmallTaskOptions {
 }
 
 /** The task did not complete: it was aborted, took too long, or its process died. The message says which. */
-export class TaskError extends Error {}
+export class TaskError extends Error {
+  /** Whether the task itself is to blame: it took longer than any may, or needed more memory than there is. */
+  readonly isTooLarge: boolean
+
+  constructor(message: string, { isTooLarge = false } = {}) {
+    super(message)
+    this.isTooLarge = isTooLarge
+  }
+
+  static of(
+    task: Task['kind'],
+    ending: Exclude<Ending<Task['kind']>, { kind: 'result' | 'unread' }>,
+  ): TaskError {
+    switch (ending.kind) {
+      case 'stopped':
+        return new TaskError(`The ${task} was stopped.`)
+      case 'timed_out':
+        return new TaskError(`The ${task} took longer than ${ending.after_ms / 1000} s.`, {
+          isTooLarge: true,
+        })
+      case 'fault':
+        return new TaskError(ending.message)
+      case 'died':
+        return new TaskError(ending.detail, { isTooLarge: ending.memory })
+    }
+  }
+}
 
 export interface PoolStats {
   states: Record<'starting' | 'idle' | 'busy', number>

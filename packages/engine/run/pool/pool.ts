@@ -213,10 +213,7 @@ class ProcessPool implements Pool {
     const ending = await this.#submit(task, { queue: 'small', owner: workspace_id, ...options })
     if (ending.kind === 'result') return ending.result as Results[Kind]
     if (ending.kind === 'unread') throw ending.error
-    if (ending.kind === 'stopped') throw new TaskError(`The ${task.kind} was stopped.`)
-    if (ending.kind === 'timed_out')
-      throw new TaskError(`The ${task.kind} took longer than ${ending.after_ms / 1000} s.`)
-    throw new TaskError(ending.kind === 'fault' ? ending.message : ending.detail)
+    throw TaskError.of(task.kind, ending)
   }
 
   async #submit(task: Task, submitted: Submitted): Promise<Ending<Task['kind']>> {

@@ -9,6 +9,7 @@ import {
   COLUMNS_MOST,
   MERGED_MOST,
   NO_VALUE,
+  REPEATED_MOST,
   ROWS_MOST,
   type SheetInfo,
   type SheetRow,
@@ -138,6 +139,7 @@ class RowReader implements Listener {
   #cell: Record<string, string> | null = null
   #paragraphs: string[] = []
   #inText = false
+  #repeated = 0
 
   constructor(wanted: number) {
     this.#wanted = wanted
@@ -147,14 +149,26 @@ class RowReader implements Listener {
     const rows = this.#rows
     this.#rows = []
     let batch: SheetRow[] = []
-    for (const { at, values, times } of rows)
+    for (const { at, values, times } of rows) {
+      // Empty cells count as well: a row of a million of them is no less work.
+      this.#repeat(
+        (Math.min(times, ROWS_MOST - at) - 1) * values.reduce((sum, value) => sum + value.length + 1, 0),
+      )
       for (let index = 0; index < times && at + index < ROWS_MOST; index += 1) {
         batch.push({ at: at + index, values })
         if (batch.length < BATCH) continue
         yield batch
         batch = []
       }
+    }
     if (batch.length > 0) yield batch
+  }
+
+  /** Throws where what the file says once becomes too much. */
+  #repeat(characters: number): void {
+    this.#repeated += Math.max(0, characters)
+    if (this.#repeated > REPEATED_MOST)
+      throw new Error(`its repeated cells have more than ${REPEATED_MOST} characters together`)
   }
 
   open(element: Element): void {
@@ -199,6 +213,7 @@ class RowReader implements Listener {
     const { values } = this.#row
     const { column } = this.#place
     const last = Math.min(column + countOf(cell['number-columns-repeated']), COLUMNS_MOST)
+    this.#repeat((last - column - 1) * text.length)
     while (values.length < column) values.push('')
     for (let index = column; index < last; index += 1) values[index] = text
   }

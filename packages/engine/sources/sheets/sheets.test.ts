@@ -342,6 +342,22 @@ test('bombs, lies and torn files end with a reason', async () => {
   const entity =
     '<!DOCTYPE a [<!ENTITY b "c">]><worksheet><sheetData><row r="1"><c r="A1" t="str"><v>&b;</v></c></row></sheetData></worksheet>'
   assert.match(await refusal(zipOf({ ...parts, 'xl/worksheets/sheet1.xml': entity })), /undefined entity/)
+  const deep = `<worksheet><sheetData>${'<a>'.repeat(2000)}`
+  assert.match(
+    await refusal(zipOf({ ...parts, 'xl/worksheets/sheet1.xml': deep })),
+    /more than 1000 elements within/,
+  )
+  const sheet = (text: string, rows: number, cells: number) =>
+    ods(`<table:table table:name="a"><table:table-row table:number-rows-repeated="${rows}">
+      <table:table-cell table:number-columns-repeated="${cells}"><text:p>${text}</text:p></table:table-cell>
+    </table:table-row></table:table>`)
+  for (const bomb of [sheet('x'.repeat(10_000), 1, 2_000_000_000), sheet('x'.repeat(200), 2_000_000_000, 1)])
+    assert.match(
+      await refusal(bomb, {}, 'a.ods'),
+      /its repeated cells have more than 100000000 characters together/,
+    )
+  const many = Array.from({ length: 1001 }, (_, at) => ({ name: `S${at}`, rows: '' }))
+  assert.match(await refusal(xlsx({ sheets: many })), /it has more than 1000 sheets/)
   const long = rowsOf([['a', 'b'], ...Array.from({ length: 3000 }, (_, at) => [at, 'text'])])
   assert.match(
     await refusal(one(long), {}, 'a.xlsx', 20_000),

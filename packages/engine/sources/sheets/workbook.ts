@@ -34,6 +34,9 @@ export const NO_VALUE = '\u0000'
 export const COLUMNS_MOST = 16_384
 export const ROWS_MOST = 1_048_576
 export const MERGED_MOST = 100_000
+export const SHEETS_MOST = 1_000
+/** Characters of cells that a workbook says once for many. */
+export const REPEATED_MOST = 100_000_000
 
 /** `C` is 2. */
 export function columnIndex(letters: string): number {

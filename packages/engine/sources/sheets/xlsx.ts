@@ -10,6 +10,7 @@ import {
   columnIndex,
   MERGED_MOST,
   NO_VALUE,
+  SHEETS_MOST,
   type SheetInfo,
   type SheetRow,
   type Workbook,
@@ -74,13 +75,15 @@ async function readMain(
   relations: readonly Relation[],
 ): Promise<{ sheets: XlsxSheet[]; from1904: boolean }> {
   const sheets: XlsxSheet[] = []
+  const byId = new Map(relations.map((relation) => [relation.id, relation]))
   let from1904 = false
   await hear(zip.read(part), {
     open({ name, attributes }) {
       if (name === 'workbookPr') from1904 = isTrue(attributes.date1904)
       if (name !== 'sheet') return
-      const relation = relations.find(({ id }) => id === attributes.id)
+      const relation = byId.get(attributes.id ?? '')
       if (relation?.type !== 'worksheet') return
+      if (sheets.length === SHEETS_MOST) throw new Error(`it has more than ${SHEETS_MOST} sheets`)
       const hidden = (attributes.state ?? 'visible') !== 'visible'
       sheets.push({ name: attributes.name ?? '', hidden, part: relation.part })
     },

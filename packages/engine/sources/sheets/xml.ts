@@ -16,17 +16,26 @@ export interface Listener {
 
 const bare = (name: string): string => name.slice(name.indexOf(':') + 1)
 
+/** A workbook has a dozen. */
+const DEPTH_MOST = 1_000
+
 /** Yields after each piece, so that a reader can take what the listener has heard. Throws Error where the text is no XML. */
 export async function* listen(bytes: AsyncIterable<Buffer>, listener: Listener): AsyncGenerator<void> {
   // An entity that the document defines itself is an error here, so none can grow.
   const parser = new SaxesParser({ position: false })
+  let depth = 0
   parser.on('opentag', ({ name, attributes }) => {
+    depth += 1
+    if (depth > DEPTH_MOST) throw new Error(`it has more than ${DEPTH_MOST} elements within each other`)
     const own: Record<string, string> = Object.create(null)
     for (const [key, value] of Object.entries(attributes as Record<string, string>)) own[bare(key)] = value
     listener.open?.({ name: bare(name), attributes: own })
   })
   if (listener.text) parser.on('text', (text) => listener.text!(text))
-  if (listener.close) parser.on('closetag', ({ name }) => listener.close!(bare(name)))
+  parser.on('closetag', ({ name }) => {
+    depth -= 1
+    listener.close?.(bare(name))
+  })
   const decoder = new TextDecoder('utf-8')
   for await (const piece of bytes) {
     parser.write(decoder.decode(piece, { stream: true }))

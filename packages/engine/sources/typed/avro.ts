@@ -225,11 +225,17 @@ function rowsOf(file: SourceFile, { count, block, type, fields }: Block): unknow
   return rows
 }
 
+/** As many columns as a sheet may have: each costs time before the first row is read. */
+const FIELDS_MOST = 16_384
+
 function schemaOf(file: SourceFile, text: string): Pick<Block, 'type' | 'fields'> {
   try {
     const schema = JSON.parse(text) as { type?: unknown; name?: string; namespace?: string }
     if (schema?.type !== 'record')
       throw new NoSuchType('its values are no records with fields, which would be the columns.')
+    const { fields } = schema as { fields?: unknown }
+    if (Array.isArray(fields) && fields.length > FIELDS_MOST)
+      throw new NoSuchType(`it has more than ${FIELDS_MOST} columns.`)
     const type = avro.Type.forSchema(schema, {
       registry: { long },
       typeHook,

@@ -258,6 +258,15 @@ test('the columns of an Avro file are known before its rows are read', async () 
   assert.deepEqual([columns[3]!.database_type, columns.length, lineage.rows], ['DECIMAL(12,2)', 13, null])
 })
 
+/** A length as Avro writes it. */
+function zigzag(length: number): Buffer {
+  const bytes: number[] = []
+  for (let left = length * 2; ; left = Math.floor(left / 128)) {
+    bytes.push(left < 128 ? left : (left % 128) + 128)
+    if (left < 128) return Buffer.from(bytes)
+  }
+}
+
 test('an Avro file that is damaged, cut off or of types without a like is refused with the reason', async () => {
   const whole = await avroOf(
     ORDERS,
@@ -278,6 +287,11 @@ test('an Avro file that is damaged, cut off or of types without a like is refuse
   wrong[whole.length - 1]! ^= 1
   wrong.fill(0x55, whole.length - 60, whole.length - 16)
   assert.match(await refusal('c.avro', wrong), /a block cannot be unpacked/)
+  const wide = { type: 'record', name: 'r', fields: [] as object[] }
+  wide.fields = Array.from({ length: 16_385 }, (_, at) => ({ name: `f${at}`, type: 'null' }))
+  const text = Buffer.from(JSON.stringify(wide))
+  const head = [Buffer.from('Obj\x01\x02\x16avro.schema'), zigzag(text.length), text, Buffer.alloc(17)]
+  assert.match(await refusal('c.avro', Buffer.concat(head)), /it has more than 16384 columns/)
   const bzip = await avroOf(ORDERS, [ORDER], 'bzip2')
   assert.match(
     await refusal('c.avro', bzip),

@@ -8,6 +8,7 @@ import { json } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { createClient } from '@assay/client'
+import { TaskError } from '@assay/engine/run/pool'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
@@ -404,6 +405,22 @@ test('a file that was put is a choice for file variables, and read by the templa
   assert.equal(await (await client.files.read('2024/a.csv', { range: [0, 2] })).text(), 'day')
   await client.files.delete('2024/a.csv')
   assert.equal((await h.parts.files.list(DEFAULT_WORKSPACE)).length, 1)
+})
+
+test('an upload that takes more time or memory to read than any may is refused as such, and what ends otherwise may be sent again', async (t) => {
+  const { ask, parts } = await openTestServer(t, { pool: 'real' })
+  const put = async (ended: TaskError) => {
+    const mocked = t.mock.method(parts.pool!, 'describe', () => Promise.reject(ended))
+    const answer = await ask('PUT', `${AT}/small.csv`, { body: 'a,b\n1,2\n', type: 'text/csv' })
+    mocked.mock.restore()
+    return answer
+  }
+  const late = await put(TaskError.of('describe', { kind: 'timed_out', after_ms: 30_000 }))
+  assert.deepEqual([late.status, late.json().code], [422, 'invalid'])
+  assert.match(late.json().detail, /more time or memory to read than an upload may \(30 s\): divide it/)
+  assert.equal((await put(TaskError.of('describe', { kind: 'died', memory: true, detail: 'x' }))).status, 422)
+  assert.equal((await put(TaskError.of('describe', { kind: 'stopped' }))).status, 503)
+  assert.equal((await ask('GET', `${AT}/small.csv`)).status, 404, 'nothing of it is kept')
 })
 
 test('an upload waits for one of the checks that another workspace has in line, and no more', async (t) => {

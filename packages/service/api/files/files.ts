@@ -117,6 +117,11 @@ async function readingBy(
     .describe({ kind: 'describe', template, roots }, { workspace_id, signal: signal() })
     .catch((error: unknown) => {
       if (!(error instanceof TaskError)) throw error
+      if (error.isTooLarge)
+        throw badFile(file, {
+          message:
+            'takes more time or memory to read than an upload may (30 s): divide it, save it as CSV or Parquet, or send it again where the service has much to do',
+        })
       throw new AppError('stopping', 'The file could not be read in time: send it again.', { cause: error })
     })
   const found = sources.upload
