@@ -7,7 +7,7 @@ import { ClientError, createClient } from '@assay/client'
 import { verify } from '@assay/model/signature'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { startReceiver } from './receiver.ts'
+import { modes, startReceiver } from './receiver.ts'
 import { startService, temporaryFolder } from './service.ts'
 
 const TOKEN = 'lineage-test-token-0123456789'
@@ -148,6 +148,33 @@ test('a run that fails, one that is canceled and a test of the webhook are told,
   assertValid(JSON.parse(tested.body.toString()) as RunEvent)
   assert.equal((JSON.parse(tested.body.toString()) as RunEvent).eventType, 'OTHER')
   verify({ body: tested.body, headers: tested.headers, secret: signing_secret! })
+})
+
+test('a catalog that is down gets each event once it is back, under the same id and with the same bytes', async () => {
+  const { webhook_id } = (await client.webhooks.list()).items[0]!
+  await client.webhooks.update(webhook_id, { retry_schedule: [0.2, 0.2, 0.2, 0.2, 0.2, 600] })
+  const tries = new Map<string, number>()
+  // The first two tries of each event meet a catalog that is not there.
+  receiver.answer((response, arrival, nth) => {
+    const id = String(arrival.headers['webhook-id'])
+    tries.set(id, (tries.get(id) ?? 0) + 1)
+    modes[tries.get(id)! <= 2 ? 'reset' : 'ok']()(response, arrival, nth)
+  })
+  const id = await client.jobs.create({ template_id: 'penguins' })
+  await client.jobs.run(id)
+  await client.jobs.wait(id)
+  const mine = () => receiver.arrivals.filter(({ body }) => body.includes(id))
+  while (mine().length < 6) await receiver.next()
+  receiver.answer(modes.ok())
+  const byId = Map.groupBy(mine(), ({ headers }) => String(headers['webhook-id']))
+  assert.deepEqual(
+    [...byId.values()].map((arrivals) => arrivals.length),
+    [3, 3],
+  )
+  for (const arrivals of byId.values()) {
+    assert.equal(new Set(arrivals.map(({ body }) => body.toString())).size, 1)
+    assertValid(JSON.parse(arrivals[0]!.body.toString()) as RunEvent)
+  }
 })
 
 test('what is no run is refused as an event of such a webhook', async () => {
