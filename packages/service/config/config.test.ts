@@ -50,14 +50,14 @@ test('shows no secret, and of a store its address without the password', () => {
   const shown = describeConfig(
     resolveConfig({
       ASSAY_TOKEN: 'a-token-of-sixteen',
-      ASSAY_STORE: 'postgres://ada:hidden@db.example/assay?password=hidden',
+      ASSAY_STORE: 'postgres://ada:hid@den@db.example,other.example/assay?password=hidden',
       ASSAY_SECRET_KEY: 'ab'.repeat(32),
     }),
   )
   const value = (env: string) => shown.find((row) => row.env === env)?.value
   assert.equal(value('ASSAY_TOKEN'), '••••')
   assert.equal(value('ASSAY_SECRET_KEY'), '••••')
-  assert.equal(value('ASSAY_STORE'), 'postgres://••••@db.example/assay?password=••••')
+  assert.equal(value('ASSAY_STORE'), 'postgres://••••@db.example,other.example/assay?password=••••')
 })
 
 test('an address that is refused is shown without its password', () => {

@@ -93,7 +93,7 @@ export function resolveConfig(
     try {
       config[name] = row.parse(value)
     } catch (error) {
-      const shown = row.secret ? 'its value' : JSON.stringify(value.replace(/\/\/[^@/]*@/, '//••••@'))
+      const shown = row.secret ? 'its value' : JSON.stringify(value.replace(/\/\/[^/?]*@/, '//••••@'))
       faults.push(`${bearers[name]}: ${shown} is not usable, it ${(error as Error).message}.`)
     }
   }
@@ -128,5 +128,5 @@ function redact(name: SettingName, value: string): string {
   if (name !== 'store') return '••••'
   return value.startsWith('sqlite:')
     ? value
-    : value.replace(/\/\/[^@/]*@/, '//••••@').replace(/([?&]password=)[^&]*/, '$1••••')
+    : value.replace(/\/\/[^/?]*@/, '//••••@').replace(/([?&]password=)[^&]*/, '$1••••')
 }

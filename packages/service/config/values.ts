@@ -102,14 +102,30 @@ export function store(value: string): string {
 
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full']
 
+/** The service writes, so a server that only reads is none. */
+const SESSION_ATTRS = ['read-write', 'primary']
+
+/** An address of several servers as one of each. */
+function oneForEachServer(value: string): string[] {
+  const [, before = value, servers = '', rest = ''] =
+    /^([^/]*\/\/(?:[^/?]*@)?)([^/?]*)(.*)$/s.exec(value) ?? []
+  return servers.split(',').map((server) => before + server + rest)
+}
+
 function vetPostgresUrl(value: string): void {
-  if (/^[^/]*\/\/[^/?]*,/.test(value))
-    throw new Error('must name one host: put a proxy such as HAProxy or PgBouncer before several servers')
-  if (!URL.canParse(value) || !isDecodable(value))
+  const urls = oneForEachServer(value)
+  if (!urls.every((url) => URL.canParse(url)) || !isDecodable(value))
     throw new Error('must be an address that can be read: percent-encode the password')
-  const { pathname, searchParams, hash } = new URL(value)
+  if (urls.length > 1 && urls.some((url) => new URL(url).hostname === ''))
+    throw new Error(
+      'must name each server, with commas between: postgres://USER:PASSWORD@ONE:5432,OTHER:5432/DATABASE',
+    )
+  const { pathname, searchParams, hash } = new URL(urls[0]!)
   if (hash !== '') throw new Error('must hold no "#": percent-encode the password')
   if (pathname.length < 2) throw new Error('must name the database: postgres://USER:PASSWORD@HOST/DATABASE')
+  const attrs = searchParams.get('target_session_attrs')
+  if (attrs !== null && !SESSION_ATTRS.includes(attrs))
+    throw new Error('must have target_session_attrs of read-write or primary, because the service writes')
   const mode = searchParams.get('sslmode')
   if (mode !== null && !SSL_MODES.includes(mode))
     throw new Error(`must have an sslmode of ${SSL_MODES.join(', ')}`)

@@ -1,6 +1,5 @@
 /** What a PostgreSQL says of itself. */
-import { Client } from 'pg'
-import { clientConfig } from '../postgres/connection.ts'
+import { newClient } from '../postgres/connection.ts'
 import { translate } from '../postgres/failures.ts'
 import { type StoreLook, schemaState } from './store-look.ts'
 
@@ -24,7 +23,7 @@ const FACTS = `
     to_regclass('migrations') AS migrations, to_regclass('events') AS events, to_regclass('settings') AS settings`
 
 export async function lookAtPostgres(url: string): Promise<StoreLook> {
-  const client = new Client(clientConfig(url))
+  const client = newClient(url)
   client.on('error', () => undefined)
   try {
     await client.connect()

@@ -1,9 +1,9 @@
 /** PostgreSQL as the source and the target of a copy. */
 import { systemClock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { openStore } from '../open.ts'
-import { clientConfig } from '../postgres/connection.ts'
+import { newClient } from '../postgres/connection.ts'
 import { translate } from '../postgres/failures.ts'
 import { MIGRATIONS } from '../postgres/schema.ts'
 import { TABLES } from '../tables/all.ts'
@@ -23,7 +23,7 @@ import {
 const FIRST_ROWS = 10
 
 async function connected(url: string): Promise<Client> {
-  const client = new Client(clientConfig(url))
+  const client = newClient(url)
   // A connection that breaks also rejects what is asked of it.
   client.on('error', () => undefined)
   try {

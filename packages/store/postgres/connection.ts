@@ -8,7 +8,7 @@
  */
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type ClientConfig, Pool, type PoolClient, type QueryResultRow, TypeOverrides } from 'pg'
+import { type Client, type ClientConfig, Pool, type PoolClient, type QueryResultRow, TypeOverrides } from 'pg'
 import type { JobCaps } from '../caps.ts'
 import { follow, type Native, type Reader, type Routine, type Transaction as Rows } from '../rows.ts'
 import type { Connections, Hint } from '../store.ts'
@@ -16,6 +16,7 @@ import { askTogether } from './exchange.ts'
 import { isBroken, isRepeatable, isUnprepared, translate, unavailable } from './failures.ts'
 import { createHints, hintKey } from './hints.ts'
 import { type Answer, type Ask, readerOf, type Starter, writerOf } from './rows.ts'
+import { clientClass, withFirstServer } from './servers.ts'
 
 /** What every transaction is told of the service. */
 export interface Context {
@@ -141,14 +142,20 @@ function withOwnSslModes(url: string): string {
 }
 
 /** Its own type parsers, and no other global setting of the driver. */
-export function clientConfig(url: string): ClientConfig {
+function clientConfig(url: string): ClientConfig {
   return {
-    connectionString: withOwnSslModes(url),
+    connectionString: withOwnSslModes(withFirstServer(url)),
     application_name: 'assay',
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
     types,
   }
+}
+
+/** A client that is not connected yet. */
+export function newClient(url: string, more: ClientConfig = {}): Client {
+  const config = clientConfig(url)
+  return new (clientClass(url, config))({ ...config, ...more })
 }
 
 /** The driver takes a time limit for one question, which its types do not know. */
@@ -191,9 +198,11 @@ function isSilence(error: unknown): boolean {
   return error instanceof Error && error.message === 'Query read timeout'
 }
 
-function createPool(config: ClientConfig, max: number, patience = PATIENCE_MS): Pool {
+function createPool(url: string, max: number, patience = PATIENCE_MS): Pool {
+  const config = clientConfig(url)
   const pool = new Pool({
     ...config,
+    Client: clientClass(url, config),
     max,
     connectionTimeoutMillis: patience,
     query_timeout: SILENCE_MS,
@@ -373,15 +382,18 @@ function readingFrom(pool: PurposePool): Reader {
 }
 
 export function connect(options: ConnectOptions): Connection {
-  const config = clientConfig(options.url)
+  const { url } = options
   const size = options.size ?? POOL_SIZE
   const readers = Math.max(1, Math.floor(size / 2))
-  const reads = new PurposePool(() => createPool(config, readers), PLAIN)
-  const writes = new PurposePool(() => createPool(config, Math.max(1, size - readers)), PLAIN)
-  const control = new PurposePool(() => createPool(config, CONTROL_SIZE, CONNECT_MS), CONTROL)
+  const reads = new PurposePool(() => createPool(url, readers), PLAIN)
+  const writes = new PurposePool(() => createPool(url, Math.max(1, size - readers)), PLAIN)
+  const control = new PurposePool(() => createPool(url, CONTROL_SIZE, CONNECT_MS), CONTROL)
   const pools = [reads, writes, control]
   const reading = readingFrom(reads)
-  const hints = createHints({ connection: config, send: (sql, values) => reads.current.query(sql, values) })
+  const hints = createHints({
+    open: (more) => newClient(url, more),
+    send: (sql, values) => reads.current.query(sql, values),
+  })
   const transactions = new Transactions(options, hints.tell)
   let closed = false
 

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Client, type ClientConfig } from 'pg'
+import type { Client, ClientConfig } from 'pg'
 import type { Hint } from '../store.ts'
 
 const CHANNEL = 'assay_hints'
@@ -31,7 +31,8 @@ export interface Hints {
 }
 
 export interface HintsOptions {
-  connection: ClientConfig
+  /** Makes the client that listens. */
+  open(more: ClientConfig): Client
   /** Runs one statement outside any transaction. */
   send(sql: string, values: unknown[]): Promise<unknown>
 }
@@ -64,14 +65,14 @@ function payloads(source: string, keys: Iterable<string>): string[] {
 
 /** Listens until the signal is aborted; `lost` is called when it listens again after hints may have been lost. */
 async function listen(
-  config: ClientConfig,
+  open: HintsOptions['open'],
   heard: (payload: string) => void,
   lost: () => void,
   signal: AbortSignal,
 ): Promise<void> {
   let wait = RETRY_MS_FIRST
   while (!signal.aborted) {
-    const client = new Client({ ...config, query_timeout: CHECK_MS })
+    const client = open({ query_timeout: CHECK_MS })
     const ended = new AbortController()
     client.on('error', () => ended.abort())
     client.on('end', () => ended.abort())
@@ -96,7 +97,7 @@ async function listen(
   }
 }
 
-export function createHints({ connection, send }: HintsOptions): Hints {
+export function createHints({ open, send }: HintsOptions): Hints {
   const source = randomUUID()
   const listeners = new Set<Listener>()
   const waiting = new Set<string>()
@@ -129,7 +130,7 @@ export function createHints({ connection, send }: HintsOptions): Hints {
     subscribe(listener) {
       listeners.add(listener)
       listening ??= listen(
-        connection,
+        open,
         heard,
         () => {
           emit({ topic: 'jobs' })

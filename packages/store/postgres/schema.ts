@@ -1,11 +1,11 @@
 /** The schema of a PostgreSQL database: brought up to date under a lock, and dumped for schema.sql. */
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { type Migration, type Migrator, migrate, readMigrations, requireMigration } from '../migrate.ts'
 import type { Reader, Routine } from '../rows.ts'
 import { statement } from '../statement.ts'
-import { clientConfig, FIRST_WORD_MS } from './connection.ts'
+import { FIRST_WORD_MS, newClient } from './connection.ts'
 import { isLockTimeout, isRepeatable, translate, unavailable } from './failures.ts'
 
 export const MIGRATIONS = path.join(import.meta.dirname, 'migrations')
@@ -84,7 +84,7 @@ const AFTER_RESTORE = `
       ORDER BY xid DESC, seq DESC LIMIT 1) >= pg_snapshot_xmax(pg_current_snapshot()))`
 
 async function migrateOnce(url: string, folder: string): Promise<string[]> {
-  const client = new Client({ ...clientConfig(url), query_timeout: FIRST_WORD_MS })
+  const client = newClient(url, { query_timeout: FIRST_WORD_MS })
   // A connection that breaks also rejects what is asked of it.
   client.on('error', () => undefined)
   try {
@@ -171,7 +171,7 @@ const TRIGGERS = `
 
 /** The schema of a migrated database as SQL sorted by table, from the catalogs: what schema.sql holds. */
 export async function postgresSchema(url: string): Promise<string> {
-  const client = new Client(clientConfig(url))
+  const client = newClient(url)
   await client.connect()
   try {
     const { rows } = await client.query<TableRow>(TABLES)
