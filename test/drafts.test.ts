@@ -134,6 +134,17 @@ test('no hostile name of a column writes a part of a draft, or keeps it from bei
     }
 })
 
+test('a text of dates is settled by a line of the source where a file has it, and by a view where a database does', () => {
+  const shape = { nulls: 0, distinct: 2, min: null, max: null, question: null }
+  const top = ['3 Mar 2025', '4 Apr 2025'].map((value) => ({ value, n: 30 }))
+  const paid = { ...shape, name: 'paid', type: 'text', top }
+  const [inFile] = rolesOf([paid], 60)
+  assert.deepEqual(inFile!.question!.readings.length, 2)
+  const [inDatabase] = rolesOf([{ ...paid, typed: true }], 60)
+  assert.deepEqual([inDatabase!.role, inDatabase!.question!.readings], ['unclear', []])
+  assert.match(inDatabase!.question!.says, /"3 Mar 2025"\. Give it a type in a view of the database/)
+})
+
 const commands = openCommands({
   cwd: folder,
   env: { ASSAY_HOME: path.join(folder, 'home') },
@@ -153,6 +164,7 @@ test('a date of two readings is asked and left out, and an answer settles it', a
     (_, at) => `A-${at},0${1 + (at % 9)}/0${1 + (at % 7)}/2025,${10 + at}.50,${at % 2 ? 'DE' : 'FR'}`,
   )
   writeFileSync(path.join(folder, 'orders.csv'), `order_id,due,amount,country\n${rows.join('\n')}\n`)
+  assert.equal((await run('orders.csv', '--metric-dir', 'new/metrics')).status, 1, 'folders are made')
   const asked = await run('orders.csv')
   assert.equal(asked.status, 1)
   assert.match(asked.err, /ASK {2}due: .*dates: dmy.*dates: mdy/)

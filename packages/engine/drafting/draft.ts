@@ -115,6 +115,7 @@ export function draftFrom(found: Findings, table: Draftable, alone = false): Dra
     const doubt = doubts.get(column.name)
     return {
       ...column,
+      typed: table.sample !== null,
       question: doubt ? { column: column.name, says: doubt.says, readings: doubt.readings } : null,
     }
   })

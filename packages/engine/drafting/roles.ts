@@ -28,6 +28,8 @@ export interface DraftColumn {
   top: { value: Cell; n: number }[]
   /** Where its text has two readings. */
   question: Question | null
+  /** It comes from a database, which gives it its type: no line of a source gives it another. */
+  typed?: boolean
 }
 
 export interface Decision {
@@ -188,8 +190,17 @@ function heldTime(
   words: readonly string[],
 ): Question | null {
   if (samples.length === 0) return null
+  const dates = samples.every((text) => DATE_LIKE.test(text))
+  const years = words.some((word) => YEAR.has(word)) && samples.every((text) => YEAR_LIKE.test(text))
+  if (!dates && !years) return null
+  if (column.typed)
+    return {
+      column: column.name,
+      says: `The database holds it as text, and its values look like ${dates ? 'dates' : 'years'}, such as ${JSON.stringify(samples[0])}. Give it a type in a view of the database, and draft from the view.`,
+      readings: [],
+    }
   const line = (how: string): string => `columns: { ${JSON.stringify(column.name)}: ${how} }`
-  if (samples.every((text) => DATE_LIKE.test(text))) {
+  if (dates) {
     const [own, form] = [line('timestamp'), line('{ dates: "%b %d %Y" }')]
     return {
       column: column.name,
@@ -200,13 +211,11 @@ function heldTime(
       ],
     }
   }
-  if (words.some((word) => YEAR.has(word)) && samples.every((text) => YEAR_LIKE.test(text)))
-    return {
-      column: column.name,
-      says: `It is read as text, and its values look like years. Write ${line('integer')}.`,
-      readings: [{ as: 'years', write: line('integer') }],
-    }
-  return null
+  return {
+    column: column.name,
+    says: `It is read as text, and its values look like years. Write ${line('integer')}.`,
+    readings: [{ as: 'years', write: line('integer') }],
+  }
 }
 
 function ofText(column: DraftColumn, present: number): Decision {

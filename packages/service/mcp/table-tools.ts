@@ -279,7 +279,7 @@ const draft = tool({
         ? 'Call assay_check with the source, which you may change before.'
         : 'The template reads the metrics: call assay_save_metric for each of them, then assay_check with the source.'
     return {
-      next: questions.length > 0 ? `${CHOOSE} assay_draft. ${after}` : first,
+      next: questions.some(({ readings }) => readings.length > 0) ? `${CHOOSE} assay_draft. ${after}` : first,
       data: { template_id, source, dialect, questions, assumptions, columns, metrics },
     }
   },

@@ -180,7 +180,7 @@ export const DRAFT: Command = {
     const taken = files.find(([file]) => existsSync(file))
     if (taken && !call.on('force'))
       throw new ExitError(EXIT.refused, `${taken[0]} is there already: --force replaces it.`)
-    if (files.length > 1) await mkdir(folder, { recursive: true })
+    await mkdir(files.length > 1 ? folder : path.dirname(template), { recursive: true })
     for (const [file, source] of files) {
       await writeFile(file, source)
       out(`${file}\n`)
@@ -189,7 +189,7 @@ export const DRAFT: Command = {
     const data = wanted.data !== null && wanted.data !== config.data ? ` --data ${wanted.data}` : ''
     say(`Run it:  assay run ${template}${data}`)
     for (const { column, says } of drafted.questions) say(`ASK  ${column}: ${says}`)
-    if (drafted.questions.length > 0)
+    if (drafted.questions.some(({ readings }) => readings.length > 0))
       say('These columns are left out until you answer: --source "KEYS" --force.')
     return drafted.questions.length === 0 ? EXIT.ok : EXIT.failed
   },
