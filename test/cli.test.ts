@@ -204,6 +204,36 @@ test('puts, lists, shows and deletes a metric', async () => {
   assert.equal((await run(['metrics', 'show', 'people'])).code, 3)
 })
 
+test('a dbt project is imported from its folder, and what is left out is told and kept in a list', async () => {
+  const models = path.join(folder, 'dbt', 'models')
+  const into = path.join(folder, 'dbt', 'metrics')
+  mkdirSync(path.join(models, 'marts'), { recursive: true })
+  const measure = 'measures: [ { name: paid, agg: sum, expr: amount }, { name: middle, agg: median } ]'
+  const model = `semantic_models: [ { name: orders, model: ref('orders'), defaults: { agg_time_dimension: day }, ${measure} } ]`
+  const metric = (name: string) => `{ name: ${name}, type: simple, type_params: { measure: ${name} } }`
+  writeFileSync(path.join(models, 'orders.yml'), model)
+  writeFileSync(
+    path.join(models, 'marts', 'metrics.yml'),
+    `metrics: [ ${metric('paid')}, ${metric('middle')} ]`,
+  )
+  writeFileSync(path.join(models, 'dbt_project.yml'), 'models: { shop: { +materialized: table } }')
+  const again = () => run(['metrics', 'import', models, '--connection', 'shop', '--dir', into])
+  const { code, out, err } = await again()
+  assert.deepEqual([code, out], [1, `${path.join(into, 'paid.yaml')}\n`], err)
+  const list = readFileSync(path.join(into, 'not-imported.txt'), 'utf8')
+  assert.match(list, /metrics\.yml: middle: the aggregation "median" has no counterpart\.\n$/)
+  assert.ok(err.includes(list.trim()))
+  assert.match((await again()).err, /paid\.yaml is there already: --force replaces it/)
+  const nothing = await run([
+    'metrics',
+    'import',
+    path.join(models, 'dbt_project.yml'),
+    '--connection',
+    'shop',
+  ])
+  assert.match(nothing.err, /There are no metrics in these files/)
+})
+
 test('exit codes tell a failed job from a refusal', async () => {
   const failing = TEMPLATE.replace('count(*)', "error('broken') ")
   writeFileSync(path.join(folder, 'failing.md'), failing)
