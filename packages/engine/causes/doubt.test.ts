@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { randomFrom } from '../../../proofs/calibration/processes.ts'
 import { namedIn as namedInRates, RATE_KINDS } from '../../../proofs/causes/rate-nulls.ts'
 import { namedIn, SUM_KINDS } from '../../../proofs/causes/sum-nulls.ts'
+import { combinationsOf, draw, SIDES } from '../../../proofs/causes/tables.ts'
+import { causesOf } from '../methods/drivers/causes.ts'
+import { emptySums, type Sums } from '../methods/drivers/leaf-rows.ts'
+import type { Options } from '../methods/drivers/options.ts'
 import { chanceOfShift } from './doubt.ts'
 import { cuboidOf, type Leaves } from './leaves.ts'
 import { scoresOf } from './noise.ts'
@@ -73,6 +78,29 @@ test('earlier changes tell how far values stray together, and that rates stray b
   }
   const fell = { rows: 'events', events: 2000, shock: 0, fall: 0.4, earlier: 3 } as const
   assert.ok(namedIn(fell, [3, 2], 20, 5).found >= 18)
+})
+
+test('two causes among twelve parts do not hide each other', () => {
+  const combinations = combinationsOf([4, 3])
+  const sums = (values: Float64Array): Sums => ({
+    ...emptySums(values.length),
+    rows: values,
+    top: values,
+    top2: values,
+  })
+  for (const fell of [
+    [0, 5],
+    [0, 5, 10],
+  ]) {
+    const random = randomFrom(fell.length)
+    const side = (share: number) =>
+      Float64Array.from({ length: 12 }, (_, leaf) => draw(random, fell.includes(leaf) ? share * 300 : 300))
+    const table = { ...combinations, before: sums(side(1)), after: sums(side(0.2)) }
+    const { causes } = causesOf(table, { by: ['c', 'd'], value: 'n' } as Options, SIDES, [])
+    const named = causes.map(({ where }) => JSON.stringify([where.c, where.d])).toSorted()
+    const planted = fell.map((leaf) => JSON.stringify([`v${Math.floor(leaf / 3)}`, `v${leaf % 3}`]))
+    assert.deepEqual(named, planted)
+  }
 })
 
 test('where nothing happened few parts name few causes, also where values stray together or counts beyond chance', () => {

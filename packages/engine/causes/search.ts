@@ -69,6 +69,10 @@ export interface Found {
 /** Members of all cuboids together: above, causes combine fewer attributes. */
 const MOST_MEMBERS = 24_000_000
 const MOST_CAUSES = 40
+/** Few leaves beyond so many standard deviations may be other causes: at most this share, of at least so many. */
+const FAR_OUT = 6
+const MOST_OUT = 1 / 3
+const LEAST_AROUND = 8
 
 export function searchCauses(leaves: Leaves, options: SearchOptions): Found {
   const n = leaves.before.length
@@ -204,9 +208,11 @@ type Doubt = (attributes: readonly number[], members: Int32Array) => number
 function doubtOf(leaves: Leaves, cuboids: readonly Cuboid[], state: State, { fixed, history }: Asked): Doubt {
   const free = [...state.weights.keys()].filter((leaf) => state.weights[leaf]! > 0)
   if (free.length >= FEW) return () => 0
+  const out = farOut(state, free)
   return (attributes, members) => {
     const inside = new Set(members)
     const others = free.filter((leaf) => !inside.has(leaf))
+    const ordinary = others.filter((leaf) => !out.has(leaf))
     const cuboid = cuboids.find((one) => String(one.attributes) === String(attributes))
     if (!cuboid || others.length === 0) return 0
     // Of two halves one moved beside the other: apart.ts says which.
@@ -216,8 +222,25 @@ function doubtOf(leaves: Leaves, cuboids: readonly Cuboid[], state: State, { fix
       new Set(others.map((leaf) => cuboid.element[leaf])).size === 1
     )
       return 1
-    return chanceOfShift(leaves, state.scores, { cuboid, members: [...members], others, fixed, history })
+    return chanceOfShift(leaves, state.scores, {
+      cuboid,
+      members: [...members],
+      others: ordinary,
+      fixed,
+      history,
+    })
   }
+}
+
+/**
+ * Leaves that lie far beyond the noise of the others, by medians, and are few: perhaps other causes. They do not show how far ordinary ones stray,
+ * else two causes among twelve leaves would hide each other.
+ */
+function farOut({ scores: { s, x }, noise }: State, free: readonly number[]): Set<number> {
+  const out = free.filter(
+    (leaf) => Math.abs(s[leaf]! - noise.centre) > FAR_OUT * Math.sqrt(varianceOf(noise, x[leaf]!)),
+  )
+  return new Set(free.length >= LEAST_AROUND && out.length <= MOST_OUT * free.length ? out : [])
 }
 
 function nextCause(
