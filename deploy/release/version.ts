@@ -1,4 +1,4 @@
-/** The version stands in every package, the lock, the Python client and the list of changes; here it is raised in all of them at once. */
+/** The version stands in every package, the lock, the Python client, the chart and the list of changes; here it is raised in all of them at once. */
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
@@ -65,6 +65,9 @@ export function setVersion(root: string, version: string, day: string): string[]
   )
   change('clients/python/pyproject.toml', (text) =>
     text.replace(/^version = ".*"$/m, `version = "${version}"`),
+  )
+  change('deploy/chart/Chart.yaml', (text) =>
+    text.replaceAll(/^(version|appVersion): .*$/gm, `$1: ${version}`),
   )
   return written
 }
