@@ -171,6 +171,12 @@ test('a date of two readings is asked and left out, and an answer settles it', a
   assert.match(read('orders.md'), /^# ASK: due: /m)
   assert.doesNotMatch(read('orders.md'), /"due"|column: due/)
   assert.equal((await run('orders.csv', '--source', 'dates: dmy')).status, 4)
+  const days = rows.map((_, at) => ({ due: `0${1 + (at % 9)}-0${1 + (at % 7)}-2025`, n: at }))
+  writeFileSync(path.join(folder, 'due.json'), JSON.stringify(days))
+  assert.match(
+    (await run('due.json')).err,
+    /ASK {2}due: Every date fits two readings.*dates: dmy.*dates: mdy/,
+  )
   const answered = await run('orders.csv', '--source', 'dates: dmy', '--force')
   assert.equal(answered.status, 0, answered.err)
   const metric = read('metrics/orders_amount.yaml')

@@ -3,7 +3,7 @@
  * (`chartPlaceholder(id)`); the reader chooses the form of the charts.
  */
 import type { Static } from 'typebox'
-import type { FoundDialect } from './files/dialect.ts'
+import type { FoundColumn, FoundDialect } from './files/dialect.ts'
 import { type Mark, MarkView } from './insights/provenance.ts'
 import { type Reading, ReadingView } from './insights/reading.ts'
 import type { MetricLineage } from './metric.ts'
@@ -131,6 +131,8 @@ export interface SourceLineage {
   rule?: string
   /** For a table in text: how it was read. */
   dialect?: FoundDialect
+  /** For JSON: the columns of dates that can be read in two ways. */
+  readings?: FoundColumn[]
   /** For a query over a connection, which has no files: the query as it was sent, with placeholders for parameters. */
   remote?: {
     connection: string

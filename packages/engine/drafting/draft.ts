@@ -106,8 +106,9 @@ interface ProfiledColumn {
 /** `found`: of the run of `lookingAt`. `alone`: the template reads no metrics, so that it runs where there are none. */
 export function draftFrom(found: Findings, table: Draftable, alone = false): Drafted {
   const profile = found.analyses.columns!
+  const read = found.lineage.sources[0]
   const doubts = new Map(
-    (found.lineage.sources[0]?.dialect?.columns ?? []).flatMap(({ name, doubt }) =>
+    (read?.dialect?.columns ?? read?.readings ?? []).flatMap(({ name, doubt }) =>
       doubt?.kind === 'two_readings' ? [[name, doubt] as const] : [],
     ),
   )
@@ -119,7 +120,7 @@ export function draftFrom(found: Findings, table: Draftable, alone = false): Dra
       question: doubt ? { column: column.name, says: doubt.says, readings: doubt.readings } : null,
     }
   })
-  const sheet = found.lineage.sources[0]?.dialect?.sheet
+  const sheet = read?.dialect?.sheet
   const rows = profile.n
   const decisions = rolesOf(columns, rows)
   const { called, source, rowSource, sample } = table

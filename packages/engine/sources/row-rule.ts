@@ -43,7 +43,7 @@ export async function withRule(
   await execute(engine, `drop ${await kindOf(engine, name)} ${table}`)
   await execute(engine, `alter table ${kept} rename to ${table}`)
   const { rows } = await readTable(engine, `select count(*) from ${table}`, {}, 1)
-  const { dialect, remote, ...lineage } = attached.lineage
+  const { dialect, readings, remote, ...lineage } = attached.lineage
   return {
     columns: attached.columns,
     lineage: {
@@ -51,6 +51,7 @@ export async function withRule(
       rows: reader ? Number(rows[0]![0]) : null,
       rule: rule.text,
       ...(dialect ? { dialect: withoutValues(dialect) } : {}),
+      ...(readings ? { readings: readings.map(withoutSample) } : {}),
       // The bytes of all rows, and the time that they took, tell of the others.
       ...(remote ? { remote: { ...remote, bytes: 0, elapsed_ms: 0 } } : {}),
     },

@@ -2,6 +2,7 @@
 import type { Client } from '@assay/client'
 import { type Draftable, fileToDraft, lookingAt, readLines, tableToDraft } from '@assay/engine/drafting/draft'
 import type { FoundDialect } from '@assay/model/dialect'
+import type { SourceLineage } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import { Cells, tableOf } from './cells.ts'
 import { connections, connectionTables, kindOf } from './connection-tools.ts'
@@ -218,9 +219,10 @@ const look = tool({
     const shown = given.rows ?? 10
     const { source } = lookingAt(table, shown)
     const { tables, analyses, lineage } = await client.templates.preview({ source })
-    const dialect = (lineage as { sources?: { dialect?: FoundDialect }[] }).sources?.[0]?.dialect
+    const [read] = (lineage as { sources?: Pick<SourceLineage, 'dialect' | 'readings'>[] }).sources ?? []
+    const dialect = read?.dialect
     const profile = analyses.columns as unknown as Profile
-    const doubts = doubtsOf(dialect?.columns ?? [])
+    const doubts = doubtsOf(dialect?.columns ?? read?.readings ?? [])
     const raw = given.file === undefined ? null : await rawOf(client, given.file, dialect?.encoding?.is ?? '')
     return {
       next: doubts.some(isOpen)

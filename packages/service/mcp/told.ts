@@ -103,6 +103,7 @@ const REMEDIES: Record<number, string> = {
   403: 'Refused: the token may not do this. The text says which scope it takes.',
   404: 'There is no such object: list what there is, such as by assay_templates, assay_files or assay_jobs.',
   409: 'Refused: it does not fit what is there already.',
+  412: 'Refused: it is there already. Choose another name, or send replace: true.',
   413: 'Refused: it is too large.',
   422: 'Refused: mend what is named below, and call again.',
   429: 'The workspace or the token is at a limit: wait, then call again.',

@@ -71,6 +71,7 @@ export async function attachFile(
     const make = format.table ? makeTextTable : format.typed ? makeTypedTable : makeTable
     const made = await make(engine, attachment, { files, format })
     const { load, dialect, found = [] } = made
+    const open = found.filter(({ doubt }) => doubt)
     opened = made.files
     const columns = await describeQuery(engine, `select * from ${identifier(attachment.name)}`)
     const counted = !attachment.peek && (load || !format.text)
@@ -83,6 +84,7 @@ export async function attachFile(
         rows,
         format: format.name,
         ...(dialect ? { dialect } : {}),
+        ...(open.length > 0 ? { readings: open } : {}),
       },
       readings: dialect?.columns ?? found,
       paths: load ? [] : opened.map((file) => file.real),
