@@ -1,6 +1,7 @@
 /** Why a repository could not be pulled, in a sentence for its authors and the operator. It holds no secret. */
 import { BlockedError, ResolveError } from '@assay/net/unreached'
 import { TooLargeError } from './transport/http-client.ts'
+import { UNFOLDED_MOST, UnfoldsError } from './transport/pack-bound.ts'
 
 /** The message is that sentence. */
 export class PullError extends Error {}
@@ -18,6 +19,8 @@ function ofStatus(status: number): string {
 /** Any error of isomorphic-git, undici or the guard. */
 export function pullFault(error: unknown): string {
   if (error instanceof PullError) return error.message
+  if (error instanceof UnfoldsError)
+    return `The commit is damaged, or its files have more than ${UNFOLDED_MOST / 1e6} MB together: keep large files in another repository.`
   if (error instanceof TooLargeError)
     return 'The commit has more than 50 MB: give the templates a repository of their own.'
   if (error instanceof BlockedError)

@@ -3,6 +3,7 @@ import { createGuard } from '@assay/net/guard'
 import { parseTargets } from '@assay/net/target'
 import type { HttpClient } from 'isomorphic-git'
 import { gitHttp } from './http-client.ts'
+import { bounded } from './pack-bound.ts'
 import { sshAddress } from './ssh-address.ts'
 import { gitSsh } from './ssh-transport.ts'
 
@@ -33,12 +34,19 @@ export function openTransport(options: TransportOptions): Transport {
   const address = sshAddress(options.address)
   if (address) {
     const { key, hostKeys, targets } = options
-    const { http, close } = gitSsh({ address, user: address.user ?? options.user, key, hostKeys, targets })
+    const { http: overSsh, close } = gitSsh({
+      address,
+      user: address.user ?? options.user,
+      key,
+      hostKeys,
+      targets,
+    })
+    const http = bounded(overSsh)
     // isomorphic-git asks for an address by HTTP; only the name of the program in it is read.
     return { remote: () => ({ http, url: 'https://by-ssh.invalid/repository.git', headers: {} }), close }
   }
   const guard = createGuard({ targets: parseTargets(options.targets) })
-  const http = gitHttp(guard)
+  const http = bounded(gitHttp(guard))
   return {
     remote: () => ({ http, url: options.address, headers: authorization(options) }),
     close: () => guard.close(),
