@@ -69,7 +69,8 @@ export interface Found {
 /** Members of all cuboids together: above, causes combine fewer attributes. */
 const MOST_MEMBERS = 24_000_000
 const MOST_CAUSES = 40
-/** Few leaves beyond so many standard deviations may be other causes: at most this share, of at least so many. */
+/** Few leaves beyond so many standard deviations, and by half or more, may be other causes: at most this share, of at least so many. */
+const LARGE = 0.5
 const FAR_OUT = 6
 const MOST_OUT = 1 / 3
 const LEAST_AROUND = 8
@@ -237,9 +238,10 @@ function doubtOf(leaves: Leaves, cuboids: readonly Cuboid[], state: State, { fix
  * else two causes among twelve leaves would hide each other.
  */
 function farOut({ scores: { s, x }, noise }: State, free: readonly number[]): Set<number> {
-  const out = free.filter(
-    (leaf) => Math.abs(s[leaf]! - noise.centre) > FAR_OUT * Math.sqrt(varianceOf(noise, x[leaf]!)),
-  )
+  const out = free.filter((leaf) => {
+    const away = Math.abs(s[leaf]! - noise.centre)
+    return away > LARGE && away > FAR_OUT * Math.sqrt(varianceOf(noise, x[leaf]!))
+  })
   return new Set(free.length >= LEAST_AROUND && out.length <= MOST_OUT * free.length ? out : [])
 }
 
