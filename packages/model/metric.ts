@@ -11,6 +11,12 @@ export const METRIC_ID = '^[a-z_][a-z0-9_]{0,62}$'
 export const GRAINS = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const
 export type Grain = (typeof GRAINS)[number]
 
+/** Whether a step is at least as coarse as another. Weeks do not make months. */
+export function isCoarser(grain: Grain, than: Grain): boolean {
+  if (than === 'week' && grain !== 'week') return false
+  return GRAINS.indexOf(grain) >= GRAINS.indexOf(than)
+}
+
 /**
  * How values of several steps make one: `sum` adds them, `ratio` divides the sums of numerator and denominator, `minimum`
  * and `maximum` take the extreme, `none` has no such rule (a count of distinct values).

@@ -12,7 +12,6 @@ import type {
   MetricTest,
   MetricView,
 } from '@assay/model/metric'
-import { GRAINS } from '@assay/model/metric'
 import type { RowRule } from '@assay/model/reader'
 import type { ColumnMeaning, Fault, Origin } from '@assay/model/template'
 import { makeFault, type Position, sortFaults } from '../language/fault.ts'
@@ -301,12 +300,6 @@ function addingOf(value: Node, ratio: Metric['ratio']): Adding {
   if (isAdditive(value)) return 'sum'
   if (value.kind !== 'aggregate') return 'none'
   return value.name === 'min' ? 'minimum' : value.name === 'max' ? 'maximum' : 'none'
-}
-
-/** Whether a step is at least as coarse as another. Weeks do not make months. */
-export function isCoarser(grain: Grain, than: Grain): boolean {
-  if (than === 'week' && grain !== 'week') return false
-  return GRAINS.indexOf(grain) >= GRAINS.indexOf(than)
 }
 
 export function testText(test: MetricTest): string {

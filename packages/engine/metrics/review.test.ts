@@ -73,6 +73,18 @@ test('each metric is put together as it adds up, and stands beside the year befo
   assert.equal(visited!.by, 'visits')
 })
 
+test('a metric whose own steps are longer than the period says which period to choose', async () => {
+  const monthly = partials['metrics/visits.yaml'].replace('{ column: day }', '{ column: day, grain: month }')
+  const one = templateOf(source(COMPARE).source, {
+    'metrics/visits.yaml': monthly.replace('[{ unique: who }]', '[]'),
+  })
+  const [visited] = findingsOf(await bench.run(one, asked(['visits']))).analyses.review!.groups as Group[]
+  assert.equal(
+    visited!.headline,
+    'There is a value of visits here for each month and none for a week: choose a whole month.',
+  )
+})
+
 test('a failed test of one metric withholds that metric alone', async () => {
   const found = findingsOf(await bench.run(source(COMPARE), asked(['rate', 'visits'])))
   const [rate, visited] = found.analyses.review!.groups as Group[]

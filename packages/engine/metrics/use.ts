@@ -5,7 +5,7 @@
  */
 
 import { isDay } from '@assay/model/dates'
-import type { Grain, MetricInBlock, MetricInfo } from '@assay/model/metric'
+import { type Grain, isCoarser, type MetricInBlock, type MetricInfo } from '@assay/model/metric'
 import type { RowRule } from '@assay/model/reader'
 import type { Fault, Source, SourceQuery, SqlBlock, Variable } from '@assay/model/template'
 import { DUCKDB } from '../dialects/duckdb.ts'
@@ -17,7 +17,7 @@ import { schemaFaults } from '../reading/schema-faults.ts'
 import { readYaml, type YamlReading } from '../reading/yaml-reading.ts'
 import { bucketPath } from '../values/file-path.ts'
 import { suggest } from '../values/near.ts'
-import { isCoarser, type Metric, namedColumns, readMetric } from './definition.ts'
+import { type Metric, namedColumns, readMetric } from './definition.ts'
 import { type Node, nodesOf, parseRowExpression } from './expression.ts'
 import {
   fileSql,

@@ -9,6 +9,7 @@
  */
 import { weekdayOf } from '@assay/model/dates'
 import type { Doubt, Grade } from '@assay/model/insight'
+import { GRAINS, isCoarser } from '@assay/model/metric'
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
 import { exactMean, variance } from '../../numeric/exact.ts'
@@ -83,9 +84,13 @@ export const compare: Method = {
     const left = leftOut(periods.left, 'without a time or a number')
     const n = periods.complete.reduce((sum, bucket) => sum + bucket.n, 0)
     const diagnosis = diagnosisOfPeriods(given.missing, periods, context.time_zone)
-    const pair = pairOf(given, periods)
+    const coarse = tooCoarse(given, measure, context)
+    const pair = coarse ?? pairOf(given, periods)
     if (typeof pair === 'string') {
-      const told = stopped(`${count(n, 'row')}.`, doubt('too_few', pair), [...periods.doubts, ...left])
+      const told = stopped(`${count(n, 'row')}.`, doubt('too_few', pair), [
+        ...(coarse === null ? periods.doubts : []),
+        ...left,
+      ])
       const last = periods.complete.at(-1)?.label ?? null
       return { ...told, n, method: METHOD, ...NOTHING, current_period: last, diagnosis }
     }
@@ -221,6 +226,18 @@ interface Pair {
   /** The weekdays that both weeks have, where days are missing; else null. */
   matched: number | null
   missing: { now: number; before: number }
+}
+
+/** Why a metric has no value for such a period: its own steps are longer, or do not fit into one. */
+function tooCoarse(
+  { period, value }: Options,
+  { label }: Measure,
+  { metrics }: MethodContext,
+): string | null {
+  const grain = metrics.length === 1 && value === 'value' ? metrics[0]!.info.time.grain : null
+  const unit = GRAINS.find((one) => one === period)
+  if (grain === null || unit === undefined || isCoarser(unit, grain)) return null
+  return `There is a value of ${label} for each ${grain} and none for ${withArticle(unit)}: choose a whole ${grain}.`
 }
 
 /** The periods to compare, or why there are none. */
