@@ -3,13 +3,14 @@
  * time decide. `--series N` of each process and length (1,000) for trend, seasonality and changepoints, `--anomalies N`, `--coverage N`
  * (forecasts) and `--claims N` (compare, regression, correlation) likewise; 0 leaves a part out. `--of NAME` takes the cells whose method or
  * process begins so, `--longest N` bounds the lengths. `--minutes N` ends a run early. `--write 1` keeps the counts in calibration/measured.tsv, goes on from those there
- * and writes docs/calibration.md; `--afresh 1` forgets those of the parts that run. `--shard K --shards N` runs every Nth cell.
+ * and writes docs/calibration.md; `--times 1` measures the processor time of diagnosis and forecast; `--afresh 1` forgets those of the parts that run. `--shard K --shards N` runs every Nth cell.
  */
-import { type Cell, type Job, readCells, runJobs } from './calibration/cells.ts'
+import { type Cell, type Job, keep, readCells, runJobs } from './calibration/cells.ts'
 import { anomalyJobs, claimJobs, forecastJobs, overTimeJobs } from './calibration/jobs.ts'
 import { JUDGED } from './calibration/outcomes.ts'
 import { OVER_TIME } from './calibration/over-time.ts'
 import { countedCells, outside, overAll, percent, within, writePage } from './calibration/page.ts'
+import { TIMED, timesOf } from './calibration/times.ts'
 import type { Proof, ProofInput } from './main.ts'
 
 /** At most this share of false claims in any cell, and over all cells of a method. */
@@ -33,8 +34,14 @@ export const proof: Proof = {
         log,
       },
     )
-    if (kept) writePage(readCells())
-    return faultsOf(cells)
+    const times = number('times', 0) === 1 ? timesOf(seed) : []
+    for (const { part, process, n, counts } of times)
+      log(`${part}, ${process}, n = ${n}: ${(counts.microseconds ?? 0) / 1000} ms`)
+    if (kept) {
+      keep(times)
+      writePage(readCells())
+    }
+    return [...faultsOf(cells), ...slow(times)]
   },
 }
 
@@ -53,6 +60,14 @@ function jobsOf({ number, text }: ProofInput): { job: Job; series: number }[] {
     .flatMap(([jobs, series]) => (series > 0 ? jobs.map((job) => ({ job, series })) : []))
     .filter(({ job }) => job.n <= longest && (job.part.startsWith(only) || job.process.startsWith(only)))
     .filter((_, place) => place % shards === number('shard', 0))
+}
+
+function slow(times: readonly Cell[]): string[] {
+  return times.flatMap(({ part, process, n, counts }) => {
+    const most = TIMED[part]!.find((one) => one.n === n)!.most
+    const own = (counts.microseconds ?? 0) / 1000
+    return own > most ? [`${part}, ${process}, n = ${n}: ${own} ms, of ${most} promised`] : []
+  })
 }
 
 /** Each promise that the cells break. */

@@ -51,7 +51,7 @@ export function readCells(): Cell[] {
 }
 
 /** Puts these cells in place of those with their keys; others stay as they are in the file, in order of part, process and length. */
-function keep(cells: readonly Cell[]): void {
+export function keep(cells: readonly Cell[]): void {
   const all = new Map([...readCells(), ...cells].map((cell) => [keyOf(cell), cell]))
   const rows = [...all.values()]
     .toSorted((a, b) => a.part.localeCompare(b.part) || a.process.localeCompare(b.process) || a.n - b.n)
@@ -60,8 +60,9 @@ function keep(cells: readonly Cell[]): void {
       return [keyOf(cell), cell.seed, cell.series, counts.join(' ')].join('\t')
     })
   // Whole at any time, for another shard that reads it.
-  writeFileSync(`${FILE}.new`, `${[HEAD, ...rows].join('\n')}\n`)
-  renameSync(`${FILE}.new`, FILE)
+  const own = `${FILE}.${process.pid}`
+  writeFileSync(own, `${[HEAD, ...rows].join('\n')}\n`)
+  renameSync(own, FILE)
 }
 
 /** A seed of its own for each run of a cell (FNV-1a). */

@@ -19,6 +19,7 @@ import {
   WHITE_NOISE,
 } from './references.ts'
 import { SPIKES } from './spikes.ts'
+import { FORECAST, TIMED, TIMED_PROCESSES } from './times.ts'
 
 const PAGE = path.join(import.meta.dirname, '..', '..', 'docs', 'calibration.md')
 
@@ -303,6 +304,31 @@ function claimsPage(cells: readonly Cell[], method: Judged): string[] {
   ]
 }
 
+/** What a diagnosis and a forecast cost. */
+function timesPage(cells: readonly Cell[]): string[] {
+  const timed = Object.entries(TIMED).flatMap(([part, sizes]) => sizes.map((size) => ({ part, ...size })))
+  const told =
+    (process: string) =>
+    (one: (typeof timed)[number]): string => {
+      const cell = cells.find(
+        ({ part, process: own, n }) => part === one.part && own === process && n === one.n,
+      )
+      return cell ? `${((cell.counts.microseconds ?? 0) / 1000).toPrecision(2)} ms` : 'not measured'
+    }
+  if (!cells.some(({ part }) => part === FORECAST)) return []
+  return [
+    '## What it costs',
+    '',
+    'The median processor time of one process on a machine of two cores that also ran other work (`--times 1`), without the first runs, in which the',
+    'program is compiled. A forecast holds its diagnosis. The most that is promised: 5 ms for 200 values, 300 ms for 20,000, and 5 s for a forecast.',
+    '',
+    `| process | ${timed.map(({ part, n }) => `${part.replace('time of ', '')}, n = ${n.toLocaleString('en-US')}`).join(' | ')} |`,
+    `|---|${timed.map(() => '--:|').join('')}`,
+    ...TIMED_PROCESSES.map(({ name }) => `| ${name} | ${timed.map(told(name)).join(' | ')} |`),
+    '',
+  ]
+}
+
 const OPENING = `# Calibration
 
 <!-- Made of proofs/calibration/measured.tsv by "npm run proof -- calibration --seed 1 --write 1". -->
@@ -323,6 +349,7 @@ What counts as false:
 A run goes on where the last one ended: \`npm run proof -- calibration --seed 1 --write 1 --minutes 30\` adds series to the cells that have fewest, up to
 1,000 of each. \`--series\` (trend, seasonality, changepoints), \`--anomalies\`, \`--coverage\` (forecasts) and \`--claims\` (compare, regression, correlation) say
 how many of each part, and 0 leaves it out. After a change of a method \`--afresh 1\` counts its cells from the beginning.
+\`--times 1\` measures what a diagnosis and a forecast cost.
 `
 
 export function writePage(cells: readonly Cell[]): void {
@@ -331,6 +358,7 @@ export function writePage(cells: readonly Cell[]): void {
     ...anomaliesPage(cells),
     ...forecastPage(cells),
     ...JUDGED.flatMap((method) => claimsPage(cells, method)),
+    ...timesPage(cells),
   ]
   writeFileSync(PAGE, `${`${OPENING}\n${parts.join('\n')}`.trimEnd()}\n`)
 }

@@ -40,7 +40,8 @@ export function levelChanges(
   const found: LevelChange[] = []
   const beside = seasons.flatMap(({ period }) => seasonColumns(rows, period))
   if (beside.length > 0 && isRounding(values, beside)) return []
-  const rises = (judgeLine(values, rows, seasons)?.p ?? 1) < ALPHA
+  // A step takes less than a line from what a slow walk leaves, so the line stands beside it all the same.
+  const rises = (judgeLine(values, rows, seasons, { beneath: false })?.p ?? 1) < ALPHA
   const strongest: Strongest = (from, to, whole, alpha) => {
     const columns = beside.map((column) => column.slice(from, to))
     if (whole && rises) columns.push(lineColumn(rows))

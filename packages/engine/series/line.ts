@@ -1,6 +1,7 @@
 /** Whether a series rises or falls: its line beside its seasons, under errors as persistent as a random walk. */
 import { evenWeights } from './even-weights.ts'
 import { centred } from './persistence/centre.ts'
+import { lasts } from './persistence/lasting.ts'
 import { normalScores } from './persistence/normal-scores.ts'
 import { type PersistentFit, persistentRegression } from './persistence/persistent-regression.ts'
 import { lineColumn, seasonColumns } from './seasons.ts'
@@ -10,12 +11,13 @@ const ALPHA = 0.05
 /**
  * The line of the values over their rows; null where nothing varies. Beside errors that are no random walk the larger p of
  * the values and of their normal scores holds. A line that is told must also hold where each value is weighed by the spread about
- * it: a spread that jumps near an end looks like one. An interval of a line that is not told holds 0.
+ * it: a spread that jumps near an end looks like one; and, unless `beneath` is false, beside a slow walk beneath noise. An interval of a line that is not told holds 0.
  */
 export function judgeLine(
   given: readonly number[],
   rows: readonly number[],
   seasons: readonly { period: number }[],
+  { beneath = true }: { beneath?: boolean } = {},
 ): PersistentFit | null {
   if (given.every((value) => value === given[0])) return null
   const values = centred(given)
@@ -26,6 +28,7 @@ export function judgeLine(
   const scored = persistentRegression(normalScores(values), base, line)
   let p = Math.max(plain.p, scored?.p ?? 1)
   if (p < ALPHA) p = Math.max(p, evenly(values, base, line)?.p ?? 1)
+  if (p < ALPHA && beneath && lasts(values, [...base, ...line])) p = Math.max(p, plain.p_walk)
   if (p < ALPHA) return { ...plain, p }
   return { ...plain, p, low: Math.min(plain.low, 0), high: Math.max(plain.high, 0) }
 }

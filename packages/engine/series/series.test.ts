@@ -51,6 +51,22 @@ test('a line through exact values is found whatever its noise, and a random walk
   assert.ok(found <= 6, `${found} of 40 random walks have a trend`)
 })
 
+test('a slow walk beneath noise makes no line, and a line in noise is found all the same', () => {
+  const rows = rowsOf(200)
+  const claims = (of: (seed: number) => number[]): number =>
+    Array.from({ length: 12 }, (_, nth) => of(2 * nth + 1)).filter(
+      (values) => (judgeLine(values, rows, [])?.p ?? 1) < 0.05,
+    ).length
+  const beneath = (seed: number): number[] => {
+    const steps = noise(200, 7919 * seed)
+    let level = 0
+    return noise(200, seed).map((value, row) => value + (level += 0.32 * steps[row]!))
+  }
+  assert.ok(claims(beneath) <= 2, String(claims(beneath)))
+  const rising = (seed: number): number[] => noise(200, 104_729 * seed).map((value, row) => value + row / 100)
+  assert.ok(claims(rising) >= 11, String(claims(rising)))
+})
+
 test('a monthly wave without noise has a season of twelve, and a year shows in days and in weeks', () => {
   const wave = (n: number, period: number) =>
     rowsOf(n).map((row) => 100 + 20 * Math.sin((2 * Math.PI * row) / period))

@@ -19,6 +19,8 @@ export interface PersistentFit {
   persistence: number
   /** Whether the data allow a random walk. */
   walk: boolean
+  /** p beside the errors of a random walk. */
+  p_walk: number
   /** Of the last column. */
   estimate: number
   /** 95 % interval of `estimate`: as wide as the random walk's where that is allowed. */
@@ -180,6 +182,7 @@ function averaged(rows: Row[]): PersistentFit {
     p: walk ? Math.max(p, last.p) : p,
     persistence: mean((row) => row.a),
     walk,
+    p_walk: last.p,
     estimate,
     low: estimate - half,
     high: estimate + half,

@@ -1,0 +1,37 @@
+/**
+ * Whether a series wanders longer than its neighbours tell: a slow wave beneath noise is alike over many steps, but hardly from one to the next,
+ * and errors of one persistence miss it. The variance of sums of what one persistence leaves grows faster than their length then (the
+ * variance ratio of Lo and MacKinlay, Rev. Financial Studies 1, 1988).
+ */
+import { dot, residualsOf } from './residuals.ts'
+
+/** Lengths of the sums, each up to this share of the values. */
+const LENGTHS = [4, 8, 16, 32]
+const SHARE = 0.2
+/** Standard errors. */
+const CLEARLY = 2.33
+
+/** `columns` are what explains the values, the constant among them. */
+export function lasts(values: readonly number[], columns: readonly (readonly number[])[]): boolean {
+  const { left } = residualsOf(values, [], columns)
+  const n = left.length
+  const whole = dot(left, left)
+  if (!(whole > 0)) return false
+  const a = Math.max(-0.9, Math.min(0.98, dot(left.subarray(1), left.subarray(0, n - 1)) / whole))
+  const rest = left.map((value, row) =>
+    row === 0 ? Math.sqrt(1 - a * a) * value : value - a * left[row - 1]!,
+  )
+  const squares = dot(rest, rest)
+  const longest = Math.floor(SHARE * n)
+  const alike: number[] = [1]
+  for (let lag = 1; lag < longest; lag++) {
+    alike.push(dot(rest.subarray(lag), rest.subarray(0, n - lag)) / squares)
+  }
+  return LENGTHS.filter((length) => length <= longest).some((length) => {
+    let ratio = 1
+    for (let lag = 1; lag < length; lag++) ratio += 2 * (1 - lag / length) * alike[lag]!
+    const error = Math.sqrt((2 * (2 * length - 1) * (length - 1)) / (3 * length * n))
+    // Residuals beside so many columns are less alike than what they come from.
+    return ratio - 1 + (length / n) * columns.length > CLEARLY * error
+  })
+}
