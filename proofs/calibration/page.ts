@@ -313,14 +313,14 @@ function timesPage(cells: readonly Cell[]): string[] {
       const cell = cells.find(
         ({ part, process: own, n }) => part === one.part && own === process && n === one.n,
       )
-      return cell ? `${((cell.counts.microseconds ?? 0) / 1000).toPrecision(2)} ms` : 'not measured'
+      return cell ? `${Number(((cell.counts.microseconds ?? 0) / 1000).toPrecision(2))} ms` : 'not measured'
     }
   if (!cells.some(({ part }) => part === FORECAST)) return []
   return [
     '## What it costs',
     '',
     'The median processor time of one process on a machine of two cores that also ran other work (`--times 1`), without the first runs, in which the',
-    'program is compiled. A forecast holds its diagnosis. The most that is promised: 5 ms for 200 values, 300 ms for 20,000, and 5 s for a forecast.',
+    'program is compiled. A forecast holds its diagnosis. The most that is promised: 5 ms for 200 values, 300 ms for 20,000, and 5 s for a forecast. A week beside part of a year in 200 days misses the first: its level is searched in many parts.',
     '',
     `| process | ${timed.map(({ part, n }) => `${part.replace('time of ', '')}, n = ${n.toLocaleString('en-US')}`).join(' | ')} |`,
     `|---|${timed.map(() => '--:|').join('')}`,
