@@ -12,13 +12,15 @@ import hmac
 import json
 import os
 import time
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Optional, Set
 
 TOLERANCE = 300  # seconds, both ways
 LARGEST = 1024 * 1024
 
 
-def is_genuine(key, headers, body, now=None):
+def is_genuine(key: str, headers: Message, body: bytes, now: Optional[float] = None) -> bool:
     """`body` is the bytes as received: a body that went through json or str may be another one."""
     webhook_id = headers.get("webhook-id", "")
     timestamp = headers.get("webhook-timestamp", "")
@@ -36,15 +38,15 @@ def is_genuine(key, headers, body, now=None):
 class Receiver(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     key = os.environ.get("WEBHOOK_KEY", "")
-    seen = set()  # in real life a table with a unique column: ids must outlive a restart
+    seen: Set[str] = set()  # in real life a table with a unique column: ids must outlive a restart
 
-    def answer(self, status):
+    def answer(self, status: int) -> None:
         self.send_response(status)
         self.send_header("content-length", "0")
         self.end_headers()
         self.wfile.flush()
 
-    def do_POST(self):
+    def do_POST(self) -> None:
         length = int(self.headers.get("content-length", 0))
         if length > LARGEST:
             self.close_connection = True
@@ -58,7 +60,7 @@ class Receiver(BaseHTTPRequestHandler):
             self.seen.add(webhook_id)
             print(webhook_id, json.loads(body)["type"], flush=True)
 
-    def log_message(self, *_):
+    def log_message(self, format: str, *args: object) -> None:
         pass
 
 

@@ -164,6 +164,19 @@ function methodOf({ path, method, operation }: Made, isAsync: boolean, classes: 
   return `    ${define} ${snake(operationId)}(${given.join(', ')}) -> ${type}:\n        """${summary}"""\n        ${give} self._call(${passed.join(', ')})\n`
 }
 
+/** What the query of a list may hold, but the place in the list. */
+function queryOf({ operation: { operationId, parameters = [] } }: Made, classes: Classes): string {
+  const queries = parameters.filter((one) => one.in === 'query')
+  if (!queries.some(({ name }) => name === 'cursor')) return ''
+  const fields = queries
+    .filter(({ name }) => name !== 'cursor')
+    .map(
+      ({ name, schema }) =>
+        `    ${name}: Optional[${typeOf(schema, `${capitalized(operationId)}${capitalized(name)}`, classes)}]\n`,
+    )
+  return `class ${capitalized(operationId)}Query(TypedDict, total=False):\n${fields.join('')}\n\n`
+}
+
 /** The text of api_generated.py. */
 export function pythonOperations(openapi: string): string {
   const { paths, components } = JSON.parse(openapi) as Document
@@ -191,16 +204,18 @@ from typing import TYPE_CHECKING, Any, Dict, List, Literal, Optional, TypedDict,
 from .place import files, segment
 
 if TYPE_CHECKING:
-    from typing_extensions import NotRequired
+    from typing_extensions import NotRequired, Unpack
+
+    from .options import Called
 
 ${[...classes.values()].join('\n\n')}
 
-${aliases.join('')}
+${operations.map((one) => queryOf(one, classes)).join('')}${aliases.join('')}
 
 class Operations:
     """One method for each operation: the names in its path, its body, then its query by name."""
 
-    def _call(self, method: str, path: str, reads: str, **given: Any) -> Any:
+    def _call(self, method: str, path: str, reads: str, **given: Unpack[Called]) -> Any:
         raise NotImplementedError
 
 ${plain}
@@ -208,7 +223,7 @@ ${plain}
 class AsyncOperations:
     """The methods of Operations, to be awaited."""
 
-    async def _call(self, method: str, path: str, reads: str, **given: Any) -> Any:
+    async def _call(self, method: str, path: str, reads: str, **given: Unpack[Called]) -> Any:
         raise NotImplementedError
 
 ${later}`

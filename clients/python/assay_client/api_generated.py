@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Dict, List, Literal, Optional, TypedDict,
 from .place import files, segment
 
 if TYPE_CHECKING:
-    from typing_extensions import NotRequired
+    from typing_extensions import NotRequired, Unpack
+
+    from .options import Called
 
 class AddToCollectionRequest(TypedDict):
     newest: NotRequired[bool]
@@ -2333,6 +2335,154 @@ class WorkspacePage(TypedDict):
     next_cursor: Union[str, None]
 
 
+class ListMetricsQuery(TypedDict, total=False):
+    q: Optional[str]
+    limit: Optional[int]
+
+
+class ListKeptDraftsQuery(TypedDict, total=False):
+    kind: Optional[Literal["template", "metric"]]
+    name: Optional[str]
+    user_id: Optional[str]
+    limit: Optional[int]
+
+
+class ListJobsQuery(TypedDict, total=False):
+    job_status: Optional[Literal["draft", "queued", "active", "executing", "completed", "canceled"]]
+    ending: Optional[Literal["failed", "canceled", "skipped"]]
+    template_id: Optional[str]
+    schedule_id: Optional[str]
+    batch_id: Optional[str]
+    user_id: Optional[str]
+    reader_id: Optional[str]
+    presence_name: Optional[str]
+    metadata: Optional[str]
+    created_after: Optional[str]
+    created_before: Optional[str]
+    limit: Optional[int]
+
+
+class ListInsightsQuery(TypedDict, total=False):
+    q: Optional[str]
+    template_id: Optional[str]
+    reader_id: Optional[str]
+    series: Optional[str]
+    tag: Optional[str]
+    metric_id: Optional[str]
+    collection_id: Optional[str]
+    pinned_by: Optional[Literal["me"]]
+    grade: Optional[Literal["firm", "likely", "unclear", "withheld"]]
+    created_after: Optional[str]
+    created_before: Optional[str]
+    limit: Optional[int]
+
+
+class ListLinksQuery(TypedDict, total=False):
+    limit: Optional[int]
+
+
+class ListCollectionLinksQuery(TypedDict, total=False):
+    limit: Optional[int]
+
+
+class ListCollectionsQuery(TypedDict, total=False):
+    insight_id: Optional[str]
+    limit: Optional[int]
+
+
+class ListSchedulesQuery(TypedDict, total=False):
+    template_id: Optional[str]
+    user_id: Optional[str]
+    paused: Optional[bool]
+    limit: Optional[int]
+
+
+class ListFilesQuery(TypedDict, total=False):
+    prefix: Optional[str]
+    limit: Optional[int]
+
+
+class ListWebhooksQuery(TypedDict, total=False):
+    user_id: Optional[str]
+    presence_name: Optional[str]
+    status: Optional[Literal["enabled", "disabled"]]
+    limit: Optional[int]
+
+
+class ListDeliveriesQuery(TypedDict, total=False):
+    status: Optional[Literal["pending", "delivered", "failed", "canceled"]]
+    event_type: Optional[Literal["job.queued", "job.started", "job.completed", "job.failed", "job.canceled", "schedule.failed", "webhook.test", "subscription.confirm", "webhook.failing", "webhook.disabled"]]
+    assignment_id: Optional[str]
+    created_after: Optional[str]
+    created_before: Optional[str]
+    limit: Optional[int]
+
+
+class ListSubscriptionsQuery(TypedDict, total=False):
+    kind: Optional[Literal["email", "slack"]]
+    user_id: Optional[str]
+    presence_name: Optional[str]
+    status: Optional[Literal["enabled", "disabled"]]
+    limit: Optional[int]
+
+
+class ListSubscriptionDeliveriesQuery(TypedDict, total=False):
+    status: Optional[Literal["pending", "delivered", "failed", "canceled"]]
+    event_type: Optional[Literal["job.queued", "job.started", "job.completed", "job.failed", "job.canceled", "schedule.failed", "webhook.test", "subscription.confirm", "webhook.failing", "webhook.disabled"]]
+    assignment_id: Optional[str]
+    created_after: Optional[str]
+    created_before: Optional[str]
+    limit: Optional[int]
+
+
+class ListConnectionsQuery(TypedDict, total=False):
+    workspace_id: Optional[str]
+    limit: Optional[int]
+
+
+class ListReadersQuery(TypedDict, total=False):
+    limit: Optional[int]
+
+
+class ListEventsQuery(TypedDict, total=False):
+    type: Optional[Literal["job.queued", "job.started", "job.completed", "job.failed", "job.canceled", "schedule.failed", "webhook.test", "subscription.confirm", "webhook.failing", "webhook.disabled"]]
+    order: Optional[Literal["newest", "oldest"]]
+    wait: Optional[int]
+    limit: Optional[int]
+
+
+class ListSignInsQuery(TypedDict, total=False):
+    limit: Optional[int]
+
+
+class ListTokensQuery(TypedDict, total=False):
+    workspace_id: Optional[str]
+    limit: Optional[int]
+
+
+class ListUsersQuery(TypedDict, total=False):
+    workspace_id: Optional[str]
+    limit: Optional[int]
+
+
+class EraseUserJobsQuery(TypedDict, total=False):
+    workspace_id: Optional[str]
+
+
+class ListWorkspacesQuery(TypedDict, total=False):
+    limit: Optional[int]
+
+
+class ListAuditQuery(TypedDict, total=False):
+    action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "insight.pin", "insight.unpin", "collection.create", "collection.change", "collection.delete", "collection.add", "collection.remove", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "draft.keep", "draft.delete", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "grant.create", "token.create", "token.change", "token.delete", "reader.read", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.admit", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]]
+    user_id: Optional[str]
+    object_id: Optional[str]
+    created_after: Optional[str]
+    created_before: Optional[str]
+    workspace_id: Optional[str]
+    limit: Optional[int]
+
+
 Event = Union["Event1", "Event2", "Event3", "Event4", "Event5", "Event6", "Event7", "Event8", "Event9", "Event10"]
 WebhookMessage = Union["JobQueuedMessage", "JobStartedMessage", "JobCompletedMessage", "JobFailedMessage", "JobCanceledMessage", "ScheduleFailedMessage", "WebhookTestMessage", "SubscriptionConfirmMessage", "WebhookFailingMessage", "WebhookDisabledMessage"]
 
@@ -2340,7 +2490,7 @@ WebhookMessage = Union["JobQueuedMessage", "JobStartedMessage", "JobCompletedMes
 class Operations:
     """One method for each operation: the names in its path, its body, then its query by name."""
 
-    def _call(self, method: str, path: str, reads: str, **given: Any) -> Any:
+    def _call(self, method: str, path: str, reads: str, **given: Unpack[Called]) -> Any:
         raise NotImplementedError
 
     def list_templates(self, *, q: Optional[str] = None, tag: Optional[str] = None, timeout: Optional[float] = None) -> List["Template"]:
@@ -2879,7 +3029,7 @@ class Operations:
 class AsyncOperations:
     """The methods of Operations, to be awaited."""
 
-    async def _call(self, method: str, path: str, reads: str, **given: Any) -> Any:
+    async def _call(self, method: str, path: str, reads: str, **given: Unpack[Called]) -> Any:
         raise NotImplementedError
 
     async def list_templates(self, *, q: Optional[str] = None, tag: Optional[str] = None, timeout: Optional[float] = None) -> List["Template"]:

@@ -5,10 +5,15 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import functools
-from typing import Any, AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any, AsyncIterator, Awaitable, Callable, Iterator
 
 from .api_generated import AsyncOperations
-from .client import Client
+from .client import Client, call
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .options import Called
 
 # What yields one thing after the other.
 ITERATORS = ("metrics", "jobs", "schedules", "files", "insights", "links", "webhooks", "events", "watch")
@@ -16,12 +21,12 @@ _END = object()
 
 
 class _AsyncApi(AsyncOperations):
-    def __init__(self, client: AsyncClient) -> None:
+    def __init__(self, client: Client, later: Callable[..., Awaitable[Any]]) -> None:
         self._client = client
+        self._later = later
 
-    async def _call(self, method: str, path: str, reads: str, **given: Any) -> Any:
-        client = self._client
-        return await client._later(client._client.api._call, method, path, reads, **given)
+    async def _call(self, method: str, path: str, reads: str, **given: Unpack[Called]) -> Any:
+        return await self._later(call, self._client, method, path, reads, **given)
 
 
 class AsyncClient:
@@ -33,7 +38,7 @@ class AsyncClient:
     def __init__(self, url: str, token: str, timeout: float = 90, retries: int = 5, parallel: int = 32) -> None:
         self._client = Client(url, token, timeout, retries)
         self._threads = concurrent.futures.ThreadPoolExecutor(parallel, thread_name_prefix="assay")
-        self.api: AsyncOperations = _AsyncApi(self)
+        self.api: AsyncOperations = _AsyncApi(self._client, self._later)
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -49,7 +54,7 @@ class AsyncClient:
         work = functools.partial(function, *given, **named)
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
-    async def _each(self, iterator: Any) -> AsyncIterator[Any]:
+    async def _each(self, iterator: Iterator[Any]) -> AsyncIterator[Any]:
         while (item := await self._later(next, iterator, _END)) is not _END:
             yield item
 
@@ -65,9 +70,13 @@ class AsyncClient:
             cursor = page["next_cursor"]
 
     def __getattr__(self, name: str) -> Any:
-        method = getattr(self._client, name)
+        method: Callable[..., Any] = getattr(self._client, name)
         if name.startswith("_") or not callable(method):
             raise AttributeError(name)
         if name in ITERATORS:
-            return lambda *given, **named: self._each(method(*given, **named))
+
+            def each(*given: Any, **named: Any) -> AsyncIterator[Any]:
+                return self._each(method(*given, **named))
+
+            return each
         return functools.partial(self._later, method)

@@ -1,6 +1,9 @@
 """Requests, their repetition and their refusals; a method for each operation that a program needs every day."""
 
+from __future__ import annotations
+
 import contextlib
+import email.message
 import email.utils
 import http.client
 import json
@@ -12,11 +15,17 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
-from typing import Any, Mapping, Optional
+from typing import TYPE_CHECKING, Any, BinaryIO, Callable, Dict, Iterable, Iterator, List, Literal, Mapping, Optional, Tuple, Union, cast
 
 from .api_generated import Operations
 from .errors import AssayError, JobFailed
 from .place import files, segment
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from . import api_generated as api
+    from .options import Asked, Called, CreateOptions, JobOptions, RunOptions, ScheduleOptions, WebhookOptions
 
 ENDED = ("completed", "canceled")
 # What passes: too slow, too many, and a service or a proxy before it that is away for a while.
@@ -33,7 +42,7 @@ SLOW_PATHS = ("/jobs/templates/check", "/jobs/templates/preview", "/metrics/chec
 AGAIN = 0.2
 
 
-def _asked_wait(headers):
+def _asked_wait(headers: email.message.Message) -> Optional[float]:
     """Seconds of a Retry-After (RFC 9110, section 10.2.3): a number, or a date, counted from the answer's own Date."""
     text = (headers.get("Retry-After") or "").strip()
     if text.isascii() and text.isdigit():
@@ -49,7 +58,7 @@ def _asked_wait(headers):
     return max(0.0, until - answered)
 
 
-def _base(url):
+def _base(url: str) -> str:
     base = url.rstrip("/")
     base = base[: -len("/v1alpha")] if base.endswith("/v1alpha") else base
     if not base.lower().startswith(("http://", "https://")):
@@ -57,7 +66,7 @@ def _base(url):
     return base + "/v1alpha"
 
 
-def _refusal(status, body, asked):
+def _refusal(status: int, body: bytes, asked: str) -> AssayError:
     try:
         problem = json.loads(body)
         faults = problem.get("errors", [])
@@ -69,56 +78,52 @@ def _refusal(status, body, asked):
         return AssayError(said, status, "internal")
 
 
-def _body(error):
+def _body(error: urllib.error.HTTPError) -> bytes:
     try:
         return error.read()
     except (http.client.HTTPException, OSError):
         return b""
 
 
-class _ReadsOn:
+class _Connection(http.client.HTTPConnection):
     """A service that refuses an upload before its end closes the connection: what it said is read all the same."""
 
-    def request(self, *args, **kwargs):
+    def request(self, *args: Any, **named: Any) -> None:
         try:
-            super().request(*args, **kwargs)
+            super().request(*args, **named)
         except (BrokenPipeError, ConnectionResetError):
             pass
 
 
-class _Connection(_ReadsOn, http.client.HTTPConnection):
-    pass
-
-
-class _SecureConnection(_ReadsOn, http.client.HTTPSConnection):
+class _SecureConnection(_Connection, http.client.HTTPSConnection):
     pass
 
 
 class _Handler(urllib.request.HTTPHandler):
-    def http_open(self, request):
-        return self.do_open(_Connection, request)
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(_Connection, req)
 
 
 class _SecureHandler(urllib.request.HTTPSHandler):
-    def https_open(self, request):
-        return self.do_open(_SecureConnection, request, context=self._context)
+    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(_SecureConnection, req, context=getattr(self, "_context", None))
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """A redirect would take the token to another place, and make a GET of a POST: it is a refusal."""
 
-    def redirect_request(self, *_):
+    def redirect_request(self, *args: object, **named: object) -> None:
         return None
 
 
-class Answer(dict):
+class Answer(dict[str, Any]):
     """The object of an answer. etag: what `if_match` of the next change takes; None where it has none."""
 
-    etag = None
+    etag: Optional[str] = None
 
 
 class _Bytes(bytes):
-    etag = None
+    etag: Optional[str] = None
 
 
 def etag_of(answer: Mapping[str, Any]) -> Optional[str]:
@@ -127,38 +132,46 @@ def etag_of(answer: Mapping[str, Any]) -> Optional[str]:
     return tag if isinstance(tag, str) else None
 
 
-def _object(answer):
-    value = json.loads(answer) if answer else None
-    if isinstance(value, dict):
-        value = Answer(value)
-        value.etag = getattr(answer, "etag", None)
-    return value
+def _object(answer: bytes) -> Any:
+    value: Any = json.loads(answer) if answer else None
+    if not isinstance(value, dict):
+        return value
+    bearing = Answer(cast(Dict[str, Any], value))
+    bearing.etag = getattr(answer, "etag", None)
+    return bearing
+
+
+def call(client: Client, method: str, path: str, reads: str, **given: Unpack[Called]) -> Any:
+    """One operation of `api`: reads is "json", "bytes" or "none"."""
+    data, media, form = given.get("data"), given.get("media"), given.get("form")
+    if form is not None:
+        data, media = urllib.parse.urlencode(form).encode(), "application/x-www-form-urlencoded"
+    headers = {} if data is None else {"Content-Type": media or "application/octet-stream"}
+    match = given.get("match")
+    if match is not None:
+        headers["If-Match"] = match
+    answer = client.request(
+        method,
+        path,
+        body=given.get("body"),
+        query=given.get("query"),
+        accept="application/json" if reads == "json" else "*/*",
+        key=(given.get("key") or str(uuid.uuid4())) if given.get("keyed") else None,
+        headers=headers,
+        data=data,
+        timeout=given.get("timeout") or (SLOW if path in SLOW_PATHS else None),
+    )
+    if reads == "json":
+        return _object(answer)
+    return answer if reads == "bytes" else None
 
 
 class _Api(Operations):
-    def __init__(self, client):
+    def __init__(self, client: Client) -> None:
         self._client = client
 
-    def _call(self, method, path, reads, query=None, body=None, form=None, data=None, media=None, keyed=False, key=None, match=None, timeout=None):
-        if form is not None:
-            data, media = urllib.parse.urlencode(form).encode(), "application/x-www-form-urlencoded"
-        headers = {} if data is None else {"Content-Type": media or "application/octet-stream"}
-        if match is not None:
-            headers["If-Match"] = match
-        answer = self._client.request(
-            method,
-            path,
-            body=body,
-            query=query,
-            accept="application/json" if reads == "json" else "*/*",
-            key=(key or str(uuid.uuid4())) if keyed else None,
-            headers=headers,
-            data=data,
-            timeout=timeout or (SLOW if path in SLOW_PATHS else None),
-        )
-        if reads == "json":
-            return _object(answer)
-        return answer if reads == "bytes" else None
+    def _call(self, method: str, path: str, reads: str, **given: Unpack[Called]) -> Any:
+        return call(self._client, method, path, reads, **given)
 
 
 class Client:
@@ -167,7 +180,7 @@ class Client:
     url: the address of the service. timeout: seconds of silence in one request. retries: of what may be repeated.
     """
 
-    def __init__(self, url, token, timeout=90, retries=5):
+    def __init__(self, url: str, token: str, timeout: float = 90, retries: int = 5) -> None:
         self._url = url
         self._base = _base(url)
         self._token = token
@@ -178,7 +191,22 @@ class Client:
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
-    def request(self, method, path, body=None, query=None, accept="application/json", key=None, repeatable=None, text=None, headers=None, source=None, text_type="text/markdown", timeout=None, data=None):
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        query: Optional[Mapping[str, object]] = None,
+        accept: str = "application/json",
+        key: Optional[str] = None,
+        repeatable: Optional[bool] = None,
+        text: Optional[str] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        source: Union[str, os.PathLike[str], None] = None,
+        text_type: str = "text/markdown",
+        timeout: Optional[float] = None,
+        data: Union[bytes, BinaryIO, None] = None,
+    ) -> bytes:
         """
         The body of the answer as bytes. Any operation of docs/api.md can be asked with it. source: a path whose bytes are the
         body, sent as they are read. data: bytes, of the Content-Type in headers. timeout: seconds, in place of the client's.
@@ -204,10 +232,11 @@ class Client:
                 headers["Content-Length"] = str(os.fstat(data.fileno()).st_size)
             return self._send(method, address, data, headers, repeatable, timeout or self._timeout)
 
-    def _send(self, method, address, data, headers, repeatable, timeout):
+    def _send(self, method: str, address: str, data: Union[bytes, BinaryIO, None], headers: Dict[str, str], repeatable: bool, timeout: float) -> bytes:
         for attempt in range(self._retries + 1):
-            if hasattr(data, "seek"):
-                data.seek(0)
+            seek = getattr(data, "seek", None)
+            if seek is not None:
+                seek(0)
             try:
                 return self._try(method, address, data, headers, timeout)
             except AssayError as error:
@@ -219,7 +248,7 @@ class Client:
             time.sleep(asked_for + random.random() * min(10, 0.4 * 2**attempt))
         raise AssertionError("unreachable")
 
-    def _try(self, method, address, data, headers, timeout):
+    def _try(self, method: str, address: str, data: Union[bytes, BinaryIO, None], headers: Dict[str, str], timeout: float) -> bytes:
         place = address.split("?")[0]
         asked = f"{method} {place}"
         try:
@@ -240,10 +269,10 @@ class Client:
             raise AssayError(said, 200, "not_assay")
         return body
 
-    def _json(self, *args, **kwargs):
-        return _object(self.request(*args, **kwargs))
+    def _json(self, method: str, path: str, **asked: Unpack[Asked]) -> Any:
+        return _object(self.request(method, path, **asked))
 
-    def _pages(self, path, query):
+    def _pages(self, path: str, query: Mapping[str, object]) -> Iterator[Any]:
         cursor = None
         while True:
             page = self._json("GET", path, query={**query, "cursor": cursor})
@@ -253,7 +282,7 @@ class Client:
                 return
             cursor = page["next_cursor"]
 
-    def all(self, read, *given, **query):
+    def all(self, read: Callable[..., Any], *given: Any, **query: Any) -> Iterator[Any]:
         """Each item of all pages of a list of `api`, as in all(client.api.list_audit, action="job.run")."""
         cursor = query.pop("cursor", None)
         while True:
@@ -265,19 +294,19 @@ class Client:
 
     # -- templates -----------------------------------------------------------------------------------------------------
 
-    def templates(self, q=None, tag=None):
+    def templates(self, q: Optional[str] = None, tag: Optional[str] = None) -> List[api.Template]:
         return self._json("GET", "/jobs/templates", query={"q": q, "tag": tag})
 
-    def template(self, template_id):
+    def template(self, template_id: str) -> api.TemplateWithSource:
         return self._json("GET", f"/jobs/templates/{segment(template_id)}")
 
-    def put_template(self, template_id, source):
+    def put_template(self, template_id: str, source: str) -> api.Template:
         return self._json("PUT", f"/jobs/templates/{segment(template_id)}", text=source)
 
-    def delete_template(self, template_id):
+    def delete_template(self, template_id: str) -> None:
         self.request("DELETE", f"/jobs/templates/{segment(template_id)}")
 
-    def draft(self, file, dialect=None, ask=None, keep=False):
+    def draft(self, file: str, dialect: Union[str, Iterable[str], None] = None, ask: Optional[str] = None, keep: bool = False) -> api.Draft:
         """Metrics and a template (`source`) for a table such as "uploads/PATH"; `questions` names what can be read in two ways.
         dialect: lines such as "dates: dmy" that settle them. keep: keeps them with the upload. ask: what the report is to
         tell, for a language model."""
@@ -286,48 +315,48 @@ class Client:
 
     # -- metrics -------------------------------------------------------------------------------------------------------
 
-    def metrics(self, q=None):
+    def metrics(self, q: Optional[str] = None) -> Iterator[api.Metric]:
         """All by id, page by page. q: words in id, label and description."""
         return self._pages("/metrics", {"q": q})
 
-    def metric(self, metric_id):
+    def metric(self, metric_id: str) -> api.MetricWithSource:
         """With its definition (`source`, YAML)."""
         return self._json("GET", f"/metrics/{segment(metric_id)}")
 
-    def put_metric(self, metric_id, source):
+    def put_metric(self, metric_id: str, source: str) -> api.Metric:
         """AssayError with line and column where the YAML has faults."""
         return self._json("PUT", f"/metrics/{segment(metric_id)}", text=source, text_type="application/yaml")
 
-    def check_metric(self, source):
+    def check_metric(self, source: str) -> api.CheckMetricResponse:
         """`faults`, also against the columns of its data, and the `metric` as it was read."""
         return self._json("POST", "/metrics/check", text=source, text_type="application/yaml", repeatable=True)
 
-    def delete_metric(self, metric_id):
+    def delete_metric(self, metric_id: str) -> None:
         self.request("DELETE", f"/metrics/{segment(metric_id)}")
 
     # -- jobs ----------------------------------------------------------------------------------------------------------
 
-    def create(self, template_id, template_vars=None, idempotency_key=None, **options):
+    def create(self, template_id: str, template_vars: Optional[Dict[str, Any]] = None, idempotency_key: Optional[str] = None, **options: Unpack[CreateOptions]) -> str:
         """The assignment_id of a draft. options: notify, presence_name, priority, metadata."""
-        payload = {"type": "template", "template_id": template_id, "template_vars": template_vars or {}, **options}
+        payload: api.CreateJobRequestPayload = {"type": "template", "template_id": template_id, "template_vars": template_vars or {}, **options}
         return self._json("POST", "/jobs/", body={"payload": payload}, key=idempotency_key or str(uuid.uuid4()))
 
-    def start(self, assignment_id):
+    def start(self, assignment_id: str) -> api.Job:
         """draft -> queued; a job that runs already is answered as it is."""
         return self._assignment("run", assignment_id)
 
-    def cancel(self, assignment_id):
+    def cancel(self, assignment_id: str) -> api.Job:
         return self._assignment("cancel", assignment_id)
 
-    def _assignment(self, verb, assignment_id):
-        payload = {"type": "assignment", "assignment_id": assignment_id}
+    def _assignment(self, verb: Literal["run", "cancel"], assignment_id: str) -> api.Job:
+        payload: api.AssignmentRequestPayload = {"type": "assignment", "assignment_id": assignment_id}
         return self._json("POST", f"/jobs/{verb}", body={"payload": payload}, repeatable=True)
 
-    def status(self, assignment_id, wait=None):
+    def status(self, assignment_id: str, wait: Optional[int] = None) -> api.Job:
         """wait: seconds in which the answer may wait for the end, 50 at most."""
         return self._json("GET", "/jobs/status", query={"assignment_id": assignment_id, "wait": wait})
 
-    def watch(self, assignment_id):
+    def watch(self, assignment_id: str) -> Iterator[api.Job]:
         """Yields the job now, and after each change and each progress until it has ended. A broken stream is opened again."""
         while True:
             job = self.status(assignment_id)
@@ -336,16 +365,15 @@ class Client:
                 return
             ended = False
             for name, data in self._changes(assignment_id):
-                changed = {"progress": data} if name == "progress" else data
-                ended = changed.get("job_status") in ENDED
+                ended = name != "progress" and data.get("job_status") in ENDED
                 if ended:
                     break
-                job = {**job, **changed}
+                job = cast("api.Job", {**job, **({"progress": data} if name == "progress" else data)})
                 yield job
             if not ended:
                 time.sleep(AGAIN)
 
-    def _changes(self, assignment_id):
+    def _changes(self, assignment_id: str) -> Iterator[Tuple[str, Any]]:
         """The server-sent events of a job until their stream ends or breaks: name and data."""
         address = f"{self._base}/jobs/events?" + urllib.parse.urlencode({"assignment_id": assignment_id})
         headers = {"Authorization": f"Bearer {self._token}", "Accept": "text/event-stream"}
@@ -365,7 +393,7 @@ class Client:
         except (urllib.error.URLError, http.client.HTTPException, OSError):
             return
 
-    def wait(self, assignment_id, on_progress=None, timeout=None):
+    def wait(self, assignment_id: str, on_progress: Optional[Callable[[api.JobProgress], object]] = None, timeout: Optional[float] = None) -> api.Job:
         """The job once it has ended. timeout: seconds, then TimeoutError; the job goes on."""
         until = None if timeout is None else time.monotonic() + timeout
         told = None
@@ -381,7 +409,7 @@ class Client:
             if until is not None and time.monotonic() >= until:
                 raise TimeoutError(f"The job {assignment_id} is {job['job_status']} after {timeout} seconds.")
 
-    def run(self, template_id, template_vars=None, on_progress=None, timeout=None, **options):
+    def run(self, template_id: str, template_vars: Optional[Dict[str, Any]] = None, on_progress: Optional[Callable[[api.JobProgress], object]] = None, timeout: Optional[float] = None, **options: Unpack[RunOptions]) -> api.Job:
         """Creates a job, runs it and waits. The job as it ended; JobFailed where it has no insight."""
         assignment_id = self.create(template_id, template_vars, **options)
         try:
@@ -395,54 +423,54 @@ class Client:
             raise JobFailed(job)
         return job
 
-    def jobs(self, **filters):
+    def jobs(self, **filters: Unpack[api.ListJobsQuery]) -> Iterator[api.Job]:
         """All, newest first, page by page. filters: job_status, ending, template_id, schedule_id, batch_id, user_id, presence_name, created_after, created_before."""
         return self._pages("/jobs/", filters)
 
-    def delete(self, assignment_id):
+    def delete(self, assignment_id: str) -> None:
         self.request("DELETE", f"/jobs/{segment(assignment_id)}")
 
-    def create_many(self, template_id, items, run=False, idempotency_key=None, **options):
+    def create_many(self, template_id: str, items: Iterable[Dict[str, Any]], run: bool = False, idempotency_key: Optional[str] = None, **options: Unpack[JobOptions]) -> api.Batch:
         """
         Up to 1,000 jobs of one template: items are their sets of variables. `batch_id`, `created`, `refused`, and for each item
         its assignment_id or its errors. run: also queued. options: notify, presence_name, priority, metadata, of all of them.
         """
-        body = {"template_id": template_id, "items": [{"template_vars": item} for item in items], "run": run, **options}
+        body: api.CreateJobsRequest = {"template_id": template_id, "items": [{"template_vars": item} for item in items], "run": run, **options}
         return self._json("POST", "/jobs/bulk", body=body, key=idempotency_key or str(uuid.uuid4()))
 
-    def batch(self, batch_id):
+    def batch(self, batch_id: str) -> api.BatchProgress:
         """How many there are, and how many have ended. Its jobs: jobs(batch_id=...)."""
         return self._json("GET", f"/jobs/batches/{segment(batch_id)}")
 
     # -- schedules -----------------------------------------------------------------------------------------------------
 
-    def create_schedule(self, name, template_id, cron, time_zone="UTC", idempotency_key=None, **options):
+    def create_schedule(self, name: str, template_id: str, cron: str, time_zone: str = "UTC", idempotency_key: Optional[str] = None, **options: Unpack[ScheduleOptions]) -> api.Schedule:
         """options: template_vars, starts_at, ends_at, missed, missed_limit, overlap, paused, notify, metadata, ..."""
-        body = {"name": name, "template_id": template_id, "cron": cron, "time_zone": time_zone, **options}
+        body: api.CreateScheduleRequest = {"name": name, "template_id": template_id, "cron": cron, "time_zone": time_zone, **options}
         return self._json("POST", "/schedules", body=body, key=idempotency_key or str(uuid.uuid4()))
 
-    def schedules(self, **filters):
+    def schedules(self, **filters: Unpack[api.ListSchedulesQuery]) -> Iterator[api.Schedule]:
         """All, newest first. filters: template_id, user_id, paused."""
         return self._pages("/schedules", filters)
 
-    def schedule(self, schedule_id):
+    def schedule(self, schedule_id: str) -> api.Schedule:
         return self._json("GET", f"/schedules/{segment(schedule_id)}")
 
-    def change_schedule(self, schedule_id, **changes):
+    def change_schedule(self, schedule_id: str, **changes: Unpack[api.ChangeScheduleRequest]) -> api.Schedule:
         """What is left out stays; paused=True pauses."""
         return self._json("PATCH", f"/schedules/{segment(schedule_id)}", body=changes)
 
-    def run_schedule(self, schedule_id, idempotency_key=None):
+    def run_schedule(self, schedule_id: str, idempotency_key: Optional[str] = None) -> api.Job:
         """The job that is made now, besides the due times."""
         key = idempotency_key or str(uuid.uuid4())
         return self._json("POST", f"/schedules/{segment(schedule_id)}/run-now", key=key)
 
-    def delete_schedule(self, schedule_id):
+    def delete_schedule(self, schedule_id: str) -> None:
         self.request("DELETE", f"/schedules/{segment(schedule_id)}")
 
     # -- files ---------------------------------------------------------------------------------------------------------
 
-    def put_file(self, path, source, new=False, dialect=None):
+    def put_file(self, path: str, source: Union[str, os.PathLike[str]], new: bool = False, dialect: Union[str, Iterable[str], None] = None) -> api.NewFile:
         """Uploads the file `source` as `path`; templates name it "uploads/PATH". new: an earlier one is not replaced (412).
         dialect: lines that say how it is read, such as "bad_rows: skip", which are kept with it.
 
@@ -453,78 +481,78 @@ class Client:
         lines = dialect if dialect is None or isinstance(dialect, str) else "\n".join(dialect)
         return self._json("PUT", f"/files/{files(path)}", query={"dialect": lines}, source=source, headers=headers)
 
-    def files(self, prefix=None):
+    def files(self, prefix: Optional[str] = None) -> Iterator[api.File]:
         return self._pages("/files", {"prefix": prefix})
 
-    def read_file(self, path):
+    def read_file(self, path: str) -> bytes:
         """Its bytes."""
         return self.request("GET", f"/files/{files(path)}", accept="*/*")
 
-    def delete_file(self, path):
+    def delete_file(self, path: str) -> None:
         self.request("DELETE", f"/files/{files(path)}")
 
     # -- insights ------------------------------------------------------------------------------------------------------
 
-    def insights(self, **filters):
+    def insights(self, **filters: Unpack[api.ListInsightsQuery]) -> Iterator[api.InsightCard]:
         """Cards of all, newest first, page by page. filters: q, template_id, series, tag, grade, created_after, created_before."""
         return self._pages("/insights", filters)
 
-    def earlier(self, insight_id):
+    def earlier(self, insight_id: str) -> List[api.EarlierInsightsItems]:
         """The earlier runs to compare it with, each with its `steps` back: before, again, day, week, month, year."""
         return self._json("GET", f"/insights/{segment(insight_id)}/earlier")["items"]
 
-    def markdown(self, insight_id, charts=None):
+    def markdown(self, insight_id: str, charts: Optional[Literal["mermaid", "image", "text", "none", "link"]] = None) -> str:
         """charts: mermaid, image, text or none."""
         query = {"insight_id": insight_id, "charts": charts}
         return self.request("GET", "/jobs/result", query=query, accept="text/markdown").decode()
 
-    def html(self, insight_id):
+    def html(self, insight_id: str) -> str:
         return self.request("GET", "/jobs/result", query={"insight_id": insight_id}, accept="text/html", timeout=SLOW).decode()
 
-    def xlsx(self, insight_id, table=None):
+    def xlsx(self, insight_id: str, table: Optional[str] = None) -> bytes:
         """The tables as a workbook, or that of one block, as bytes."""
         accept = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
         return self.request("GET", "/jobs/result", query={"insight_id": insight_id, "table": table}, accept=accept, timeout=SLOW)
 
-    def csv(self, insight_id, table=None):
+    def csv(self, insight_id: str, table: Optional[str] = None) -> str:
         """The table of a block as text; the block is not needed where there is one table."""
         query = {"insight_id": insight_id, "table": table}
         return self.request("GET", "/jobs/result", query=query, accept="text/csv").decode("utf-8-sig")
 
-    def pdf(self, insight_id):
+    def pdf(self, insight_id: str) -> bytes:
         """Its bytes."""
         return self.request("GET", "/jobs/result", query={"insight_id": insight_id}, accept="application/pdf", timeout=SLOW)
 
-    def result(self, insight_id):
+    def result(self, insight_id: str) -> api.Insight:
         """tables, charts, analyses, facts, provenance, lineage and the Markdown, as a dict. Positions in provenance count UTF-16 code units."""
         return self._json("GET", "/jobs/result", query={"insight_id": insight_id})
 
-    def create_link(self, insight_id, expires_in=None, label=None, newest=None, idempotency_key=None):
+    def create_link(self, insight_id: str, expires_in: Optional[int] = None, label: Optional[str] = None, newest: Optional[bool] = None, idempotency_key: Optional[str] = None) -> api.LinkWithAddress:
         """`url` opens the page without a token, and is in this answer only. expires_in: seconds; seven days unless given. newest: it always opens the newest run with the same variables but the period."""
         given = {"expires_in": expires_in, "label": label, "newest": newest}
         body = {name: value for name, value in given.items() if value is not None}
         path = f"/insights/{segment(insight_id)}/links"
         return self._json("POST", path, body=body, key=idempotency_key or str(uuid.uuid4()))
 
-    def links(self, insight_id):
+    def links(self, insight_id: str) -> Iterator[api.Link]:
         return self._pages(f"/insights/{segment(insight_id)}/links", {})
 
-    def delete_link(self, insight_id, link_id):
+    def delete_link(self, insight_id: str, link_id: str) -> None:
         self.request("DELETE", f"/insights/{segment(insight_id)}/links/{segment(link_id)}")
 
     # -- webhooks and events -------------------------------------------------------------------------------------------
 
-    def create_webhook(self, url, user_id, presence_name, idempotency_key=None, **options):
+    def create_webhook(self, url: str, user_id: str, presence_name: str, idempotency_key: Optional[str] = None, **options: Unpack[WebhookOptions]) -> api.WebhookWithSecret:
         """`signing_secret` is in this answer only. options: events, headers, description, signature, ..."""
-        body = {"url": url, "user_id": user_id, "presence_name": presence_name, **options}
+        body: api.CreateWebhookRequest = {"url": url, "user_id": user_id, "presence_name": presence_name, **options}
         return self._json("POST", "/webhooks/", body=body, key=idempotency_key or str(uuid.uuid4()))
 
-    def webhooks(self, **filters):
+    def webhooks(self, **filters: Unpack[api.ListWebhooksQuery]) -> Iterator[api.Webhook]:
         return self._pages("/webhooks/", filters)
 
-    def delete_webhook(self, webhook_id):
+    def delete_webhook(self, webhook_id: str) -> None:
         self.request("DELETE", f"/webhooks/{segment(webhook_id)}")
 
-    def events(self, **filters):
+    def events(self, **filters: Unpack[api.ListEventsQuery]) -> Iterator[api.Event]:
         """All that happened, newest first. filters: type."""
         return self._pages("/events", filters)

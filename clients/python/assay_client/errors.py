@@ -1,13 +1,20 @@
 """What a call raises."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Iterable, Optional
+
+if TYPE_CHECKING:
+    from .api_generated import Job, ProblemErrors
+
 
 class AssayError(Exception):
     """A refusal of the service, or no usable answer: the code "unreachable" or "timeout" with status 0, or "not_assay" where a page
     answers. retry_after: seconds after which the service asks to be asked again, else None."""
 
-    retry_after = None
+    retry_after: Optional[float] = None
 
-    def __init__(self, message, status, code, errors=(), request_id=None):
+    def __init__(self, message: str, status: int, code: str, errors: Iterable[ProblemErrors] = (), request_id: Optional[str] = None) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
@@ -18,9 +25,9 @@ class AssayError(Exception):
 class JobFailed(Exception):
     """A job that ended without an insight: `code`, `detail`, and the whole `job`."""
 
-    def __init__(self, job):
-        error = job.get("error") or {}
-        super().__init__(f"{error.get('code')}: {error.get('detail')}")
-        self.code = error.get("code")
-        self.detail = error.get("detail")
+    def __init__(self, job: Job) -> None:
+        error = job.get("error")
+        self.code = error.get("code") if error else None
+        self.detail = error.get("detail") if error else None
+        super().__init__(f"{self.code}: {self.detail}")
         self.job = job

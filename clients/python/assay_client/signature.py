@@ -1,25 +1,37 @@
 """Standard Webhooks, version v1 (HMAC-SHA256)."""
 
+from __future__ import annotations
+
 import base64
 import binascii
 import hashlib
 import hmac
 import json
 import time
+from typing import TYPE_CHECKING, Iterable, Optional, Protocol, Tuple, Union
+
+if TYPE_CHECKING:
+    from .api_generated import WebhookMessage
+
+
+class Headers(Protocol):
+    """A dict, an email.message.Message, or what else has names and values."""
+
+    def items(self) -> Iterable[Tuple[str, str]]: ...
 
 
 class SignatureError(Exception):
     """The request is not to be trusted."""
 
 
-def _header(headers, name):
+def _header(headers: Headers, name: str) -> str:
     for key, value in headers.items():
         if key.lower() == name:
             return value
     raise SignatureError(f"The header {name} is missing.")
 
 
-def _secret(key):
+def _secret(key: str) -> bytes:
     if not key.startswith("whsec_"):
         raise SignatureError("The key must start with whsec_; v1a needs an Ed25519 library.")
     try:
@@ -28,7 +40,7 @@ def _secret(key):
         raise SignatureError("The key goes on in base64 after whsec_.") from error
 
 
-def verify(key, headers, body, tolerance=300, now=None):
+def verify(key: Union[str, Iterable[str]], headers: Headers, body: Union[bytes, bytearray], tolerance: float = 300, now: Optional[float] = None) -> WebhookMessage:
     """The event in `body`, once its signature and age are proven.
 
     key: the webhook's signing_secret, or a list of them. headers: a mapping of names to values. body: the bytes as they were received.
