@@ -342,3 +342,41 @@ test('the line of an event crosses no name of another, and panels have lines in 
   assert.ok(many.indexOf('>z<') < many.indexOf('>a<') && many.indexOf('>z<') > 0)
   assert.equal(many.match(new RegExp(`<line[^>]*stroke="${CONTEXT}"`, 'g'))?.length, 2)
 })
+
+const gridOf = (names: (string | number)[]): Chart =>
+  chart(
+    ['Germany', 'United Kingdom'].flatMap((land) => names.map((x, at) => ({ land, x, late_share: at / 10 }))),
+    { type: 'heatmap', series: 'land', y: ['late_share'] },
+  )
+
+test('the columns of a heatmap keep all letters of their names: in a line, in two, or aslant', async () => {
+  const names = [
+    'free check',
+    'paid search',
+    'partner referral',
+    'newsletter',
+    'direct visit',
+    'social media',
+  ]
+  const wide = await drawChart(gridOf(names).spec)
+  const narrow = await drawChart(gridOf(names).spec, 'narrow')
+  for (const name of names) assert.ok(narrow.includes(`>${name}<`), name)
+  assert.equal(narrow.match(/rotate\(315/g)?.length, names.length)
+  assert.match(wide, />free check<.*>partner<.*>referral</s)
+  assert.doesNotMatch(wide, /rotate\(315/)
+  const hours = await drawChart(gridOf(Array.from({ length: 24 }, (_, hour) => hour)).spec, 'narrow')
+  assert.doesNotMatch(hours, /rotate\(315/)
+  const airports = Array.from({ length: 20 }, (_, index) => `Airport ${index}`)
+  const many = await drawChart(gridOf(airports).spec, 'narrow')
+  assert.equal(many.match(/rotate\(315/g)?.length, 10)
+})
+
+test('panels say the value of their target once, below the title', async () => {
+  const rows = ['z', 'a'].flatMap((k) => DAYS.map((row) => ({ ...row, k })))
+  for (const size of ['wide', 'narrow'] as const) {
+    const svg = await drawChart(chart(rows, { y: ['late_share'], by: 'k' }).spec, size)
+    assert.equal(svg.match(/>[^<]*Dotted line/g)?.length, 1, size)
+    assert.doesNotMatch(svg, />Target/)
+    assert.match(svg, /Dotted line:.*20\.0 %/s)
+  }
+})

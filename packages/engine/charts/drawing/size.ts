@@ -1,13 +1,20 @@
 /** One specification as two drawings: for a page, and for a phone, where there are fewer ticks but no smaller letters. */
 import { type Label } from '../chart-values.ts'
-import { titleText } from '../labels.ts'
+import { titleText, valueText } from '../labels.ts'
 import { LETTERS_NARROW, LOOK, NARROW, WIDE } from '../marks/look.ts'
-import { linesOf } from '../text-width.ts'
+import { linesOf, textWidthOf } from '../text-width.ts'
 
 type Spec = Record<string, unknown>
 
 /** The height of a line of a name in two lines. */
 const LINE = 14
+/** Between the names of two columns, and between the names of rows and the columns. */
+const APART = 4
+/** Columns narrower than a slanted line of letters have every second name, or fewer. */
+const SLANTED = 17
+const SLANT = -45
+/** The width of a name in a narrow drawing. */
+const NARROW_NAME = 110
 
 const isSpec = (value: unknown): value is Spec =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -22,7 +29,8 @@ export function fitted(given: Spec, size: 'wide' | 'narrow'): Spec {
   if (isSpec(spec.facet)) {
     // The axes of panels have no room for a title.
     const subtitle = subtitleOf(given)
-    if (subtitle !== null) title.title = { text: title.title ?? '', subtitle }
+    if (subtitle !== null)
+      title.title = { text: title.title ?? '', subtitle: wrapped(subtitle, narrow ? 34 : 88) }
     const inner = isSpec(given.spec) ? given.spec : {}
     const panel = narrow ? { ...inner, width: NARROW - 80, height: 130 } : inner
     const drawn = inLines(narrow ? relaxed(panel) : panel)
@@ -32,17 +40,56 @@ export function fitted(given: Spec, size: 'wide' | 'narrow'): Spec {
   return inLines(narrow ? relaxed(sized) : sized) as Spec
 }
 
-/** Names down the side that are too long for a line stand in two. */
+/** Names down the side that are too long for a line stand in two; those of the columns of a grid are placed by its width. */
 function inLines(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inLines)
   if (!isSpec(value)) return value
   const { axis, scale, type } = value
   const names = isSpec(scale) ? scale.domain : null
+  if (isSpec(value.x) && isSpec(value.y) && value.x.type === 'ordinal') {
+    const columns = namesIn(value.x)
+    const rows = namesIn(value.y)
+    const limited = isSpec(value.x.axis) && typeof value.x.axis.labelLimit === 'number'
+    if (columns && rows && limited) {
+      const { x, ...others } = value
+      return { ...(inLines(others) as Spec), x: { ...x, axis: below(x, columns, rows) } }
+    }
+  }
   if (type === 'nominal' && isSpec(axis) && Array.isArray(names) && typeof axis.labelLimit === 'number')
     return { ...value, axis: { ...axis, ...linesDown(names.map(String), axis.labelLimit) } }
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [key, key === 'data' ? item : inLines(item)]),
   )
+}
+
+const namesIn = ({ scale }: Spec): unknown[] | null =>
+  isSpec(scale) && Array.isArray(scale.domain) ? scale.domain : null
+
+/** In one line where each fits its column, in two where words allow it, and aslant where not. Numbers and times are thinned. */
+function below({ axis }: Spec, columns: readonly unknown[], rows: readonly unknown[]): Spec {
+  const given = isSpec(axis) ? axis : {}
+  const limit = given.labelLimit as number
+  const wide = limit > NARROW_NAME
+  const side = rows.reduce<number>(
+    (most, name) => Math.max(most, textWidthOf(String(name), LETTERS_NARROW)),
+    0,
+  )
+  const room = ((wide ? WIDE : NARROW) - Math.min(side, limit) - 5 * APART) / columns.length
+  const names = columns.map(String)
+  const fits = (text: string): boolean => textWidthOf(text, LETTERS_NARROW) <= room - APART
+  const level = { ...given, labelAngle: 0, labelLimit: 0 }
+  if (names.every(fits)) return { ...level, labelOverlap: false }
+  if (columns.every((name) => typeof name === 'number' || /^\d{4}-\d{2}/.test(String(name)))) return level
+  if (names.every((name) => name.split(' ').every(fits))) {
+    const lines = names.map((name) => linesOf(name, room - APART, LETTERS_NARROW, 9))
+    if (lines.every((one) => one.length <= 2)) {
+      const labelExpr = `${JSON.stringify(lines)}[indexof(${JSON.stringify(columns)}, datum.value)]`
+      return { ...level, labelOverlap: false, labelLineHeight: LINE, labelExpr }
+    }
+  }
+  const each = Math.ceil(SLANTED / room)
+  const values = columns.filter((_, index) => index % each === 0)
+  return { ...given, values, labelAngle: SLANT, labelOverlap: false }
 }
 
 function linesDown(names: readonly string[], width: number): Spec {
@@ -60,9 +107,14 @@ function linesDown(names: readonly string[], width: number): Spec {
   }
 }
 
+/** What panels show, and the value of their target, whose line has no room for a name among theirs. */
 function subtitleOf({ usermeta }: Spec): string | null {
-  const label = (usermeta as { labels?: { y?: Label } } | undefined)?.labels?.y
-  return label ? titleText(label) : null
+  const { labels, target } = (usermeta ?? {}) as { labels?: { y?: Label }; target?: number }
+  const label = labels?.y
+  if (!label) return null
+  return target === undefined
+    ? titleText(label)
+    : `${titleText(label)}. Dotted line: target ${valueText(label, target)}`
 }
 
 /** No letters below those of a narrow drawing. */
@@ -78,7 +130,7 @@ function larger(config: Spec): Spec {
 
 function withColumns(config: Spec): Spec {
   const legend = isSpec(config.legend) ? config.legend : {}
-  return { ...config, legend: { ...legend, columns: 2, labelLimit: 110 } }
+  return { ...config, legend: { ...legend, columns: 2, labelLimit: NARROW_NAME } }
 }
 
 /** Half the ticks, and names of at most about 20 letters. */
@@ -90,7 +142,7 @@ function relaxed(value: unknown): unknown {
       if (key === 'data') return [key, item]
       if (key === 'tickCount' && typeof item === 'number') return [key, Math.min(4, item)]
       if ((key === 'labelLimit' || key === 'limit') && typeof item === 'number')
-        return [key, Math.min(item, 110)]
+        return [key, Math.min(item, NARROW_NAME)]
       return [key, relaxed(item)]
     }),
   )

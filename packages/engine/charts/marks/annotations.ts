@@ -41,6 +41,7 @@ function targetMarks(plot: Plot, target: number, onSide: boolean): Spec[] {
   const data = { values: [{ target, text: `Target ${valueText(plot.kept.labels.y, target)}` }] }
   const at = { [onSide ? 'x' : 'y']: { field: 'target', type: 'quantitative' } }
   const rule = { data, mark: { type: 'rule', color: INK, strokeDash: [2, 3] }, encoding: at }
+  // The subtitle of panels tells the value (drawing/size.ts).
   if (plot.by) return [rule]
   const place = onSide ? { y: -5, baseline: 'bottom', align: sideOf(plot, target) } : cornerOf(plot, target)
   const mark = { type: 'text', color: INK, ...place }

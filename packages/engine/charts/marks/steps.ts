@@ -124,13 +124,9 @@ export function waterfall(plot: Plot): Spec[] {
   ]
 }
 
-/** The least width in pixels of a name below a heatmap. */
-const LEAST_NAME = 40
-
 /** Shade is opacity of one colour, which a dark page can turn around. */
 export function heatmap(plot: Plot): Spec[] {
   const { y, series } = plot.kept.labels
-  const columns = new Set(namesOf(plot.points)).size
   const opacity = {
     field: 'y',
     type: 'quantitative',
@@ -147,8 +143,9 @@ export function heatmap(plot: Plot): Spec[] {
           type: 'ordinal',
           sort: null,
           title: drawnTitle(plot.kept.labels.x),
-          // Each name within its column; those too short for any name are thinned.
-          axis: { labelAngle: 0, labelLimit: { expr: `max(${LEAST_NAME}, width / ${columns} - 6)` } },
+          scale: { domain: [...new Set(plot.points.map((point) => point.x))] },
+          // How the names stand, in a line, in two or aslant, depends on the width (drawing/size.ts).
+          axis: { labelLimit: NAMES_DOWN.labelLimit },
         },
         y: {
           ...rowsDown('series', seriesNames(plot.points)),
