@@ -16,8 +16,8 @@ import { doubt, stopped, verdict } from '../verdicts/verdict.ts'
 import { type Causes, causesOf } from './drivers/causes.ts'
 import { daysOfCauses } from './drivers/days-of-causes.ts'
 import { expectationOf } from './drivers/expectation.ts'
-import { CAUSES } from './drivers/fields.ts'
 import { loadHistory, loadTable, type Table } from './drivers/leaves.ts'
+import { oneRowOfChange } from './drivers/one-row.ts'
 import { Asked, checkOptions, measured, type Options, ofMetric } from './drivers/options.ts'
 import {
   type Dimension,
@@ -34,7 +34,7 @@ import { sidesOf } from './drivers/sides.ts'
 import { baseLacks, evidence, headline, type Lie, type Mix, relativeOf, restSays } from './drivers/words.ts'
 import { isNumeric, numberSql, timeColumn } from './shared/columns.ts'
 import { partsOfRatio } from './shared/decomposition.ts'
-import { diagnosis, number, rowsWith, text, whereGiven } from './shared/fields.ts'
+import { CAUSES, diagnosis, number, rowsWith, text, whereGiven } from './shared/fields.ts'
 import { type Method, type MethodContext, quote, type Relation } from './shared/method.ts'
 import { count, finite } from './shared/sentence.ts'
 
@@ -134,16 +134,16 @@ export const drivers: Method = {
       after_label: sides.after.label,
       ...(sides.diagnosis ? { diagnosis: sides.diagnosis } : {}),
     }
-    const missing = await daysOfCauses(table, asked, sides, found.causes, labels, context)
     const told = verdict({
       headline: words.headline,
       grade: found.causes.length > 0 && sides.unfinished === null ? 'firm' : 'unclear',
       evidence: evidence(measured(asked, context).label, leaves.n, sides, found),
       doubts: [
         ...sides.doubts,
-        ...missing,
+        ...(await daysOfCauses(table, asked, sides, found.causes, labels, context)),
         ...unseenOf(words.lie, found, asked),
         ...doubtsOf(asked, leaves, found, fields, ofFirst),
+        ...(await oneRowOfChange(table, asked, sides, found, measured(asked, context))),
         ...(await withoutNumber(table, asked)),
       ],
     })

@@ -221,3 +221,26 @@ test('one row of a short series of alike neighbours does not decide by its own',
   const outcome = await outcomeOf(METHODS.correlation!, trending, { values: ['x', 'y'] })
   assert.ok(outcome.caveats.every(({ code }) => code !== 'one_row_decides'))
 })
+
+test('a change that a single row makes is told as that of the row, and one of many rows is not', async () => {
+  const orders = (giant: string) =>
+    relation(
+      `select date '2025-03-01' + (i % 92)::int as day, ['DE', 'US', 'FR'][1 + i % 3] as country, 90 + (hash(i) % 2000) / 100.0 as sales
+        from range(2000) r(i) union all select date '2025-05-12', 'DE', ${giant}`,
+    )
+  const asked = { value: 'sales', time: 'day', period: 'month', by: ['country'] }
+  const doubtOf = async (giant: string): Promise<string | undefined> => {
+    const { caveats } = await outcomeOf(
+      METHODS.drivers!,
+      await orders(giant),
+      asked,
+      '2025-07-01T00:00:00.000Z',
+    )
+    return caveats.find(({ code }) => code === 'one_row_decides')?.says
+  }
+  assert.match(
+    (await doubtOf('40000'))!,
+    /^Without one single row, of 40,000 in May 2025, (?:the rise would be|there would be a \w+ of) [\d.,]+ a day in place of (?:a rise of )?1,\d+ a day\.$/,
+  )
+  assert.equal(await doubtOf('100'), undefined)
+})

@@ -39,7 +39,7 @@ export function baseLacks(before: number, after: number): string | null {
 /** Shares, durations and the like are high, not strong. */
 const isSize = (measure: Measure): boolean => inPoints(measure) || measure.unit !== null
 
-const isLevel = (before: number, after: number): boolean =>
+export const isLevel = (before: number, after: number): boolean =>
   after === before || Math.abs(after - before) < LEVEL * Math.abs(before)
 
 /** `country "DE" and channel "paid"`, `channel "paid" without a country`, by the labels of the columns. */

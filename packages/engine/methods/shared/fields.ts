@@ -154,3 +154,19 @@ function resolved(given: TSchema, options: Record<string, unknown>): TSchema {
   )
   return Type.IsOptional(schema) ? Type.Optional(found) : found
 }
+
+/** The causes of a change, of drivers and of a scan. */
+export const CAUSES = rowsWith({
+  where: Type.Record(Type.String(), cell),
+  kind: Type.Optional(text),
+  weight_before: Type.Optional(number),
+  weight_after: Type.Optional(number),
+  before: number,
+  after: number,
+  change: number,
+  expected: number,
+  share: number,
+  low: number,
+  high: number,
+  q: number,
+})

@@ -1,0 +1,83 @@
+/** Whether a single row makes most of a change of a sum: then the change is about that row, not about the whole. */
+import type { Doubt } from '@assay/model/insight'
+import type { Measure } from '../../verdicts/measure.ts'
+import { withArticle } from '../../verdicts/nouns.ts'
+import { within } from '../../verdicts/times.ts'
+import { doubt } from '../../verdicts/verdict.ts'
+import { amount, changeOf } from '../../verdicts/words.ts'
+import { numberSql } from '../shared/columns.ts'
+import type { Relation } from '../shared/method.ts'
+import type { Options } from './options.ts'
+import type { Sides } from './sides.ts'
+import { isLevel } from './words.ts'
+
+/** A row counts from this part of the standard error of the change on: beside a change near zero every row would decide. */
+const LEAST = 0.5
+/** Of fewer rows each is much of the whole, and none is odd. */
+const LEAST_ROWS = 20
+
+interface Extreme {
+  side: 0 | 1
+  value: number
+}
+
+/** `one_row_decides` where the change would turn round, or be less than half or over one and a half as large, without one row. */
+export async function oneRowOfChange(
+  table: Relation,
+  options: Options,
+  sides: Sides,
+  { before, after }: { before: number; after: number },
+  measure: Measure,
+): Promise<Doubt[]> {
+  const { value, denominator } = options
+  if (value === undefined || denominator !== undefined || sides.expected || isLevel(before, after)) return []
+  const found = await extremes(table, value, sides)
+  if (found.n < LEAST_ROWS) return []
+  const change = after - before
+  const all: Extreme[] = found.ends.flatMap((ends, side) =>
+    ends.map((one) => ({ side: side as 0 | 1, value: one })),
+  )
+  const parts = all.flatMap((row) => {
+    const days = sides.per_day ? (row.side === 0 ? sides.before : sides.after).days : 1
+    const part = ((row.side === 0 ? -1 : 1) * row.value) / days
+    const decides = Math.abs(part) >= LEAST * found.error && Math.abs(part) > Math.abs(change) / 2
+    return decides ? [{ row, left: change - part, part }] : []
+  })
+  const [most] = parts.toSorted((a, b) => Math.abs(b.part) - Math.abs(a.part))
+  return most ? [doubt('one_row_decides', says(most.row, change, most.left, sides, measure))] : []
+}
+
+async function extremes(table: Relation, value: string, { before, after, per_day }: Sides) {
+  const number = numberSql(table, 'value', value)
+  const sums = [before, after].map(({ where }, side) => {
+    const own = `filter (where (${where}) and isfinite(${number}))`
+    return `min(${number}) ${own} as low${side}, max(${number}) ${own} as high${side}, fsum(${number} * ${number}) ${own} as squares${side}, count(*) ${own} as n${side}`
+  })
+  const [row] = await table.query(`select ${sums.join(', ')} from ${table.relation}`)
+  const at = (name: string): number | null => row![name] as number | null
+  const days = (side: 0 | 1): number => (per_day ? (side === 0 ? before : after).days : 1)
+  const squares = ([0, 1] as const).reduce<number>(
+    (sum, side) => sum + (at(`squares${side}`) ?? 0) / days(side) ** 2,
+    0,
+  )
+  const ends = [0, 1].map((side) => [at(`low${side}`), at(`high${side}`)].filter((one) => one !== null))
+  return { n: Math.min(at('n0') ?? 0, at('n1') ?? 0), ends, error: Math.sqrt(squares) }
+}
+
+function says(
+  { side, value }: Extreme,
+  change: number,
+  left: number,
+  sides: Sides,
+  measure: Measure,
+): string {
+  const basis = sides.per_day ? ` ${withArticle(sides.unit ?? 'day')}` : ''
+  const size = (one: number): string => `${changeOf(one, measure, change)}${basis}`
+  const noun = (one: number): string => (one > 0 ? 'rise' : 'fall')
+  const where = within((side === 0 ? sides.before : sides.after).named)
+  const first = `Without one single row, of ${amount(value, measure)} ${where}`
+  if (left === 0) return `${first}, nothing would have changed.`
+  if (left * change < 0)
+    return `${first}, there would be a ${noun(left)} of ${size(left)} in place of a ${noun(change)} of ${size(change)}.`
+  return `${first}, the ${noun(change)} would be ${size(left)} in place of ${size(change)}.`
+}
