@@ -35,9 +35,20 @@ export interface Evidence {
   sure: Sureness
 }
 
+/** Wider than the form itself: the engine judges each value. */
+function formPattern(form: string): RegExp {
+  const parts = form.split(/(%-?[a-zA-Z%])/).map((part) => {
+    if (!part.startsWith('%')) return part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+    return /[dmyYHIMSj]$/.test(part) ? '\\d{1,4}' : '.+'
+  })
+  return new RegExp(`^${parts.join('')}$`)
+}
+
 export class Tally {
   readonly #declared: ColumnDialect
   readonly #marks: ReadonlySet<string>
+  /** What values of the form look like; null: none is looked for, or one was seen. */
+  #form: RegExp | null
   #n = 0
   #numbers = 0
   #dates = 0
@@ -62,8 +73,10 @@ export class Tally {
   /** Whether blanks stand around a value. */
   padded = false
 
-  constructor(declared: ColumnDialect) {
+  /** `shared`: a form of dates is declared for the whole source, so that only columns with such values have it. */
+  constructor(declared: ColumnDialect, shared = false) {
     this.#declared = declared
+    this.#form = shared && declared.dates?.includes('%') ? formPattern(declared.dates) : null
     this.#marks = new Set(declared.missing ?? MISSING_MARKS)
   }
 
@@ -77,6 +90,7 @@ export class Tally {
       return
     }
     this.#n += times
+    if (this.#form?.test(text)) this.#form = null
     const reading = readingOf(text)
     this.#count(reading, text, times)
   }
@@ -136,13 +150,17 @@ export class Tally {
 
   /** Whether all values are dates, or have the declared form. */
   get holdsDates(): boolean {
-    return this.#n > 0 && (this.#dates === this.#n || (this.#declared.dates?.includes('%') ?? false))
+    return this.#n > 0 && (this.#dates === this.#n || this.#hasForm)
+  }
+
+  get #hasForm(): boolean {
+    return this.#form === null && (this.#declared.dates?.includes('%') ?? false)
   }
 
   decide(evidence: Evidence): Decision {
     const { dates } = this.#declared
     if (this.#n === 0) return { kind: 'text', doubt: null }
-    if (dates !== undefined && dates.includes('%'))
+    if (dates !== undefined && this.#hasForm)
       return { kind: 'date', order: dates, shapes: [], sure: 'declared' }
     if (this.#numbers === this.#n) return this.#asNumber(evidence)
     if (this.#dates === this.#n) return this.#asDate()

@@ -104,6 +104,21 @@ test('dates and numbers of two readings stay text, with both readings and the li
   assert.deepEqual((await read('day\n05/05/2023\n')).rows, [['2023-05-05']], 'both readings are one day')
 })
 
+test('a form of dates that is declared for the whole source is that of columns that hold such dates alone', async () => {
+  const text = 'd,region,n\n13 Feb 2024,north,4\n14 Feb 2024,south,5\n'
+  const form = '%d %b %Y'
+  const { types } = await read(text, { dialect: { dates: form } })
+  assert.deepEqual(types, ['d DATE', 'region VARCHAR', 'n BIGINT'])
+  assert.match(
+    await refusal(`${text}soon,east,6\n`, { dialect: { dates: form } }),
+    /column "d": "soon" does not fit/,
+  )
+  assert.match(
+    await refusal(text, { dialect: { columns: { region: { dates: form } } } }),
+    /"north" does not fit/,
+  )
+})
+
 test('marks of decimals and thousands are those that the values allow', async () => {
   const rows = async (text: string): Promise<unknown[]> => (await read(text)).rows.map(([value]) => value)
   assert.deepEqual(await rows('x;y\n1.234,5;a\n2;b\n'), [1234.5, 2])

@@ -231,7 +231,7 @@ export class TextTable {
     const { dialect } = this.#source
     const most = this.#source.load ? SAMPLE_LOADED : SAMPLE_ROWS
     const rows = Math.min(most, Math.max(SAMPLE_LEAST, Math.floor(SAMPLE_CELLS / names.length)))
-    const tallies = names.map((name) => new Tally(this.#declaredFor(name)))
+    const tallies = names.map((name) => this.#tally(name))
     for (const [place, slice] of slicesOf(names).entries()) {
       const sql = `select ${slice.map(identifier).join(', ')} from (${this.#text()}) limit ${rows + 1}`
       const found = await readTable(this.#engine, sql, {}, rows + 1)
@@ -266,7 +266,7 @@ export class TextTable {
   async #lookAt(names: readonly string[]): Promise<boolean> {
     let all = true
     for (const slice of slicesOf(names)) {
-      const tallies = slice.map((name) => new Tally(this.#declaredFor(name)))
+      const tallies = slice.map((name) => this.#tally(name))
       const note = (place: number, value: string, times: number): void => tallies[place]!.note(value, times)
       const whole = await eachKind(this.#engine, slice, this.#text(), note)
       all &&= whole
@@ -298,10 +298,18 @@ export class TextTable {
     return this.#parts.reduce((sum, { file }) => sum + file.bytes, 0)
   }
 
+  #tally(name: string): Tally {
+    return new Tally(this.#declaredFor(name), this.#ownOf(name).dates === undefined)
+  }
+
+  #ownOf(name: string): ColumnDialect {
+    const { columns = {} } = this.#source.dialect
+    return Object.entries(columns).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1] ?? {}
+  }
+
   #declaredFor(name: string): ColumnDialect {
-    const { dialect } = this.#source
-    const { dates, decimal, thousands, missing, columns = {} } = dialect
-    const own = Object.entries(columns).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1] ?? {}
+    const { dates, decimal, thousands, missing } = this.#source.dialect
+    const own = this.#ownOf(name)
     const common = { dates, decimal, thousands, missing }
     const given = Object.entries({ ...common, ...own }).filter(([, value]) => value !== undefined)
     return Object.fromEntries(given)
