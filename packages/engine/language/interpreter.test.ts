@@ -57,7 +57,7 @@ function faultOf(body: string): { code: string; message: string } {
   throw new Error(`nothing was wrong with ${body}`)
 }
 
-/** Templates with the Markdown that liquidjs 10.30.1 made of them, written down before our own evaluator took over. Percent have a space since. */
+/** Templates with the Markdown that liquidjs 10.30.1 made of them, written down before our own evaluator took over. Since then percent have a space, and tables readable names. */
 const golden = JSON.parse(readFileSync(path.join(import.meta.dirname, 'liquid-golden.json'), 'utf8')) as {
   template: string
   markdown: string
