@@ -30,6 +30,11 @@ const AIM_MS = 100
 const WORKED_MS = 50
 /** The shortest that the service takes, so that a lapse is near. */
 const LEASE_SECONDS = 3
+/**
+ * How often a text is sent that took longer. What its work needs it needs each time; a collection of garbage, or a processor that is
+ * shared with another program, falls into one of them. The shortest counts. The waits of all count for the quantiles.
+ */
+const TIMES = 3
 const TOKEN = 'stall-admin-token-0123456789'
 const PATIENCE_MS = 60_000
 /** Rows of the table whose page and forms are read. */
@@ -273,21 +278,28 @@ async function sendAll(
   const first = { at: performance.now(), ...mainThreadOf(service.server) }
   let least = Number.POSITIVE_INFINITY
   let sent = 0
-  for (const entry of entries) {
-    if (performance.now() > first.at + limitMs) break
+  const send = async (entry: Entry): Promise<Held> => {
     const status = await answered(agent, url, entry)
     const measured = await watcher.take()
     waits.health.push(...measured.health)
     waits.status.push(...measured.status)
     const [longest] = (await stretches()).toSorted((a, b) => b.held - a.held)
-    const one: Held = {
+    return {
       name: entry.name,
       status,
       held_ms: Math.round(longest?.held ?? 0),
       worked_ms: Math.round(longest?.worked ?? 0),
       waited_ms: Math.round(Math.max(0, ...measured.health.map(({ ms }) => ms))),
     }
-    if (one.held_ms > 0 || status === 0 || status >= 500) held.push(one)
+  }
+  for (const entry of entries) {
+    if (performance.now() > first.at + limitMs) break
+    let one = await send(entry)
+    for (let again = 1; again < TIMES && isLong(one); again += 1) {
+      const other = await send(entry)
+      if (other.status === one.status && other.worked_ms < one.worked_ms) one = other
+    }
+    if (one.held_ms > 0 || one.status === 0 || one.status >= 500) held.push(one)
     if (isLong(one)) log(lineOf(one))
     if (sent % 20 === 0) least = Math.min(least, await leaseLeft(service.url))
     sent += 1
