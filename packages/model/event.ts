@@ -154,11 +154,11 @@ export function eventTypeOf(job: Pick<Job, 'job_status' | 'error'>): EventType |
   return types[job.job_status]
 }
 
-/** An error may quote a row. Of a reader's job it is told by the job alone, which only she and admins find. */
+/** Events leave out the error of a reader's job, because an error may quote a row. The job tells it, to the reader and admins. */
 export const PERSONAL_DETAIL =
   'The job of a reader failed: she and admins read the reason in the status of the job.'
 
-/** The error of a job as it is told to everyone. */
+/** The error of a job as events show it. */
 function toldError({ error, reader_id }: Pick<Job, 'error' | 'reader_id'>): Job['error'] {
   return error === null || reader_id === null ? error : { code: error.code, detail: PERSONAL_DETAIL }
 }

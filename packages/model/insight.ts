@@ -140,7 +140,7 @@ export interface SourceLineage {
     query: string
     bytes: number
     elapsed_ms: number
-    /** Of one whose rows could have stayed there: what reads them here, in words. */
+    /** For rows that could have stayed in the database: what reads them here, in words. */
     moved?: string
   }
 }
@@ -151,7 +151,7 @@ export interface BlockLineage {
   sql: string | null
   rows: number | null
   elapsed_ms: number
-  /** Of an analysis of rows that stayed in a database: what was asked there, and the rows and bytes that came here. */
+  /** For an analysis in a database: the statements sent, and the rows and bytes that came back. */
   asked?: { connection: string; kind: string; sql: string[]; rows: number; bytes: number }
 }
 
@@ -197,7 +197,7 @@ export interface Insight {
   lineage: Lineage
   /** The form that the template asks for. */
   chart_form: ChartForm
-  /** Null in insights that were made before there were any. */
+  /** Null in insights from before readings were made. */
   reading: Reading | null
   created_at: string
 }

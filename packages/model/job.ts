@@ -125,7 +125,7 @@ export interface Job extends Omit<JobView, 'template_vars' | 'error' | 'notify' 
   /** Values by variable, converted to the declared types; a period stays text until the run. */
   variables: Record<string, unknown>
   error: JobError | null
-  /** The ids of subscriptions; null: of none. */
+  /** The ids of subscriptions to tell; null: none. */
   notify: string[] | null
   losses: number
   priority: number

@@ -30,7 +30,7 @@ export const Link = Type.Object(
 )
 export type Link = Static<typeof Link>
 
-/** Opens the insights of a collection, as it is then. It keeps what a link to an insight keeps, but for what is of one insight. */
+/** A link to a collection: opens the insights that the collection holds when it is opened. */
 export const CollectionLink = Type.Object(
   {
     link_id: Type.String({ format: 'uuid' }),

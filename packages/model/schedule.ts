@@ -82,7 +82,7 @@ export const ScheduleReaders = Type.Union(
 )
 export type ScheduleReaders = Static<typeof ScheduleReaders>
 
-/** As answers show them: who is a reader is for admins to know. */
+/** The readers as answers show them. Only admins see ids of readers. */
 const ShownReaders = Type.Union([
   ScheduleReaders,
   Type.Object({
@@ -160,7 +160,7 @@ export interface Schedule
   variables: Record<string, unknown>
   /** The ids of subscriptions, or "followers"; null: none. */
   notify: string[] | null
-  /** Null: its runs are nobody's, or those of its user. */
+  /** Null: its runs belong to no reader. */
   readers: ScheduleReaders | null
   /** How far the jobs of readers are made; null: none is due. */
   firing: FiringState | null
@@ -168,7 +168,7 @@ export interface Schedule
   revision: number
 }
 
-/** The plan of a firing, and where in it the next job is. A node that dies leaves it to the next. */
+/** The plan of a firing and the position of its next job. The node that takes over after a death goes on from there. */
 export interface FiringState {
   plan: Plan
   scheduled_for: string
@@ -284,7 +284,7 @@ export function afterRuns(
   }
 }
 
-/** A due time without another after it waits so long for its template. */
+/** How long a last due time waits for its template to work again. */
 const REPAIR_MS = 7 * 86_400_000
 
 /**

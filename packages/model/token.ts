@@ -18,7 +18,7 @@ export function fullScopes(scopes: readonly Scope[]): Scope[] {
   return SCOPES.filter((scope) => includesScope(scopes, scope))
 }
 
-/** What remains of the scopes for who holds others. */
+/** The scopes that a holder of `held` may pass on. */
 export function boundScopes(scopes: readonly Scope[], held: readonly Scope[]): Scope[] {
   const isAll = scopes.every((scope) => includesScope(held, scope))
   return isAll ? [...scopes] : fullScopes(scopes).filter((scope) => includesScope(held, scope))
@@ -110,7 +110,7 @@ export const User = Type.Object(
 )
 export type User = Static<typeof User>
 
-/** Whether what a sign-in provider gave is over until the user signs in there again. `now` in milliseconds. */
+/** Whether the rights from a sign-in provider have expired. They last until the next sign-in there. `now`: milliseconds since 1970. */
 export function hasLapsed({ admitted_until }: Pick<User, 'admitted_until'>, now: number): boolean {
   return admitted_until !== null && Date.parse(admitted_until) <= now
 }
@@ -119,7 +119,7 @@ export type UserPatch = Partial<
   Pick<User, 'scopes' | 'disabled' | 'display_name'> & { password_hash: string }
 >
 
-/** A person as a sign-in provider knows her: its issuer and its own id of her, which no other person ever gets. */
+/** A person at a sign-in provider: the issuer, and the id that the issuer gives to no other person. */
 export interface Identity {
   issuer: string
   subject: string
@@ -142,7 +142,7 @@ export const SignIn = Type.Object(
 )
 export type SignIn = Static<typeof SignIn>
 
-/** A program that a person has let do things in her name. */
+/** A program that acts in the name of a person who has agreed. */
 export const LetIn = Type.Object(
   {
     token_id: Type.String({ format: 'uuid', description: 'Of its token, in the list of tokens' }),
@@ -207,9 +207,9 @@ export function isServiceAccount(user_id: string): boolean {
 
 /** The caller of a request, from its valid token or sign-in. */
 export interface Principal {
-  /** Of a sign-in its `sign_in_id`. */
+  /** The `sign_in_id` of a sign-in. */
   token_id: string
-  /** Of a sign-in: the token that it was begun with; null: a password or the sign-in provider. A token has none. */
+  /** The token with which a sign-in began; null: a password or the sign-in provider. A token has none. */
   begun_with?: string | null
   workspace_id: string
   user_id: string

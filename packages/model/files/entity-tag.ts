@@ -53,8 +53,8 @@ export function tagOfConnection({ kind, description, options, secrets, limits }:
 }
 
 /**
- * Of a webhook or a subscription. The time of its last change stands for its sealed texts (the target of a subscription, the secrets),
- * which are others when they are sealed by another key.
+ * The tag of a webhook or a subscription. Sealed texts (targets, secrets) differ under another key, so the time of the last change stands
+ * for them.
  */
 export function tagOfWebhook(webhook: Webhook): string {
   const { url, headers, updated_at, user_id, presence_name, events, description, signature, public_key } =

@@ -100,7 +100,7 @@ export interface RepositoryTree {
   connections: Record<string, RepositoryConnection>
 }
 
-/** What was made of files of the repository, by the name of the file. */
+/** The ids of what the files of the repository became, by file name. */
 export interface RepositoryOwned {
   /** Ids. */
   schedules: Record<string, string>
@@ -118,10 +118,10 @@ export interface Repository {
   pulled_at: string | null
   unreached: { at: string; detail: string } | null
   owned: RepositoryOwned
-  /** Somebody wants a look before it is due, at a refused commit, too. */
+  /** Someone asked for a look before it is due. A refused commit is then tried again. */
   asked: boolean
   due_at: string
-  /** Until then one node holds it. */
+  /** The node that looks holds it until then. */
   held_until: string
   /** Rises with every claim and fences what its node writes. */
   revision: number

@@ -1,4 +1,4 @@
-/** Where the values that a text prints lie, in words, and the values themselves: read from the marks of provenance.ts. Pure. */
+/** Reads the marks of provenance.ts: where each printed value comes from, in words, and the value. Pure functions. */
 import type { Insight } from '../insight.ts'
 import type { Mark, MarkedTable, Origin } from './provenance.ts'
 

@@ -65,7 +65,7 @@ export function movedMarks(marks: readonly Mark[], edits: readonly Edit[]): Mark
   if (edits.length === 0) return [...marks]
   let next = 0
   let shift = 0
-  /** What is inserted where a mark ends stands behind it. */
+  /** A text inserted at the end of a mark stands after the mark. */
   const passed = (position: number, ends: boolean): number => {
     for (; next < edits.length; next++) {
       const { start, end, length } = edits[next]!

@@ -1,4 +1,4 @@
-/** That a user read an insight, as the audit trail tells it. */
+/** One reading of an insight by a user, as the audit trail has it. */
 import type { Static } from 'typebox'
 import { nullable, Type } from '../schema.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Tables whose rows are still the JSON in which they came, in pieces: who only writes them on need neither read them nor make their text
- * again in one stretch.
+ * Tables whose rows stay the JSON text in which they came, in pieces. Code that only passes them on neither parses them nor writes their
+ * text again.
  */
 import type { Cell, Table } from '../insight.ts'
 
@@ -13,7 +13,7 @@ export class JsonText {
   }
 }
 
-/** Of each table the texts of its pieces, without the brackets of the list. */
+/** For each table the texts of its pieces, without the brackets of the list. */
 const KEPT = new WeakMap<Table, readonly string[]>()
 
 /** Gives the table these rows. They are read when somebody asks for them, and must not be changed then. */
@@ -30,7 +30,7 @@ export function keepRows(table: Table, pieces: readonly string[]): void {
   })
 }
 
-/** As JSON.stringify, but for the member `name`, whose text `text` gives. In parts, since each text that is made of others is a copy. */
+/** The parts of the JSON text of an object. `text` gives the text of the member `name`. Joined parts would be a copy. */
 function* objectParts<Value extends object>(
   value: Value,
   name: keyof Value,

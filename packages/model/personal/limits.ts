@@ -1,4 +1,4 @@
-/** Limits of readers that a browser knows as well. */
+/** Limits of readers, also for browsers. */
 
 /** How many readers one call puts. */
 export const READERS_PUT_MOST = 1000

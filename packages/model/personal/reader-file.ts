@@ -25,7 +25,7 @@ const OWN = ['reader_id', 'name', 'email', 'user_id'] as const
 /** Between the texts of a list. */
 const OF_LIST = ';'
 
-/** What is wrong in a line of the file; without a line it concerns the whole. */
+/** A fault of one line of the file; without a line it concerns the whole file. */
 export interface ReaderFault {
   line: number | null
   message: string
@@ -86,7 +86,7 @@ function recordsOf(text: string, separator: string): Row[] {
   return records
 }
 
-/** The one of the first line that it has most of. */
+/** The separator that the first line has most often. */
 function separatorOf(text: string): string {
   const [first = ''] = text.split(/[\r\n]/, 1)
   const count = (mark: string): number => first.split(mark).length

@@ -28,13 +28,13 @@ export const PROGRAM_KINDS = ['webhook', 'openlineage'] as const satisfies reado
 
 /** The most webhooks of a workspace: one event may go to all of them, in the transaction that made it true. */
 export const WEBHOOKS_MOST = 500
-/** The same of mail and chat, but for what its readers get. */
+/** The most subscriptions of a workspace, without those of its readers. */
 export const SUBSCRIPTIONS_MOST = 1000
 
-/** What OpenLineage has a name for. */
+/** The event types that OpenLineage has a name for. */
 export const LINEAGE_EVENTS: readonly EventType[] = ['job.started', ...ENDING_EVENTS]
 
-/** Stands in `webhook_events` for every name: the runs of a workspace that lineage tells of are all of them. No name is empty. */
+/** The name in `webhook_events` of a webhook that is told of every run of a workspace. No presence name is empty. */
 export const EVERY_NAME = ''
 
 /**
@@ -290,13 +290,13 @@ export function subscribedEvents(webhook: Pick<Webhook, 'presence_name' | 'event
   return webhook.events === null ? [...ENDING_EVENTS] : [...named]
 }
 
-/** Whom the events of a job tell. */
+/** Who is told of a job's events. */
 export interface Audience {
   presence_name: string | null
   /** The ids of subscriptions; null: of none. */
   notify: readonly string[] | null
   skipped: string | null
-  /** Whether it is of one reader: subscriptions that bear its name are not told. */
+  /** Whether the job is one reader's. Subscriptions with its presence name are then not told. */
   personal?: boolean
 }
 

@@ -2,12 +2,12 @@
 
 export interface Page<Item> {
   items: Item[]
-  /** Give it back as `cursor` for the next page; null at the end. Opaque. */
+  /** The `cursor` of the next page; null at the end. Opaque. */
   next_cursor: string | null
 }
 
 export interface PageQuery {
   limit: number
-  /** A cursor of another list is refused: `invalid`. */
+  /** `invalid`: the cursor belongs to another list. */
   cursor?: string | undefined
 }

@@ -1,11 +1,11 @@
-/** What the store promises of kept drafts. A user has one for each template and each metric. */
+/** Kept drafts in the store. A user has at most one for each template and each metric. */
 import type { DraftKind, KeptDraft, KeptDraftWithSource } from '@assay/model/kept-draft'
 import type { Page, PageQuery } from '../page.ts'
 
 export interface KeptDraftStore {
   /** Creates or replaces the user's. Refuses what would go beyond DRAFTS_KEPT or DRAFT_CHARACTERS: `conflict`. */
   keepDraft(input: {
-    /** Of a new one. */
+    /** The id of a new draft. */
     draft_id: string
     workspace_id: string
     kind: DraftKind

@@ -1,4 +1,4 @@
-/** What the store promises of collections of insights. What a user pins is one of them, which lists leave out. */
+/** Collections of insights in the store. A user's pins are a collection, too; lists leave it out. */
 import type { Collection, CollectionFollower } from '@assay/model/collection'
 import type { Page, PageQuery } from '../page.ts'
 
@@ -8,12 +8,12 @@ interface Key {
 }
 
 export interface CollectionStore {
-  /** Where the id exists in the workspace it is answered as it is. `conflict` beyond COLLECTIONS_MOST. */
+  /** Makes a collection. If the id exists in the workspace, answers with that one. `conflict` beyond COLLECTIONS_MOST. */
   createCollection(
     input: Key & { user_id: string; name: string; description: string | null },
   ): Promise<Collection>
   getCollection(input: Key): Promise<Collection | null>
-  /** Newest first. `insight_id`: those that hold it, or the newest of its series. */
+  /** Newest first. `insight_id`: only collections that hold this insight or its series. */
   listCollections(
     query: PageQuery & { workspace_id: string; insight_id?: string | undefined },
   ): Promise<Page<Collection>>
@@ -24,14 +24,14 @@ export interface CollectionStore {
   /** False: not there. */
   deleteCollection(input: Key): Promise<boolean>
   /**
-   * Puts the insight in, or (`newest`) its series. `pins`: it is what the user pins, and is made with its first insight.
-   * `not_found` where the collection or the insight is not there, `conflict` beyond HELD_MOST.
+   * Adds the insight, or its series if `newest`. `pins`: adds to the user's pins, and makes that collection with its first insight.
+   * `not_found`: no such collection or insight. `conflict`: beyond HELD_MOST.
    */
   addToCollection(
     input: Key & { insight_id: string; newest: boolean; user_id: string; pins: boolean },
   ): Promise<void>
-  /** Takes the insight and its series out. `pins`: of what the user pins. False: it held neither, or is not there. */
+  /** Removes the insight and its series. `pins`: from the user's pins. False: it held neither, or there is no such collection. */
   removeFromCollection(input: Key & { insight_id: string; pins: boolean }): Promise<boolean>
-  /** Who follows a run of the template by a collection: the first 1,000. */
+  /** The first 1,000 subscriptions that follow a run of the template through a collection. */
   collectionFollowers(input: { workspace_id: string; template_id: string }): Promise<CollectionFollower[]>
 }

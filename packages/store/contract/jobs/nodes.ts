@@ -1,4 +1,4 @@
-/** What the store promises of nodes: their leases, and what they hold. */
+/** Nodes in the store: their leases, and the jobs and deliveries that they hold. */
 import type { Progress } from '@assay/model/job'
 import type { Lease } from './jobs.ts'
 
@@ -17,7 +17,7 @@ export interface Renewal {
   stop: { assignment_id: string; attempt: number }[]
 }
 
-/** All that the node does know of one kind, run or not yet written; a kind that is not given is left as it is. */
+/** Everything that the node holds of a kind: running, or ended and not yet written. A kind that is left out is not compared. */
 export interface Known {
   node_id: string
   jobs?: readonly { assignment_id: string; attempt: number }[]
@@ -34,8 +34,8 @@ export interface NodeStore {
     lease_ms: number
   }): Promise<void>
   /**
-   * One statement for all that a node holds: renews its lease, writes progress, says what to stop. Throws `conflict`
-   * where the node's row is gone (it was reaped: stop everything, register anew).
+   * Renews the node's lease, writes the progress of its jobs, and answers which attempts to stop, in one statement. Throws
+   * `conflict` if the node's row is gone: the node was reaped, must stop everything and register anew.
    */
   renewNode(input: {
     node_id: string
@@ -45,20 +45,20 @@ export interface NodeStore {
   /** Progress between renewals, at most once a second a job. Writes nothing for a lost lease. */
   reportProgress(input: Lease & { progress: Progress }): Promise<void>
   listNodes(): Promise<NodeInfo[]>
-  /** Takes the node's row away; what it still holds is given back without a loss. */
+  /** Deletes the node's row. Jobs and deliveries that it still holds go back without a loss. */
   removeNode(node_id: string): Promise<void>
   /**
-   * Takes expired nodes: their jobs go back with a loss (the third ends the job: `worker_lost`), their deliveries are
-   * due again. On SQLite, at start, `all` takes every node at once: one process holds the home. `but`: who asks is alive,
-   * even where a clock that was set forward says that its lease has ended.
+   * Deletes expired nodes. Their jobs go back with a loss (the third loss ends the job with `worker_lost`), their deliveries
+   * are due again. `all`: every node, at a start on SQLite, where one process holds the home. `but`: the node that calls; it
+   * is alive, even if a clock that was set forward says that its lease has ended.
    */
   reapNodes(input: {
     all: boolean
     but?: string
   }): Promise<{ nodes: number; jobs: number; deliveries: number }>
   /**
-   * Gives the rest back without a loss: a living node's lease never ends, so nobody else would. Waits for a claim of the
-   * node that is still under way.
+   * Gives back without a loss what the store says the node holds and the node does not know. Nobody else would, because a living
+   * node's lease never ends. Waits for a claim of the node that is under way.
    */
   giveBackUnknown(known: Known): Promise<{ jobs: number; deliveries: number }>
 }

@@ -1,4 +1,4 @@
-/** What the store promises of the processor time of workspaces, counted by hour (UTC). */
+/** The processor time of workspaces, counted by hour (UTC). */
 import type { WorkspaceCaps } from '@assay/model/token'
 
 export interface ProcessorUse {
@@ -9,13 +9,13 @@ export interface ProcessorUse {
   ms: number
 }
 
-/** What a workspace took in an hour, and its own caps. */
+/** The processor time that a workspace took in an hour, and its own caps. */
 export type WorkspaceUse = Omit<ProcessorUse, 'hour'> &
   Pick<WorkspaceCaps, 'max_processor_seconds' | 'max_spill_bytes'>
 
 export interface ProcessorUseStore {
-  /** Adds to what was counted before; workspaces that are gone are passed over. */
+  /** Adds to the counts. Ignores workspaces that are gone. */
   countProcessorUse(counts: ProcessorUse[]): Promise<void>
-  /** Of one hour; workspaces that are not there are left out. */
+  /** The counts of one hour. Leaves out workspaces that do not exist. */
   readProcessorUse(input: { workspace_ids: string[]; hour: string }): Promise<WorkspaceUse[]>
 }

@@ -1,4 +1,4 @@
-/** What the store promises of readers. */
+/** Readers in the store. */
 import type { StoredReader } from '@assay/model/readers'
 import type { Page, PageQuery } from '../page.ts'
 
@@ -6,8 +6,8 @@ export type NewReader = Omit<StoredReader, 'workspace_id' | 'created_at' | 'upda
 
 export interface ReaderStore {
   /**
-   * Creates or replaces, all or none. Each reader and each user is named once. `conflict` beyond READERS_MOST; `name_taken`
-   * where a user is another reader already.
+   * Creates or replaces readers, all or none. The list names each reader and each user at most once. `conflict`: beyond READERS_MOST.
+   * `name_taken`: a user is another reader already.
    */
   putReaders(input: {
     workspace_id: string
@@ -16,12 +16,12 @@ export interface ReaderStore {
   getReader(input: { workspace_id: string; reader_id: string }): Promise<StoredReader | null>
   /** By id. */
   listReaders(query: PageQuery & { workspace_id: string }): Promise<Page<StoredReader>>
-  /** By id, those who come after `after`. */
+  /** Sorted by id, from the first id greater than `after`. */
   readersAfter(input: { workspace_id: string; after: string; limit: number }): Promise<StoredReader[]>
-  /** Those of these ids that are there, by id. */
+  /** The readers of these ids that exist, sorted by id. */
   findReaders(input: { workspace_id: string; reader_ids: readonly string[] }): Promise<StoredReader[]>
   /** The reader who is this user. */
   findReaderOf(input: { workspace_id: string; user_id: string }): Promise<StoredReader | null>
-  /** False: not there. Her insights stay, for admins alone. */
+  /** False: no such reader. Her insights stay and are seen by admins only. */
   deleteReader(input: { workspace_id: string; reader_id: string }): Promise<boolean>
 }

@@ -1,14 +1,14 @@
-/** What the store promises of schedules. */
+/** Schedules in the store. */
 import type { Job } from '@assay/model/job'
 import type { FiringState, Plan, Schedule, ScheduleError, ScheduleFailing } from '@assay/model/schedule'
 import type { TemplateSource } from '@assay/model/template'
 import type { Page, PageQuery } from '../page.ts'
 
-/** Whoever claims a schedule is given so long to settle it before another may claim it. */
+/** Milliseconds that a claim of a schedule lasts. Then another node may claim it. */
 export const CLAIM_MS = 15_000
-/** Where a queue is full, the jobs of further readers are tried after so long. */
+/** Milliseconds until the jobs of further readers are tried again after the queue was full. */
 export const FULL_MS = 5_000
-/** Where the template breaks between the readers of a due time, the rest is tried after so long. */
+/** Milliseconds until the remaining readers of a due time are tried again after the template broke. */
 export const BROKEN_MS = 60_000
 
 export type NewSchedule = Omit<
@@ -40,10 +40,10 @@ export interface ClaimedSchedule {
 
 export interface ScheduleSettlement {
   schedule_id: string
-  /** Of the claimed schedule: where it has changed or has been settled since, nothing is written. */
+  /** The revision that was claimed. Nothing is written if the schedule has changed or was settled since. */
   revision: number
   plan: Plan
-  /** What each job is made of, or why none can be; null where the plan has no time. */
+  /** What each job is made of, or why no job can be made; null if the plan has no due time. */
   outcome: ScheduleMaterial | { error: ScheduleFault } | null
 }
 
@@ -51,26 +51,26 @@ export interface ScheduleSettlement {
 export interface ScheduleMaterial {
   template: TemplateSource
   variables: Record<string, unknown>
-  /** Of a personal template without `readers`: the reader who is its user. */
+  /** For a personal template without `readers`: the reader who is the schedule's user. */
   reader_id?: string | null
-  /** The subscription that sends it to her; null: none does. */
+  /** The subscription that sends the insight to her; null: none. */
   mail?: string | null
-  /** The metrics that it reads: those who follow one are among the followers. */
+  /** The metrics that the template reads. Subscriptions that follow one of them are told. */
   metrics?: readonly string[]
 }
 
-/** Some readers of a firing, in the order of their ids, after the last who was looked at. */
+/** The next readers of a firing, sorted by id. */
 export interface FiringPage {
   schedule_id: string
   /** As in ScheduleSettlement. */
   revision: number
   plan: Plan
   material: ScheduleMaterial
-  /** `notify`: the subscription that sends it to her; null: none does. */
+  /** `notify`: the subscription that sends the insight to the reader; null: none. */
   readers: { reader_id: string; notify: string | null }[]
-  /** The last who was looked at, whether she is among them or not. */
+  /** The id of the last reader that was looked at, even if she gets no job. */
   after: string
-  /** Nobody comes after. */
+  /** No reader comes after these. */
   last: boolean
 }
 
@@ -79,18 +79,18 @@ export interface Fired {
   made: number
   /** Null: all jobs of the plan are made. */
   firing: FiringState | null
-  /** The workspace may have no more queued: the rest is made in some seconds. */
+  /** The workspace has as many jobs queued as it may. The rest is made some seconds later. */
   full: boolean
 }
 
 export type ScheduleFault = Pick<ScheduleError, 'code' | 'detail' | 'errors'>
 
 export interface ScheduleStore {
-  /** Due from now on. Where the id exists in the workspace it answers with the schedule as it is. */
+  /** Makes a schedule that is due from now on. If the id exists in the workspace, answers with that one. */
   createSchedule(input: NewSchedule): Promise<Schedule>
   getSchedule(key: ScheduleKey): Promise<Schedule | null>
   /** Newest first. */
-  /** Of the schedules whose last job that ended failed: how many did so in a row, among the latest 20. */
+  /** For each schedule whose last ended job failed: how many failed in a row, among the latest 20. */
   failingSchedules(input: {
     workspace_id: string
     schedule_ids: string[]
@@ -103,13 +103,13 @@ export interface ScheduleStore {
       paused?: boolean | undefined
     },
   ): Promise<Page<Schedule>>
-  /** Null: not there. Where the cron expression, its zone, its bounds or the pause change, it is due after now. */
+  /** Null: no such schedule. A change of the cron expression, its zone, its bounds or the pause makes it due after now. */
   updateSchedule(input: ScheduleKey & { patch: SchedulePatch }): Promise<Schedule | null>
-  /** Its jobs stay. False: not there. */
+  /** Deletes the schedule and keeps its jobs. False: no such schedule. */
   deleteSchedule(key: ScheduleKey): Promise<boolean>
   /**
-   * Schedules that are due, the longest due first, each with what is to be done now. Who claims is given a quarter of a
-   * minute before another may: settling is fenced by the revision, so that no claim can make a run twice.
+   * Claims due schedules, the longest due first, each with its plan. A claim lasts a quarter of a minute. The revision fences the
+   * settle, so no claim can make a run twice.
    */
   claimSchedules(input: { limit: number }): Promise<ClaimedSchedule[]>
   /**

@@ -1,4 +1,4 @@
-/** What the store promises of events and their deliveries. */
+/** Events and their deliveries in the store. */
 import type { Attempt, AttemptRecord, Delivery, DeliveryStatus } from '@assay/model/delivery'
 import type { Event, EventType } from '@assay/model/event'
 import type { Webhook } from '@assay/model/webhook'
@@ -11,10 +11,10 @@ export interface ClaimedDelivery {
   /** The event as it is sent: `eventBody`. */
   body: string
   webhook: Webhook
-  /** The number of the attempt that this claim makes, from 1: it fences. */
+  /** The number of the attempt, from 1. It fences the settle. */
   attempt: number
   node_id: string
-  /** Those of one claim with the same number share a slot: they are to be sent one after the other, in this order. */
+  /** Deliveries of one claim with the same number share a slot. Send them one after the other, in this order. */
   slot: number
 }
 
@@ -23,23 +23,23 @@ export interface AttemptOutcome {
   attempt: number
   node_id: string
   record: AttemptRecord
-  /** `pending` with the wait until the next try, in milliseconds from now. */
+  /** `pending`: the milliseconds until the next try. */
   next: { status: 'delivered' } | { status: 'failed' } | { status: 'pending'; wait_ms: number }
-  /** Milliseconds from now in which the receiver asks to be sent nothing: its other deliveries wait, too. */
+  /** Milliseconds for which the receiver asks to be left alone. Its other deliveries wait, too. */
   hold_ms?: number | undefined
-  /** It counts as a success of the receiver, though not all of it has arrived: neither breaker nor health is of it. */
+  /** The receiver works although not everything has arrived: a success for breaker and health. */
   reached?: true | undefined
   /**
-   * Also turns the webhook off, where it is still enabled: cancels nothing (what waits stays pending and is not
-   * claimed), writes one `webhook.disabled` event with deliveries to the webhooks whose `events` names it or is `*`.
+   * Also disables the webhook if it is enabled. Waiting deliveries stay pending and are not claimed. Writes one
+   * `webhook.disabled` event, with deliveries to the webhooks whose `events` holds that type or is `*`.
    */
   disable?: { reason: string } | undefined
-  /** Also writes one `webhook.failing`, where none was since its last success and it is still enabled. */
+  /** Also writes one `webhook.failing`, if the webhook is enabled and none was written since its last success. */
   warn?: true | undefined
 }
 
 export interface DeliveryStore {
-  /** One event to one webhook, before all that waits and past an open breaker: a test. Null: the webhook is not there. */
+  /** A test: one event to one webhook, ahead of waiting deliveries and past an open breaker. Null: no such webhook. */
   sendEvent(input: {
     workspace_id: string
     webhook_id: string
@@ -48,7 +48,7 @@ export interface DeliveryStore {
     type: EventType
     data: Record<string, unknown>
   }): Promise<Delivery | null>
-  /** A new delivery of the same event to the same webhook, due now. Null: not there. */
+  /** A new delivery of the same event to the same webhook, due now. Null: no such delivery. */
   redeliver(input: {
     workspace_id: string
     delivery_id: string
@@ -69,15 +69,15 @@ export interface DeliveryStore {
     runs?: ReadonlyMap<string, number>
   }): Promise<ClaimedDelivery[]>
   /**
-   * Fenced by node and attempt. False: it was taken over, nothing is written. All that are given in one pass of the
-   * event loop are one transaction, and a claim that is asked for after them finds the slots that they free.
+   * Records an attempt, fenced by node and attempt. False: another node took the delivery over, and nothing is written. All calls of
+   * one pass of the event loop are one transaction. A later claim finds the slots that they free.
    */
   recordAttempt(outcome: AttemptOutcome): Promise<boolean>
-  /** The same of each, all in one transaction or none. */
+  /** The same for each, all in one transaction or none. */
   recordAttempts(outcomes: AttemptOutcome[]): Promise<boolean[]>
   /**
-   * Claimed deliveries go back, due at once, the claim not counted. `held`: why the rules of the workspace hold them back;
-   * the receiver's deliveries then wait a minute, or until the rules change (`changeOutgoing`).
+   * Gives claimed deliveries back, due at once; the claim does not count as an attempt. `held`: why the rules of the workspace hold
+   * them back. The receiver's deliveries then wait a minute, or until the rules change (`changeOutgoing`).
    */
   releaseDeliveries(
     deliveries: { delivery_id: string; attempt: number; node_id: string; held?: string | undefined }[],
@@ -97,11 +97,11 @@ export interface DeliveryStore {
       created_before?: string | undefined
     },
   ): Promise<Page<Delivery>>
-  /** Pending -> canceled for all that wait, in transactions of a bounded size. Answers how many. */
+  /** Cancels all pending deliveries, in transactions of a bounded size. Answers how many. */
   cancelPending(input: { workspace_id: string; webhook_id: string }): Promise<number>
   /**
-   * All events of the workspace. `order: 'newest'` pages back from the latest; `oldest` goes forward and its
-   * `next_cursor` is never null: ask again with it later, no event is ever skipped.
+   * The events of the workspace. `newest` pages back from the latest. `oldest` pages forward; its `next_cursor` is never null, and
+   * a later call with it skips no event.
    */
   listEvents(
     query: PageQuery & { workspace_id: string; type?: EventType | undefined; order: 'newest' | 'oldest' },

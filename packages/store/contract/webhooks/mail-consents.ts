@@ -1,4 +1,4 @@
-/** What the store promises of mail addresses: whether their owners were asked, agreed, or left. Kept with the workspace. */
+/** Mail addresses of a workspace in the store: whether their owners were asked, agreed, or unsubscribed. */
 export interface MailConsent {
   asked_at: string | null
   confirmed_at: string | null
@@ -7,14 +7,14 @@ export interface MailConsent {
 }
 
 export interface MailConsentStore {
-  /** Those of which something is known. */
+  /** The addresses that the store knows. */
   findMailConsents(input: {
     workspace_id: string
     address_hashes: string[]
   }): Promise<(MailConsent & { address_hash: string })[]>
   /**
-   * Notes that these are asked at `at`, but for those who were asked at `before` or later. Answers with the hashes of the
-   * others: of all that want to ask an owner at once only one does.
+   * Records that these owners are asked at `at`, except those who were asked at `before` or later. Answers with the hashes of the
+   * recorded ones. Of several nodes that ask an owner at once, only one gets the hash.
    */
   claimMailQuestions(input: {
     workspace_id: string
@@ -22,7 +22,7 @@ export interface MailConsentStore {
     at: string
     before: string
   }): Promise<string[]>
-  /** Writes the times that are given; the others stay. */
+  /** Writes the given times and keeps the others. */
   noteMailConsents(input: {
     workspace_id: string
     address_hashes: string[]

@@ -1,4 +1,4 @@
-/** What the store promises of recoveries, and of the statistics of a webhook. */
+/** Recoveries and statistics of webhooks in the store. */
 import type { Recovery, WebhookStats } from '@assay/model/delivery'
 import type { EventType } from '@assay/model/event'
 
@@ -9,18 +9,18 @@ export interface NewRecovery {
   /** Events that happened from `since` on and before `until` (null: until now). */
   since: string
   until: string | null
-  /** Also the events that the webhook asks for and was never sent: it was made later, disabled, or it was canceled. */
+  /** Also events that the webhook was never sent: it was made later, it was disabled, or the delivery was canceled. */
   include_unsent: boolean
   /** Only events of these types; all unless given. */
   event_types?: EventType[] | undefined
 }
 
 export interface RecoveryStore {
-  /** How many deliveries a recovery would make now: a dry run. Null: the webhook is not there. */
+  /** A dry run: how many deliveries a recovery would make now. Null: no such webhook. */
   countRecoverable(input: Omit<NewRecovery, 'recovery_id'>): Promise<number | null>
   /**
-   * Starts to deliver anew, each once, the events whose deliveries to this webhook have all failed (or were never made:
-   * `include_unsent`). `advanceRecoveries` does it. Null: the webhook is not there.
+   * Starts a recovery: delivers again, once each, the events whose deliveries to this webhook have all failed, or (`include_unsent`)
+   * were never made. `advanceRecoveries` makes the deliveries. Null: no such webhook.
    */
   createRecovery(input: NewRecovery): Promise<Recovery | null>
   getRecovery(input: {
@@ -29,11 +29,11 @@ export interface RecoveryStore {
     recovery_id: string
   }): Promise<Recovery | null>
   /**
-   * The next step of a running recovery: looks at no more than `limit` rows and makes their deliveries, due now. False:
-   * none is running. The dispatcher calls it until it is false, now and then, one at a time.
+   * The next step of a running recovery: reads at most `limit` rows and makes their deliveries, due now. False: no recovery is
+   * running. The dispatcher calls it one at a time until it answers false.
    */
   advanceRecoveries(input: { limit: number }): Promise<boolean>
-  /** By whole hours, the hour of `since` included. Null: the webhook is not there. */
+  /** Counts by whole hours, from the hour of `since`. Null: no such webhook. */
   webhookStats(input: {
     workspace_id: string
     webhook_id: string

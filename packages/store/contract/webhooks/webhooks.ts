@@ -1,8 +1,8 @@
-/** What the store promises of webhooks. */
+/** Webhooks and subscriptions in the store. */
 import type { HeaderChange, Health, Webhook, WebhookKind, WebhookStatus } from '@assay/model/webhook'
 import type { Page, PageQuery } from '../page.ts'
 
-/** What the store fills in: its state, its health and its times. */
+/** The fields that the store sets: state, health and times. */
 type Kept =
   | 'status'
   | 'disabled_reason'
@@ -16,12 +16,12 @@ type Kept =
 /** `kind` never changes. */
 type WithDefault = 'kind' | 'target' | 'tells_skipped' | 'personal' | 'follows'
 
-/** Without them it is of the kind `webhook`, has no target, is not told of skipped jobs, and is not the user's own. */
+/** Defaults: kind `webhook`, no target, not told of skipped jobs, not a user's own. */
 export type NewWebhook = Omit<Webhook, Kept | WithDefault> & Partial<Pick<Webhook, WithDefault>>
 
 export type WebhookPatch = Partial<
   Omit<NewWebhook, 'webhook_id' | 'workspace_id' | 'kind' | 'secrets' | 'headers'> & {
-    /** By name, over those that it has in that moment; null removes all. */
+    /** Changes by name, applied to the present headers; null removes all. */
     headers: HeaderChange[] | null
     status: WebhookStatus
     disabled_reason: string | null
@@ -30,14 +30,14 @@ export type WebhookPatch = Partial<
 
 export interface WebhookStore {
   /**
-   * Where the id exists in the workspace it is replaced (a repeat after a crash: nobody has seen its secret). `conflict` beyond
-   * WEBHOOKS_MOST for programs, and SUBSCRIPTIONS_MOST.
+   * Makes a webhook. If the id exists in the workspace, replaces it: a repeat after a crash, whose secret nobody has seen.
+   * `conflict`: beyond WEBHOOKS_MOST or SUBSCRIPTIONS_MOST.
    */
   createWebhook(input: NewWebhook): Promise<Webhook>
   getWebhook(input: { workspace_id: string; webhook_id: string }): Promise<Webhook | null>
   /**
-   * The subscriptions of the ids, and those that are the own ones of the user `personal_of` (the 50 oldest). No ids and
-   * users of other workspaces.
+   * The subscriptions of these ids, and the 50 oldest of the user `personal_of`'s own. Ids and users of other workspaces find
+   * nothing.
    */
   findSubscriptions(input: {
     workspace_id: string
@@ -57,18 +57,18 @@ export interface WebhookStore {
     },
   ): Promise<Page<Webhook>>
   /**
-   * Null: not there. Enabling clears `failing_since` and the breaker, as another `url` does, and makes what waits due (before
-   * it is enabled, in transactions of a bounded size: where the process dies in between it is not enabled); disabling one that
-   * is disabled keeps its reason. More headers than a webhook may have: `invalid`.
+   * Null: no such webhook. Enabling it, or another `url`, clears `failing_since` and the breaker. Enabling makes its waiting deliveries
+   * due first, in transactions of a bounded size; after a death in between it is still disabled. Disabling a disabled one keeps its
+   * reason. `invalid`: more headers than a webhook may have.
    */
   updateWebhook(input: {
     workspace_id: string
     webhook_id: string
     patch: WebhookPatch
-    /** Null is answered, and nothing is changed, where its target is another by now. */
+    /** The target that the caller has read. If it is another by now, nothing changes and the answer is null. */
     if_target?: string | null | undefined
   }): Promise<Webhook | null>
-  /** Puts the new key first; those before it sign for `overlap_ms` more at most. Null: not there. */
+  /** Puts the new key first. Older keys sign for at most `overlap_ms` more. Null: no such webhook. */
   rotateSecret(input: {
     workspace_id: string
     webhook_id: string
@@ -77,8 +77,8 @@ export interface WebhookStore {
     overlap_ms: number
   }): Promise<Webhook | null>
   /**
-   * With its deliveries, in transactions of a bounded size: where the process dies in between it is disabled and can be
-   * deleted again. False: not there.
+   * Deletes the webhook with its deliveries, in transactions of a bounded size. After a death in between it is disabled and can be
+   * deleted again. False: no such webhook.
    */
   deleteWebhook(input: { workspace_id: string; webhook_id: string }): Promise<boolean>
 }

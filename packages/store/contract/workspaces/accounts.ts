@@ -1,4 +1,4 @@
-/** What the store promises of workspaces, users and tokens. Every store has the default workspace from its first start. */
+/** Workspaces, users and tokens in the store. Every store has the default workspace from its first start. */
 import type {
   Identity,
   Principal,
@@ -13,7 +13,7 @@ import type {
 import type { Page, PageQuery } from '../page.ts'
 
 export interface AccountStore {
-  /** `name_taken` where the id exists. */
+  /** `name_taken`: the id exists. */
   createWorkspace(
     input: Pick<Workspace, 'workspace_id' | 'name' | 'data_folder'> & Partial<WorkspaceCaps>,
   ): Promise<Workspace>
@@ -21,9 +21,9 @@ export interface AccountStore {
   updateWorkspace(input: { workspace_id: string; patch: WorkspacePatch }): Promise<Workspace | null>
   getWorkspace(workspace_id: string): Promise<Workspace | null>
   listWorkspaces(query: PageQuery): Promise<Page<Workspace>>
-  /** With all that is in it, unseen from the first step; `conflict` for the default one and for one with unfinished jobs. False: not there. */
+  /** Deletes the workspace with everything in it. Nobody sees it after the first step. `conflict`: the default one, or one with unfinished jobs. False: no such workspace. */
   deleteWorkspace(workspace_id: string): Promise<boolean>
-  /** `name_taken` where the workspace has a user of this name. */
+  /** `name_taken`: the workspace has a user of this name. */
   createUser(
     input: Pick<User, 'user_id' | 'workspace_id' | 'username' | 'scopes'> &
       Partial<Pick<User, 'display_name'>> & { password_hash: string | null },
@@ -36,46 +36,45 @@ export interface AccountStore {
     workspace_id: string
     user_id: string
   }): Promise<(User & { password_hash: string | null }) | null>
-  /** The ids among these that are users of the workspace. */
+  /** Those of the ids that are users of the workspace. */
   findUsers(input: { workspace_id: string; user_ids: readonly string[] }): Promise<string[]>
-  /** A change ends the sign-ins of the user but `except`, and the tokens of logins. Null: not there. */
+  /** Changes a user. Ends the user's sign-ins except `except`, and the tokens of logins. Null: no such user. */
   updateUser(input: {
     workspace_id: string
     user_id: string
     patch: UserPatch
     except?: string | undefined
   }): Promise<User | null>
-  /** The users that a person of a sign-in provider has: one in each workspace that she has been let into. */
+  /** The users of a person of a sign-in provider, one in each workspace that she may enter. */
   findIdentity(identity: Identity): Promise<User[]>
   /**
-   * Lets a person of a sign-in provider into one workspace with these scopes, and into no other: her users elsewhere lose
-   * their scopes. Sign-ins of users whose scopes change end. `name_taken` where she is new and another user has the name.
+   * Lets a person of a sign-in provider into exactly one workspace with these scopes. Her users elsewhere lose their scopes. Sign-ins
+   * of users whose scopes change end. `name_taken`: she is new and another user has the name.
    */
   admitUser(
     input: Identity &
       Pick<User, 'user_id' | 'workspace_id' | 'username' | 'display_name' | 'scopes'> & {
-        /** So long from now tokens of hers are taken. */
+        /** Milliseconds from now for which her tokens are valid. */
         life_ms: number
       },
   ): Promise<User>
   /** Takes all scopes from a person of a sign-in provider and ends her sign-ins. False: she had none. */
   withdrawUser(identity: Identity): Promise<boolean>
   listUsers(query: PageQuery & { workspace_id: string }): Promise<Page<User>>
-  /** With its tokens and sign-ins; a reader who is this user stays, without it. False: not there. */
+  /** Deletes the user with tokens and sign-ins. A reader who is this user stays, without the user. False: no such user. */
   deleteUser(input: { workspace_id: string; user_id: string }): Promise<boolean>
   createToken(
     input: Omit<Token, 'created_at' | 'last_used_at' | 'templates'> &
       Partial<Pick<Token, 'templates'>> & { token_hash: string },
   ): Promise<Token>
-  /** The hot path of every request: null where there is none, it has expired or its user is disabled. */
+  /** The caller of a token, read with every request. Null: no such token, it has expired, or its user is disabled. */
   findToken(token_hash: string): Promise<Principal | null>
-  /** `last_used_at` of each, if it is later than what stands there. */
+  /** Writes `last_used_at` of each token, if it is later than the present one. */
   noteTokenUses(uses: { token_id: string; at: string }[]): Promise<void>
   listTokens(query: PageQuery & { workspace_id: string }): Promise<Page<Token>>
   /**
-   * `conflict` for scopes that it does not hold, for a later end of the token of another person than `caller` (null: nobody of
-   * the workspace), and for the token of a login. Other scopes or another end also end the sign-ins that were begun with it.
-   * Null: not there.
+   * Changes a token. `conflict`: scopes that it does not hold, a later end for the token of a person other than `caller` (null: nobody
+   * of the workspace), or the token of a login. New scopes or a new end also end the sign-ins that began with it. Null: no such token.
    */
   updateToken(input: {
     workspace_id: string
@@ -83,6 +82,6 @@ export interface AccountStore {
     caller: string | null
     patch: TokenPatch
   }): Promise<Token | null>
-  /** With the sign-ins that were begun with it. */
+  /** Deletes a token and ends the sign-ins that began with it. */
   deleteToken(input: { workspace_id: string; token_id: string }): Promise<boolean>
 }

@@ -1,7 +1,7 @@
-/** Token buckets that all processes share: what is limited wherever it is asked for, such as failed logins. */
+/** Token buckets that all processes share, such as the one of failed logins. */
 export interface Bucket {
   key: string
-  /** What a full one holds. */
+  /** The size of a full bucket. */
   burst: number
   per_second: number
 }
@@ -10,13 +10,13 @@ export interface Allowance {
   allowed: boolean
   limit: number
   remaining: number
-  /** Seconds until one more is allowed (when refused), else until the bucket is full. */
+  /** Seconds until one more is allowed if refused, else until the bucket is full. */
   reset: number
 }
 
 export interface AllowanceStore {
-  /** One of each, in this order, as far as the first that is empty. Answers for that one, else for the last. */
+  /** Takes one from each bucket in this order and stops at an empty one. Answers for the bucket at which it stopped, else for the last. */
   takeAllowances(buckets: Bucket[]): Promise<Allowance>
-  /** Puts back one of each: it did not count after all. */
+  /** Puts one back into each bucket. */
   returnAllowances(buckets: Bucket[]): Promise<void>
 }

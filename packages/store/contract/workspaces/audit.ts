@@ -1,10 +1,10 @@
-/** What the store promises of the audit trail. */
+/** The audit trail in the store. */
 import type { AuditAction, AuditRecord, NewAuditRecord } from '@assay/model/audit'
 import type { Reading } from '@assay/model/reading-record'
 import type { Page, PageQuery } from '../page.ts'
 
 export interface AuditStore {
-  /** What was read, many at once. */
+  /** Writes records of readings, many at once. */
   writeAudit(records: NewAuditRecord[]): Promise<void>
   /** Newest first. */
   listAudit(
@@ -17,8 +17,8 @@ export interface AuditStore {
       created_before?: string | undefined
     },
   ): Promise<Page<AuditRecord>>
-  /** The users who read the insight, each once, the latest first, by its newest READINGS_LOOKED_AT records. */
+  /** The users who read the insight, each once, latest first, from the newest READINGS_LOOKED_AT records. */
   listReadings(input: { workspace_id: string; insight_id: string }): Promise<Reading[]>
-  /** Deletes at most `limit` of the oldest that were written before, and of the ledger's days before. Answers how many. */
+  /** Deletes at most `limit` records older than the time, and as many days of the ledger. Answers how many. */
   pruneAudit(input: { before: string; limit: number }): Promise<number>
 }

@@ -3,7 +3,7 @@ import type { Connection, ConnectionPatch } from '@assay/model/connection'
 import type { Page, PageQuery } from '../page.ts'
 
 export interface ConnectionStore {
-  /** `name_taken` where the workspace has one of this name. */
+  /** `name_taken`: the workspace has a connection of this name. */
   createConnection(input: Omit<Connection, 'created_at' | 'updated_at'>): Promise<Connection>
   getConnection(input: { workspace_id: string; name: string }): Promise<Connection | null>
   /** Newest first. */
@@ -14,6 +14,6 @@ export interface ConnectionStore {
     name: string
     patch: ConnectionPatch
   }): Promise<Connection | null>
-  /** False: not there. Jobs that read over it fail from then on. */
+  /** Deletes the connection. Jobs that read over it fail from then on. False: no such connection. */
   deleteConnection(input: { workspace_id: string; name: string }): Promise<boolean>
 }

@@ -1,9 +1,9 @@
-/** What the store promises of erasing. */
+/** Erasing a user's jobs from the store. */
 export interface ErasureStore {
   /**
-   * The next step of erasing all that jobs of a user have left in the workspace: looks at no more than `limit` rows from
-   * the cursor on. A job that has not ended is canceled first; with a job go its insight, its deliveries, their attempts
-   * and bodies, and then its events. A step that is repeated finds what is left.
+   * One step of erasing the jobs of a user from the workspace. Reads at most `limit` rows from the cursor on. Cancels a job that
+   * has not ended, then deletes it with its insight, its deliveries, their attempts and bodies, and its events. A repeated step
+   * goes on with what is left.
    */
   eraseUser(input: {
     workspace_id: string

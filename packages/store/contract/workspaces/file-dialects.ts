@@ -1,15 +1,15 @@
-/** How people said that an upload is read: drafts and uploads of the same path begin with it. */
+/** How people want an upload to be read. Later drafts and uploads of the same path start from it. */
 export interface FileDialectKey {
   workspace_id: string
-  /** Of the upload. */
+  /** The path of the upload. */
   path: string
 }
 
 export interface FileDialectStore {
-  /** The lines that say how the file is read; null: nobody has said so. */
+  /** The lines that say how to read the file; null: nobody has written any. */
   getFileDialect(key: FileDialectKey): Promise<string[] | null>
-  /** Keeps the lines in place of earlier ones. */
+  /** Replaces the lines. */
   keepFileDialect(input: FileDialectKey & { lines: string[] }): Promise<true>
-  /** False: there are none. */
+  /** Deletes the lines. False: there are none. */
   deleteFileDialect(key: FileDialectKey): Promise<boolean>
 }

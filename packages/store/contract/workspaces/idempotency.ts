@@ -1,4 +1,4 @@
-/** What the store promises of idempotency keys. */
+/** Idempotency keys in the store. */
 
 export interface IdempotencyKey {
   workspace_id: string
@@ -8,17 +8,17 @@ export interface IdempotencyKey {
 }
 
 export type IdempotencyStart =
-  /** First sight: go on, and use `id` for what is created, so that a repeat after a crash makes no second one. */
+  /** The key is new. Create under `id`, so that a repeat after a crash makes no second object. */
   | { state: 'new'; id: string }
   | { state: 'replay'; answer: string }
   | { state: 'mismatch' }
   | { state: 'in_progress'; retry_after: number }
 
 export interface IdempotencyStore {
-  /** `id` is kept with the key at first sight. A key is kept 24 hours; one left open by a dead process is taken over. */
+  /** Looks the key up and keeps a new one with `id`, for 24 hours. Takes over a key that a dead process left open. */
   startIdempotent(
     input: IdempotencyKey & { body_hash: string; id: string; node_id: string },
   ): Promise<IdempotencyStart>
-  /** Keeps the (sealed) answer; null (5xx, 429): a repeat begins again, under the same id where the body is the same. */
+  /** Keeps the sealed answer. Null (after a 5xx or 429): a repeat starts again, under the same id if the body is the same. */
   endIdempotent(input: IdempotencyKey & { answer: string | null }): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** Links to the pages of insights: the part of the contract that both databases keep for them. */
+/** Links to insights and collections in the store. */
 import type { CollectionLink, Link } from '@assay/model/link'
 import type { Page, PageQuery } from '../page.ts'
 
@@ -8,7 +8,7 @@ export interface NewLink {
   insight_id: string
   user_id: string
   label: string | null
-  /** Whether it opens the newest insight of the series of this one. */
+  /** Whether the link opens the newest insight of this one's series. */
   newest: boolean
   /** Whether its readers see the rows behind the numbers. */
   rows: boolean
@@ -36,19 +36,19 @@ interface OfCollection {
 
 export interface LinkStore {
   /**
-   * Where the id exists for the same insight its hash and its end are replaced (a repeat after a crash). `not_found`
-   * where the insight is not there, `conflict` where it has LINKS_MOST that have not expired.
+   * Makes a link. If the id exists for the same insight, replaces its hash and end: a repeat after a crash. `not_found`: no such
+   * insight. `conflict`: the insight has LINKS_MOST links that have not expired.
    */
   createLink(input: NewLink): Promise<Link>
-  /** What a reader's secret opens: null where there is none, it was revoked, or it has expired. */
+  /** What the secret of a link opens. Null: no such link, it was revoked, or it has expired. */
   findLink(link_hash: string): Promise<FoundLink | null>
-  /** Makes it a link of another insight, the newest of its series; nothing happens where either is gone. */
+  /** Moves the link to the newest insight of its series. Does nothing if link or insight is gone. */
   moveLink(input: { workspace_id: string; link_id: string; insight_id: string }): Promise<void>
-  /** Newest first; expired ones are kept as long as events. */
+  /** Newest first. Expired links are kept as long as events. */
   listLinks(query: PageQuery & { workspace_id: string; insight_id: string }): Promise<Page<Link>>
   /** False: not there. */
   deleteLink(input: { workspace_id: string; insight_id: string; link_id: string }): Promise<boolean>
-  /** As `createLink`, of a collection that people see. */
+  /** As `createLink`, for a collection. Pins have no link. */
   createCollectionLink(input: NewCollectionLink): Promise<CollectionLink>
   /** As `findLink`. */
   findCollectionLink(link_hash: string): Promise<(CollectionLink & { workspace_id: string }) | null>
@@ -56,6 +56,6 @@ export interface LinkStore {
   listCollectionLinks(query: PageQuery & OfCollection): Promise<Page<CollectionLink>>
   /** False: not there. */
   deleteCollectionLink(input: OfCollection & { link_id: string }): Promise<boolean>
-  /** Adds to what was counted before; links that are gone are passed over. */
+  /** Adds to the counts of openings. Ignores links that are gone. */
   countOpenings(openings: { link_id: string; count: number; at: string }[]): Promise<void>
 }

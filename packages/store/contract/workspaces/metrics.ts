@@ -1,4 +1,4 @@
-/** What the store promises of the metrics of workspaces. */
+/** The metrics of workspaces in the store. */
 
 export interface StoredMetric {
   workspace_id: string
@@ -9,16 +9,16 @@ export interface StoredMetric {
   updated_at: string
 }
 
-/** The most characters that the definitions of a workspace have together: a template may reach them all. */
+/** The most characters of all definitions of a workspace together, because a template may use all of them. */
 export const METRICS_MOST = 500_000
 
 export interface MetricStore {
-  /** Creates or replaces. Refuses what would go beyond METRICS_MOST: `conflict`. */
+  /** Creates or replaces a metric. `conflict`: beyond METRICS_MOST. */
   putMetric(input: Omit<StoredMetric, 'updated_at'>): Promise<'new' | 'replaced'>
   getMetric(input: { workspace_id: string; metric_id: string }): Promise<StoredMetric | null>
-  /** By id, those that come after `after`. */
+  /** Sorted by id, from the first id greater than `after`. */
   listMetrics(input: { workspace_id: string; after: string; limit: number }): Promise<StoredMetric[]>
-  /** Those of these ids that are there, by id. */
+  /** The metrics of these ids that exist, sorted by id. */
   findMetrics(input: { workspace_id: string; metric_ids: string[] }): Promise<StoredMetric[]>
   deleteMetric(input: { workspace_id: string; metric_id: string }): Promise<boolean>
 }

@@ -1,12 +1,12 @@
-/** What is kept, and for how long: by the store's clock, whatever the clock of the node says. */
+/** What is kept, and for how long, by the store's clock. */
 
-/** Milliseconds from its end (jobs) or its making (the others) until now. */
+/** Milliseconds since the end of a job, or since the others were made. */
 export interface Retention {
   /** Finished jobs, with their insights and deliveries. */
   jobs_ms: number
   /** Jobs that were never run. */
   drafts_ms: number
-  /** Events; their deliveries go with them. What a webhook still waits for stays. */
+  /** Events with their deliveries. An event with a pending delivery stays. */
   events_ms: number
   /** Ended deliveries with their attempts: what was sent and what came back. */
   deliveries_ms: number
@@ -21,6 +21,6 @@ export interface Pruned {
 }
 
 export interface RetentionStore {
-  /** Deletes at most `limit` of each kind that has been kept long enough. */
+  /** Deletes at most `limit` objects of each kind whose time is over. */
   prune(input: { keep: Retention; limit: number }): Promise<Pruned>
 }

@@ -1,22 +1,22 @@
-/** What the store promises of the texts that are sealed by the service, and of values that are kept once. */
+/** Sealed texts in the store, and values that are written once. */
 
-/** Where sealed texts are. */
+/** The columns that hold sealed texts. */
 export type SealedTable = 'webhooks' | 'connections' | 'idempotency_keys'
 
 export interface Resealing {
   table: SealedTable
   /** The key columns of the row with their values. */
   key: Record<string, string>
-  /** Each sealed text with the one that takes its place. */
+  /** Each sealed text with its replacement. */
   texts: { from: string; to: string }[]
 }
 
 export interface SealedStore {
-  /** Writes the value where the key has none yet; answers with the value that is kept. */
+  /** Writes the value if the key has none. Answers with the kept value. */
   keepOnce(key: string, value: string): Promise<string>
   /** Null: none is kept. */
   getKept(key: string): Promise<string | null>
   replaceKept(input: { key: string; value: string }): Promise<void>
-  /** Puts each text in the place of the other where that is still there, in one transaction. Answers how many rows changed. */
+  /** Replaces each text that is still the same, in one transaction. Answers how many rows changed. */
   reseal(rows: Resealing[]): Promise<number>
 }

@@ -1,9 +1,9 @@
-/** What the store promises of sign-ins. One that has ended is as if it were not there. */
+/** Sign-ins in the store. A sign-in that has ended counts as none. */
 import type { Principal, Scope, SignIn } from '@assay/model/token'
 import type { Page, PageQuery } from '../page.ts'
 
 export interface SignInStore {
-  /** Null: the token is gone meanwhile. */
+  /** Null: the token was deleted meanwhile. */
   createSignIn(
     input: Pick<SignIn, 'sign_in_id' | 'device' | 'address'> & {
       secret_hash: string
@@ -12,7 +12,7 @@ export interface SignInStore {
       scopes: Scope[]
       /** Null: all. */
       templates?: string[] | null
-      /** The token that it is begun with, and ends with; null: a password. */
+      /** The token with which the sign-in begins and ends; null: a password. */
       token_id: string | null
       /** It ends this long after its last use, */
       idle_ms: number
@@ -20,20 +20,20 @@ export interface SignInStore {
       life_ms: number
     },
   ): Promise<SignIn | null>
-  /** The hot path of the console's requests. `token_id` is the id of the sign-in. Null where there is none, or its user is disabled. */
+  /** The caller of a sign-in, read with every request of the console. `token_id` is the id of the sign-in. Null: none, or its user is disabled. */
   findSignIn(secret_hash: string): Promise<Principal | null>
-  /** Each is used: it ends `idle_ms` after `at`, unless its life ends before. A use that is older than the last one changes nothing. */
+  /** Records uses. Each sign-in ends `idle_ms` after `at`, or with its life if that is sooner. An older use changes nothing. */
   noteSignInUses(uses: { sign_in_id: string; at: string; address: string; idle_ms: number }[]): Promise<void>
   /** Those of one user, newest first. */
   listSignIns(query: PageQuery & { workspace_id: string; user_id: string }): Promise<Page<SignIn>>
   /** False: the user has no such sign-in. */
   deleteSignIn(input: { workspace_id: string; user_id: string; sign_in_id: string }): Promise<boolean>
-  /** All of a user but `except`, with the tokens that logins made. Returns their number. */
+  /** Ends all sign-ins of a user except `except`, and the tokens of logins. Returns their number. */
   deleteSignIns(input: {
     workspace_id: string
     user_id: string
     except?: string | undefined
   }): Promise<number>
-  /** Ends what began by a password in every workspace: sign-ins, tokens of logins, and programs that were let in there. Returns how many. */
+  /** Ends everything that began with a password, in every workspace: sign-ins, tokens of logins, and their grants. Returns how many. */
   endPasswordSignIns(): Promise<number>
 }

@@ -1,4 +1,4 @@
-/** What the store promises of the templates of workspaces. */
+/** The templates of workspaces in the store. */
 import type { TemplateSource } from '@assay/model/template'
 
 export interface StoredTemplate {
