@@ -30,7 +30,7 @@ const LIST = listOf(COLLECTIONS, {
   id: 'collection_id',
   always: 'pins = false',
   filters: { collection_ids: 'collection_id = ANY (:collection_ids)' },
-  // A workspace has few.
+  // A workspace has few collections.
   indexed: [['workspace_id', 'collection_ids'], ['workspace_id']],
 })
 const COUNT = statement<{ count: number }>(
@@ -70,7 +70,7 @@ const SOURCE = statement<{
    WHERE insight_cards.insight_id = :insight_id AND insight_cards.workspace_id = :workspace_id`,
   { variables: 'json', resolved: 'json' },
 )
-// Nobody follows what users pin, which most series that are held belong to: it begins with what is followed.
+// Most held series belong to pins, which nobody follows. So the search begins with the followed collections.
 const FOLLOWED = statement<CollectionFollower>(
   `SELECT webhook_id, variables FROM webhook_follows CROSS JOIN collection_items
    WHERE webhook_follows.workspace_id = :workspace_id AND followed >= 'collection:' AND followed < 'collection;'
@@ -124,7 +124,7 @@ export function* listCollections(from: Reader, input: Input<'listCollections'>):
   return yield* LIST.page(from, { ...query, collection_ids } as typeof query)
 }
 
-/** As what a collection may hold the insight: itself, and its series. */
+/** The forms in which a collection may hold the insight: the insight itself, or its series. */
 function* itemsOf(from: Reader, key: { workspace_id: string; insight_id: string }): Routine<string[]> {
   const source = yield* from.find(SOURCE, key)
   return source ? [key.insight_id, source.series] : [key.insight_id]
@@ -161,7 +161,7 @@ function lasting(
   return Object.fromEntries(Object.entries(variables).filter(([name]) => !isPeriod(resolved?.[name])))
 }
 
-/** Makes room where insights that it held, or all runs of a series, are gone. */
+/** Removes entries whose insight, or every run of whose series, is gone. */
 function* dropGone(
   tx: Writer,
   { workspace_id, collection_id }: Key,

@@ -1,4 +1,4 @@
-/** How many jobs there are: of a batch, and the unfinished ones of each workspace. */
+/** Counts of jobs: those of a batch, and the unfinished ones of each workspace. */
 import { HELD, type Job, UNFINISHED as STATUSES } from '@assay/model/job'
 import type { Reader, Routine } from '../../rows.ts'
 import { listed, statement } from '../../statement.ts'
@@ -11,7 +11,7 @@ const OF_BATCH = statement<Counted>(
    GROUP BY job_status`,
 )
 
-/** Those of one state as `job_counts` has them, and the oldest out of the index of states. */
+/** The count of one state from `job_counts`, and the oldest job from the index of states. */
 const ofState = (counts: string, status: string): string => `
   SELECT workspace_id, '${status}' AS job_status, ${status} AS count, (
     SELECT created_at FROM jobs WHERE jobs.workspace_id = ${counts}.workspace_id AND job_status = '${status}'
@@ -19,7 +19,7 @@ const ofState = (counts: string, status: string): string => `
     ORDER BY created_at LIMIT 1) AS oldest_at
   FROM ${counts} WHERE ${status} > 0`
 
-/** The oldest of a queue at each of its priorities, at most 201: not over the queue. */
+/** The oldest queued job of each priority, at most 201 rows: the queue itself is not read. */
 const queued = (counts: string): string => `
   SELECT workspace_id, 'queued' AS job_status, queued AS count, (
     WITH RECURSIVE levels (priority) AS (
@@ -34,7 +34,7 @@ const queued = (counts: string): string => `
                 AND jobs.priority = levels.priority ORDER BY queued_at LIMIT 1)) FROM levels) AS oldest_at
   FROM ${counts} WHERE queued > 0`
 
-// PostgreSQL counts drafts and what is queued in several rows of a workspace. What is held is few, and counted itself.
+// PostgreSQL counts drafts and queued jobs in several rows of a workspace. Held jobs are few, so they are counted directly.
 const UNFINISHED = statement<Counts['jobs'][number]>({
   sqlite: [
     queued('job_counts'),

@@ -1,4 +1,4 @@
-/** The runs before an insight: of its series, found by the first day of their period or, without periods, by their time. */
+/** Earlier runs of an insight's series, found by the first day of their period or, without periods, by their time. */
 import { dayNumber, dayText, monthsAfter } from '@assay/model/dates'
 import { type EarlierInsight, STEPS_BACK, type StepBack } from '@assay/model/earlier-insight'
 import type { Reader, Routine } from '../../rows.ts'
@@ -13,7 +13,7 @@ const OWN = INSIGHT_CARDS.select(by('insight_id', 'workspace_id'), [...SHOWN, 's
 
 type Column = 'period_start' | 'created_at'
 
-/** The last up to the target, the latest run of its period. */
+/** The last period up to the target, by its latest run. */
 const upTo = (column: Column) =>
   INSIGHT_CARDS.select(
     `WHERE workspace_id = :workspace_id AND series = :series AND ${column} >= :low AND ${column} <= :target
@@ -21,7 +21,7 @@ const upTo = (column: Column) =>
     SHOWN,
   )
 
-/** The first after the target, the latest run of its period. */
+/** The first period after the target, by its latest run. */
 const beyond = (column: Column) =>
   INSIGHT_CARDS.select(
     `WHERE workspace_id = :workspace_id AND series = :series AND ${column} > :target AND ${column} <= :high
@@ -43,7 +43,7 @@ const DAY_MS = 86_400_000
 
 interface Step {
   back(day: number): number
-  /** In days: a week of another weekday and a month of another length still count. Less than half of the step. */
+  /** Days by which a run may miss the target: less than half of the step, so that another weekday or month length still counts. */
   within: number
 }
 
@@ -88,7 +88,7 @@ function windowsOf(at: string): Window[] {
   return [before, ...others]
 }
 
-/** The instant by which runs are told apart. */
+/** The time that orders runs. */
 const instantOf = ({ period_start, created_at }: Found): number => Date.parse(period_start ?? created_at)
 
 export function* earlierInsights(

@@ -23,7 +23,7 @@ export const INSERT_CARD = INSIGHT_CARDS.insert()
 
 const SHOWN = INSIGHT_CARDS.except('workspace_id', 'search', 'figure_value', 'metrics')
 
-/** One for each word that is looked for. */
+/** One condition for each searched word. */
 const WORDS = ['first_word', 'second_word', 'third_word', 'fourth_word'] as const
 
 const LIST = listOf(INSIGHT_CARDS, {
@@ -39,14 +39,14 @@ const LIST = listOf(INSIGHT_CARDS, {
     seen_by: '(reader_id IS NULL OR reader_id = :seen_by)',
   },
   indexed: [
-    // They are few.
+    // These insights are few.
     ['workspace_id', 'insight_ids'],
     ['workspace_id', 'reader_id'],
     ['workspace_id', 'series'],
     ['workspace_id', 'template_id'],
     ['workspace_id'],
   ],
-  // A series is one reader's, or nobody's; named insights are few.
+  // A series belongs to one reader or to nobody. Named insights are few.
   parts(given) {
     if (['reader_id', 'series', 'insight_ids'].some((field) => given.includes(field))) return WHOLE
     const own = partsOfReaders(given)
@@ -54,7 +54,7 @@ const LIST = listOf(INSIGHT_CARDS, {
   },
 })
 
-/** A run that is repeated for the same period is one point, so more rows are looked at than points are given. */
+/** Repeated runs of a period make one point, so the query reads more rows than the history has points. */
 const LOOKED_AT = 3 * HISTORY_MOST
 
 const HISTORY = statement<{
@@ -97,13 +97,13 @@ export function insightTitles(
   return from.all(TITLES, input)
 }
 
-/** Each reader has series of her own: no run of another is its history, or what it is compared with. */
+/** Each reader has series of her own. Runs of other readers are neither history nor comparison. */
 function seriesOf(series: string, reader_id: string | null): string {
   if (reader_id === null) return series
   return createHash('sha256').update(`${series}\n${reader_id}`).digest('hex').slice(0, 32)
 }
 
-/** The row of the insight that the job made. An insight without a card of its own has its title alone. */
+/** The row of the job's insight. An insight without a card of its own has only its title. */
 export function cardRow(job: OwnedJob, { insight_id, created_at }: InsightRow, findings: Findings): CardRow {
   const { assignment_id, workspace_id, template_id, user_id, schedule_id, reader_id } = job
   const { title, card } = findings
@@ -130,12 +130,12 @@ export function cardRow(job: OwnedJob, { insight_id, created_at }: InsightRow, f
   }
 }
 
-/** What holds the text anywhere. */
+/** The LIKE pattern for a text anywhere. */
 function anywhere(text: string): string {
   return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
 }
 
-/** Newest period last, one point for each, none of a period after the card's own. */
+/** One point for each period, newest last, none after the card's own period. */
 function pointsOf(
   own: string | null,
   history: readonly [string, string, string | null, string | null, number][],

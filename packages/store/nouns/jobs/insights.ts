@@ -25,7 +25,8 @@ const WHERE = 'FROM insights WHERE insight_id = :insight_id AND workspace_id = :
 
 const FIND = INSIGHTS.select(by('insight_id', 'workspace_id'))
 
-// The newest first, by the index of schedules or of templates, or of readers: a schedule may have many thousands of them. JSON is compared as PostgreSQL's jsonb; SQLite has the text that we wrote.
+// Newest first, by the index of schedules, templates or readers, because a schedule may have many thousands of insights. PostgreSQL
+// compares the variables as jsonb, SQLite as the text that we wrote.
 const lastOf = (of: string, also: string) =>
   statement<{ analyses: string }>(
     both(

@@ -1,4 +1,4 @@
-/** What a move makes of a job: pure, shared by both stores. */
+/** How a move changes a job. Pure; both stores use it. */
 import type { Findings } from '@assay/model/insight'
 import {
   isFinal,
@@ -11,7 +11,7 @@ import {
 } from '@assay/model/job'
 import type { Lease } from '../../store.ts'
 
-/** A job with the node that holds it: the row as it is. */
+/** The row of a job, with the node that holds it. */
 export interface OwnedJob extends Job {
   owner: string | null
 }
@@ -22,7 +22,7 @@ export type Change = Partial<
   Pick<OwnedJob, 'owner' | 'attempt' | 'losses' | 'error' | 'skipped' | 'insight_id' | 'progress'>
 >
 
-/** Without the column that the contract does not show. */
+/** The row without the column that the contract does not show. */
 export function shown(job: OwnedJob): Job {
   const { owner: _, ...rest } = job
   return rest
@@ -34,7 +34,7 @@ function arrival(job: OwnedJob, to: JobStatus, at: string): Partial<OwnedJob> {
   return isFinal(to) ? { finished_at: at } : {}
 }
 
-/** Never before the move that was last: an illegal one is a fault of the caller, it throws. */
+/** Moves the job at `now`, or at the time of its last move if that is later. Throws for an illegal move, a fault of the caller. */
 export function moved(job: OwnedJob, to: JobStatus, at: string, change: Change = {}): OwnedJob {
   if (!mayMove(job.job_status, to))
     throw new Error(`A job cannot move from ${job.job_status} to ${to} (${job.assignment_id}).`)
@@ -46,8 +46,8 @@ export function moved(job: OwnedJob, to: JobStatus, at: string, change: Change =
 }
 
 /**
- * The job with its start. One that is only active gets it now: it began `ran_ms` before `now`. Null: it is not executing
- * and the caller gave no `ran_ms`.
+ * The job with its start. An active job gets a start `ran_ms` before `now`. Null: the job is not executing and the caller gave no
+ * `ran_ms`.
  */
 function begun(job: OwnedJob, now: string, ran_ms: number | undefined): OwnedJob | null {
   if (job.job_status === 'executing') return job
@@ -55,7 +55,7 @@ function begun(job: OwnedJob, now: string, ran_ms: number | undefined): OwnedJob
   return moved(job, 'executing', new Date(Date.parse(now) - Math.max(0, Math.round(ran_ms))).toISOString())
 }
 
-/** What a worker reports of a job that it holds. */
+/** A report of a worker about a job that it holds. */
 export type Settle = Lease &
   (
     | { kind: 'start' }
@@ -66,7 +66,7 @@ export type Settle = Lease &
         ran_ms?: number | undefined
       }
     | { kind: 'fail'; error: JobError; ran_ms?: number | undefined }
-    /** Its worker was lost; the last loss allowed ends the job. */
+    /** The worker was lost. The last allowed loss ends the job. */
     | { kind: 'lose' }
     /** Back to the queue without a loss. */
     | { kind: 'release' }
@@ -99,19 +99,19 @@ function after(job: OwnedJob, settle: Kind, now: string): OwnedJob[] {
 type Kind = DistributiveOmit<Settle, keyof Lease>
 type DistributiveOmit<T, Key extends PropertyKey> = T extends unknown ? Omit<T, Key> : never
 
-/** What becomes of a job: the last of `states`, by way of the others. */
+/** Moves a job through `states`, one after the other. */
 export interface JobChange {
   before: OwnedJob
   states: OwnedJob[]
 }
 
-/** The job that is held, after the report. Null: the report does not fit its state, and nothing is written. */
+/** The held job after the report. Null: the report does not fit its state, and nothing is written. */
 export function changeOf(before: OwnedJob, settle: Kind, now: string): JobChange | null {
   const states = after(before, settle, now)
   return states.length > 0 ? { before, states } : null
 }
 
-/** The same, if the lease still holds the job: its attempt and its owner are those of the row. Null: nothing is written. */
+/** The same if the lease still holds the job: attempt and owner equal those of the row. Null: nothing is written. */
 export function settled(job: OwnedJob | undefined, settle: Settle, now: string): JobChange | null {
   if (!job || job.attempt !== settle.attempt || job.owner !== settle.node_id) return null
   return changeOf(job, settle, now)

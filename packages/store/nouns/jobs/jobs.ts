@@ -1,4 +1,4 @@
-/** Jobs as people handle them: create, run, read, list, cancel, delete. What workers report of them is in settles.ts. */
+/** Jobs as people handle them: create, run, read, list, cancel, delete. settles.ts writes what workers report. */
 import { AppError, notFound } from '@assay/model/errors'
 import { type Ending, HELD, isFinal, type Job, type JobStatus } from '@assay/model/job'
 import { draftsFull, queueFull } from '../../caps.ts'
@@ -21,7 +21,7 @@ const JOB = JOBS.except('owner')
 const FIND = JOBS.select(OF_ID, JOB)
 const FIND_ALL = JOBS.select('WHERE assignment_id = ANY (:assignment_ids)', JOB)
 const LOCK = JOBS.select(`${OF_ID} FOR UPDATE`)
-// A text that has no word of this kind names no metric, so its version depends on nothing beside it.
+// A template without this word names no metric, so its version depends on its own text only.
 const FIND_DRAFT = statement<DraftOrigin>(
   `SELECT jobs.template_id, jobs.template_version,
      coalesce(put.source = made.source AND CAST(made.partials AS text) = '{}' AND made.source NOT LIKE '%metric%', false)
@@ -32,7 +32,7 @@ const FIND_DRAFT = statement<DraftOrigin>(
    WHERE jobs.assignment_id = :assignment_id AND jobs.workspace_id = :workspace_id AND jobs.job_status = 'draft'`,
   { is_as_put: 'boolean' },
 )
-// Two that create the same id at once: the second waits for the first and answers with its job.
+// Of two requests that create the same id at once, the second waits for the first and answers with its job.
 const INSERT = JOBS.insert<Job>(
   JOBS.except('attempt', 'losses'),
   `ON CONFLICT DO NOTHING RETURNING ${JOB.join(', ')}`,
@@ -44,7 +44,7 @@ const DELETE_INSIGHTS = INSIGHTS.sql({
   sqlite: `DELETE FROM insights WHERE insight_id IN (${MADE})`,
   postgres: `DELETE FROM insights WHERE insight_id = ANY (ARRAY (${MADE}))`,
 })
-/** These lead into an index of all jobs, whosever they are and whether they are held. */
+/** Filters with an index over all jobs, of every owner and state. */
 const OF_ALL = ['held', 'batch_id', 'reader_id', 'schedule_id']
 const HELD_ONES: Part = { where: '', from: 'held_jobs(:workspace_id) AS jobs', indexed: 'all' }
 
@@ -84,7 +84,7 @@ const LIST = listOf(JOBS, {
   ],
   parts: partsOf,
 })
-/** What the jobs of an ending have; their state leads into an index. */
+/** Conditions for how a job ended. Their state has an index. */
 const ENDED: Readonly<Record<Ending, { job_status: JobStatus; [filter: string]: unknown }>> = {
   failed: { job_status: 'canceled', failed: true },
   canceled: { job_status: 'canceled', stopped: true },
@@ -118,7 +118,7 @@ export function* createJob(tx: Transaction, input: NewJob): Routine<Job> {
   return yield* insertJob(tx, input)
 }
 
-/** Its template's version is kept. */
+/** Keeps the version of the job's template. */
 function* insertJob(tx: Transaction, { template, ...input }: NewJob): Routine<Job> {
   const made = yield* tx.find(INSERT, {
     ...input,
@@ -135,7 +135,7 @@ function* insertJob(tx: Transaction, { template, ...input }: NewJob): Routine<Jo
   return job
 }
 
-/** Throws where the workspace would have more drafts than it may. Those that are made at the same time may all be the last. */
+/** Throws if the workspace has as many drafts as it may. Drafts made at the same moment may pass together. */
 function* admitDrafts(tx: Transaction, workspace_id: string, more: number): Routine<void> {
   const { max_drafts } = tx.caps
   if (max_drafts === null) return
@@ -143,19 +143,19 @@ function* admitDrafts(tx: Transaction, workspace_id: string, more: number): Rout
   if ((found?.drafts ?? 0) + more > max_drafts) throw draftsFull(max_drafts)
 }
 
-/** A draft, if the workspace may have one more. */
+/** Makes a draft if the workspace may have one more. */
 export function* createDraft(tx: Transaction, input: NewJob): Routine<Job> {
   yield* admitDrafts(tx, input.workspace_id, 1)
   return yield* createJob(tx, input)
 }
 
-/** Throws where the workspace has as many queued as it may. */
+/** Throws if the workspace has as many jobs queued as it may. */
 function* admitQueued(tx: Transaction, workspace_id: string): Routine<void> {
   const reached = yield* reachedCap(tx, workspace_id)
   if (reached !== null) throw queueFull(reached)
 }
 
-/** Queues a job that was accepted, such as one of a schedule: it waits for processor time in the queue. */
+/** Queues an accepted job, such as one of a schedule. It waits in the queue for processor time. */
 export function* enqueueJob(tx: Transaction, job: Key): Routine<Job> {
   return yield* queue(tx, job, admitQueued(tx, job.workspace_id))
 }
@@ -165,7 +165,7 @@ export function* queueJob(tx: Transaction, job: Key): Routine<Job> {
   return yield* queue(tx, job, together(admitWork(tx, workspace_id), admitQueued(tx, workspace_id)))
 }
 
-/** Null: it is a draft that `isCurrent` denies. */
+/** Null: the job is a draft and `isCurrent` answered false. */
 export function* queueCurrent(
   tx: Transaction,
   { isCurrent, ...job }: Input<'queueCurrent'>,
@@ -174,7 +174,7 @@ export function* queueCurrent(
   return draft && !isCurrent(draft) ? null : yield* queueJob(tx, job)
 }
 
-/** `admit` throws where a draft may not be queued now. */
+/** `admit` throws if a draft may not be queued now. */
 function* queue(tx: Transaction, key: Key, admit: Routine<unknown>): Routine<Job> {
   const job = yield* lockJob(tx, key)
   if (isFinal(job.job_status))
@@ -187,7 +187,7 @@ function* queue(tx: Transaction, key: Key, admit: Routine<unknown>): Routine<Job
   return shown(yield* moveJob(tx, job, 'queued'))
 }
 
-/** All or none. Drafts, or queued. */
+/** Makes the jobs as drafts or queued, all or none. */
 export function* createJobs(tx: Transaction, { jobs, run }: Input<'createJobs'>): Routine<Job[]> {
   const made: Job[] = []
   const workspace_id = jobs[0]?.workspace_id
@@ -212,7 +212,7 @@ export function* getDraft(from: Reader, key: Key): Routine<DraftOrigin | null> {
   return (yield* from.find(FIND_DRAFT, key)) ?? null
 }
 
-/** Those that there are, of any workspace. */
+/** The jobs of these ids that exist, in any workspace. */
 export function getJobs(from: Reader, assignment_ids: readonly string[]): Routine<Job[]> {
   return from.all(FIND_ALL, { assignment_ids })
 }
@@ -237,7 +237,7 @@ export function* cancelJob(tx: Transaction, key: Key): Routine<Job> {
   return shown(yield* moveJob(tx, job, 'canceled', { owner: null, error }))
 }
 
-/** The rows of jobs that have ended, with all that hangs on them but their events. */
+/** Deletes ended jobs with everything that belongs to them except their events. */
 export function* removeJobs(tx: Transaction, assignment_ids: readonly string[]): Routine<void> {
   if (assignment_ids.length === 0) return
   yield* removeDeliveriesOfJobs(tx, assignment_ids)
@@ -264,7 +264,7 @@ export function* deleteJob(tx: Transaction, key: Key): Routine<void> {
   yield* removeJobs(tx, [key.assignment_id])
 }
 
-/** How many jobs the workspace may have queued, where it has as many; null: it may have more. */
+/** The cap of queued jobs if the workspace has reached it; null: it may have more. */
 export function* reachedCap(tx: Transaction, workspace_id: string): Routine<number | null> {
   const { max_queued } = tx.caps
   return (yield* tx.find(REACHED_CAP, { workspace_id, max_queued }))?.reached ?? null

@@ -1,7 +1,6 @@
 /**
- * A job as a row, and the only way in which its state changes: the row, the counts of its workspace and the events with
- * their deliveries, in one transaction, for one job or for many. Whoever changes a job has locked its row: others wait,
- * and then find it changed.
+ * The one way in which a job changes its state: row, counts of the workspace, events and deliveries in one transaction, for one job
+ * or for many. A caller locks the row of a job before it changes the job.
  */
 import { eventTypeOf, jobEventData } from '@assay/model/event'
 import type { JobStatus } from '@assay/model/job'
@@ -10,7 +9,7 @@ import type { Statement } from '../../statement.ts'
 import { JOBS } from '../../tables/jobs/jobs.ts'
 import { type Change, type JobChange, moved, type OwnedJob } from './job-move.ts'
 
-// In the order of their ids, so that no two wait for each other.
+// Locked in the order of ids, so that no two transactions wait for each other.
 const IN_ORDER = 'ORDER BY assignment_id FOR UPDATE'
 const OF_IDS = 'WHERE assignment_id = ANY (:assignment_ids)'
 const LOCK = JOBS.select({ sqlite: OF_IDS, postgres: `${OF_IDS} ${IN_ORDER}` })
@@ -43,7 +42,7 @@ export function lockHeld(tx: Writer, node_ids: readonly string[]): Routine<Owned
   return tx.all(LOCK_HELD, { node_ids })
 }
 
-/** The locks alone, before several jobs are written by one statement. */
+/** Locks the rows before one statement writes several jobs. */
 export function* holdJobs(tx: Writer, assignment_ids: readonly string[]): Routine<void> {
   if (assignment_ids.length > 1) yield* tx.all(HOLD, { assignment_ids })
 }
@@ -68,7 +67,7 @@ export function writeClaimed(tx: Transaction, changes: readonly JobChange[]): Ro
   return writeMoves(tx, changes, UPDATE_CLAIMED)
 }
 
-/** Writes jobs that this transaction has locked as what they became. */
+/** Writes moved jobs. The transaction holds their locks. */
 export function* writeMoves(
   tx: Transaction,
   changes: readonly JobChange[],
@@ -91,7 +90,7 @@ export function* writeMoves(
   }
 }
 
-/** Moves a job that this transaction has locked. An illegal move is a fault of the caller: it throws. */
+/** Moves a job whose lock the transaction holds. Throws for an illegal move, which is a fault of the caller. */
 export function* moveJob(
   tx: Transaction,
   job: OwnedJob,

@@ -1,4 +1,4 @@
-/** Nodes and their leases: whoever holds jobs or deliveries is a row here, renewed by the store's clock. */
+/** Nodes and their leases: each node that holds jobs or deliveries has a row, renewed by the store's clock. */
 import { iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 import { HELD } from '@assay/model/job'
@@ -25,13 +25,13 @@ const LOCK_EXPIRED = NODES.select(
   ['node_id'],
 )
 const IS_HELD = `job_status IN (${listed(HELD)})`
-// No index holds the progress, so the row stays on its page.
+// No index holds the progress, so PostgreSQL writes the new row on the same page and touches no index.
 const WRITE_PROGRESS = JOBS.updateAll(['progress'], ['assignment_id', 'attempt', 'owner'], `AND ${IS_HELD}`)
 const STILL_HELD = JOBS.select(`WHERE owner = :node_id AND ${IS_HELD}`, ['assignment_id', 'attempt'])
 
 /**
- * Claims of a node that was reaped would never come back: the lock keeps the node from being reaped until the claim is
- * committed. A renewal changes no key and does not wait for it. Throws `conflict` if the node is not registered.
+ * Locks the node's row, so that nobody reaps the node before its claim is committed: a claim of a reaped node would never end. A
+ * renewal changes no key and does not wait for the lock. Throws `conflict` if the node is not registered.
  */
 export function* requireNode(tx: Writer, node_id: string): Routine<void> {
   if (!(yield* tx.find(KEEP, { node_id })))
@@ -42,7 +42,7 @@ function leaseUntil(tx: Writer, lease_ms: number): string {
   return iso(Date.parse(tx.now) + lease_ms)
 }
 
-/** Takes jobs that are held from their node: with a loss, or without one. */
+/** Takes held jobs from their node, with or without a loss. */
 function giveBack(tx: Transaction, jobs: OwnedJob[], kind: 'lose' | 'release'): Routine<void> {
   return writeMoves(
     tx,
@@ -50,7 +50,7 @@ function giveBack(tx: Transaction, jobs: OwnedJob[], kind: 'lose' | 'release'): 
   )
 }
 
-/** From all of them at once: the locks of jobs come before those of webhooks. */
+/** Takes from all nodes at once, because locks of jobs come before those of webhooks. */
 function* takeFrom(
   tx: Transaction,
   node_ids: readonly string[],
@@ -60,9 +60,9 @@ function* takeFrom(
   return { jobs: jobs.length, deliveries: yield* giveBackDeliveries(tx, node_ids) }
 }
 
-/** What a node that bore this id before still holds is given back as lost: the new one knows nothing of it. */
+/** Gives back as lost what an earlier node of this id still holds. The new node knows nothing of it. */
 export function* registerNode(tx: Transaction, input: Input<'registerNode'>): Routine<void> {
-  // What the one before it is claiming in this moment is waited for: it is taken, too.
+  // Waits for a claim that the earlier node has under way, and takes it back, too.
   yield* tx.find(LOCK, input)
   yield* tx.run(WRITE, { ...input, started_at: tx.now, lease_until: leaseUntil(tx, input.lease_ms) })
   yield* takeFrom(tx, [input.node_id])
@@ -106,14 +106,14 @@ export function listNodes(from: Reader): Routine<NodeInfo[]> {
   return from.all(LIST)
 }
 
-/** The node's row goes first: whoever claims for it waits, and then finds that it is gone. */
+/** Deletes the node's row first. A claim for the node waits for that, and then finds no node. */
 export function* removeNode(tx: Transaction, node_id: string): Routine<void> {
   yield* tx.run(DELETE, { node_id })
   yield* giveBack(tx, yield* lockHeld(tx, [node_id]), 'release')
   yield* giveBackDeliveries(tx, [node_id])
 }
 
-/** Several nodes may reap at once: each takes others. One that claims or renews in this moment is left for later. */
+/** Several nodes may reap at once; each takes other rows. Leaves a node that claims or renews at this moment for later. */
 export function* reapNodes(
   tx: Transaction,
   { all, but = '' }: Input<'reapNodes'>,
@@ -126,7 +126,7 @@ export function* reapNodes(
   return { nodes: node_ids.length, ...taken }
 }
 
-/** The lock of the node's row waits for its claims, which hold it until they are committed. */
+/** Waits for the lock of the node's row, which its claims hold until they are committed. */
 export function* giveBackUnknown(
   tx: Transaction,
   { node_id, jobs, deliveries }: Input<'giveBackUnknown'>,

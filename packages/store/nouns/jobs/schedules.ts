@@ -51,7 +51,7 @@ const LOCK_REVISION = SCHEDULES.select(`${by('schedule_id', 'revision')} FOR UPD
 const FIND_ANYWHERE = SCHEDULES.select(by('schedule_id'), ['schedule_id'])
 const SAVE = SCHEDULES.upsert(SCHEDULES.columns, ['workspace_id', 'user_id', 'created_at'])
 const DELETE = SCHEDULES.delete(OF_ID)
-// What another node claims in this moment is passed over.
+// Skips schedules that another node is claiming.
 const LOCK_DUE = SCHEDULES.select(
   'WHERE claim_at <= :due ORDER BY claim_at, schedule_id LIMIT :limit FOR UPDATE SKIP LOCKED',
   SCHEDULE,
@@ -69,7 +69,7 @@ const LIST = listOf(SCHEDULES, {
 })
 
 const COUNTED = 20
-// The newest jobs of each that ended; a cancel by a person says nothing about the schedule.
+// The newest ended jobs of each schedule, without those that a person canceled.
 const ENDED = statement<{ schedule_id: string; ended: [string, string | null, string | null][] | null }>(
   both((database) => {
     const [list, all] =
@@ -94,7 +94,7 @@ export function* getSchedule(from: Reader, key: Key): Routine<Schedule | null> {
   return (yield* from.find(FIND, key)) ?? null
 }
 
-/** Held for the transaction. */
+/** Locks the schedule until the transaction ends. */
 export function* lockSchedule(tx: Writer, key: Key): Routine<Schedule | null> {
   return (yield* tx.find(LOCK, key)) ?? null
 }
@@ -122,7 +122,7 @@ export function* failingSchedules(
   })
 }
 
-/** It may be claimed once it is due, and at once while jobs of readers are to be made. */
+/** When a schedule may be claimed: when it is due, or at once while jobs of readers remain to be made. */
 function save(tx: Writer, schedule: Schedule, claim_at = claimAt(schedule, tx.now)): Routine<number> {
   return tx.run(SAVE, { ...schedule, claim_at })
 }
@@ -217,7 +217,7 @@ function* makeJob(
 ): Routine<Job> {
   const { workspace_id, user_id, presence_name, priority, metadata, schedule_id } = schedule
   const { mail = own, ...id } = job
-  // What is a reader's is told to her alone.
+  // Only the reader is told of her own insight.
   const told =
     reader_id === null ? yield* toldBy(tx, schedule, variables, metrics) : mail === null ? null : [mail]
   const made = yield* createJob(tx, {
@@ -244,10 +244,10 @@ function* fail(tx: Transaction, schedule: Schedule): Routine<void> {
   yield* tx.native.writeEvents([{ workspace_id, type: 'schedule.failed', at: tx.now, data, job }])
 }
 
-/** The times of the plan from this one on. */
+/** The due times of the plan from this one on. */
 const restOf = ({ times }: Plan, time: string): string[] => times.slice(times.indexOf(time))
 
-/** The readers who have no job yet keep their place. It is told once. */
+/** Keeps the place of the readers without a job, and writes one event. */
 function* waitForRepair(tx: Transaction, before: Schedule, waiting: Schedule): Routine<boolean> {
   const again = iso(Date.parse(tx.now) + BROKEN_MS)
   const next = nextDue(waiting, waiting.firing!.plan.latest)
@@ -285,7 +285,7 @@ export function* settleSchedule(tx: Transaction, input: Input<'settleSchedule'>)
   return true
 }
 
-/** Makes the jobs of the readers as long as the workspace may have more queued. */
+/** Makes jobs of the readers until the workspace has as many queued as it may. */
 function* makeForReaders(
   tx: Transaction,
   schedule: Schedule,
@@ -293,7 +293,7 @@ function* makeForReaders(
 ): Routine<{ runs: ScheduleRun[]; full: boolean; after: string | null }> {
   const runs: ScheduleRun[] = []
   let after: string | null = null
-  // Before the lock of a full queue, for which others wait who keep the same version.
+  // Keeps the version before it locks the queue: others that keep the same version may wait for that lock.
   if (page.readers.length > 0) yield* keepTemplateVersion(tx, page.material.template)
   for (const { reader_id, notify } of page.readers) {
     if ((yield* reachedCap(tx, schedule.workspace_id)) !== null) return { runs, full: true, after }
@@ -339,7 +339,7 @@ export function* fireSchedule(tx: Transaction, page: FiringPage): Routine<Fired 
       : { plan, scheduled_for: next, after: '', made: 0 }
   const done = { plan, made: [], overlapped: 0, fault: null }
   const saved = rest ? { ...counted, firing: rest } : afterRuns(counted, done, tx.now)
-  // Whoever fires it goes on at once; another does where it has died.
+  // This node goes on at once. If it dies, another node goes on.
   const again = full ? FULL_MS : CLAIM_MS
   yield* rest && !saved.paused ? save(tx, saved, iso(Date.parse(tx.now) + again)) : save(tx, saved)
   return { revision: saved.revision, made: runs.length, firing: rest, full }

@@ -1,4 +1,4 @@
-/** What workers report of jobs that they hold. Fenced by attempt and owner: a lost lease writes nothing. */
+/** Reports of workers about jobs that they hold, fenced by attempt and owner: a lost lease writes nothing. */
 import { withTablesText } from '@assay/model/table-text'
 import type { Routine, Transaction } from '../../rows.ts'
 import type { CardRow } from '../../tables/jobs/insight-cards.ts'
@@ -9,7 +9,7 @@ import { lockJobs, writeMoves } from './moves.ts'
 
 const INSERT_INSIGHT = INSIGHTS.insert()
 
-/** In their order, of one job or of many. Answers for each whether it was written. */
+/** Writes reports of one or many jobs in their order. Answers for each whether it was written. */
 export function* settleJobs(tx: Transaction, settles: readonly Settle[]): Routine<boolean[]> {
   const ids = [...new Set(settles.map(({ assignment_id }) => assignment_id))]
   const jobs = new Map((yield* lockJobs(tx, ids)).map((job) => [job.assignment_id, job]))

@@ -1,4 +1,4 @@
-/** The git repository of templates. A settle writes what the look of a claim found. */
+/** The git repository of templates. A claim looks at it, and a settle writes the result. */
 import { iso } from '@assay/model/clock'
 import type { Repository, RepositoryTree } from '@assay/model/repository'
 import { HOLD_MS } from '../../contract/workspaces/repositories.ts'

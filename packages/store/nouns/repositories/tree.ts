@@ -1,4 +1,4 @@
-/** The schedules and connections of a commit that is taken, in its transaction. */
+/** Writes the schedules and connections of a commit, in the transaction that takes it. */
 import { isDeepStrictEqual } from 'node:util'
 import { leadsElsewhere } from '@assay/model/connection'
 import { uuidv7 } from '@assay/model/ids'
@@ -22,7 +22,7 @@ interface Owner {
   user_id: string
 }
 
-/** Answers the id. A schedule that is the same keeps its revision, so that a run under way is settled. */
+/** Answers the id. An unchanged schedule keeps its revision, so that a claim under way can settle. */
 function* putSchedule(
   tx: Writer,
   owner: Owner,
@@ -54,7 +54,7 @@ function* putConnection(tx: Writer, owner: Owner, name: string, wanted: Reposito
   yield* createConnection(tx, { ...key, ...wanted, secrets: [], user_id: owner.user_id })
 }
 
-/** Answers what the repository owns from now on. */
+/** Answers the objects that the repository owns from now on. */
 export function* applyTree(
   tx: Writer,
   { before, tree, owner }: { before: RepositoryOwned; tree: RepositoryTree; owner: Owner },

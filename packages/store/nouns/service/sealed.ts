@@ -1,4 +1,4 @@
-/** Sealed texts, put in the place of others when the key of the secrets changes. */
+/** Replaces sealed texts when the key of the secrets changes. */
 import type { Resealing, SealedTable } from '../../contract/workspaces/sealed.ts'
 import type { Routine, Writer } from '../../rows.ts'
 import type { Statement } from '../../statement.ts'
@@ -31,7 +31,7 @@ const TABLES: Record<SealedTable, Statements> = {
   },
 }
 
-/** The value with every text that has another in `texts` replaced. */
+/** The value with each text replaced by its entry in `texts`. */
 function replaced(value: unknown, texts: ReadonlyMap<string, string>): unknown {
   if (typeof value === 'string') return texts.get(value) ?? value
   if (Array.isArray(value)) return value.map((one) => replaced(one, texts))
@@ -42,7 +42,7 @@ function replaced(value: unknown, texts: ReadonlyMap<string, string>): unknown {
 export function* reseal(tx: Writer, rows: Resealing[]): Routine<number> {
   let count = 0
   const keyOf = ({ table, key }: Resealing): string => `${table} ${JSON.stringify(key)}`
-  // In the order of their keys, so that no two transactions wait for each other.
+  // Locked in the order of keys, so that no two transactions wait for each other.
   for (const { table, key, texts } of rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))) {
     const { find, update } = TABLES[table]
     const present = yield* tx.find(find, key)

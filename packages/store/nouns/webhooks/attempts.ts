@@ -1,4 +1,4 @@
-/** What dispatchers report of deliveries that they hold. Fenced by attempt and owner: a lost claim writes nothing. */
+/** Reports of dispatchers about deliveries that they hold, fenced by attempt and owner: a lost claim writes nothing. */
 import { iso } from '@assay/model/clock'
 import { latencyBucket } from '@assay/model/delivery'
 import type { AttemptOutcome } from '../../contract/webhooks/deliveries.ts'
@@ -37,7 +37,7 @@ const COUNT = ATTEMPT_COUNTS.insert(
 
 type Lease = Input<'releaseDeliveries'>[number]
 
-/** The webhooks of the deliveries, and those deliveries that are claimed, by their lease. */
+/** The webhooks of the deliveries, and the claimed deliveries by lease. */
 function* lockClaims(
   tx: Writer,
   leases: readonly Lease[],
@@ -65,7 +65,7 @@ interface Attempted extends Settled {
   row: Claim
 }
 
-/** By webhook, hour and latency. */
+/** Counts of attempts by webhook, hour and latency. */
 function countsOf(attempted: readonly Attempted[], now: string): AttemptCountRow[] {
   const hour = `${now.slice(0, 13)}:00:00.000Z`
   const counts = new Map<string, AttemptCountRow>()
@@ -95,7 +95,7 @@ function* updateHealth(
   return after
 }
 
-/** In their order. Answers for each whether it was written. */
+/** Writes attempts in their order. Answers for each whether it was written. */
 export function* recordAttempts(tx: Transaction, outcomes: readonly AttemptOutcome[]): Routine<boolean[]> {
   const tells = outcomes.some(({ disable, warn }) => disable || warn)
   const [states, claims] = yield* lockClaims(tx, outcomes, tells)
@@ -104,7 +104,7 @@ export function* recordAttempts(tx: Transaction, outcomes: readonly AttemptOutco
   const written = outcomes.map((outcome) => {
     const key = leaseKey(outcome)
     const claim = claims.get(key)
-    // The same attempt told twice is written once.
+    // An attempt that is reported twice is written once.
     claims.delete(key)
     if (!claim) return false
     const { next, delivery_id } = outcome

@@ -1,4 +1,4 @@
-/** Deliveries as people see them: made, read, listed, sent anew. How they are claimed is in claims.ts of each database. */
+/** Deliveries as people see them: made, read, listed, sent again. claim-deliveries.ts of each database claims them. */
 import { type Attempt, DELIVERY_STATUSES, type Delivery, toAttempt } from '@assay/model/delivery'
 import { type Event, eventText } from '@assay/model/event'
 import type { Page } from '../../contract/page.ts'
@@ -24,7 +24,7 @@ const INSERT_EVENT = EVENTS.insert<Told>(
 )
 const KEEP = EVENTS.select('WHERE seq = ANY (:seqs) FOR KEY SHARE', ['seq'])
 const THEIR_ATTEMPTS = ATTEMPTS.select(`${by('delivery_id')} ORDER BY number`, ['record'])
-// As text: the body of a request is made of it as it was written.
+// Read as text, because a request's body repeats it byte by byte.
 const EVENT_OF = statement<Pick<Event, 'type' | 'timestamp'> & { data: string }>(
   `SELECT type, timestamp, CAST(data AS text) AS data FROM events
    WHERE seq = (SELECT event_seq FROM deliveries WHERE delivery_id = :delivery_id)`,
@@ -34,18 +34,18 @@ const LIST = listOf(DELIVERIES, {
   id: 'delivery_id',
   filters: { event_type: null },
   indexed: [
-    // A job has few: then they are found by it, and not among all of the webhook.
+    // A job has few deliveries, so its index comes before that of the webhook.
     ['workspace_id', 'assignment_id'],
     ['workspace_id', 'webhook_id', 'status'],
     ['workspace_id', 'webhook_id'],
   ],
-  // PostgreSQL has the index of states alone: each change of a delivery writes every index there.
+  // PostgreSQL has only the index of states, because each change of a delivery writes every index there.
   parts: (given) =>
     given.includes('status') || given.includes('assignment_id')
       ? WHOLE
       : { ...WHOLE, postgres: DELIVERY_STATUSES.map((status) => ({ where: `status = '${status}'` })) },
 })
-// No more than :most of the index of what is due are read. What a disabled webhook has waits.
+// Reads at most :most entries of the index of due deliveries. Those of a disabled webhook wait.
 const COUNT = statement<Counts['deliveries']>(
   `SELECT count(*) FILTER (WHERE looked_at.due_at <= :now AND webhooks.status = 'enabled') AS due,
      count(*) FILTER (WHERE looked_at.due_at > :now OR webhooks.status <> 'enabled') AS waiting,
@@ -71,7 +71,7 @@ export interface NewDelivery {
   due_at?: string
 }
 
-/** Of events that this transaction has made or locked. */
+/** Deliveries of events that this transaction has made or locked. */
 export function* addDeliveries(tx: Writer, deliveries: readonly NewDelivery[]): Routine<void> {
   if (deliveries.length === 0) return
   const earlier = new Set<LockedWebhook>()
@@ -99,7 +99,7 @@ export function* addDeliveries(tx: Writer, deliveries: readonly NewDelivery[]): 
   tx.hint({ topic: 'deliveries' })
 }
 
-/** Those that retention has not deleted: it waits until the transaction ends. */
+/** The events that retention has not deleted, locked against it until the transaction ends. */
 export function* lockEvents<Event extends Told>(tx: Writer, events: readonly Event[]): Routine<Event[]> {
   const rows = yield* tx.all(KEEP, { seqs: events.map(({ seq }) => seq) })
   const kept = new Set(rows.map(({ seq }) => seq))
@@ -159,7 +159,7 @@ export function* getDelivery(
   if (!delivery) return null
   const attempts = yield* from.all(THEIR_ATTEMPTS, key)
   const event = yield* from.find(EVENT_OF, key)
-  // Deleted in between.
+  // The event was deleted in between.
   if (!event) return null
   const body = eventText(event, event.data)
   return { ...delivery, attempts: attempts.map(({ record }) => toAttempt(record, body)) }

@@ -1,15 +1,15 @@
-/** What becomes of a delivery: pure, shared by both stores. Whoever changes one has locked the row of its webhook. */
+/** How a delivery changes. Pure; both stores use it. A caller locks the row of the webhook first. */
 import type { DeliveryStatus } from '@assay/model/delivery'
 
 interface Pending {
   status: DeliveryStatus
   due_at: string | null
   owner: string | null
-  /** It ends with its present attempt, even if that fails. */
+  /** The present attempt is the last, even if it fails. */
   last_try: boolean
 }
 
-/** Claimed no more, the claim not counted. */
+/** Releases the claim, which then does not count as an attempt. */
 export function givenBack<Row extends Pending>(row: Row): Row {
   return row.last_try ? canceled(row) : { ...row, owner: null }
 }
@@ -18,7 +18,7 @@ export function canceled<Row extends Pending>(row: Row): Row {
   return { ...row, owner: null, status: 'canceled', due_at: null }
 }
 
-/** After an attempt. `due_at`: of the next one, for a delivery that stays pending. */
+/** The delivery after an attempt. `due_at`: the time of the next attempt of a pending delivery. */
 export function tried<Row extends Pending & { attempt_count: number }>(
   row: Row,
   status: DeliveryStatus,

@@ -1,4 +1,4 @@
-/** The list of a workspace's events. They are written where they happen: native.ts of each database. */
+/** The list of a workspace's events. native.ts of each database writes them. */
 import type { Event, EventType } from '@assay/model/event'
 import type { Page } from '../../contract/page.ts'
 import { decodeCursor, encodeCursor } from '../../cursor.ts'
@@ -12,10 +12,9 @@ type Order = Input<'listEvents'>['order']
 type Listed = Omit<EventRow, 'workspace_id'> & { fits?: number | boolean; row_no?: number }
 
 /**
- * SQLite has one writer: `seq` is the order of the commits. On PostgreSQL forward goes only to what no transaction under
- * way can come before: a reader past (xid, seq) has seen all up to there. A database that was restored from a dump counts
- * its transactions anew: `afterRestore` of schema.ts has set the old events' xid to 0, and a cursor from before goes on
- * among them.
+ * SQLite has one writer, so `seq` is the order of commits. On PostgreSQL a forward page ends before the oldest transaction under
+ * way, so a reader past (xid, seq) has seen every event up to there. A restored dump counts its transactions anew: `afterRestore`
+ * of schema.ts sets the xid of old events to 0, and an older cursor goes on among them.
  */
 const AFTER: Record<Order, { sqlite: string; postgres: string }> = {
   oldest: {
@@ -31,8 +30,8 @@ const AFTER: Record<Order, { sqlite: string; postgres: string }> = {
 }
 
 /**
- * Those that nearly every job makes are in no index of types: they are looked for among the next `LOOKED_AT_MOST` events. The
- * index of the others is named by its condition.
+ * Types that nearly every job makes are in no index; the list looks for them among the next `LOOKED_AT_MOST` events. The condition
+ * names the index of the other types.
  */
 const FREQUENT: readonly EventType[] = ['job.queued', 'job.started', 'job.completed']
 const RARE = ['AND type = :type', ...FREQUENT.map((type) => `AND type <> '${type}'`)].join(' ')
@@ -54,7 +53,7 @@ function pagesOf(order: Order): Pages {
       (select, after) =>
         `SELECT ${select} FROM events WHERE workspace_id = :workspace_id ${type} AND ${after} LIMIT :most`,
     )
-  // The last that is looked at comes along, of whatever type: there the next page begins.
+  // Also reads the last row that was looked at, of any type: the next page begins there.
   const frequent = texts(
     (select, after) => `SELECT *, type = :type AS fits FROM (
         SELECT ${select}, row_number() OVER () AS row_no FROM (

@@ -1,4 +1,4 @@
-/** What owners of mail addresses have said. */
+/** Consents of the owners of mail addresses. */
 import type { Reader, Routine, Writer } from '../../rows.ts'
 import type { Input } from '../../store.ts'
 import { MAIL_CONSENTS, type MailConsentRow } from '../../tables/webhooks/mail-consents.ts'

@@ -1,6 +1,6 @@
 /**
- * Recoveries: what failed is delivered anew, in steps of a bounded size, over the events of a window in time. And the
- * statistics of a webhook.
+ * Recoveries: failed events of a window in time are delivered again, in steps of a bounded size. Also the statistics of a
+ * webhook.
  */
 import { iso } from '@assay/model/clock'
 import { type Recovery, webhookStats as statsOf, type WebhookStats } from '@assay/model/delivery'
@@ -17,7 +17,7 @@ import { addDeliveries, lockEvents } from './deliveries.ts'
 import { lockState } from './states.ts'
 import { getWebhook, lockWebhook } from './webhooks.ts'
 
-/** A part of the events: from its position on. */
+/** Events from a position on. */
 export interface Walk {
   webhook: Webhook
   include_unsent: boolean
@@ -71,7 +71,7 @@ const ALL = walked({
 const SHOWN = ['recovery_id', 'webhook_id', 'status', 'done', 'count', 'created_at'] as const
 const FIND = RECOVERIES.select(by('recovery_id', 'webhook_id', 'workspace_id'), SHOWN)
 const INSERT = RECOVERIES.insert(RECOVERIES.columns, 'ON CONFLICT DO NOTHING')
-// What another dispatcher works at is passed over.
+// Skips a recovery that another dispatcher is at.
 const FIND_RUNNING = RECOVERIES.select(`WHERE status = 'running' ORDER BY created_at LIMIT 1`)
 const LOCK_RUNNING = RECOVERIES.select(`${by('recovery_id')} AND status = 'running' FOR UPDATE`)
 const ADVANCE = RECOVERIES.update(['done', 'next_seq', 'next_at', 'status'], by('recovery_id'))
@@ -106,12 +106,12 @@ function isMissing({ webhook, event_types }: Walk, event: WalkedEvent): boolean 
   const { statuses } = event
   if (statuses.includes('pending') || statuses.includes('delivered')) return false
   if (statuses.includes('failed')) return true
-  // Never sent. A test is for the webhook that it was made for.
+  // Events that were never sent. A test belongs to its own webhook.
   if (event.type === 'webhook.test') return false
   return notifies({ ...webhook, status: 'enabled' }, event.type, audienceOf(event))
 }
 
-/** One step: the events to deliver among the next `most`, and the walk after them; null once it is at its end. */
+/** One step: the events to deliver among the next `most`, and the walk after them; null at the end. */
 export function* stepWalk(
   from: Reader,
   walk: Walk,
@@ -132,7 +132,7 @@ export function* getRecovery(from: Reader, input: Input<'getRecovery'>): Routine
   return (yield* from.find(FIND, input)) ?? null
 }
 
-/** `count` was counted from the same walk. Where the id exists the recovery is answered as it is. */
+/** `count` comes from the same walk. If the id exists, answers with that recovery. */
 export function* insertRecovery(
   tx: Writer,
   input: NewRecovery,
@@ -159,15 +159,15 @@ export function* insertRecovery(
 }
 
 /**
- * Dispatchers that come at once wait at the webhook's row: two recoveries of one webhook make no delivery twice. That row is
- * locked before the recovery's, as where a deleted webhook takes its recoveries with it.
+ * Locks the webhook's row, so that two recoveries of one webhook make no delivery twice. That lock comes before the recovery's, as
+ * it does where a webhook is deleted with its recoveries.
  */
 export function* advanceRecoveries(tx: Transaction, { limit }: { limit: number }): Routine<boolean> {
   const running = yield* tx.find(FIND_RUNNING)
   if (!running) return false
   const webhook = yield* lockWebhook(tx, running)
   const recovery = yield* tx.find(LOCK_RUNNING, running)
-  // Another has ended or deleted it meanwhile.
+  // Another node has ended or deleted the recovery meanwhile.
   if (!webhook || !recovery) return true
   const { include_unsent, event_types } = recovery
   const { events, rest } = yield* stepWalk(

@@ -1,7 +1,7 @@
 /**
- * The sending state of a webhook: what it has in flight, what is due, its rate and its breaker. From it follows when its
- * next delivery may be claimed. Pure, and shared by both stores. The webhook's own row keeps the answer (`claim_at`), so
- * that a claim reads a few rows however many webhooks and deliveries wait.
+ * The sending state of a webhook: deliveries in flight, the next due time, rate and breaker. It determines when the next delivery
+ * may be claimed. Pure; both stores use it. The webhook's row keeps that time as `claim_at`, so a claim reads few rows however
+ * many webhooks and deliveries wait.
  */
 import { iso } from '@assay/model/clock'
 import {
@@ -21,23 +21,23 @@ export interface SendingState {
   rate_per_second: number | null
   /** The earliest due time of its unclaimed deliveries; null: there are none. */
   due_at: string | null
-  /** Its last claim: the next waits behind those who have waited longer. */
+  /** The time of its last claim. Webhooks that have waited longer come first. */
   last_claim_at: string | null
   /** The generic cell rate algorithm's theoretical arrival time (ITU-T I.371), in milliseconds. */
   rate_at: number | null
   failures: number
   open_until: string | null
-  /** The rules of the workspace hold its deliveries back. */
+  /** Whether the rules of the workspace hold its deliveries back. */
   held_until: string | null
   held_reason: string | null
 }
 
 export const NOT_HELD = { held_until: null, held_reason: null }
 
-/** After this time it is looked at whether the rules still hold what is held back. */
+/** Milliseconds until held deliveries are compared with the rules again. */
 const HELD_MS = 60_000
 
-/** At most a quarter of a second's requests at once. */
+/** The burst: a quarter of a second's requests. */
 const BURST_MS = 250
 
 function intervalMs(ratePerSecond: number): number {
@@ -53,7 +53,7 @@ function rateHold(state: SendingState): string | null {
   return iso(Math.min(Math.max(0, Math.ceil(state.rate_at - burst)), LATEST_MS))
 }
 
-/** From when on its next delivery may be claimed; null: not before something changes. */
+/** When the next delivery may be claimed; null: not before something changes. */
 export function claimAt(state: SendingState): string | null {
   const most = isOpen(state) ? 1 : (state.max_in_flight ?? MAX_IN_FLIGHT)
   if (state.status !== 'enabled' || state.due_at === null || state.in_flight >= most) return null
@@ -62,17 +62,17 @@ export function claimAt(state: SendingState): string | null {
   return holds.reduce((latest, hold) => (hold > latest ? hold : latest), state.due_at)
 }
 
-/** Whether a slot of it may be given several deliveries: not while it fails, nor where each is spaced from the next. */
+/** Whether one of its slots may hold several deliveries: not while it fails, and not with a rate. */
 export function mayRun(state: SendingState): boolean {
   return state.failures === 0 && state.rate_per_second === null
 }
 
-/** How far two times of one store may lie apart, although neither is wrong. */
+/** Milliseconds by which two correct times of one store may differ. */
 const SKEW_MS = 1000
 
 /**
- * The state as it can be at `now` (milliseconds): a claim that lies in the future was written before the clock was set
- * back, and would hold up every delivery until that time comes again.
+ * The state at `now` (milliseconds) without claims in the future. Those were written before the clock was set back, and would hold
+ * up every delivery until their time.
  */
 export function asOf<T extends SendingState>(state: T, now: number): T {
   const { last_claim_at, rate_at, rate_per_second, held_until } = state
@@ -89,7 +89,7 @@ export function asOf<T extends SendingState>(state: T, now: number): T {
   }
 }
 
-/** The state of which the rules of the workspace hold deliveries back, from `now` (milliseconds) on. */
+/** The state while the rules of the workspace hold deliveries back, from `now` (milliseconds) on. */
 export function afterHold<T extends SendingState>(state: T, reason: string, now: number): T {
   return { ...state, held_until: iso(now + HELD_MS), held_reason: reason }
 }
@@ -102,8 +102,8 @@ export function afterClaim<T extends SendingState>(state: T, now: number): T {
 }
 
 /**
- * The state of a webhook whose test is to go out now: it is due (at the `due_at` of what is answered) before all that waits,
- * and an open breaker lets it through as its probe. Only where the receiver itself asked to be left alone it waits as well.
+ * The state of a webhook with a test: the test is due first, at the `due_at` of the result, and an open breaker lets it pass as its
+ * probe. It waits only if the receiver asked to be left alone.
  */
 export function dueFirst<T extends SendingState>(state: T, now: string): T & { due_at: string } {
   const before = state.due_at === null ? now : iso(Date.parse(state.due_at) - 1)
@@ -114,12 +114,12 @@ export function dueFirst<T extends SendingState>(state: T, now: string): T & { d
   }
 }
 
-/** What a webhook is told of a settled delivery. */
+/** The outcome of a settled delivery, for the state of its webhook. */
 export interface Settled {
   outcome: AttemptOutcome
-  /** Where it is to be tried again. */
+  /** The time of the next try, if there is one. */
   due_at: string | null
-  /** The slot is free. */
+  /** Whether the slot is free again. */
   freed: boolean
 }
 
@@ -133,10 +133,10 @@ export function afterAttempts<T extends SendingState & Health>(
   const after = { ...before, ...NOT_HELD }
   for (const { outcome, due_at, freed } of settled) {
     if (freed) after.in_flight -= 1
-    // No other waits that has not waited before.
+    // No other delivery has begun to wait.
     if (due_at !== null && (after.due_at === null || due_at < after.due_at)) after.due_at = due_at
     const works = outcome.next.status === 'delivered' || outcome.reached === true
-    // Where none has failed one that arrives changes nothing: most do.
+    // After a row of successes a further success changes nothing, which is the usual case.
     if (works && after.failures === 0 && after.open_until === null && after.failing_since === null) continue
     Object.assign(after, breakerAfter(after, works, now, outcome.hold_ms))
     Object.assign(after, healthAfter(after, works, outcome.record.error, at))

@@ -1,7 +1,6 @@
 /**
- * The sending state of a webhook, in its own row: read with a lock, worked out by sending-state.ts, written back. The order of
- * locks is in docs/decisions/0115-one-order-of-locks.md: here that of the webhook is taken before those of its deliveries,
- * and all webhooks of a transaction at once, in the order of their ids.
+ * Reads the sending state of webhooks with a lock, lets sending-state.ts compute the new one, and writes it. The order of locks
+ * (docs/decisions/0115-one-order-of-locks.md): webhooks before their deliveries, all webhooks of a transaction at once, by id.
  */
 import type { CLOSED } from '@assay/model/webhook'
 import type { Routine, Writer } from '../../rows.ts'
@@ -29,7 +28,7 @@ const STATE = [
 ] as const
 export type LockedWebhook = Pick<WebhookRow, (typeof STATE)[number]>
 
-/** Holds those for which the condition holds until the transaction ends. */
+/** Locks the webhooks that meet the condition until the transaction ends. */
 export function lock(where: string): Statement<LockedWebhook> {
   const tail: Text = {
     sqlite: `WHERE ${where}`,
@@ -39,8 +38,8 @@ export function lock(where: string): Statement<LockedWebhook> {
 }
 
 /**
- * Those of some deliveries. PostgreSQL finds an array first; as a join it may read all deliveries of each webhook. `also`: ids
- * that PostgreSQL locks with them, because the transaction comes to need them.
+ * Locks the webhooks of some deliveries. PostgreSQL looks an array up first; in a join it may read all deliveries of each webhook.
+ * `also`: further ids that the transaction will need, locked with them.
  */
 function lockOf(deliveries: string, also = ''): Statement<LockedWebhook> {
   const found = `SELECT DISTINCT webhook_id FROM deliveries WHERE ${deliveries}`
@@ -57,12 +56,12 @@ const LOCK_HELD = lock(
   `webhook_id IN (
     SELECT webhook_id FROM webhooks WHERE workspace_id = :workspace_id AND held_until IS NOT NULL LIMIT 1000)`,
 )
-// With those that the jobs of the nodes have told (postgres/events.ts), which are woken at the end of the transaction.
+// Also locks the webhooks that the jobs have told (postgres/events.ts), which are woken at the end of the transaction.
 const LOCK_OF_NODES = lockOf(
   `status = 'pending' AND owner = ANY (:node_ids) AND delivery_id <> ALL (:but)`,
   ` || string_to_array(coalesce(current_setting('assay.woken', true), ''), ' ')`,
 )
-// With those that are told if a webhook of the deliveries fails.
+// Also locks the webhooks that are told if one of these fails.
 const LOCK_TO_TELL = lockOf(
   'delivery_id = ANY (:delivery_ids)',
   ` || ARRAY (SELECT webhook_id FROM webhook_events WHERE event_type IN ('webhook.failing', 'webhook.disabled')
@@ -80,7 +79,7 @@ const WRITE = WEBHOOKS.updateAll([
   'held_reason',
   'claim_at',
 ])
-// PostgreSQL's function keeps to the index of what is due, however old the statistics are.
+// PostgreSQL's function uses the index of due deliveries even with old statistics.
 const EARLIEST = DELIVERIES.sql<{ webhook_id: string; due_at: string | null }>({
   sqlite: `SELECT value AS webhook_id, (SELECT due_at FROM deliveries
       WHERE webhook_id = value AND status = 'pending' AND owner IS NULL ORDER BY due_at LIMIT 1) AS due_at
@@ -96,7 +95,7 @@ export function* lockState(tx: Writer, webhook_id: string): Routine<LockedWebhoo
   return (yield* lockWebhooks(tx, [webhook_id]))[0]
 }
 
-/** `tells`: that one fails may be told, so who is told of it is locked with them. */
+/** `tells`: a failing webhook may be reported, so the webhooks that are told of it are locked, too. */
 export function lockOfDeliveries(
   tx: Writer,
   delivery_ids: readonly string[],
@@ -105,12 +104,12 @@ export function lockOfDeliveries(
   return tx.all(tells ? LOCK_TO_TELL : LOCK_OF_DELIVERIES, { delivery_ids })
 }
 
-/** Those with deliveries of these jobs that are pending. */
+/** Locks the webhooks with pending deliveries of these jobs. */
 export function lockOfJobs(tx: Writer, assignment_ids: readonly string[]): Routine<LockedWebhook[]> {
   return tx.all(LOCK_OF_JOBS, { assignment_ids })
 }
 
-/** Those with deliveries that the nodes hold, but for these; others may be among them. */
+/** Locks the webhooks with deliveries that the nodes hold, except these deliveries. It may lock more than needed. */
 export function lockOfNodes(
   tx: Writer,
   node_ids: readonly string[],
@@ -123,7 +122,7 @@ export function lockOfWorkspace(tx: Writer, workspace_id: string): Routine<Locke
   return tx.all(LOCK_OF_WORKSPACE, { workspace_id })
 }
 
-/** When each may be claimed follows from its state. */
+/** Writes the state of each, with the time at which it may be claimed. */
 export function writeStates(tx: Writer, states: readonly LockedWebhook[]): Routine<void> {
   const now = Date.parse(tx.now)
   return tx.writeAll(
@@ -135,7 +134,7 @@ export function writeStates(tx: Writer, states: readonly LockedWebhook[]): Routi
   )
 }
 
-/** After the deliveries or the settings of locked webhooks changed. */
+/** Computes the state of locked webhooks anew after their deliveries or settings changed. */
 export function* refreshStates(tx: Writer, states: readonly LockedWebhook[]): Routine<void> {
   if (states.length === 0) return
   const first = yield* tx.all(EARLIEST, {
@@ -150,7 +149,7 @@ export function* refreshStates(tx: Writer, states: readonly LockedWebhook[]): Ro
   )
 }
 
-/** The same, where the deliveries of these are claimed no more: each frees its slot, unless others of its run come after it. */
+/** The same after claims were released. Each frees its slot, unless later deliveries of its run remain. */
 export function refreshFreed(
   tx: Writer,
   states: readonly LockedWebhook[],
@@ -169,7 +168,7 @@ export function refreshFreed(
   )
 }
 
-/** The same of one that is not locked yet, with what else changes. */
+/** The same for a webhook that is not locked yet, with further changes. */
 export function* refreshWebhook(
   tx: Writer,
   webhook_id: string,
@@ -179,7 +178,7 @@ export function* refreshWebhook(
   if (state) yield* refreshStates(tx, [{ ...state, ...change }])
 }
 
-/** What is held back in a workspace may be claimed again: of 1,000 receivers, and of the others when their minute is over. */
+/** Lets deliveries that the rules held back be claimed again: those of 1,000 receivers now, the others within a minute. */
 export function* releaseHeld(tx: Writer, workspace_id: string): Routine<void> {
   const states = yield* tx.all(LOCK_HELD, { workspace_id })
   yield* refreshStates(

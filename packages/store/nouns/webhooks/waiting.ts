@@ -1,4 +1,4 @@
-/** Deliveries that wait or are claimed, changed by others than who sends them: given back, canceled, made due, deleted. */
+/** Changes of waiting and claimed deliveries other than by their dispatcher: give back, cancel, make due, delete. */
 import type { Routine, Transaction, Writer } from '../../rows.ts'
 import { both, statement, type Text } from '../../statement.ts'
 import type { Input } from '../../store.ts'
@@ -18,7 +18,7 @@ const LOCK_OF_JOBS = DELIVERIES.select(
   CLAIM,
 )
 const WRITE = DELIVERIES.updateAll(['owner', 'status', 'due_at'])
-// As an array: PostgreSQL may look for each attempt among the deliveries. Others may delete them with their deliveries.
+// An array, because PostgreSQL may look each attempt up among the deliveries. Others may delete attempts with their deliveries.
 const OF_JOBS = 'SELECT delivery_id FROM deliveries WHERE assignment_id = ANY (:assignment_ids)'
 const DELETE_ATTEMPTS = statement({
   sqlite: `DELETE FROM attempts WHERE delivery_id IN (${OF_JOBS})`,
@@ -26,7 +26,7 @@ const DELETE_ATTEMPTS = statement({
     SELECT ctid FROM attempts WHERE delivery_id = ANY (ARRAY (${OF_JOBS})) ORDER BY delivery_id, number FOR UPDATE))`,
 })
 const OF_WEBHOOK = 'workspace_id = :workspace_id AND webhook_id = :webhook_id'
-// SQLite has an index of what is claimed that names no webhook, and would not choose it.
+// SQLite's index of claimed deliveries names no webhook, so SQLite would not choose it.
 const END_PENDING = statement({
   sqlite: `UPDATE deliveries INDEXED BY deliveries_owned SET last_try = true WHERE owner IS NOT NULL AND ${OF_WEBHOOK}`,
   postgres: `UPDATE deliveries SET last_try = true WHERE status = 'pending' AND owner IS NOT NULL AND ${OF_WEBHOOK}`,
@@ -47,7 +47,7 @@ const DELETE = DELIVERIES.sql<Pick<DeliveryRow, 'owner' | 'webhook_id' | 'ahead'
   both((database) => `${deletionOf(SOME)[database]} RETURNING owner, webhook_id, ahead`),
 )
 
-/** PostgreSQL locks them in the order of their ids first: others may delete the same by another condition. `ids`: a query. */
+/** PostgreSQL first locks them in the order of ids, because others may delete them by another condition. `ids`: a query. */
 export function deletionOf(ids: string): Exclude<Text, string> {
   return {
     sqlite: `DELETE FROM deliveries WHERE delivery_id IN (${ids})`,
@@ -60,7 +60,7 @@ export function writeClaims(tx: Writer, claims: readonly Claim[]): Routine<void>
   return tx.writeAll(WRITE, claims)
 }
 
-/** What the nodes hold is due again, each claim not counted; `but` stays claimed. Answers how many. */
+/** Makes what the nodes hold due again; the claims do not count. `but` stays claimed. Answers how many. */
 export function* giveBackDeliveries(
   tx: Transaction,
   node_ids: readonly string[],
@@ -81,7 +81,7 @@ export function* giveBackDeliveries(
   return held.length
 }
 
-/** Deleted jobs: what waits is canceled, claimed or not. */
+/** Cancels the waiting deliveries of deleted jobs, claimed or not. */
 export function* cancelDeliveriesOfJobs(tx: Transaction, assignment_ids: readonly string[]): Routine<void> {
   const states = yield* lockOfJobs(tx, assignment_ids)
   const locked = new Set(states.map(({ webhook_id }) => webhook_id))
@@ -95,18 +95,18 @@ export function* cancelDeliveriesOfJobs(tx: Transaction, assignment_ids: readonl
   )
 }
 
-/** Likewise, and their attempts go with the bodies that they hold. */
+/** Deletes the deliveries of deleted jobs, with their attempts and bodies. */
 export function* removeDeliveriesOfJobs(tx: Transaction, assignment_ids: readonly string[]): Routine<void> {
   yield* cancelDeliveriesOfJobs(tx, assignment_ids)
   yield* tx.run(DELETE_ATTEMPTS, { assignment_ids })
 }
 
-/** Those under way end with their present try: they cannot be called back. */
+/** Deliveries under way end with their present try, because nobody can call them back. */
 export function* endPending(tx: Transaction, key: Input<'cancelPending'>): Routine<void> {
   if (yield* lockState(tx, key.webhook_id)) yield* tx.run(END_PENDING, key)
 }
 
-/** At most `most` of those that wait. Answers how many. */
+/** Cancels at most `most` waiting deliveries. Answers how many. */
 export function* cancelPending(tx: Transaction, key: Input<'cancelPending'>, most: number): Routine<number> {
   yield* tx.native.useIndexes()
   const state = yield* lockState(tx, key.webhook_id)
@@ -116,7 +116,7 @@ export function* cancelPending(tx: Transaction, key: Input<'cancelPending'>, mos
   return count
 }
 
-/** At most `most` of those that wait for a later time are due now. Answers how many. */
+/** Makes at most `most` deliveries due now that wait for a later time. Answers how many. */
 export function* makeDue(tx: Transaction, webhook_id: string, most: number): Routine<number> {
   yield* tx.native.useIndexes()
   const state = yield* lockState(tx, webhook_id)
@@ -126,7 +126,7 @@ export function* makeDue(tx: Transaction, webhook_id: string, most: number): Rou
   return count
 }
 
-/** At most `most` with their attempts, claimed or not. Answers how many. */
+/** Deletes at most `most` deliveries with their attempts, claimed or not. Answers how many. */
 export function* deleteDeliveries(tx: Transaction, webhook_id: string, most: number): Routine<number> {
   const state = yield* lockState(tx, webhook_id)
   if (!state) return 0

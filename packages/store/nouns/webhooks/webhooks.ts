@@ -1,4 +1,4 @@
-/** Webhooks. What each subscribes to is worked out by webhook.ts whenever one is written. */
+/** Webhooks. Each write computes the events that the webhook gets (model/webhooks/webhook.ts). */
 import { BEING_DELETED } from '@assay/model/entity-tag'
 import { AppError } from '@assay/model/errors'
 import type { TriedDelivery } from '@assay/model/event'
@@ -52,7 +52,7 @@ const LOCK = WEBHOOKS.select(`${OF_ID} FOR NO KEY UPDATE`, WEBHOOK)
 const LOCK_WHOLE = WEBHOOKS.select(`${OF_ID} FOR UPDATE`, WEBHOOK)
 const LOCK_ANYWHERE = WEBHOOKS.select(`${by('webhook_id')} FOR NO KEY UPDATE`, ['workspace_id'])
 const FIND_ENABLED = WEBHOOKS.select(`${by('webhook_id')} AND status = 'enabled'`, WEBHOOK)
-// Of the claim state nothing is written.
+// The claim state is not written here.
 const STATE: readonly string[] = ['failures', 'open_until', 'held_until', 'held_reason']
 const SAVED = WEBHOOK.filter((column) => !STATE.includes(column))
 const SAVE = WEBHOOKS.upsert(SAVED, ['workspace_id', 'kind', 'created_at'])
@@ -70,23 +70,23 @@ const TRIED = statement<TriedDelivery>(
   'SELECT delivery_id, event_id, event_type FROM deliveries WHERE delivery_id = :delivery_id',
 )
 const BEYOND = statement('SELECT 1 FROM deliveries WHERE webhook_id = :webhook_id LIMIT 1 OFFSET :most')
-// One row for each webhook is read: they are few.
+// Reads one row for each webhook. A workspace has few.
 const COUNT = statement<Counts['webhooks']>(
   `SELECT count(*) FILTER (WHERE status = 'enabled' AND failing_since IS NOT NULL) AS failing,
      count(*) FILTER (WHERE status = 'disabled') AS disabled FROM webhooks`,
 )
-/** More than the nodes of a database have connections for: so many may be made in one moment before they take turns. */
+/** More than all nodes have connections: so many may be made at one moment before they must take turns. */
 const AT_ONCE_MOST = 100
 const CAPS: { kinds: readonly WebhookKind[]; most: number; what: string }[] = [
   { kinds: PROGRAM_KINDS, most: WEBHOOKS_MOST, what: 'webhooks' },
   { kinds: ['email', 'slack'], most: SUBSCRIPTIONS_MOST, what: 'subscriptions' },
 ]
-// PostgreSQL has many writers: two that create at once would each count without the other.
+// PostgreSQL has many writers: two creations at once would each count without the other.
 const ONE_AT_A_TIME = statement({
   sqlite: 'SELECT 1',
   postgres: "SELECT pg_advisory_xact_lock(hashtextextended('assay webhooks ' || :workspace_id, 0))",
 })
-// A repeat after a crash replaces its own.
+// A repeat after a crash replaces its own webhook.
 const OTHERS = statement<{ count: number }>(
   'SELECT count(*) AS count FROM webhooks WHERE workspace_id = :workspace_id AND kind = ANY (:kinds) AND webhook_id <> :webhook_id',
 )
@@ -112,14 +112,14 @@ export function* findSubscriptions(from: Reader, input: Input<'findSubscriptions
   return [...named, ...own.filter(({ webhook_id }) => !input.webhook_ids.includes(webhook_id))]
 }
 
-/** Held for the transaction. */
+/** Locks the webhook until the transaction ends. */
 export function* lockWebhook(tx: Writer, key: Key): Routine<Webhook | null> {
   return (yield* tx.find(LOCK, key)) ?? null
 }
 
 /**
- * The same, as a deletion needs it: a stronger lock that is taken later waits for those who refer to it, and they may wait for
- * the first.
+ * The same with the lock of a deletion. If the stronger lock came later, it would wait for rows that refer to the webhook, and
+ * their transactions might wait for the first lock.
  */
 export function* lockToDelete(tx: Writer, key: Key): Routine<Webhook | null> {
   return (yield* tx.find(LOCK_WHOLE, key)) ?? null
@@ -129,7 +129,7 @@ export function listWebhooks(from: Reader, query: Input<'listWebhooks'>): Routin
   return LIST.page(from, query)
 }
 
-/** Writes all but the claim state, and what it subscribes to. */
+/** Writes everything but the claim state, and the events that the webhook gets. */
 function* save(tx: Writer, webhook: Webhook): Routine<void> {
   yield* tx.run(SAVE, webhook)
   yield* tx.run(FORGET_EVENTS, webhook)
@@ -164,7 +164,7 @@ export function* findFollowers(from: Reader, input: Input<'findFollowers'>): Rou
   return [...new Set(found.map(({ webhook_id }) => webhook_id))].toSorted()
 }
 
-/** Throws where the workspace has as many as it may. */
+/** Throws if the workspace has as many as it may. */
 function* admitWebhook(tx: Transaction, input: NewWebhook): Routine<void> {
   for (const { kinds, most, what } of CAPS) {
     if (!kinds.includes(input.kind ?? 'webhook')) continue
@@ -202,12 +202,12 @@ export function* createWebhook(tx: Transaction, input: NewWebhook): Routine<Webh
   return (yield* tx.find(FIND, input))!
 }
 
-/** Before it is enabled: at most `most` of its deliveries that wait are due now. Answers how many. */
+/** A step before a webhook is enabled: makes at most `most` of its waiting deliveries due now. Answers how many. */
 export function* prepareEnabling(tx: Transaction, key: Key, most: number): Routine<number> {
   return (yield* tx.find(LOCK, key)) ? yield* makeDue(tx, key.webhook_id, most) : 0
 }
 
-/** Later than that of any change before, however soon they follow each other. */
+/** A time later than that of every earlier change. */
 function changedAt({ updated_at }: Webhook, { now }: Writer): string {
   return updated_at < now ? now : new Date(Date.parse(updated_at) + 1).toISOString()
 }
@@ -238,14 +238,14 @@ export function* writeHealth(tx: Writer, webhook_id: string, health: Health): Ro
   yield* tx.run(WRITE_HEALTH, { ...health, webhook_id })
 }
 
-/** Tried: a delivery of a webhook that is locked. `among` are all that are locked: no other is told. */
+/** After an attempt of a locked webhook. `among`: all locked webhooks; no other is told. */
 interface Tried {
   webhook_id: string
   delivery_id: string
   among: readonly string[]
 }
 
-/** A locked one, where it is enabled and fails: writes one event, once until it succeeds again. */
+/** For a locked webhook that is enabled and fails: writes one event, once until it succeeds again. */
 export function* warnOfFailing(tx: Transaction, { webhook_id, delivery_id, among }: Tried): Routine<void> {
   const webhook = yield* tx.find(FIND_ENABLED, { webhook_id })
   if (!webhook?.failing_since || webhook.warned_at !== null) return
@@ -257,7 +257,7 @@ export function* warnOfFailing(tx: Transaction, { webhook_id, delivery_id, among
   yield* tx.native.writeEvents([event])
 }
 
-/** A locked one, where it is enabled: turns it off and writes one event. What waits stays pending. */
+/** For a locked webhook that is enabled: disables it and writes one event. Waiting deliveries stay pending. */
 export function* disableWebhook(
   tx: Transaction,
   { webhook_id, delivery_id, among }: Tried,
@@ -293,8 +293,8 @@ export function* rotateSecret(tx: Writer, input: Input<'rotateSecret'>): Routine
 }
 
 /**
- * At most `most` of its deliveries where it has more: the rest goes with it, so that nobody sees a webhook that few
- * deliveries have left. It is disabled until then. Answers how many.
+ * A step of a deletion: deletes `most` deliveries if the webhook has more. The last ones go with the webhook, so that nobody sees it
+ * without them. It is disabled until then. Answers how many.
  */
 export function* emptyWebhook(tx: Transaction, key: Key, most: number): Routine<number> {
   yield* tx.native.useIndexes()
@@ -308,7 +308,7 @@ export function* emptyWebhook(tx: Transaction, key: Key, most: number): Routine<
   return deleted
 }
 
-/** With what is left of its deliveries. */
+/** Deletes the webhook with the rest of its deliveries. */
 export function* deleteWebhook(tx: Transaction, key: Key): Routine<boolean> {
   yield* tx.native.useIndexes()
   return (yield* tx.run(DELETE, key)) > 0

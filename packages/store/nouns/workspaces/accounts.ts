@@ -37,7 +37,7 @@ const UPDATE_WORKSPACE = WORKSPACES.update(
   WORKSPACES.except('workspace_id', 'created_at', 'deleted_at', 'outgoing'),
   by('workspace_id'),
 )
-// Those that are being deleted are few.
+// Few workspaces are being deleted.
 const WORKSPACE_LIST = listOf(WORKSPACES, {
   columns: WORKSPACE,
   id: 'workspace_id',
@@ -68,13 +68,13 @@ const FIND_IDENTITY = USERS.select(
    WHERE issuer = :issuer AND subject = :subject AND deleted_at IS NULL`,
   USER,
 )
-// In one order, so that two that come at once do not wait for each other in a circle.
+// One order of locks, so that two calls at once do not wait for each other.
 const LOCK_IDENTITY = USERS.select(`${by('issuer', 'subject')} ORDER BY workspace_id FOR UPDATE`)
 const DELETE_USER = USERS.delete(by('workspace_id', 'user_id'))
 const USER_LIST = listOf(USERS, { columns: USER, id: 'user_id', indexed: [['workspace_id']] })
 
 const TOKEN = TOKENS.except('token_hash')
-// A repeat after a crash brings the same id with a new hash: nobody has seen the first token.
+// A repeat after a crash has the same id and a new hash. Nobody has seen the first token.
 const INSERT_TOKEN = TOKENS.insert<Token>(
   TOKENS.columns,
   `ON CONFLICT (token_id) DO UPDATE SET token_hash = excluded.token_hash
@@ -117,7 +117,7 @@ export function* updateWorkspace(
   if (!found) return null
   const workspace: Workspace = { ...found, ...patch }
   yield* tx.run(UPDATE_WORKSPACE, workspace)
-  // More may be allowed to run now.
+  // More jobs may be allowed to run now.
   tx.hint({ topic: 'jobs' })
   return workspace
 }
@@ -168,14 +168,14 @@ export function* findUsers(from: Reader, input: Input<'findUsers'>): Routine<str
   return (yield* from.all(FIND_USERS, input)).map(({ user_id }) => user_id)
 }
 
-/** Who may do less, or has another password, signs in anew. */
+/** A user with fewer scopes or another password must sign in again. */
 export function* updateUser(tx: Writer, input: Input<'updateUser'>): Routine<User | null> {
   const { patch, except, ...key } = input
   const found = yield* tx.find(LOCK_USER, key)
   if (!found) return null
   const user = { ...found, ...patch }
   yield* tx.run(UPDATE_USER, user)
-  // Another display name lets nobody do more or less.
+  // Another display name changes no right.
   if (Object.keys(patch).some((name) => name !== 'display_name')) yield* deleteSignIns(tx, { ...key, except })
   return shown(user)
 }
@@ -213,7 +213,7 @@ export function listUsers(from: Reader, query: Input<'listUsers'>): Routine<Page
 }
 
 export function* deleteUser(tx: Writer, input: Input<'deleteUser'>): Routine<boolean> {
-  // Whoever is about to sign her in waits, and then finds her gone.
+  // A sign-in under way waits, and then finds no user.
   yield* tx.find(LOCK_USER, input)
   yield* tx.run(DELETE_TOKENS, input)
   yield* tx.run(END_SIGN_INS, input)
@@ -235,7 +235,7 @@ export function* findToken(from: Reader, token_hash: string): Routine<Principal 
   return bounded(yield* from.find(FIND_TOKEN, { token_hash }))
 }
 
-/** In the order of the ids, so that nodes that write at once do not wait for each other in a circle. */
+/** Locks in the order of ids, so that nodes that write at once do not wait for each other. */
 export function* noteTokenUses(tx: Writer, uses: Input<'noteTokenUses'>): Routine<void> {
   for (const use of uses.toSorted((a, b) => (a.token_id < b.token_id ? -1 : 1))) yield* tx.run(NOTE_USE, use)
 }
@@ -244,14 +244,14 @@ export function listTokens(from: Reader, query: Input<'listTokens'>): Routine<Pa
   return TOKEN_LIST.page(from, query)
 }
 
-/** Why a token may not be changed so; null: it may. */
+/** Why the token may not be changed in this way; null: it may. */
 function tokenFault(
   found: Token,
   { caller, patch }: Input<'updateToken'>,
   isGranted: boolean,
 ): string | null {
   if (found.name === LOGIN_TOKEN) return 'This is the token of a login: delete it instead.'
-  // The next refresh says both anew.
+  // The next refresh sets both again.
   if (isGranted && (patch.scopes || patch.expires_at !== undefined))
     return 'A person has let a program in with this token, and said its scopes: revoke it, and let the program ask again.'
   if (found.name === SETTING_TOKEN && patch.name !== undefined)
@@ -266,7 +266,7 @@ function tokenFault(
   return null
 }
 
-/** Judged under its lock: two changes at once cannot give back what one of them takes away. */
+/** Checks under the token's lock, so that of two changes at once neither restores what the other removes. */
 export function* updateToken(tx: Writer, input: Input<'updateToken'>): Routine<Token | null> {
   const { patch, workspace_id, token_id } = input
   const found = yield* tx.find(LOCK_TOKEN, { workspace_id, token_id })
@@ -281,7 +281,7 @@ export function* updateToken(tx: Writer, input: Input<'updateToken'>): Routine<T
   return token
 }
 
-/** Locks the token first: a sign-in that is made with it meanwhile has been written by then, or finds no token. */
+/** Locks the token first. A sign-in with it is then written already, or finds no token. */
 export function* deleteToken(tx: Writer, input: Input<'deleteToken'>): Routine<boolean> {
   if (!(yield* tx.find(LOCK_TOKEN, input))) return false
   yield* tx.run(END_SIGN_INS_OF_TOKEN, input)

@@ -1,14 +1,14 @@
-/** What a token bucket holds after a while: pure, shared by both stores. */
+/** How a token bucket fills with time. Pure; both stores use it. */
 import { iso } from '@assay/model/clock'
 import type { Allowance, Bucket } from '../../contract/workspaces/allowances.ts'
 
-/** As it is stored. */
+/** The stored form. */
 export interface Level {
   tokens: number
   at: string
 }
 
-/** How many it holds now; no row: it is full. A clock that was set back takes none away. */
+/** The tokens that the bucket holds now. No row means full. A clock that was set back takes none away. */
 export function levelAt(bucket: Bucket, level: Level | undefined, now: string): number {
   if (!level) return bucket.burst
   const seconds = Math.max(0, Date.parse(now) - Date.parse(level.at)) / 1000
@@ -22,7 +22,7 @@ export function allowanceOf({ burst, per_second }: Bucket, held: number): Allowa
   return { allowed, limit: burst, remaining: Math.floor(left), reset: Math.max(1, Math.ceil(wait)) }
 }
 
-/** When it is full again: its row says nothing from then on. */
+/** When the bucket is full again. Its row can be deleted then. */
 export function fullAt({ burst, per_second }: Bucket, tokens: number, now: string): string {
   return iso(Date.parse(now) + Math.ceil(((burst - tokens) / per_second) * 1000))
 }

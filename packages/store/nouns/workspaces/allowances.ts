@@ -5,12 +5,12 @@ import type { Routine, Writer } from '../../rows.ts'
 import { ALLOWANCES, type AllowanceRow } from '../../tables/workspaces/allowances.ts'
 import { allowanceOf, fullAt, levelAt } from './allowance.ts'
 
-// A full bucket is inserted where there is none, so that the row can be locked.
+// Inserts a full bucket if there is none, so that the row can be locked.
 const HELD = ALLOWANCES.insert<Pick<AllowanceRow, 'tokens' | 'at'>>(
   ALLOWANCES.columns,
   'ON CONFLICT (key) DO UPDATE SET key = excluded.key RETURNING tokens, at',
 )
-// A transaction that began earlier may come later on PostgreSQL: its time does not count again.
+// On PostgreSQL a transaction that began earlier may come later. The time between does not count twice.
 const KEEP = ALLOWANCES.sql({
   sqlite: 'UPDATE allowances SET tokens = :tokens, at = :at, full_at = :full_at WHERE key = :key',
   postgres:

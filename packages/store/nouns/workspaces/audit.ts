@@ -1,4 +1,4 @@
-/** The audit trail: written with the change that it tells of, or many at once for what was read. */
+/** The audit trail: a record is written with its change; records of readings are written many at once. */
 import type { AuditAction, AuditRecord, NewAuditRecord } from '@assay/model/audit'
 import { uuidv7 } from '@assay/model/ids'
 import { READINGS_LOOKED_AT, READINGS_MOST, type Reading } from '@assay/model/reading-record'
@@ -12,14 +12,14 @@ import { AUDIT } from '../../tables/workspaces/audit.ts'
 import { OUTGOING } from '../../tables/workspaces/outgoing.ts'
 import { PROCESSOR_USE } from '../../tables/workspaces/processor-use.ts'
 
-/** They come with the traffic, and are not in the index of actions, so that it costs their records nothing. */
+/** Actions that come with the traffic. Their records are in no index of actions, which would cost each of them a write. */
 const FREQUENT: readonly AuditAction[] = ['job.create', 'job.run', 'result.read', 'link.open']
 
 const LIST = listOf(AUDIT, {
   columns: AUDIT.except('workspace_id'),
   id: 'audit_id',
   filters: {
-    // The index of actions is named by its condition.
+    // The condition names the index of actions.
     action: ['action = :action', ...FREQUENT.map((action) => `action <> '${action}'`)].join(' AND '),
     frequent: 'action = :frequent',
     user_id: null,
@@ -37,7 +37,7 @@ const READINGS = statement<Reading>(
   { last_at: 'time', count: 'bigint' },
 )
 const INSERT = AUDIT.insert()
-// The ids begin with their time: the oldest come first. The condition lets SQLite search their index.
+// Ids begin with their time, so the oldest come first. The condition lets SQLite use the index.
 const PRUNE = statement(
   `DELETE FROM audit WHERE audit_id IN (
      SELECT audit_id FROM (SELECT audit_id, created_at FROM audit WHERE audit_id > '' ORDER BY audit_id LIMIT :limit) AS looked_at

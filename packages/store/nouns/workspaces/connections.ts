@@ -1,4 +1,4 @@
-/** Where data come from: connections of a workspace, whose secrets come sealed, and how its uploads are read. */
+/** Connections of a workspace with sealed secrets, and how its uploads are read. */
 import { type Connection, changedConnection } from '@assay/model/connection'
 import { AppError } from '@assay/model/errors'
 import type { Page } from '../../contract/page.ts'
@@ -38,7 +38,7 @@ export function* getConnection(from: Reader, key: Key): Routine<Connection | nul
   return (yield* from.find(FIND, key)) ?? null
 }
 
-/** Held for the transaction. */
+/** Locks the connection until the transaction ends. */
 export function* lockConnection(tx: Writer, key: Key): Routine<Connection | null> {
   return (yield* tx.find(LOCK, key)) ?? null
 }

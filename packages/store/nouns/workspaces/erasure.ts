@@ -1,6 +1,6 @@
 /**
- * Erasing in steps of a bounded size. What the jobs of a user have left: over the jobs of the workspace by time, then over
- * its events. A workspace with all that is in it: closed first, so that nobody sees it half gone, and then emptied.
+ * Erasing in steps of a bounded size. For a user: the jobs of the workspace by time, then its events. For a workspace: it is closed
+ * first, so that nobody sees it half deleted, and then emptied.
  */
 import { AppError } from '@assay/model/errors'
 import { HELD, isFinal, type Job, type JobStatus, UNFINISHED } from '@assay/model/job'
@@ -34,8 +34,7 @@ import { lockOfWorkspace } from '../webhooks/states.ts'
 import { cancelDeliveriesOfJobs, deletionOf } from '../webhooks/waiting.ts'
 
 /**
- * All that names the workspace but its jobs, with their insights, and its deliveries, which go first. What others refer to
- * comes last.
+ * The tables that name the workspace, except jobs, insights and deliveries, which go first. Tables that others refer to come last.
  */
 export const TABLES_OF_WORKSPACE = [
   WEBHOOKS,
@@ -64,7 +63,7 @@ const DELETE_SOME = TABLES_OF_WORKSPACE.map((table) => table.deleteSome(by('work
 const IN_ORDER = 'ORDER BY created_at, assignment_id LIMIT :limit'
 const ofPart = (part: string): string => `SELECT assignment_id, user_id, created_at FROM ${part}
   AND workspace_id = :workspace_id AND (created_at, assignment_id) > (:at, :id)`
-// Each part lies in an index of its own.
+// Each part has an index of its own.
 const NEXT_JOBS = statement<Pick<Job, 'assignment_id' | 'user_id' | 'created_at'>>({
   sqlite: `${ofPart('jobs WHERE reader_id IS NULL')} UNION ALL ${ofPart('jobs WHERE reader_id IS NOT NULL')} ${IN_ORDER}`,
   postgres: `${[
@@ -75,7 +74,7 @@ const NEXT_JOBS = statement<Pick<Job, 'assignment_id' | 'user_id' | 'created_at'
     .map((part) => `(${ofPart(part)} ${IN_ORDER})`)
     .join(' UNION ALL ')} ${IN_ORDER}`,
 })
-// The numbers of PostgreSQL do not rise with the times, and its index is by time.
+// On PostgreSQL numbers do not rise with time, and the index is by time.
 const NEXT_EVENTS = EVENTS.sql<Pick<EventRow, 'seq' | 'timestamp' | 'data'>>({
   sqlite: `SELECT seq, timestamp, data FROM events WHERE workspace_id = :workspace_id AND seq > :seq
     ORDER BY seq LIMIT :limit`,
@@ -87,12 +86,12 @@ const DELETE_DELIVERIES_OF_EVENTS = statement(
 )
 const DELETE_EVENTS = statement('DELETE FROM events WHERE seq = ANY (:seqs)')
 
-// In the order of their ids, before the workspace: who makes a job of a schedule holds it, and then asks for the workspace.
+// Locks schedules by id before the workspace, because a job of a schedule locks the schedule and then the workspace.
 const LOCK_SCHEDULES = SCHEDULES.select(
   { sqlite: by('workspace_id'), postgres: `${by('workspace_id')} ORDER BY schedule_id FOR UPDATE` },
   ['schedule_id'],
 )
-// The lock holds up what is being made in it, and waits for what has been.
+// The lock waits for objects that are being made in the workspace, and holds up further ones.
 const LOCK_WORKSPACE = WORKSPACES.select(`${by('workspace_id')} FOR UPDATE`, ['deleted_at'])
 const LOCK_CLOSED = WORKSPACES.select(`${by('workspace_id')} AND deleted_at IS NOT NULL FOR NO KEY UPDATE`, [
   'name',
@@ -114,7 +113,7 @@ const SOME_JOBS = statement<{ assignment_id: string }>(
   `SELECT assignment_id FROM jobs WHERE workspace_id = :workspace_id AND owner IS NULL
    ORDER BY job_status, created_at, assignment_id LIMIT :most`,
 )
-// PostgreSQL's counts hold drafts and queued jobs alone, in rows that others may hold: the jobs are counted themselves.
+// PostgreSQL counts only drafts and queued jobs, in rows that others may hold. So the jobs are counted directly.
 const WAITING = UNFINISHED.filter((status) => !(HELD as readonly JobStatus[]).includes(status))
 const COUNT_UNFINISHED = statement<{ unfinished: number }>({
   sqlite: `SELECT ${UNFINISHED.join(' + ')} AS unfinished FROM job_counts WHERE workspace_id = :workspace_id`,
@@ -122,7 +121,7 @@ const COUNT_UNFINISHED = statement<{ unfinished: number }>({
     + (SELECT count(*) FROM jobs WHERE workspace_id = :workspace_id AND owner IS NOT NULL) AS unfinished`,
 })
 const DELETE_COUNTS = JOB_COUNTS.delete(by('workspace_id'))
-// No index of deliveries begins with their workspace: they are found by its webhooks, a few of each.
+// No index of deliveries begins with the workspace, so they are found by its webhooks, a few of each.
 const SOME_DELIVERIES = statement({
   sqlite: deletionOf(`SELECT delivery_id FROM webhooks CROSS JOIN deliveries USING (webhook_id)
       WHERE webhooks.workspace_id = :workspace_id LIMIT :most`).sqlite,
@@ -132,7 +131,7 @@ const SOME_DELIVERIES = statement({
 })
 
 const CURSOR = 'erasure'
-/** Stands for an assignment id once the jobs are done. */
+/** The cursor after the last job. */
 const AMONG_EVENTS = '*'
 const BEGINNING = '1970-01-01T00:00:00.000Z'
 
@@ -144,7 +143,7 @@ function* eraseJobs(tx: Transaction, input: Input<'eraseUser'>, [at, id]: Positi
   const rows = yield* tx.all(NEXT_JOBS, { workspace_id, at, id, limit })
   const own = rows.filter((row) => row.user_id === user_id)
   const assignment_ids = own.map(({ assignment_id }) => assignment_id)
-  // One that completes in this moment needs no cancel: its row is locked by the other, and then it has ended.
+  // A job that completes at this moment needs no cancel: its row is locked, and then it has ended.
   for (const { assignment_id, job_status } of yield* lockJobs(tx, assignment_ids))
     if (!isFinal(job_status)) yield* cancelJob(tx, { workspace_id, assignment_id })
   yield* removeJobs(tx, assignment_ids)
@@ -163,7 +162,7 @@ function* eraseEvents(tx: Transaction, input: Input<'eraseUser'>, [at, , seq]: P
   }
   if (jobs.size > 0) {
     const seqs = [...jobs.keys()]
-    // One may have been sent anew after its job was deleted. The attempts go with the deliveries.
+    // A delivery may have been sent again after its job was deleted. The attempts go with the deliveries.
     yield* cancelDeliveriesOfJobs(tx, [...new Set(jobs.values())])
     yield* tx.run(DELETE_DELIVERIES_OF_EVENTS, { seqs })
     yield* tx.run(DELETE_EVENTS, { seqs })
@@ -183,7 +182,7 @@ export function eraseUser(tx: Transaction, input: Input<'eraseUser'>): Routine<S
 }
 
 /**
- * From now on nobody sees it, and nothing is accepted in it. One that is closed already is to be emptied. False: not there.
+ * Closes the workspace: nobody sees it, and it accepts nothing. True for a closed one, too. False: no such workspace.
  */
 export function* closeWorkspace(tx: Transaction, workspace_id: string): Routine<boolean> {
   yield* tx.all(LOCK_SCHEDULES, { workspace_id })
@@ -198,8 +197,8 @@ export function* closeWorkspace(tx: Transaction, workspace_id: string): Routine<
       'conflict',
       `The workspace has ${unfinished} unfinished jobs: cancel them or wait until they end.`,
     )
-  // Without its counts no further job is accepted, no schedule makes one, and nothing more is sent: a webhook that another holds
-  // is stopped with the first step. Its transaction may ask for the workspace, so nobody waits for it here.
+  // Without its counts the workspace accepts no job, no schedule makes one and nothing more is sent. The first step stops a webhook
+  // that another transaction holds. That transaction may want the workspace, so nothing waits for it here.
   yield* tx.run(CLOSE, { workspace_id, deleted_at: tx.now })
   yield* tx.run(DELETE_COUNTS, { workspace_id })
   yield* tx.run(STOP_SCHEDULES, { workspace_id, claim_at: null })
@@ -215,7 +214,7 @@ function* removeSome(tx: Transaction, workspace_id: string, most: number): Routi
   return 0
 }
 
-/** At most `most` rows of one table. Answers how many there were; with none left the workspace itself is gone. */
+/** Deletes at most `most` rows of one table. Answers how many. With no row left, deletes the workspace. */
 export function* emptyWorkspace(tx: Transaction, workspace_id: string, most: number): Routine<number> {
   yield* tx.native.useIndexes()
   if (!(yield* tx.find(LOCK_CLOSED, { workspace_id }))) return 0
@@ -228,7 +227,7 @@ export function* emptyWorkspace(tx: Transaction, workspace_id: string, most: num
   if (jobs.length > 0) return jobs.length
   const removed = yield* removeSome(tx, workspace_id, most)
   if (removed > 0) return removed
-  // Nobody holds a row of it any more, so whoever is still making one may be waited for: it is left to the next step.
+  // Nobody holds a row of the workspace any more. One that is being made is left to the next step.
   yield* tx.find(LOCK_WORKSPACE, { workspace_id })
   const late = yield* tx.all(SOME_JOBS, { workspace_id, most })
   const left = late.length + (yield* removeSome(tx, workspace_id, most))
@@ -236,7 +235,7 @@ export function* emptyWorkspace(tx: Transaction, workspace_id: string, most: num
   return left
 }
 
-/** The next step of a deletion whose process has died. */
+/** The next step of a deletion whose process died. */
 export function* emptyClosed(tx: Transaction, most: number): Routine<number> {
   const closed = yield* tx.find(NEXT_CLOSED)
   return closed ? yield* emptyWorkspace(tx, closed.workspace_id, most) : 0

@@ -1,4 +1,4 @@
-/** Idempotency keys: the first answer is kept for a day; a key left open by a dead process is taken over. */
+/** Idempotency keys: keeps the first answer for a day, and takes over a key that a dead process left open. */
 import { iso } from '@assay/model/clock'
 import type { IdempotencyStart } from '../../contract/workspaces/idempotency.ts'
 import type { Routine, Writer } from '../../rows.ts'
@@ -7,10 +7,10 @@ import { by } from '../../tables/table.ts'
 import { IDEMPOTENCY_KEYS, type IdempotencyRow } from '../../tables/workspaces/idempotency-keys.ts'
 
 export const KEEP_KEYS_MS = 86_400_000
-/** A request that has been under way for so long has lost its process. */
+/** Milliseconds after which the process of an open request counts as dead. */
 const UNDER_WAY_MS = 60_000
 
-/** In place of the node: a fault of ours was answered. What was asked for may have been made: a repeat keeps the id. */
+/** Stands in place of the node after a 5xx. The object may exist, so a repeat keeps the id. */
 const REOPENED = ''
 
 const OF_KEY = by('workspace_id', 'method', 'path', 'key')
@@ -18,7 +18,7 @@ const INSERT = IDEMPOTENCY_KEYS.insert(IDEMPOTENCY_KEYS.columns, 'ON CONFLICT DO
 const BEGIN_ANEW = IDEMPOTENCY_KEYS.update(['body_hash', 'id', 'node_id', 'started_at', 'answer'], OF_KEY)
 const REOPEN = IDEMPOTENCY_KEYS.update(['node_id'], `${OF_KEY} AND answer IS NULL`)
 const ANSWER = IDEMPOTENCY_KEYS.update(['answer'], OF_KEY)
-// On SQLite one process holds the home: every other node is a process that has ended.
+// On SQLite one process holds the home, so every other node has ended.
 const LOCK = IDEMPOTENCY_KEYS.sql<IdempotencyRow & { is_alive: boolean | number }>({
   sqlite: `SELECT *, node_id = :asking_node AS is_alive FROM idempotency_keys ${OF_KEY}`,
   postgres: `SELECT *, node_id = :asking_node OR EXISTS (SELECT 1 FROM nodes
@@ -26,12 +26,12 @@ const LOCK = IDEMPOTENCY_KEYS.sql<IdempotencyRow & { is_alive: boolean | number 
     FROM idempotency_keys ${OF_KEY} FOR UPDATE`,
 })
 
-/** Of those that come at once one inserts the key; the others wait for its commit and find the row. */
+/** Of several calls at once one inserts the key. The others wait for its commit and find the row. */
 export function* startIdempotent(tx: Writer, input: Input<'startIdempotent'>): Routine<IdempotencyStart> {
   const row: IdempotencyRow = { ...input, started_at: tx.now, answer: null }
   if ((yield* tx.run(INSERT, row)) > 0) return { state: 'new', id: input.id }
   const known = yield* tx.find(LOCK, { ...input, asking_node: input.node_id })
-  // It was forgotten between the two statements: the client asks again.
+  // The key was deleted between the two statements. The client asks again.
   if (!known) return { state: 'in_progress', retry_after: 1 }
   const now = Date.parse(tx.now)
   const isReopened = known.node_id === REOPENED

@@ -14,7 +14,7 @@ import { COLLECTION_LINKS, LINKS } from '../../tables/workspaces/links.ts'
 const SHOWN = LINKS.except('workspace_id', 'link_hash')
 const LIST = listOf(LINKS, { columns: SHOWN, id: 'link_id', indexed: [['workspace_id', 'insight_id']] })
 
-// The lock holds up other links of the insight, so that they are counted, and its deletion.
+// The lock holds up the deletion of the insight and its other new links, so that all are counted.
 const LOCK_INSIGHT = statement(
   'SELECT 1 FROM insights WHERE insight_id = :insight_id AND workspace_id = :workspace_id FOR UPDATE',
 )
@@ -40,7 +40,7 @@ const MOVE = statement(
   'UPDATE links SET insight_id = :insight_id WHERE link_id = :link_id AND workspace_id = :workspace_id',
 )
 const DELETE = LINKS.delete(by('link_id', 'insight_id', 'workspace_id'))
-// The greater of two texts and the greater of two times are different functions.
+// The databases name the greater of two times differently.
 const countOpeningsOf = (table: string) =>
   statement({
     sqlite: `UPDATE ${table} SET opened_count = opened_count + :count, last_opened_at = max(coalesce(last_opened_at, ''), :at)
@@ -110,7 +110,7 @@ export function* deleteLink(tx: Writer, input: Input<'deleteLink'>): Routine<boo
   return (yield* tx.run(DELETE, input)) > 0
 }
 
-/** In the order of the ids, so that nodes that count at once do not wait for each other in a circle. */
+/** Locks in the order of ids, so that nodes that count at once do not wait for each other. */
 export function* countOpenings(tx: Writer, openings: Input<'countOpenings'>): Routine<void> {
   for (const opening of openings.toSorted((a, b) => (a.link_id < b.link_id ? -1 : 1)))
     if ((yield* tx.run(COUNT_OPENINGS, opening)) === 0) yield* tx.run(COUNT_OPENINGS_OF_COLLECTION, opening)

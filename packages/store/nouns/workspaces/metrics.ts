@@ -1,4 +1,4 @@
-/** Metrics that were put into a workspace. */
+/** The metrics of a workspace. */
 import { AppError } from '@assay/model/errors'
 import { METRICS_MOST, type StoredMetric } from '../../contract/workspaces/metrics.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
@@ -19,7 +19,7 @@ const LIST = METRICS.select(
 )
 const WRITE = METRICS.upsert()
 const DELETE = METRICS.delete(OF_ID)
-/** Two puts at once see each other's length. */
+/** A lock, so that of two puts at once the second counts the first's length. */
 const LOCK = WORKSPACES.select(`${by('workspace_id')} FOR NO KEY UPDATE`, ['workspace_id'])
 const LENGTH = METRICS.sql<{ length: number }>(
   `SELECT CAST(coalesce(sum(length(source)), 0) AS integer) AS length FROM metrics
@@ -50,7 +50,7 @@ export function* getMetric(from: Reader, key: Key): Routine<StoredMetric | null>
   return (yield* from.find(FIND, key)) ?? null
 }
 
-/** Held for the transaction. */
+/** Locks the metric until the transaction ends. */
 export function* lockMetric(tx: Writer, key: Key): Routine<StoredMetric | null> {
   return (yield* tx.find(HOLD, key)) ?? null
 }

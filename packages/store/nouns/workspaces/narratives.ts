@@ -1,4 +1,4 @@
-/** What language models answered. */
+/** Answers of language models. */
 import type { NarrativeKey } from '../../contract/workspaces/narratives.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
 import { by } from '../../tables/table.ts'

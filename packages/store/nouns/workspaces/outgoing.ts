@@ -1,4 +1,4 @@
-/** The ledger: what left each workspace by day, and the rules of what may. */
+/** The ledger: counts of what left each workspace by day, and the rules of what may leave. */
 import { OPEN_RULES, type OutgoingCount, type OutgoingRules } from '@assay/model/outgoing'
 import type { OutgoingNow } from '../../contract/workspaces/outgoing.ts'
 import type { Reader, Routine, Transaction, Writer } from '../../rows.ts'
@@ -9,7 +9,7 @@ import { OUTGOING } from '../../tables/workspaces/outgoing.ts'
 import { releaseHeld } from '../webhooks/states.ts'
 
 const SHOWN = OUTGOING.except('workspace_id')
-// The row of the workspace is asked for: one that is gone is passed over.
+// Joins the workspace, so that one that is gone is ignored.
 const ADD = OUTGOING.sql(
   `INSERT INTO outgoing (workspace_id, day, kind, count, refused, bytes)
    SELECT workspace_id, CAST(:day AS text), CAST(:kind AS text), CAST(:count AS bigint), CAST(:refused AS bigint), CAST(:bytes AS bigint)
@@ -34,7 +34,7 @@ function keyOf({ workspace_id, day, kind }: Input<'countOutgoing'>[number]): str
   return `${workspace_id} ${day} ${kind}`
 }
 
-/** In the order of their keys, so that nodes that write at once do not wait for each other in a circle. */
+/** Locks in the order of keys, so that nodes that write at once do not wait for each other. */
 export function* countOutgoing(tx: Writer, counts: Input<'countOutgoing'>): Routine<void> {
   for (const count of counts.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))) yield* tx.run(ADD, count)
 }

@@ -6,7 +6,7 @@ import { statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
 import { PROCESSOR_USE } from '../../tables/workspaces/processor-use.ts'
 
-// The row of the workspace is asked for: one that is gone is passed over.
+// Joins the workspace, so that one that is gone is ignored.
 const ADD = PROCESSOR_USE.sql(
   `INSERT INTO processor_use (workspace_id, hour, ms)
    SELECT workspace_id, CAST(:hour AS text), CAST(:ms AS bigint) FROM workspaces WHERE workspace_id = :workspace_id
@@ -19,7 +19,7 @@ const USED = PROCESSOR_USE.sql<WorkspaceUse>(
    WHERE workspaces.workspace_id = ANY (:workspace_ids) AND deleted_at IS NULL`,
 )
 
-/** A condition: the workspace of a row of `table` has used up its processor seconds of the hour. */
+/** SQL: the workspace of a row of `table` has used up its processor seconds of the hour. */
 export function spentBy(table: string, hour = ':hour'): string {
   return `EXISTS (SELECT 1 FROM processor_use AS used JOIN workspaces AS own ON own.workspace_id = used.workspace_id
     WHERE used.workspace_id = ${table}.workspace_id AND used.hour = ${hour}
@@ -31,18 +31,18 @@ const REACHED = statement<{ reached: number }>(
    WHERE workspace_id = :workspace_id AND ${spentBy('workspaces')}`,
 )
 
-/** What `spentBy` asks for. */
+/** The parameters of `spentBy`. */
 export function spendingNow({ caps, now }: Pick<Transaction, 'caps' | 'now'>) {
   return { hour: hourOf(now), max_processor_seconds: caps.max_processor_seconds }
 }
 
-/** Throws `workspace_busy` where the workspace has used up its processor seconds of this hour. */
+/** Throws `workspace_busy` if the workspace has used up its processor seconds of this hour. */
 export function* admitWork(tx: Transaction, workspace_id: string): Routine<void> {
   const found = yield* tx.find(REACHED, { workspace_id, ...spendingNow(tx) })
   if (found) throw processorSpent(found.reached, tx.now)
 }
 
-/** In the order of their keys, so that nodes that write at once do not wait for each other in a circle. */
+/** Locks in the order of keys, so that nodes that write at once do not wait for each other. */
 export function* countProcessorUse(tx: Writer, counts: Input<'countProcessorUse'>): Routine<void> {
   const keyOf = ({ workspace_id, hour }: (typeof counts)[number]): string => `${workspace_id} ${hour}`
   for (const count of counts.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))) yield* tx.run(ADD, count)

@@ -1,7 +1,6 @@
 /**
- * Retention, by small batches: what has ended, or was never begun, and is older than it need be kept. Nodes that prune at
- * once pass over what another deletes, and rows are locked before it is asked again whether anything still needs them.
- * What is old is found out of an index on each database: workspace by workspace, webhook by webhook.
+ * Retention in small batches: deletes what has ended, or never began, and is old enough. Nodes that prune at once skip each other's
+ * rows. A row is locked before the check that nothing needs it. Indexes find old rows workspace by workspace, webhook by webhook.
  */
 import { iso } from '@assay/model/clock'
 import { ENDED } from '@assay/model/delivery'
@@ -26,7 +25,7 @@ interface OldJob {
   workspace_id: string
 }
 
-/** Out of the index of states, by when it was created: what ended before a time was created before it. */
+/** Found by the index of states and creation times: a job that ended before a time was created before it. */
 function oldJobs(states: readonly JobStatus[]): Statement<OldJob> {
   const list = listed(states)
   return statement({
@@ -45,7 +44,7 @@ function oldJobs(states: readonly JobStatus[]): Statement<OldJob> {
   })
 }
 const OLD_JOBS = oldJobs(FINAL)
-// No event tells of a draft, so none tells that it is gone.
+// A draft has no events, so its deletion has none.
 const OLD_DRAFTS = oldJobs(['draft'])
 
 const NOT_WAITED_FOR = `NOT EXISTS (SELECT 1 FROM deliveries WHERE event_seq = events.seq AND status = 'pending')`
@@ -75,14 +74,14 @@ const OLD_DELIVERIES = statement({
       LIMIT :limit))`,
 })
 
-// Asked for each version. (By NOT EXISTS PostgreSQL asks for all at once, and reads every job.)
+// Checks one version at a time. With NOT EXISTS, PostgreSQL would check all at once and read every job.
 const noneOf = (
   also: string,
 ): string => `(SELECT 1 FROM jobs WHERE jobs.template_id = template_versions.template_id
   AND jobs.template_version = template_versions.version ${also} LIMIT 1) IS NULL`
 const UNUSED = {
   sqlite: noneOf(''),
-  // What is held is in no index of versions.
+  // Held jobs are in no index of versions.
   postgres: `${noneOf('AND owner IS NULL')} AND ${noneOf('AND owner IS NOT NULL')}`,
 }
 const LOCK_VERSIONS = statement<{ template_id: string; version: string }>(
@@ -98,7 +97,7 @@ const DELETE_VERSIONS = statement({
       SELECT template_id, version FROM json_to_recordset(:found::json) AS given (template_id text, version text))`,
 })
 
-/** What else is older. */
+/** Other old rows. */
 const OTHERS = [
   // A client may still refresh the token of a grant.
   TOKENS.deleteSome(
@@ -116,7 +115,7 @@ const OTHERS = [
   RECOVERIES.deleteSome(`WHERE status = 'completed' AND created_at < :before`, 'FOR UPDATE SKIP LOCKED'),
 ]
 
-// Others may hold some of them, such as a deletion of their webhook: these stay, and their event with them.
+// Another transaction may hold some, such as the deletion of their webhook. These stay, and their event with them.
 const DELETE_THEIR_DELIVERIES = statement({
   sqlite: 'DELETE FROM deliveries WHERE event_seq = ANY (:seqs)',
   postgres: `DELETE FROM deliveries WHERE delivery_id = ANY (ARRAY (
@@ -126,7 +125,7 @@ const DELETE_EVENTS = statement(
   'DELETE FROM events WHERE seq = ANY (:seqs) AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_seq = events.seq)',
 )
 
-/** With their deliveries; an event that a webhook still waits for stays. */
+/** Deletes events with their deliveries. An event with a pending delivery stays. */
 function* pruneEvents(tx: Transaction, before: string, limit: number): Routine<number> {
   const old = yield* tx.all(OLD_EVENTS, { before, limit })
   if (old.length === 0) return 0
@@ -136,22 +135,22 @@ function* pruneEvents(tx: Transaction, before: string, limit: number): Routine<n
   return yield* tx.run(DELETE_EVENTS, { seqs })
 }
 
-/** Locked so that no job can come to refer to one (createJob takes a lock, too), then asked again. */
+/** Locks versions so that no new job refers to one (createJob takes the same lock), then checks again. */
 function* pruneVersions(tx: Transaction, limit: number): Routine<number> {
   const found = yield* tx.all(LOCK_VERSIONS, { limit })
   return found.length === 0 ? 0 : yield* tx.run(DELETE_VERSIONS, { found: JSON.stringify(found) })
 }
 
 interface Pruning extends Input<'prune'> {
-  /** Milliseconds before now, as a time. A length that reaches before all time keeps everything. */
+  /** The time so many milliseconds before now. A length beyond all time keeps everything. */
   before(ms: number): string
 }
 
 type Prune = (tx: Transaction, pruning: Pruning) => Routine<Partial<Pruned>>
 
 /**
- * Each a transaction of its own, so that none holds the rows of one kind while it waits for those of another: nodes prune at
- * once.
+ * Each kind in a transaction of its own, so that nodes that prune at once never hold rows of one kind while they wait for those of
+ * another.
  */
 const PARTS: readonly Prune[] = [
   function* jobs(tx, { keep, limit, before }) {

@@ -1,4 +1,4 @@
-/** Readers: for whom personal insights are made. */
+/** Readers: the people for whom personal insights are made. */
 import { AppError } from '@assay/model/errors'
 import { READERS_MOST, readerMailId, type StoredReader } from '@assay/model/readers'
 import type { Page } from '../../contract/page.ts'
@@ -22,7 +22,7 @@ const COUNT = READERS.sql<{ count: number }>(
   'SELECT count(*) AS count FROM readers WHERE workspace_id = :workspace_id',
 )
 const WRITE = READERS.upsert(READERS.columns, ['created_at'])
-/** Two of one call may change their users. */
+/** Two readers of one call may swap their users. */
 const FREE_USERS = READERS.sql(`UPDATE readers SET user_id = NULL ${OF_IDS} AND user_id IS NOT NULL`)
 const TAKEN = READERS.select(
   'WHERE workspace_id = :workspace_id AND user_id = ANY (:user_ids) ORDER BY reader_id LIMIT 1',
@@ -32,7 +32,7 @@ export const FORGET_USER = READERS.sql(
   'UPDATE readers SET user_id = NULL WHERE workspace_id = :workspace_id AND user_id = :user_id',
 )
 const DELETE = READERS.delete(OF_ID)
-/** Two puts at once see each other's rows. */
+/** A lock, so that of two puts at once the second sees the first's rows. */
 const LOCK = WORKSPACES.select(`${by('workspace_id')} FOR NO KEY UPDATE`, ['workspace_id'])
 
 interface Key {
@@ -40,7 +40,7 @@ interface Key {
   reader_id: string
 }
 
-/** What waits for an address that is hers no more is not sent. */
+/** Cancels mail that waits for her former address. */
 function* endMail(tx: Transaction, { workspace_id, reader_id, email }: StoredReader): Routine<void> {
   if (email === null) return
   yield* deleteWebhook(tx, { workspace_id, webhook_id: readerMailId(workspace_id, reader_id, email) })

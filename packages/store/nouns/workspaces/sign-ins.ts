@@ -1,4 +1,4 @@
-/** Sign-ins: browsers in which people are signed in. */
+/** Sign-ins: the browsers in which people are signed in. */
 import { iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 import {
@@ -19,8 +19,8 @@ import { TOKENS, USERS } from '../../tables/workspaces/accounts.ts'
 import { SIGN_INS } from '../../tables/workspaces/sign-ins.ts'
 
 /**
- * A user of a sign-in provider may do what its groups give now, whatever an earlier token or sign-in says; nothing once the last
- * sign-in is too long ago.
+ * The rights of a user of a sign-in provider are those of the groups at the last sign-in, whatever an older token says. They end
+ * when that sign-in is too long ago.
  */
 export interface Held {
   /** The scopes of the user; null: the user comes from no provider. */
@@ -45,14 +45,14 @@ export function bounded(found: (Principal & Held) | undefined): Principal | null
 }
 
 const SHOWN = SIGN_INS.except('secret_hash', 'workspace_id', 'user_id', 'token_id', 'scopes', 'templates')
-// A repeat after a crash brings the same id with a new secret: nobody has seen the first one.
+// A repeat after a crash has the same id and a new secret. Nobody has seen the first one.
 const INSERT = SIGN_INS.insert<SignIn>(
   SIGN_INS.columns,
   `ON CONFLICT (sign_in_id) DO UPDATE SET secret_hash = excluded.secret_hash
      WHERE sign_ins.workspace_id = excluded.workspace_id AND sign_ins.user_id = excluded.user_id
    RETURNING ${SIGN_INS.list(SHOWN)}`,
 )
-// Whoever deletes or changes the token meanwhile waits, and then ends this sign-in, too.
+// A change or deletion of the token waits, and then ends this sign-in, too.
 const LOCK_TOKEN = TOKENS.select(`${by('workspace_id', 'token_id')} FOR UPDATE`, ['expires_at', 'scopes'])
 const LOCK_USER = USERS.select(`${by('workspace_id', 'user_id')} FOR UPDATE`, ['disabled'])
 const FIND = withHeld<Principal & Held>(
@@ -77,7 +77,7 @@ const LIST = listOf(SIGN_INS, {
 })
 const DELETE = SIGN_INS.delete(by('workspace_id', 'user_id', 'sign_in_id'))
 const DELETE_ALL = SIGN_INS.delete(`${by('workspace_id', 'user_id')} AND sign_in_id <> :except`)
-// Those of logins, and those that a person has given clients in the browser.
+// Tokens of logins, and tokens of grants.
 const DELETE_LOGINS = TOKENS.delete(
   `${by('workspace_id', 'user_id')}
    AND (name = :name OR EXISTS (SELECT 1 FROM grants WHERE grants.token_id = tokens.token_id))`,
@@ -89,13 +89,13 @@ const DELETE_PASSWORD_TOKENS = TOKENS.delete(
   `WHERE (name = :name OR EXISTS (SELECT 1 FROM grants WHERE grants.token_id = tokens.token_id))
    AND ${BY_PASSWORD('tokens')}`,
 )
-// Also those that were begun with the token of a login.
+// Also the sign-ins that began with the token of a login.
 const DELETE_BY_PASSWORD = SIGN_INS.delete(
   `WHERE ${BY_PASSWORD('sign_ins')}
    AND (token_id IS NULL OR NOT EXISTS (SELECT 1 FROM tokens WHERE tokens.token_id = sign_ins.token_id))`,
 )
 
-/** In place of a token where there is none. Whoever deletes the user meanwhile waits, and then ends this sign-in, too. */
+/** Locks the user if there is no token. A deletion of the user waits, and then ends this sign-in, too. */
 function* userOf(tx: Writer, input: Input<'createSignIn'>) {
   const user = yield* tx.find(LOCK_USER, input)
   return user && !user.disabled ? { expires_at: null, scopes: input.scopes } : undefined
@@ -105,7 +105,7 @@ export function* createSignIn(tx: Writer, input: Input<'createSignIn'>): Routine
   const { idle_ms, life_ms, ...rest } = input
   const { token_id, scopes } = input
   const token = token_id === null ? yield* userOf(tx, input) : yield* tx.find(LOCK_TOKEN, input)
-  // It may have fewer scopes than a moment ago.
+  // The token may have lost scopes meanwhile.
   if (!token || !scopes.every((scope) => includesScope(token.scopes, scope))) return null
   const now = Date.parse(tx.now)
   const ends = [iso(now + life_ms), token.expires_at].filter((end) => end !== null)
@@ -126,7 +126,7 @@ export function* findSignIn(from: Reader, secret_hash: string): Routine<Principa
   return bounded(yield* from.find(FIND, { secret_hash }))
 }
 
-/** In the order of the ids, so that nodes that write at once do not wait for each other in a circle. */
+/** Locks in the order of ids, so that nodes that write at once do not wait for each other. */
 export function* noteSignInUses(tx: Writer, uses: Input<'noteSignInUses'>): Routine<void> {
   for (const { idle_ms, ...use } of uses.toSorted((a, b) => (a.sign_in_id < b.sign_in_id ? -1 : 1)))
     yield* tx.run(NOTE_USE, { ...use, idle_ends_at: iso(Date.parse(use.at) + idle_ms) })
@@ -146,7 +146,7 @@ export function* deleteSignIns(tx: Writer, input: Input<'deleteSignIns'>): Routi
   return yield* tx.run(DELETE_ALL, { workspace_id, user_id, except })
 }
 
-/** Tokens before the sign-ins that were begun with them, as everybody locks them. */
+/** Locks tokens before the sign-ins that began with them, as all transactions do. */
 export function* endPasswordSignIns(tx: Writer): Routine<number> {
   const tokens = yield* tx.run(DELETE_PASSWORD_TOKENS, { name: LOGIN_TOKEN })
   return tokens + (yield* tx.run(DELETE_BY_PASSWORD, {}))

@@ -1,4 +1,4 @@
-/** Templates that were put into a workspace, and the versions that jobs were created with. */
+/** The templates of a workspace, and the versions with which jobs were created. */
 import type { TemplateSource } from '@assay/model/template'
 import type { StoredTemplate } from '../../contract/workspaces/templates.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
@@ -17,7 +17,7 @@ const DELETE = TEMPLATES.delete(OF_ID)
 
 const OF_VERSION = by('template_id', 'version')
 const FIND_VERSION = TEMPLATE_VERSIONS.select(OF_VERSION)
-// The lock keeps it until the job that is being made refers to it: another node may be pruning.
+// The lock protects the version from pruning by another node until the new job refers to it.
 const LOCK_VERSION = TEMPLATE_VERSIONS.select(`${OF_VERSION} FOR KEY SHARE`, ['version'])
 const INSERT_VERSION = TEMPLATE_VERSIONS.insert(TEMPLATE_VERSIONS.columns, 'ON CONFLICT DO NOTHING')
 
@@ -29,7 +29,7 @@ interface Key {
 export function* putTemplate(tx: Writer, input: Input<'putTemplate'>): Routine<'new' | 'replaced'> {
   const template: StoredTemplate = { ...input, updated_at: tx.now }
   yield* endDrafts(tx, { ...input, kind: 'template', name: input.template_id })
-  // Another node may delete it between the two statements.
+  // Another node may delete the version between the two statements.
   for (;;) {
     if ((yield* tx.run(INSERT, template)) > 0) return 'new'
     if ((yield* tx.run(REPLACE, template)) > 0) return 'replaced'
@@ -40,7 +40,7 @@ export function* getTemplate(from: Reader, key: Key): Routine<StoredTemplate | n
   return (yield* from.find(FIND, key)) ?? null
 }
 
-/** Held for the transaction. */
+/** Locks the template until the transaction ends. */
 export function* lockTemplate(tx: Writer, key: Key): Routine<StoredTemplate | null> {
   return (yield* tx.find(LOCK, key)) ?? null
 }
@@ -53,7 +53,7 @@ export function* deleteTemplate(tx: Writer, key: Key): Routine<boolean> {
   return (yield* tx.run(DELETE, key)) > 0
 }
 
-/** A version is a hash of its content, so one that is there need not be written again. Another node may delete it meanwhile. */
+/** Keeps a version. Its id is a hash of its content, so an existing one is not written again. Another node may delete it meanwhile. */
 export function* keepTemplateVersion(tx: Writer, template: TemplateSource): Routine<void> {
   for (;;) {
     if (yield* tx.find(LOCK_VERSION, template)) return
@@ -61,7 +61,7 @@ export function* keepTemplateVersion(tx: Writer, template: TemplateSource): Rout
   }
 }
 
-/** Several, before the first of their jobs is made: in one order, so that no two wait for each other. */
+/** Keeps several versions before the first of their jobs is made, in one order, so that no two calls wait for each other. */
 export function* keepTemplateVersions(tx: Writer, templates: readonly TemplateSource[]): Routine<void> {
   const each = new Map(templates.map((template) => [`${template.template_id} ${template.version}`, template]))
   for (const [, template] of [...each].toSorted(([a], [b]) => (a < b ? -1 : 1)))
