@@ -4,7 +4,7 @@
  * - row locks (FOR UPDATE ...) are left out on SQLite, which has one writer
  * - `= ANY (:names)` and `<> ALL (:names)` take an array
  * - json and boolean columns are text and integers on SQLite
- * What differs in more is given as two texts.
+ * A statement that differs in more is given as two texts.
  */
 
 import { JsonText } from '@assay/model/table-text'
@@ -15,9 +15,9 @@ export type Kinds = Readonly<Record<string, Kind>>
 
 export interface Parameter {
   name: string
-  /** Null: not a column; it is written as it is. */
+  /** The kind; null: the value is no column and is written as it is. */
   kind: Kind | null
-  /** Null is written where it is not given. */
+  /** Whether a missing value is written as null. */
   isOptional?: boolean
 }
 
@@ -30,11 +30,11 @@ export interface Rendered {
 export interface Statement<Row = unknown> {
   readonly sqlite: Rendered
   readonly postgres: Rendered
-  /** Columns of the answer by name: SQLite holds some kinds in another form. */
+  /** The kinds of the answer's columns by name, because SQLite holds some in another form. */
   readonly kinds: Kinds
-  /** Of `Table.insert` and `Table.updateAll`: how PostgreSQL writes many rows at once. */
+  /** For `Table.insert` and `Table.updateAll`: how PostgreSQL writes many rows at once. */
   readonly postgresMany?: Rendered
-  /** Of `Table.insert`: exactly so many rows, each value a parameter of its own, so that no array of large texts is read. */
+  /** For `Table.insert`: the statement for so many rows with a parameter for each value, which avoids arrays of large texts. */
   readonly postgresRows?: Rendered & { rows: number }
   /** Only a type. */
   readonly row?: Row
@@ -78,7 +78,7 @@ export function listed(words: readonly string[]): string {
   return words.map((word) => `'${word}'`).join(', ')
 }
 
-/** A parameter of the name of a column is written, and a column of the answer is read, as its kind. */
+/** The kinds of columns: a parameter with the name of a column is written as its kind, and a column of the answer is read so. */
 export function statement<Row>(text: Text, kinds: Kinds = {}): Statement<Row> {
   const { sqlite, postgres } = typeof text === 'string' ? { sqlite: text, postgres: text } : text
   return { sqlite: forSqlite(sqlite, kinds), postgres: forPostgres(postgres, kinds), kinds }
@@ -89,7 +89,7 @@ export function optional({ sql, parameters }: Rendered, names: ReadonlySet<strin
   return { sql, parameters: parameters.map((one) => ({ ...one, isOptional: names.has(one.name) })) }
 }
 
-/** The value of a parameter. A name that is not given is a fault of the program, unless it is optional. */
+/** The value of a parameter. Throws for a missing name that is not optional: a fault of the program. */
 export function valueOf({ name, isOptional }: Parameter, values: object): unknown {
   const value = (values as Record<string, unknown>)[name]
   if (value === undefined && isOptional) return null
@@ -97,7 +97,7 @@ export function valueOf({ name, isOptional }: Parameter, values: object): unknow
   return value
 }
 
-/** A value as a column of JSON holds it. */
+/** A value in the form of a JSON column. */
 export function jsonOf(value: unknown): string {
   return value instanceof JsonText ? value.text : JSON.stringify(value)
 }

@@ -1,9 +1,9 @@
-/** Work on many rows in transactions of a bounded size, so that nobody waits for all of it. */
+/** Work on many rows in transactions of a bounded size, so that no other write waits for the whole. */
 
 /** Rows that one transaction changes. */
 export const STEP = 1000
 
-/** Until a step finds fewer than it may take. Answers how many there were. */
+/** Repeats a step until it finds fewer rows than it may take. Answers the total. */
 export async function inSteps(step: (most: number) => Promise<number>): Promise<number> {
   let total = 0
   for (;;) {
@@ -13,7 +13,7 @@ export async function inSteps(step: (most: number) => Promise<number>): Promise<
   }
 }
 
-/** Until a step finds nothing. */
+/** Repeats a step until it finds no row. */
 export async function untilDone(step: (most: number) => Promise<number>): Promise<void> {
   while ((await step(STEP)) > 0);
 }

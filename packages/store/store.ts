@@ -51,32 +51,32 @@ export type * from './contract/workspaces/metrics.ts'
 export type * from './contract/workspaces/sealed.ts'
 export type * from './contract/workspaces/templates.ts'
 
-/** Something may have changed. Only a hint: hints can be lost, polling must suffice. Given after the commit. */
+/** A hint that something may have changed, given after the commit. Hints can be lost, so polling must suffice. */
 export type Hint =
   | { topic: 'jobs' | 'deliveries' }
   | { topic: 'job'; assignment_id: string }
   | { topic: 'delivery'; delivery_id: string }
 
-/** What a store holds of its database: for who watches it. */
+/** The state of the database's connections, for monitoring. */
 export interface Connections {
   open: number
   idle: number
-  /** Asked for and not yet given. */
+  /** Requests that wait for a connection. */
   waiting: number
 }
 
-/** More deliveries than that are not counted: it would take the longer the more wait. */
+/** The most deliveries that are counted, because a count takes longer the more wait. */
 export const DELIVERIES_COUNTED = 100_000
 
 export interface Counts {
-  /** Unfinished ones. `oldest_at`: when the oldest was queued (queued), or created (the others). */
+  /** Unfinished jobs. `oldest_at`: when the oldest was queued, or for other states created. */
   jobs: { workspace_id: string; job_status: JobStatus; count: number; oldest_at: string | null }[]
   /**
    * Pending deliveries that nobody holds: due now, or later or of a disabled webhook; the earliest due time. No more than
    * DELIVERIES_COUNTED are looked at.
    */
   deliveries: { due: number; waiting: number; oldest_at: string | null }
-  /** Enabled ones whose last attempts have failed; disabled ones. */
+  /** Webhooks: enabled ones whose last attempts failed, and disabled ones. */
   webhooks: { failing: number; disabled: number }
 }
 
@@ -110,25 +110,24 @@ export interface Store
     TemplateStore,
     WebhookStore {
   readonly kind: 'sqlite' | 'postgres'
-  /** Rejects with `store_unavailable` where the database cannot be reached or lacks a migration that this program needs. */
+  /** Rejects with `store_unavailable` if the database cannot be reached or lacks a migration of this program. */
   ping(): Promise<void>
   close(): Promise<void>
   /** Hints from this process and, on PostgreSQL, from the others. Returns how to stop. */
   subscribe(listener: (hint: Hint) => void): () => void
   counts(): Promise<Counts>
-  /** What the database takes on its disk, without its log. */
+  /** Bytes of the database on disk, without its log. */
   databaseBytes(): Promise<number>
-  /** Null where there is one connection and no pool (SQLite). */
+  /** Null on SQLite, which has one connection and no pool. */
   connections(): Connections | null
   /**
-   * The same store for one request: its first change that finds something to change (its answer is neither null nor
-   * false) also writes the record, in the same transaction. Until then each change is refused with `precondition_failed` where
-   * the object is not as `expected`.
+   * The same store for one request. Its first change that changes something (the answer is neither null nor false) also writes the audit
+   * record, in the same transaction. `precondition_failed`: the object is not as `expected`.
    */
   audited(record: NewAuditRecord, expected?: Expected | null): Store
 }
 
-/** What a method is given. */
+/** The input of a method. */
 export type Input<Method extends keyof Store> = Store[Method] extends (input: infer Given) => unknown
   ? Given
   : never

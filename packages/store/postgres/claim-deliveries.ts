@@ -1,7 +1,7 @@
 /**
- * A claim of deliveries locks the webhooks that may be claimed, passing over those that another dispatcher or a settle holds,
- * and hands out their deliveries in the order of (in_flight, claim_at), as SQLite does: first those with none in flight,
- * then those with one ... What it may need is read in one question, and all are claimed by one statement.
+ * A claim of deliveries locks webhooks that may be claimed, skips those that another dispatcher or a settle holds, and hands out their
+ * deliveries by (in_flight, claim_at), as SQLite does: first those with none in flight, then those with one. One query reads the
+ * candidates, and one statement claims them.
  */
 import { type Event, eventText } from '@assay/model/event'
 import { MAX_IN_FLIGHT } from '@assay/model/webhook'
@@ -29,7 +29,7 @@ const CLAIM = statement<ClaimedRow>(
    WHERE deliveries.delivery_id = taken.delivery_id
    RETURNING deliveries.delivery_id, workspace_id, attempt_count, event_seq`,
 )
-// The data as text: the body is made of it as it was written.
+// Data is read as text, because the body repeats it byte by byte.
 const THEIR_EVENTS = statement<EventText>(
   'SELECT seq, event_id, type, timestamp, data::text AS data FROM events WHERE seq = ANY (:seqs)',
 )
@@ -43,9 +43,9 @@ interface Due {
 interface Candidate {
   row: WebhookRow
   state: WebhookRow
-  /** In order; one more than it may be given, where there are so many. */
+  /** The candidates in order, one more than the webhook may get if there are so many. */
   waiting: Due[]
-  /** So many of them are taken. */
+  /** How many of them are taken. */
   taken: number
   /** The most that one of its slots is given. */
   most: number
@@ -60,7 +60,7 @@ function* candidatesOf(tx: Transaction, { limit, runs }: Input<'claimDeliveries'
   const slots = rows.map((row) => Math.min(limit, (row.max_in_flight ?? MAX_IN_FLIGHT) - row.in_flight))
   const due = yield* tx.all(DUE, {
     webhook_ids: rows.map(({ webhook_id }) => webhook_id),
-    // No unclaimed one is due before what the webhook's row says: the claimed ones, which the index holds too, lie before.
+    // Unclaimed deliveries are due no earlier than the row of the webhook says. Claimed ones, which the index holds too, lie before.
     since: rows.map(({ due_at }) => due_at),
     most: rows.map((_, index) => slots[index]! * most[index]! + 1),
   })
@@ -79,7 +79,7 @@ function takeNext(candidate: Candidate): Due {
   return next
 }
 
-/** What else is due goes to the slots that the webhook was given, one to each, then again. */
+/** Spreads further due deliveries over the webhook's slots in turn. */
 function fillRuns(candidate: Candidate, now: string): void {
   const { runs, state, most } = candidate
   for (let more = runs.length; more < runs.length * most; more += 1) {
@@ -88,7 +88,7 @@ function fillRuns(candidate: Candidate, now: string): void {
   }
 }
 
-/** Those with so many in flight that may be claimed now, the longest wait first. */
+/** The webhooks with so many in flight that may be claimed now, the longest wait first. */
 function dueAt(all: Candidate[], level: number, now: string): Candidate[] {
   return all
     .filter(({ state }) => state.in_flight === level)
@@ -128,7 +128,7 @@ interface ClaimedRow {
   event_seq: number
 }
 
-/** All but the webhooks, by the id of the delivery. */
+/** The parts other than webhooks, by the id of the delivery. */
 function* claimed(
   tx: Transaction,
   node_id: string,
@@ -164,7 +164,7 @@ export function* claimDeliveries(
   const all = yield* candidatesOf(tx, input)
   const chosen = choose(all, tx.now, limit)
   const deliveries = yield* claimed(tx, node_id, chosen)
-  // Also those that had nothing due after all: their state is put right.
+  // Also corrects the state of webhooks that had nothing due.
   const moved = all.filter(
     ({ row, state }) => state.in_flight !== row.in_flight || state.due_at !== row.due_at,
   )

@@ -1,7 +1,7 @@
 /**
- * A claim of jobs by many nodes at once: SKIP LOCKED passes over what others claim, and an advisory lock of the transaction
- * keeps the caps of a workspace exact. It goes by the workspace with the fewest running, then the one that was served longest
- * ago, then the oldest. Priority orders the queue of a workspace.
+ * A claim of jobs, by many nodes at once. SKIP LOCKED skips jobs that others claim, and an advisory lock keeps the caps of a workspace
+ * exact. The order: the workspace with the fewest running, then the one served longest ago, then the oldest. Priority orders the
+ * queue of a workspace.
  */
 import type { ClaimedJob } from '../contract/jobs/jobs.ts'
 import { claimed, type OwnedJob, shown } from '../nouns/jobs/job-move.ts'
@@ -19,7 +19,7 @@ interface Candidate extends OwnedJob {
   capped: boolean
 }
 
-/** The workspaces with a queue and the job at its head: one look into the index for each. */
+/** The workspaces with a queue and the first job of each: one look into the index for each workspace. */
 const HEADS = `
   heads AS (
     (SELECT workspace_id, priority, queued_at FROM jobs WHERE job_status = 'queued'
@@ -80,9 +80,9 @@ const CLAIM = statement<Candidate>(`
   FROM chosen JOIN jobs USING (assignment_id)
   WHERE job_status || '' = 'queued' ORDER BY chosen.nth LIMIT :limit FOR UPDATE OF jobs SKIP LOCKED`)
 
-/** So many jobs may be locked by other nodes without one of them going away empty. */
+/** Further candidates, so that a claim finds jobs although other nodes have locked some. */
 const SPARE = 16
-/** Others may have taken the candidates meanwhile: a claim looks so many times. */
+/** How often a claim looks, because others may have taken the candidates. */
 const ROUNDS = 4
 
 function ownedOf({
@@ -102,11 +102,11 @@ export function* claimJobs(tx: Transaction, { node_id, limit }: Input<'claimJobs
   const { max_running: cap, max_processor_seconds } = tx.caps
   const claim = (left: number, locked: string[]): Routine<Candidate[]> =>
     tx.all(CLAIM, { limit: left, most: left + SPARE, cap, locked, max_processor_seconds })
-  // Most installations have no cap, and then this is all that is asked.
+  // Without a cap, as in most installations, this is the only query.
   let rows = yield* claim(limit, [])
   let locked: string[] = []
   if (rows[0]?.capped ?? true) {
-    // With a cap the counts must be read under the lock. What the first look has locked stays so until the end of the transaction.
+    // With a cap the counts are read under the lock. Locks of the first look last until the end of the transaction.
     locked = (yield* tx.all(LOCK_CAPPED, { cap })).map(({ workspace_id }) => workspace_id)
     if (locked.length > 0) rows = yield* claim(limit, locked)
   }

@@ -1,6 +1,6 @@
 /**
- * Events, and their fan-out: one delivery for each webhook that subscribes, in the transaction that made it true. All by one
- * statement: nothing of it needs an answer, so it goes in the pipeline of a settle.
+ * Events and their deliveries: one for each webhook that gets the event, in the transaction of the change. One statement writes all.
+ * It needs no answer, so it goes into the pipeline of a settle.
  */
 import { uuidv7 } from '@assay/model/ids'
 import { EVERY_NAME } from '@assay/model/webhook'
@@ -47,7 +47,7 @@ const WRITE_EVENTS = statement<Woken>(`
     AS webhook_ids
   FROM sent`)
 
-/** Their webhooks are woken at the end of the transaction, or beside its last question: others wait for little but the commit. */
+/** Wakes the webhooks at the end of the transaction or beside its last question, so that others wait for little but the commit. */
 export function writeEvents(tx: Transaction, events: readonly NewEvent[]): void {
   if (events.length === 0) return
   const told = tx.start(WRITE_EVENTS, {
@@ -68,7 +68,7 @@ export function writeEvents(tx: Transaction, events: readonly NewEvent[]): void 
   tx.wake(told)
 }
 
-// The transaction itself keeps their ids (a setting until its end), so that nobody waits to be told them.
+// A setting of the transaction keeps their ids, so that no answer is needed.
 const LOCK_WOKEN = lock(`webhook_id = ANY (string_to_array(current_setting('assay.woken'), ' '))`)
 const FORGET = statement('DELETE FROM deliveries WHERE webhook_id = ANY (:webhook_ids)')
 

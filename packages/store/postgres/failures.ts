@@ -1,7 +1,7 @@
-/** What may go wrong between here and PostgreSQL, in the words of the contract. */
+/** Translates errors of PostgreSQL and of the connection into those of the contract. */
 import { AppError } from '@assay/model/errors'
 
-/** A database that cannot serve now, by SQLSTATE or its class: why, in words that tell clients nothing of the inside. */
+/** Why a database cannot serve now, by SQLSTATE or its class, in words that reveal nothing of the inside. */
 const UNUSABLE: Record<string, string> = {
   '08': 'its connections break',
   '0A000': 'it is a standby, or cannot do what this service asks for',
@@ -22,7 +22,7 @@ const UNUSABLE: Record<string, string> = {
 }
 /** A serialization failure and a deadlock: the same again may succeed. */
 const REPEATABLE = new Set(['40001', '40P01'])
-/** What the driver itself says of a connection that is gone, and of a pool that gives none. */
+/** The driver's messages for a lost connection and for a pool that gives none. */
 const BROKEN =
   /connection terminated|connection ended|timeout (exceeded|expired)|read timeout|not queryable|client was closed|after calling end/i
 const SQLSTATE = /^[0-9A-Z]{5}$/
@@ -47,7 +47,7 @@ export function isRepeatable(error: unknown): boolean {
   return isFromDatabase(error) && REPEATABLE.has(codeOf(error))
 }
 
-/** It waited for a lock for as long as it may. */
+/** The statement waited too long for a lock. */
 export function isLockTimeout(error: unknown): boolean {
   return isFromDatabase(error) && codeOf(error) === '55P03'
 }
@@ -83,7 +83,7 @@ function tlsFault(error: unknown): string | null {
     : null
 }
 
-/** The errors that mean something to a client, as AppErrors; others as they are. */
+/** Errors that mean something to a client become AppErrors; others stay as they are. */
 export function translate(error: unknown): unknown {
   const tls = tlsFault(error)
   if (tls !== null) return unavailable(tls, error)
@@ -100,7 +100,7 @@ export function translate(error: unknown): unknown {
     return new AppError('invalid', 'A text holds the character U+0000, which PostgreSQL cannot keep.', {
       cause: error,
     })
-  // The only values that come from outside and have a form of their own are those in cursors.
+  // Only cursors bring values from outside that have a form of their own.
   if (/^22(007|008|003|P02)$/.test(code))
     return new AppError('invalid', 'The cursor does not belong to this list: begin again without one.', {
       errors: [{ path: 'cursor', message: 'must be a next_cursor of this list' }],

@@ -1,7 +1,7 @@
 /**
- * Hints between processes. Those of this one are told at once; the others hear of them by NOTIFY, which takes a lock
- * that all commits share: so it is sent outside the transactions, for all that happened within 50 ms. A hint may be
- * lost (a connection that breaks, a pooler between): polling must suffice.
+ * Hints between processes. This process gets its own at once, the others by NOTIFY. NOTIFY takes a lock that all commits share, so it
+ * is sent outside the transactions, for everything within 50 ms. A broken connection or a pooler may lose a hint, so polling must
+ * suffice.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -14,10 +14,10 @@ const COALESCE_MS = 50
 const PAYLOAD_BYTES = 7000
 const RETRY_MS_FIRST = 250
 const RETRY_MS_MOST = 15_000
-/** A connection that is cut without a word is noticed by a question that is not answered. */
+/** A question now and then finds a connection that was cut silently. */
 const CHECK_MS = 20_000
 
-/** Its commit waits for no disk, and no commit for its fsync: what it tells of is kept already. */
+/** Its commit does not wait for the disk, because the changes are already durable. */
 const NOTIFY = `
   SELECT pg_notify($1, text), set_config('synchronous_commit', 'off', true) FROM unnest($2::text[]) AS text`
 
@@ -88,7 +88,7 @@ async function listen(
         if (!either.aborted) await client.query('SELECT 1')
       }
     } catch {
-      // What is wrong shows in the store's own work; here it is only tried again.
+      // The store's own work reports faults. Here the connection is only tried again.
     }
     client.end().catch(() => undefined)
     if (signal.aborted) return

@@ -1,7 +1,7 @@
 /**
- * Reads of single jobs, gathered: what is asked in one pass of the event loop, or while as many questions are under way
- * as may be, is one question. Each is asked of the database after it was asked of us, so none is answered with less
- * than it would have been alone; a poll of the status by many clients costs a fraction of a question each.
+ * Gathers reads of single jobs: those of one pass of the event loop, or that come while all questions are under way, become one
+ * question. Each question is sent after its reads were requested, so no answer is older than its request. A status poll of many
+ * clients costs a fraction of a question each.
  */
 import type { Job } from '@assay/model/job'
 import type { Database } from '../methods.ts'

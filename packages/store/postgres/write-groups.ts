@@ -1,16 +1,16 @@
 /**
- * What one process reports goes to the database in groups, and with it what must come after it (claims of deliveries, what
- * is given back): all that is asked for in one pass of the event loop, or while a group is being written, is one transaction.
- * One by one, reports wait for each other's commit. In a group the reports come first, but for the locks that come before
- * theirs (docs/decisions/0115-one-order-of-locks.md). A group that cannot be written is divided, so that one report harms no other.
- * A claim of jobs is a transaction of its own beside them.
+ * Writes the reports of one process in groups, with the work that must follow them (claims of deliveries, releases). Everything that
+ * is asked for in one pass of the event loop, or while a group is being written, becomes one transaction. Alone, each report would
+ * wait for the commit of the one before. In a group reports come first, after locks that precede theirs
+ * (docs/decisions/0115-one-order-of-locks.md). A group that cannot be written is divided, so that one report harms no other. A claim
+ * of jobs is a transaction of its own.
  */
 import { AppError } from '@assay/model/errors'
 import type { Reports, Write as Work } from '../methods.ts'
 import { follow, type Routine, type Transaction as Rows, together } from '../rows.ts'
 import type { Transaction } from './connection.ts'
 
-/** More reports than these in one transaction would hold their locks for too long. */
+/** The most reports of one transaction. More would hold their locks for too long. */
 const GROUP_MOST = 500
 
 type Write = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>
@@ -21,7 +21,7 @@ interface Entry<Report> {
   reject(error: unknown): void
 }
 
-/** So many entries from the front as have no more reports than one transaction takes, or one that is alone. */
+/** The first entries whose reports fit into one transaction, at least one entry. */
 function firstGroup<Report>(waiting: Entry<Report>[]): Entry<Report>[] {
   let reports = 0
   const isAlone = 'alone' in waiting[0]!.work

@@ -1,8 +1,7 @@
 /**
- * A claim of deliveries goes over the webhooks that may be claimed, by (in_flight, claim_at): first those with none in
- * flight, then those with one ..., and takes one delivery of each. It reads on as it takes, which costs one process
- * nothing: what a claim costs depends on what it takes, not on how many webhooks there are or how many deliveries wait.
- * The sending state moves on in memory, and a webhook's row is written once.
+ * A claim of deliveries visits webhooks by (in_flight, claim_at): first those with none in flight, then those with one, and takes one
+ * delivery of each. It reads only as far as it takes, so its cost does not grow with webhooks or waiting deliveries. The sending
+ * state changes in memory, and the row of a webhook is written once.
  */
 import { type Event, eventText } from '@assay/model/event'
 import type { ClaimedDelivery } from '../contract/webhooks/deliveries.ts'
@@ -35,11 +34,11 @@ interface Waiting {
 interface Taker {
   row: WebhookRow
   state: WebhookRow
-  /** The first of its deliveries that are not yet taken, from the index alone; all, or one more than is taken. */
+  /** Its next deliveries, from the index alone: all, or one more than is taken. */
   waiting: Waiting[]
-  /** So many of them are taken, */
+  /** How many of them are taken. */
   taken: number
-  /** and this is the last that was. */
+  /** The last one that was taken. */
   last: Waiting | null
   /** The runs of its slots. */
   runs: Waiting[][]
@@ -70,7 +69,7 @@ function* takeSlot(tx: Writer, taker: Taker): Routine<Slot> {
   return { run, row: taker.row }
 }
 
-/** What else is due goes to the slots that the webhook was given, one to each, then again, up to `most` for each. */
+/** Spreads further due deliveries over the webhook's slots in turn, up to `most` for each. */
 function* fillRuns(tx: Writer, taker: Taker, most: number): Routine<void> {
   const { runs, state } = taker
   const wanted = runs.length * (most - 1)
@@ -87,7 +86,7 @@ interface Slot {
   row: WebhookRow
 }
 
-/** Those at this level that may be claimed now, the longest wait first. */
+/** The webhooks with so many in flight that may be claimed now, the longest wait first. */
 function dueTakers(takers: Iterable<Taker>, level: number, at: string): Taker[] {
   return [...takers]
     .filter(({ state }) => state.in_flight === level && state.claim_at !== null && state.claim_at <= at)
@@ -108,11 +107,11 @@ function* storedFrom(tx: Writer, least: number): Routine<number> {
   return (yield* tx.find(NEXT_LEVEL, { least }))!.level ?? Infinity
 }
 
-/** What is to be claimed, in its order; the webhooks' rows are written. */
+/** Chooses the deliveries in their order, and writes the rows of the webhooks. */
 function* takeSlots(tx: Writer, { limit, runs }: Input<'claimDeliveries'>): Routine<Slot[]> {
   const takers: Taker[] = []
   const taken: Slot[] = []
-  // Rows whose state has moved on are below `stored`, which is not below `level`: none is read twice.
+  // Changed rows lie below `stored`, which is at least `level`, so no row is read twice.
   let stored = yield* storedFrom(tx, 0)
   for (let level = stored; level < limit - taken.length; ) {
     if (level === stored) {
@@ -134,7 +133,7 @@ function* takeSlots(tx: Writer, { limit, runs }: Input<'claimDeliveries'>): Rout
 }
 
 const CLAIM = statement('UPDATE deliveries SET owner = :node_id, ahead = :ahead WHERE rowid = ANY (:rowids)')
-// In the order of the list. The data as text: the body is made of it as it was written.
+// In the order of the list. Data is read as text, because the body repeats it byte by byte.
 const CLAIMED = statement<Claimed>(
   `SELECT delivery_id, deliveries.workspace_id, attempt_count, seq, events.event_id, events.type, timestamp, data
    FROM json_each(:rowids) AS given CROSS JOIN deliveries ON deliveries.rowid = given.value

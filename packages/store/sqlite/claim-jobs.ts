@@ -1,6 +1,6 @@
 /**
- * A claim reads the counts of the workspaces, which one writer keeps exact: the workspace with the fewest running (of those
- * below their caps), then the one that was served longest ago, then the oldest. Priority orders the queue of a workspace.
+ * A claim of jobs chooses by the counts of workspaces, which the one writer keeps exact: the workspace below its cap with the fewest
+ * running, then the one served longest ago, then the oldest. Priority orders the queue of a workspace.
  */
 import type { ClaimedJob } from '../contract/jobs/jobs.ts'
 import { claimed as claimedBy, type OwnedJob, shown } from '../nouns/jobs/job-move.ts'

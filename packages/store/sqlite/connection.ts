@@ -13,18 +13,18 @@ import { nativeOf } from './native.ts'
 import { type Run, sqliteRows } from './rows.ts'
 
 export interface Connection {
-  /** Runs a routine. Within a write its changes are of that transaction. */
+  /** Runs a routine. Inside a write its changes belong to that transaction. */
   readonly run: Run
   /** One transaction; resolves once it is durable. */
   write<T>(work: () => T): Promise<T>
   /** As `write`, after all others of its commit. */
   writeLast<T>(work: () => T): Promise<T>
-  /** As `write`: all inputs that are given to the same `work` for one commit are one call. */
+  /** As `write`, but one call of `work` gets all inputs of one commit. */
   join<In, Out>(work: (inputs: In[]) => Out[], input: In): Promise<Out>
-  /** Reads at once. Where a commit is not yet durable it resolves when that is: nobody is told what might be lost. */
+  /** Reads at once. If a commit is not yet durable, resolves when it is, so that nobody is told what might be lost. */
   read<T>(work: () => T): Promise<T>
   subscribe(listener: (hint: Hint) => void): () => void
-  /** Resolves once all that was written is durable. False: the disk has failed, and only another process may go on. */
+  /** Resolves when everything written is durable. False: the disk has failed, and only another process may go on. */
   close(): Promise<boolean>
 }
 
@@ -37,7 +37,7 @@ export interface ConnectionOptions {
   failed?: ((error: AppError) => void) | undefined
 }
 
-/** https://www.sqlite.org/rescode.html: what is wrong with the database, not with the statement. */
+/** Codes that blame the database, not the statement (https://www.sqlite.org/rescode.html). */
 const UNUSABLE = new Map([
   [5, 'it is locked by another program'],
   [7, 'memory is exhausted'],
@@ -49,7 +49,7 @@ const UNUSABLE = new Map([
   [26, 'it is not an SQLite database'],
 ])
 const FOREIGN_KEY = 787
-/** A trigger refuses: only of a workspace that is being deleted. */
+/** The refusal of a trigger, which only a workspace that is being deleted causes. */
 const TRIGGER = 1811
 const PRIMARY_KEY = 1555
 const UNIQUE = 2067

@@ -6,7 +6,7 @@ import { lockWebhooks } from '../nouns/webhooks/states.ts'
 import type { NewEvent, Routine, Transaction } from '../rows.ts'
 import { WEBHOOK_EVENTS } from '../tables/webhooks/webhooks.ts'
 
-/** `notifies` of webhook.ts as a query: `webhook_events` holds what it says of each enabled webhook. */
+/** `notifies` of webhook.ts as a query over `webhook_events`, which holds the events of each enabled webhook. */
 const subscribed = (also: string) =>
   WEBHOOK_EVENTS.select(
     `WHERE workspace_id = :workspace_id AND event_type = :type AND skipped >= :skipped ${also}`,
@@ -19,7 +19,7 @@ const NAMED_WEBHOOKS = subscribed('AND people = 0 AND presence_name = :presence_
 const EVERY = subscribed(`AND people = 0 AND presence_name = '${EVERY_NAME}'`)
 const NOTIFIED = subscribed('AND people = 1 AND webhook_id = ANY (:notify)')
 
-/** The ids of those that an event is for. */
+/** The ids of the webhooks that get an event. */
 function* toldOf(tx: Transaction, { job, type, workspace_id }: NewEvent): Routine<string[]> {
   const { presence_name = null, notify = null, skipped = null, personal = false } = job ?? {}
   const values = { type, workspace_id, presence_name, notify, skipped: skipped !== null }
@@ -30,7 +30,7 @@ function* toldOf(tx: Transaction, { job, type, workspace_id }: NewEvent): Routin
   return [...new Set(found.map(({ webhook_id }) => webhook_id))]
 }
 
-// Statement by statement: in one process none is waited for, and most events have no subscriber.
+// One statement after the other: nothing waits in one process, and most events have no subscriber.
 export function* writeEvents(tx: Transaction, events: readonly NewEvent[]): Routine<void> {
   for (const event of events) {
     const told = yield* insertEvent(tx, uuidv7(), event)

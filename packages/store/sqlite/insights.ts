@@ -1,5 +1,5 @@
 /**
- * Parts of an insight from its stored bytes. SQLite's functions of JSON read a text whole in one call: one of 10 MB would hold up the
+ * Reads parts of an insight from its stored bytes. SQLite's JSON functions read a whole text in one call, and 10 MB would hold up the
  * thread for a tenth of a second.
  */
 import type { InsightData, InsightHead } from '@assay/model/insight'
@@ -39,7 +39,7 @@ export function insightsOf({
       if (!found) return null
       const data = DATA.map((name) => {
         const bytes = found.members.get(name) ?? null
-        // Insights that are older than the marks have none, and those without any have null.
+        // Insights from before marks were recorded have none. Later ones without marks have null.
         return [name, name === 'provenance' && bytes?.toString() === 'null' ? null : bytes]
       })
       return Object.fromEntries(data) as InsightData

@@ -6,7 +6,7 @@ import { claimDeliveries } from './claim-deliveries.ts'
 import { claimJobs } from './claim-jobs.ts'
 import { writeEvents } from './events.ts'
 
-// There is one writer: the counts of a workspace are one row, with the head of its queue, and a claim reads nothing else.
+// With one writer the counts of a workspace are one row, with the head of its queue. A claim reads nothing else.
 const COUNT_DRAFT = statement(
   'INSERT INTO job_counts (workspace_id, draft) VALUES (:workspace_id, 1) ON CONFLICT DO UPDATE SET draft = draft + 1',
 )
@@ -16,7 +16,7 @@ const HEAD = `head_queued_at = (
 
 const SERVED = 'served = (SELECT max(served) FROM job_counts) + 1'
 
-/** By the move: few, each made once. */
+/** Statements by move. There are few, and each is made once. */
 const counts = new Map<string, Statement>()
 
 function countOf(from: JobStatus, to: JobStatus | null): Statement {
@@ -39,14 +39,14 @@ function* countMoves(tx: Writer, moves: readonly CountedMove[]): Routine<void> {
 
 export function nativeOf(tx: Transaction): Native {
   return {
-    // What is reported before it is written before it.
+    // Earlier reports are written first.
     *claimJobs(input) {
       return { jobs: yield* claimJobs(tx, input), isCapped: false }
     },
     claimDeliveries: (input) => claimDeliveries(tx, input),
     countMoves: (moves) => countMoves(tx, moves),
     writeEvents: (events) => writeEvents(tx, events),
-    // Its plans follow from the statements alone.
+    // SQLite's plans depend on the statements alone.
     *useIndexes() {},
   }
 }

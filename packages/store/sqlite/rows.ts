@@ -18,11 +18,11 @@ const READERS: Partial<Record<Kind, (value: SQLOutputValue) => unknown>> = {
   json: (value) => JSON.parse(value as string) as unknown,
 }
 
-/** A statement, prepared. Rows come as arrays: node:sqlite makes its objects for the double of the time. */
+/** A prepared statement. Rows come as arrays, because node:sqlite takes twice the time to make objects. */
 interface Prepared {
   statement: StatementSync
   columns: { name: string; read: ((value: SQLOutputValue) => unknown) | undefined }[]
-  /** A row of nulls. A copy of it has room for all columns at once, where an empty object grows column by column. */
+  /** A row of nulls. A copy has room for all columns at once; an empty object would grow column by column. */
   empty: Readonly<Record<string, unknown>>
 }
 

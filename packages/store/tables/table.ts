@@ -78,7 +78,7 @@ export class Table<Row extends object> {
     )
   }
 
-  /** `tail` follows the name of the table. */
+  /** `tail`: the text after the name of the table. */
   select<Name extends keyof Row & string = keyof Row & string>(
     tail: Text,
     columns?: readonly Name[],
@@ -97,7 +97,7 @@ export class Table<Row extends object> {
     return columns.map((name, index) => `$${index + 1}::${POSTGRES_TYPES[this.kinds[name]!]}[]`).join(', ')
   }
 
-  /** A column that may be null and is not given is written as null. */
+  /** A nullable column that is not given is written as null. */
   insert<Answer = unknown>(
     columns: readonly (keyof Row & string)[] = this.columns,
     tail = '',
@@ -178,7 +178,7 @@ export class Table<Row extends object> {
     return Object.fromEntries(columns.map((name) => [name, row[name]])) as Pick<Row, Name>
   }
 
-  /** Any other statement whose parameters and answers bear the names of columns. */
+  /** Any other statement whose parameters and answers have names of columns. */
   sql<Answer>(text: Text): Statement<Answer> {
     return statement(text, this.kinds)
   }

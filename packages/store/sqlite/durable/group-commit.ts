@@ -1,13 +1,11 @@
 /**
- * The group commit: many writes, one fsync, and the thread never waits for it. The writes that have come run one after
- * the other inside one BEGIN IMMEDIATE ... COMMIT, all synchronously: no read sees half of one. Then the log is synced
- * elsewhere, and each promise settles once that has ended. What comes meanwhile waits and is the next commit: it could
- * not be acknowledged earlier anyway, and so a page that all of them change is written once.
+ * The group commit: many writes share one fsync, and the thread never waits for it. Waiting writes run one after the other inside
+ * one BEGIN IMMEDIATE ... COMMIT, synchronously, so no read sees half of one. Then another thread syncs the log, and the promises
+ * settle when that ends. Writes that come meanwhile make up the next commit.
  *
- * Where a write throws that has already changed something, all is rolled back and run again, each in a SAVEPOINT of its
- * own, so that it is undone alone. (A SAVEPOINT for each from the first was a tenth of a write's time.) Where the
- * transaction itself is lost (a full disk), all of its writes are refused. So `work` may run twice: it keeps nothing of
- * its first run.
+ * If a write throws after it has changed something, the commit is rolled back and run again with a SAVEPOINT for each write, so that
+ * this one is undone alone. (A SAVEPOINT for each from the first cost a tenth of a write's time.) If the transaction itself is lost
+ * (a full disk), all of its writes are refused. So `work` may run twice and must keep nothing of its first run.
  *
  * A sync that fails is the end: the system may have thrown away what it could not write, and the next sync would succeed
  * without it. So nothing is written or read any more until another process has read from the disk what is there.
@@ -15,7 +13,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Log } from './log.ts'
 
-/** More than these in one commit would hold up the event loop: the rest follows in its next pass. */
+/** The most writes of one commit. The rest follows in the next pass of the event loop. */
 const BATCH_MOST = 500
 
 type Work = (inputs: unknown[]) => unknown[]
@@ -32,28 +30,28 @@ interface Entry {
 export interface GroupCommit {
   /** Resolves with what `work` returned once that is durable. */
   write<T>(work: () => T): Promise<T>
-  /** After all others of its commit: for claims, which so find what the others have made or freed. */
+  /** Runs after all others of its commit. Claims do, so that they find what the others made or freed. */
   writeLast<T>(work: () => T): Promise<T>
-  /** All inputs given to the same `work` for one commit are one call, which answers for each in their order. */
+  /** One call of `work` gets all inputs of one commit, and answers for each in their order. */
   join<In, Out>(work: (inputs: In[]) => Out[], input: In): Promise<Out>
   /**
-   * Null: all that a read can see is durable. Else it resolves once that is so, after the promises of its writes, and
-   * rejects where it will never be.
+   * Null: everything that a read can see is durable. Otherwise resolves when it is, after the promises of the writes, and rejects if
+   * it never will be.
    */
   readonly syncing: Promise<void> | null
-  /** Commits what waits, and refuses what comes later. Resolves once all is durable or refused. */
+  /** Commits waiting writes and refuses later ones. Resolves when all are durable or refused. */
   end(): Promise<void>
 }
 
 export interface GroupCommitOptions {
   log: Pick<Log, 'sync' | 'checkpoint'>
-  /** What a lost transaction or a late write rejects with. */
+  /** The error of a lost transaction or a late write. */
   refuse(reason: unknown): unknown
   /** After each commit, once it is durable and its promises are settled. */
   committed(): void
-  /** What the writes have done is undone: forget what they left outside the database. */
+  /** Called after a rollback, to forget what the writes left outside the database. */
   lost(): void
-  /** A sync has failed. Answers what everything rejects with from now on. */
+  /** Called after a failed sync. Answers the error of every later call. */
   failed(reason: unknown): unknown
 }
 
@@ -68,14 +66,14 @@ function inOrder(batch: Entry[]): Map<Work, Entry[]> {
 }
 
 /**
- * Commits a batch whole: together where it can be, else each write in a savepoint of its own. Answers whether that is
- * done; where it is not, all are refused. `changes` only rises: where it has not, nothing was written.
+ * Commits a batch: together if possible, else each write in a savepoint of its own. False: the transaction was lost, and all writes
+ * are refused. `changes` only rises, so an equal count means that nothing was written.
  */
 function committer(db: DatabaseSync, options: GroupCommitOptions) {
   const total = db.prepare('SELECT total_changes() AS changes')
   const changes = (): unknown => total.get()?.changes
 
-  /** False: one threw that cannot be undone alone. */
+  /** False: a write threw and cannot be undone alone. */
   function runTogether(batch: Entry[]): boolean {
     for (const [work, entries] of inOrder(batch)) {
       const before = changes()
@@ -84,7 +82,7 @@ function committer(db: DatabaseSync, options: GroupCommitOptions) {
       } catch (error) {
         // A statement that met a full disk may have ended the whole transaction.
         if (!db.isTransaction) throw error
-        // Most refusals come before anything is written: they cost the others nothing.
+        // Most refusals come before anything is written and cost the other writes nothing.
         if (entries.length > 1 || changes() !== before) return false
         entries[0]!.result = { error }
       }
@@ -190,7 +188,7 @@ class Committer implements GroupCommit {
     })
   }
 
-  /** In the next pass of the event loop: what this pass still brings goes into the same commit. */
+  /** Commits in the next pass of the event loop, so that later writes of this pass join the commit. */
   #schedule(): void {
     if (this.#scheduled || this.#syncing || this.#waiting.length === 0) return
     this.#scheduled = true
@@ -234,7 +232,7 @@ class Committer implements GroupCommit {
     this.#options.committed()
   }
 
-  /** There may be nobody who has read what is being made durable. */
+  /** Nobody may wait for this promise. */
   #wait(durable: Promise<void>): void {
     this.#syncing = durable
     durable.catch((error: unknown) => {

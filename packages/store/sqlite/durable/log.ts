@@ -1,18 +1,17 @@
 /**
- * SQLite's write-ahead log, made durable without stopping the thread. With `synchronous = NORMAL` a commit is a write to
- * the log and no more; this syncs the log in libuv's pool, through a descriptor of its own: a sync is of the file, not of
- * the descriptor, and SQLite holds no lock on this file that the closing of another descriptor could drop.
+ * Syncs SQLite's write-ahead log without stopping the thread. With `synchronous = NORMAL` a commit only writes to the log. This file
+ * syncs the log in libuv's pool through a descriptor of its own. A sync concerns the file, not the descriptor, and SQLite holds no
+ * lock on this file that closing another descriptor could drop.
  *
- * Why a sync that begins after a commit covers it, whatever happens meanwhile (https://www.sqlite.org/wal.html): its
- * frames stay in the log, behind frames that were there before, until a checkpoint has moved all of them; with NORMAL a
- * checkpoint syncs the log before and the database after, and only then does the next commit begin the log anew, its new
- * header synced before its frames. So a commit whose frames are gone from the log is durable in the database. The file
- * itself is the same from the first access until the last connection is closed: beginning anew overwrites it, and
- * `journal_size_limit` truncates only what lies behind the last commit.
+ * Why a sync that begins after a commit covers it (https://www.sqlite.org/wal.html): the commit's frames stay in the log until a
+ * checkpoint has moved them. With NORMAL a checkpoint syncs the log before and the database after. Only then the next commit starts
+ * the log anew, and its header is synced before its frames. So a commit whose frames have left the log is durable in the database.
+ * The file stays the same until the last connection closes: a new start overwrites it, and `journal_size_limit` truncates only
+ * behind the last commit.
  *
- * Checkpoints are asked for here and not by SQLite, which hides that one has failed. A sync that has failed is never
- * made good by a later one: the system may keep as written what the disk does not hold. So nothing is moved out of such
- * a log, and the next process checks it frame by frame (SQLite's recovery) and writes what is whole to the disk anew.
+ * This file starts checkpoints, because SQLite hides a failed one. A later sync does not repair a failed one: the system may report as
+ * written what the disk does not hold. So nothing is moved out of such a log. The next process checks it frame by frame (SQLite's
+ * recovery) and writes what is whole to the disk again.
  */
 import { closeSync, fdatasync, openSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
@@ -26,42 +25,42 @@ const IOERR_FSYNC = 1034
 const abandoned: DatabaseSync[] = []
 
 export interface Log {
-  /** Resolves once all that the log held when it was called is on the disk. Rejects where the disk has failed. */
+  /** Resolves when everything in the log at the time of the call is on the disk. Rejects if the disk has failed. */
   sync(): Promise<void>
-  /** To be called between transactions, with all synced: moves pages to the database once there are many. */
+  /** Moves pages to the database if there are many. Call it between transactions, with everything synced. */
   checkpoint(): void
-  /** After a failed sync: nothing is moved to the database any more, not even by closing it. */
+  /** Call it after a failed sync. Nothing is moved to the database any more, not even on close. */
   abandon(): void
-  /** Before the connection is closed. */
+  /** Call it before the connection is closed. */
   close(): void
 }
 
-/** How many pages are not yet in the database. */
+/** The number of pages that are not yet in the database. */
 function left(checkpoint: StatementSync): number {
   const { log, checkpointed } = checkpoint.get() as { log: number; checkpointed: number }
   return log - checkpointed
 }
 
 /**
- * `db` is a connection to `file`, which has read it or written to it: SQLite makes the log then. What a process that was
- * killed has left in the log is durable afterwards.
+ * `db` is a connection that has read or written `file`, so that SQLite has made the log. Afterwards the log of a killed process is
+ * durable.
  */
 export async function openLog(db: DatabaseSync, file: string, pages = CHECKPOINT_PAGES): Promise<Log> {
   const look = db.prepare('PRAGMA wal_checkpoint(NOOP)')
   const move = db.prepare('PRAGMA wal_checkpoint(PASSIVE)')
-  /** So many pages and they are moved; at the opening whatever is there. */
+  /** The number of pages at which they are moved. The opening moves any number. */
   let due = 0
-  /** To look costs 8 microseconds and more: not at each commit, where a few hundred pages more are nothing. */
+  /** Commits between two looks at the size. A look costs 8 microseconds, and a few hundred more pages do no harm. */
   const every = Math.ceil(pages / 250)
   let calls = 0
   function checkpoint(): void {
     if (calls++ % every !== 0 || left(look) < due) return
     try {
-      // What another connection still reads stays: it is tried again when as much has come on top.
+      // Pages that another connection still reads stay. The next try comes when as many have been added.
       due = left(move) + pages
     } catch (error) {
       due += pages
-      // A full disk leaves all in the log, for later.
+      // After a full disk everything stays in the log for a later try.
       if ((error as { errcode?: number }).errcode === IOERR_FSYNC) throw error
     }
   }
@@ -77,7 +76,7 @@ export async function openLog(db: DatabaseSync, file: string, pages = CHECKPOINT
     sync,
     checkpoint,
     abandon() {
-      // Only the last connection moves pages when it is closed, and one that may not write never does.
+      // Only the last connection moves pages when it closes, and a read-only one never does.
       const reader = new DatabaseSync(file, { readOnly: true })
       reader.prepare('SELECT count(*) FROM sqlite_schema').get()
       abandoned.push(reader)

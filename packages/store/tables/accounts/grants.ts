@@ -1,4 +1,4 @@
-/** The columns of grants: what a person has let a client do in her name. Each belongs to a token and ends with it. */
+/** The columns of grants. A grant belongs to a token and ends with it. */
 import type { Scope } from '@assay/model/token'
 import { Table } from '../table.ts'
 
@@ -10,13 +10,13 @@ export interface GrantRow {
   challenge: string
   /** The address that the token is for (RFC 8707). */
   resource: string
-  /** What she agreed to. The token holds at most what her user holds at present. */
+  /** The scopes that the person agreed to. The token holds at most her user's present ones. */
   scopes: Scope[]
   code_hash: string
-  /** How often it was used: 0 until the code is redeemed, then with each refresh one more. */
+  /** The number of uses: 0 until the code is redeemed, then one more with each refresh. */
   generation: number
   begun_at: string
-  /** Of the code, then of the refresh token. */
+  /** The hash of the code, then of the refresh token. */
   ends_at: string
 }
 

@@ -4,7 +4,7 @@ import { Table } from '../table.ts'
 
 export interface CollectionRow extends Collection {
   workspace_id: string
-  /** Whether it is what its user pins. */
+  /** Whether the collection holds its user's pins. */
   pins: boolean
 }
 
@@ -26,7 +26,7 @@ export interface CollectionItemRow {
   workspace_id: string
   newest: boolean
   template_id: string
-  /** Of a series: those of its jobs that are the same in all its runs. */
+  /** For a series: the variables that all its runs share. */
   variables: Record<string, unknown>
   user_id: string
   created_at: string

@@ -5,11 +5,11 @@ import { Table } from '../table.ts'
 
 export interface CardRow extends Omit<InsightCard, 'history'> {
   workspace_id: string
-  /** The ids of the metrics that it tells of. */
+  /** The ids of the metrics that the insight is about. */
   metrics: string[]
   /** The first day of the period. */
   period_start: string | null
-  /** That of the figure. */
+  /** The unit of the figure. */
   figure_value: number | null
   search: CardFound['search']
 }

@@ -9,9 +9,9 @@ export interface DeliveryRow extends Omit<Delivery, 'next_attempt_at'> {
   due_at: string | null
   /** The node that sends it now. */
   owner: string | null
-  /** It ends if this attempt fails, too. */
+  /** Whether this attempt is the last, even if it fails. */
   last_try: boolean
-  /** It does not count as in flight: others of its run come after it. */
+  /** Whether later deliveries of its run follow. It then does not count as in flight. */
   ahead: boolean
 }
 

@@ -4,7 +4,7 @@ import { Table } from '../table.ts'
 
 export interface EventRow extends Event {
   seq: number
-  /** The transaction that wrote it (PostgreSQL): `seq` does not tell the order of the commits there. */
+  /** The transaction that wrote the event (PostgreSQL), because `seq` is not the order of commits there. */
   xid: string
   workspace_id: string
 }

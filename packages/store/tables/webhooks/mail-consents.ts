@@ -1,4 +1,4 @@
-/** The columns of what owners of mail addresses have said. */
+/** The columns of the consents of mail addresses. */
 import type { MailConsent } from '../../contract/webhooks/mail-consents.ts'
 import { Table } from '../table.ts'
 

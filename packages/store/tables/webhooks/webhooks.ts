@@ -49,10 +49,10 @@ export const WEBHOOKS = new Table<WebhookRow>('webhooks', ['webhook_id'], {
   claim_at: 'time?',
 })
 
-/** What the contract shows. */
+/** The columns that the contract shows. */
 export const WEBHOOK = WEBHOOKS.except('in_flight', 'due_at', 'last_claim_at', 'rate_at', 'claim_at')
 
-/** Which enabled webhooks an event goes to: worked out whenever a webhook is written. */
+/** The events of each enabled webhook, computed whenever a webhook is written. */
 export interface WebhookEventRow {
   workspace_id: string
   event_type: EventType
@@ -76,7 +76,7 @@ export const WEBHOOK_EVENTS = new Table<WebhookEventRow>(
   },
 )
 
-/** What the enabled subscriptions follow: worked out whenever one is written. */
+/** What the enabled subscriptions follow, computed whenever one is written. */
 export interface WebhookFollowRow {
   workspace_id: string
   followed: string

@@ -4,9 +4,9 @@ import type { Token, User, Workspace } from '@assay/model/token'
 import { Table } from '../table.ts'
 
 export interface WorkspaceRow extends Workspace {
-  /** What may leave it; null: nothing is set. */
+  /** The rules of what may leave the workspace; null: none are set. */
   outgoing: OutgoingRules | null
-  /** Since then it is being deleted, and nobody sees it. */
+  /** When its deletion began. Nobody sees the workspace since. */
   deleted_at: string | null
 }
 
@@ -27,7 +27,7 @@ export const WORKSPACES = new Table<WorkspaceRow>('workspaces', ['workspace_id']
 })
 
 export interface UserRow extends User {
-  /** Who the user is for the issuer. */
+  /** The user's id at the issuer. */
   subject: string | null
   password_hash: string | null
 }

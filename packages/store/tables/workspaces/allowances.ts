@@ -1,12 +1,12 @@
 /** The columns of token buckets. */
 import { Table } from '../table.ts'
 
-/** What a token bucket held at a time. */
+/** The tokens in a bucket at a time. */
 export interface AllowanceRow {
   key: string
   tokens: number
   at: string
-  /** Its row says nothing from then on. */
+  /** When the bucket is full. The row can be deleted then. */
   full_at: string
 }
 

@@ -1,4 +1,4 @@
-/** The columns of how people said that uploads are read. */
+/** The columns of the lines that say how uploads are read. */
 import type { FileDialectKey } from '../../contract/workspaces/file-dialects.ts'
 import { Table } from '../table.ts'
 

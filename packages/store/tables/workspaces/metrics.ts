@@ -1,4 +1,4 @@
-/** The columns of metrics that were put into a workspace. */
+/** The columns of metrics. */
 import type { StoredMetric } from '../../contract/workspaces/metrics.ts'
 import { Table } from '../table.ts'
 

@@ -1,4 +1,4 @@
-/** The columns of what language models answered. */
+/** The columns of answers of language models. */
 import type { NarrativeKey } from '../../contract/workspaces/narratives.ts'
 import { Table } from '../table.ts'
 

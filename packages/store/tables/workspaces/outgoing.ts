@@ -1,4 +1,4 @@
-/** The columns of what left workspaces. */
+/** The columns of the ledger. */
 import type { OutgoingCount } from '@assay/model/outgoing'
 import { Table } from '../table.ts'
 

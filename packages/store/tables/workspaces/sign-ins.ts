@@ -7,9 +7,9 @@ export interface SignInRow extends SignIn {
   workspace_id: string
   user_id: string
   scopes: Scope[]
-  /** As its token's. */
+  /** The scopes, equal to those of its token. */
   templates: string[] | null
-  /** The token that it was begun with, and ends with; null: a password. */
+  /** The token with which the sign-in begins and ends; null: a password. */
   token_id: string | null
 }
 
