@@ -98,6 +98,21 @@ test('heavy tails, logarithms of noise, counts and rare events alone are no anom
   assert.ok(shares(counts(0.05)) <= 3)
 })
 
+test('the ends of a smooth curve do not stand out, and a value that leaps out of one does', () => {
+  const noise = normals(120, 5)
+  assert.deepEqual(found(rowsOf(120).map((row) => 100 * 1.05 ** row)), [])
+  for (const curve of [
+    (row: number) => 100 * 1.05 ** row * Math.exp(noise[row]! / 100),
+    (row: number) => 100 + row * row + noise[row]!,
+    (row: number) => 100 * Math.sqrt(row + 1) + noise[row]!,
+  ]) {
+    const values = rowsOf(120).map(curve)
+    assert.deepEqual(found(values), [])
+    values[70]! *= 1.5
+    assert.deepEqual(found(values), [70])
+  }
+})
+
 test('one value that differs from all others stands out, a few sales among days without any do not', () => {
   const flat = rowsOf(100).map((row) => (row === 40 ? 7.5 : 5))
   assert.deepEqual(found(flat), [40])

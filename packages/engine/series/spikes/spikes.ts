@@ -65,6 +65,8 @@ interface View extends Residuals {
   /** On the scale. */
   values: readonly number[]
   spread: Float64Array
+  /** Beside the line, seasons and levels, on the scale. */
+  rest: Float64Array
   /** Log of the change of likelihood by the scale. */
   jacobian: number
 }
@@ -79,6 +81,8 @@ const CAUTION = 1.6
 /** Groups that are tried beyond the last one that stood out. */
 const BEYOND = 8
 const FARTHEST = 5
+/** The part of its distance by which a value leaves the way of its neighbours at once. */
+const LEAP = 0.25
 const MOST_SCORE = 1e6
 /** Where most values are the same: the share of others that counts as few, and the least of others to judge among themselves. */
 const FEW = 0.01
@@ -121,6 +125,7 @@ export function findSpikes(
       lenient: pick(view.lenient),
       expected: pick(view.expected),
       spread: pick(view.spread),
+      rest: pick(view.rest),
     })),
     most,
     alpha,
@@ -180,13 +185,31 @@ function judgeViews(views: readonly View[], most: number, alpha: number): Spikes
   const { last, chances } = judgeGroups(views, order, most, alpha)
   const tails = tailsOf(likeliest.standardised, new Set(order.slice(0, last)))
   const ranked = chances.map((p, rank) => spikeOf(likeliest, tails, order[rank]!, p))
+  const far = new Set(order.slice(0, last))
   return {
-    spikes: ranked.slice(0, last),
+    spikes: ranked.slice(0, last).filter(({ index }) => leapsOut(likeliest, index, far)),
     farthest: ranked.slice(0, Math.max(last, FARTHEST)),
     scale: likeliest.scale.name,
     residuals: residualsOn(likeliest),
     tails,
   }
+}
+
+/**
+ * Whether a value, with the far ones beside it, leaves its neighbours by a leap. A curve that no line, root or logarithm makes straight
+ * lies far from what is expected near its ends, and goes there by steps that hardly differ.
+ */
+function leapsOut({ rest, values, expected }: View, index: number, far: ReadonlySet<number>): boolean {
+  const gap = (at: number): number => values[at]! - expected[at]!
+  let [first, last] = [index, index]
+  while (far.has(first - 1)) first -= 1
+  while (far.has(last + 1)) last += 1
+  let most = 0
+  for (let at = first; at <= last; at++) most = Math.max(most, Math.abs(gap(at)))
+  const turn = (at: number, way: 1 | -1): number =>
+    Math.abs(rest[at]! - 2 * (rest[at + way] ?? Number.NaN) + (rest[at + 2 * way] ?? Number.NaN))
+  const turns = [turn(first, -1), turn(last, 1)].filter((one) => !Number.isNaN(one))
+  return turns.length === 0 || turns.some((one) => one >= LEAP * most)
 }
 
 /** The value that more than half of the values have; null if there is none. */
@@ -365,6 +388,7 @@ function viewOf(
         lenient: Float64Array.from(lenient),
         expected,
         spread,
+        rest: Float64Array.from(y, (value, at) => value - base[at]!),
         jacobian,
       }
     }
