@@ -338,7 +338,7 @@ function doubtsOf({ groups }: Grouped, unequal: number | null, pairs: number): D
   if (single > 0)
     found.push(
       doubt(
-        'sparse',
+        'too_few',
         `${count(single, 'group')} ${single === 1 ? 'has' : 'have'} a single value, which says nothing of ${single === 1 ? 'its' : 'their'} spread.`,
       ),
     )

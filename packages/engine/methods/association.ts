@@ -66,7 +66,7 @@ export const association: Method = {
       grade: gradeOf(answer.p),
       evidence: evidence([x, y], answer),
       doubts: answer.doubts,
-      mild: answer.finding?.mild ?? [],
+      mild: answer.finding?.mild ?? (answer.p === null ? [] : ['too_few']),
     })
     const { name, claim: _, doubts: __, finding: ___, ...fields } = answer
     return { ...told, method: name, ...fields }

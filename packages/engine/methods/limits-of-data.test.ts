@@ -244,3 +244,53 @@ test('a change that a single row makes is told as that of the row, and one of ma
   )
   assert.equal(await doubtOf('100'), undefined)
 })
+
+test('a value far smaller than the change beside it is told, and not as nothing', async () => {
+  const { summary } = await compared('case when k = 23 then 1e7 else 100 + k end')
+  assert.match(summary, /^V rose to 10 million in December 2021 from 100 in November 2021, up by 10 million/)
+})
+
+test('values far from zero, or of any size, keep how they spread', async () => {
+  const away = await relation(
+    "select k as u, if(k % 2 = 0, 'a', 'b') as g, cast(9007199254740992 + 2 * k as double) as v from range(60) r(k)",
+  )
+  const asked = { unit: 'u', arm: 'g', control: 'a', metrics: [{ name: 'm', value: 'v' }] }
+  assert.equal((await outcomeOf(METHODS.experiment!, away, asked)).grade, 'unclear')
+  const slope = async (size: string) =>
+    outcomeOf(
+      METHODS.regression!,
+      await relation(`select ${size} * sin(k * k) as v, cos(k * k * k) as w from range(60) r(k)`),
+      { y: 'v', x: ['w'] },
+    )
+  const [plain, ...others] = await Promise.all(['1', '1e300', '1e-290'].map(slope))
+  for (const { p, r_squared } of others)
+    assert.ok(
+      Math.abs((p as number) - (plain!.p as number)) < 1e-9 &&
+        Math.abs((r_squared as number) - (plain!.r_squared as number)) < 1e-9,
+    )
+})
+
+test('fewer rows than a result needs are told by that code, not as values that are mostly zero', async () => {
+  const few = await relation(
+    "select k as t, cast(k * k % 7 as double) as v, sin(k) as w, if(k = 4, 'b', 'a') as g from range(5) r(k)",
+  )
+  for (const [method, given] of [
+    ['regression', { y: 'v', x: ['w'] }],
+    ['anova', { value: 'v', by: 'g' }],
+  ] as const) {
+    const { caveats, blockers } = await outcomeOf(METHODS[method]!, few, given)
+    assert.deepEqual([caveats.some(({ code }) => code === 'too_few'), blockers], [true, []], method)
+  }
+})
+
+test('of one group alone its own sentence is told, of two both, and a rise of two days as one', async () => {
+  const rising = (groups: number) =>
+    relation(
+      `select date '2024-01-01' + cast(k as int) as t, 'g' || (k % ${groups}) as g, cast(k as double) as v from range(60) r(k)`,
+    )
+  const asked = { time: 't', value: 'v', by: 'g' }
+  const one = await outcomeOf(METHODS.trend!, await rising(1), asked)
+  assert.match(one.headline, /^"g0": V clearly rose .*, by about 1 a day\.$/)
+  const two = await outcomeOf(METHODS.trend!, await rising(2), asked)
+  assert.match(two.headline, /^Both values of g give a clear answer; "g0": .* by about 2 every 2 days\.$/)
+})

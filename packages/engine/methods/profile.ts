@@ -107,7 +107,7 @@ function headline(n: number, columns: readonly ColumnProfile[], all: number): st
 function evidence(n: number, columns: readonly ColumnProfile[]): string {
   const unique = columns.filter((column) => column.flags.includes('unique'))
   const named = unique.length === 0 ? '' : ` A different value in every row: ${names(unique)}.`
-  return `Counted over all ${count(n, 'row')}.${named}`
+  return `Counted over ${n === 1 ? 'the only row' : `all ${count(n, 'row')}`}.${named}`
 }
 
 function doubtsOf(n: number, columns: readonly ColumnProfile[]): Doubt[] {

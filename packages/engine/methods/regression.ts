@@ -137,6 +137,7 @@ export const regression: Method = {
         ...few(n, width, model),
         ...left,
       ],
+      mild: model ? ['too_few'] : [],
     })
     const fields = model ? model.fields : NOTHING
     const checks = model ? model.checks : NO_CHECKS
@@ -212,7 +213,7 @@ function few(n: number, width: number, model: Modelled | null): Doubt[] {
   if (!model || n >= 10 * width) return []
   return [
     doubt(
-      'sparse',
+      'too_few',
       `There are only ${count(n, 'row')} for ${count(width, 'coefficient')}, so the effects are fragile.`,
     ),
   ]

@@ -54,8 +54,9 @@ export function nounsOf(column: string): { one: string; many: string } {
   return { one, many: plural(one) }
 }
 
-/** "a day", "an hour"; what is a plural by its label, "items", stays without. */
+/** "a day", "an hour", "every 2 days"; what is a plural by its label, "items", stays without. */
 export function withArticle(noun: string): string {
+  if (/^\d/u.test(noun)) return `every ${noun}`
   if (verbFor(noun) === 'are') return noun
   return `${/^(?:[aeio]|hour)/iu.test(noun) ? 'an' : 'a'} ${noun}`
 }

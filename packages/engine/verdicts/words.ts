@@ -21,7 +21,7 @@ const LARGEST_PLAIN = 1e18
 /** Below it, and with nothing to compare it with, a number may be what rounding left. */
 const ROUNDING = 1e-12
 /** The part of a difference that matters below which a number is told as 0. */
-const NOTHING_BESIDE = 1e-3
+const NOTHING_BESIDE = 1e-9
 const RAISED: Record<string, string> = {
   '-': '⁻',
   ...Object.fromEntries(Array.from('⁰¹²³⁴⁵⁶⁷⁸⁹', (digit, value) => [String(value), digit])),

@@ -127,21 +127,26 @@ async function momentsOf(units: Relation, columns: readonly string[], known: str
   const scaled = columns.map((_, index) => `v${index} / ${double(scales[index]!)} as u${index}`).join(', ')
   const shifts = columns.map((_, index) => `favg(u${index}) as s${index}`).join(', ')
   const pairs = columns.flatMap((_, i) => columns.slice(i).map((__, j) => [i, i + j] as const))
+  const about = `u as (select g, ${scaled} from ${source}), shifts as (select g, ${shifts} from u group by g),
+       d as (select g, ${columns.map((_, i) => `s${i}, u${i} - s${i} as d${i}`).join(', ')} from u join shifts using (g))`
+  // Values far from zero lie near their mean: sums as fine as the distance from zero would lose how they spread.
+  const [widest] = await units.query(
+    `with ${about} select ${columns.map((_, i) => `max(abs(d${i})) as r${i}`).join(', ')} from d`,
+  )
+  const bounds = columns.map((_, i) => powerAbove(widest![`r${i}`] as number))
   const rows = await units.query(
-    `with u as (select g, ${scaled} from ${source}), shifts as (select g, ${shifts} from u group by g),
-       d as (select g, ${columns.map((_, i) => `s${i}, u${i} - s${i} as d${i}`).join(', ')} from u join shifts using (g))
-     select ${nameSql('g')} as name, count(*) as n,
-       ${columns.map((_, i) => `any_value(s${i}) as s${i}, ${momentSql(`d${i}`, 2, total)} as t${i}`).join(', ')},
-       ${pairs.map(([i, j]) => `${momentSql(`d${i} * d${j}`, 4, total)} as p${i}_${j}`).join(', ')}
+    `with ${about} select ${nameSql('g')} as name, count(*) as n,
+       ${columns.map((_, i) => `any_value(s${i}) as s${i}, ${momentSql(`d${i}`, bounds[i]!, total)} as t${i}`).join(', ')},
+       ${pairs.map(([i, j]) => `${momentSql(`d${i} * d${j}`, bounds[i]! * bounds[j]!, total)} as p${i}_${j}`).join(', ')}
      from d group by g order by name`,
   )
   for (const row of rows) {
     const n = row.n as number
-    const sums = columns.map((_, i) => readSum(row[`t${i}`], 2))
+    const sums = columns.map((_, i) => readSum(row[`t${i}`], bounds[i]!))
     const means = columns.map((_, i) => ((row[`s${i}`] as number) + sums[i]! / n) * scales[i]!)
     const covariance = (i: number, j: number): number => {
       const [a, b] = i < j ? [i, j] : [j, i]
-      const products = readSum(row[`p${a}_${b}`], 4) - (sums[a]! * sums[b]!) / n
+      const products = readSum(row[`p${a}_${b}`], bounds[a]! * bounds[b]!) - (sums[a]! * sums[b]!) / n
       return n > 1 ? (products / (n - 1)) * scales[a]! * scales[b]! : 0
     }
     const covariances = columns.map((_, i) => columns.map((__, j) => covariance(i, j)))

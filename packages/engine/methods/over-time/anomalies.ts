@@ -16,7 +16,7 @@ import { checkMeasure } from '../scan/measures.ts'
 import { EVENTS, scan } from '../scan/scan.ts'
 import { diagnosis as diagnosisField, number, rowsWith, text } from '../shared/fields.ts'
 import type { Method } from '../shared/method.ts'
-import { count, probability } from '../shared/sentence.ts'
+import { count, figure, probability } from '../shared/sentence.ts'
 import {
   FAR,
   type Found,
@@ -74,7 +74,7 @@ export const anomalies: Method = {
     const told = verdict({
       headline: headline(read, found, given),
       grade: found.points.length === 0 ? 'unclear' : gradeOf(found.p),
-      evidence: `${count(found.points.length, 'value')} of ${n} beyond what is usual (${found.method}${found.p === null ? '' : `, ${probability(found.p)}`}).`,
+      evidence: `${count(found.points.length, 'value')} of ${figure(n)} beyond what is usual (${found.method}${found.p === null ? '' : `, ${probability(found.p)}`}).`,
       doubts: read.doubts,
     })
     return {

@@ -7,6 +7,7 @@ import { orthonormal } from '../../numeric/models/orthonormal.ts'
 import { exactSum } from '../../numeric/sum.ts'
 import { gradeOf } from '../../verdicts/verdict.ts'
 import { finite } from '../shared/sentence.ts'
+import { powerAbove } from '../shared/sums.ts'
 import { checksOf, isAlike } from './checks.ts'
 import type { Design, NamedTerm } from './design.ts'
 import { slopeDecides } from './influence.ts'
@@ -19,9 +20,46 @@ interface Asked {
   confidence: number
 }
 
-/** Why it cannot be fitted, or the fit. */
+/** Why it cannot be fitted, or the fit: of y over a power of two, so that the squares of no size overflow or vanish. */
 export function fitGaussian(
+  design: Design,
+  terms: readonly NamedTerm[],
+  asked: Asked,
+): Modelled | 'dependent' {
+  const unit = powerAbove(sizeOf(design.response))
+  const response = design.response.map((value) => value / unit)
+  const model = fitOf({ ...design, response }, design.response, terms, asked)
+  return model === 'dependent' ? model : inUnits(model, unit)
+}
+
+function inUnits(model: Modelled, unit: number): Modelled {
+  const times = (value: number | null): number | null => value && finite(value * unit)
+  const row = <R extends Row>(one: R): R => ({
+    ...one,
+    estimate: times(one.estimate),
+    std_error: times(one.std_error),
+    low: times(one.low),
+    high: times(one.high),
+  })
+  const { fields, lead } = model
+  const squares = (value: number | null): number | null => times(times(value))
+  return {
+    ...model,
+    lead: lead && row(lead),
+    fields: {
+      ...fields,
+      coefficients: fields.coefficients.map(row),
+      residual_sd: times(fields.residual_sd),
+      ss_model: squares(fields.ss_model),
+      ss_residual: squares(fields.ss_residual),
+    },
+  }
+}
+
+/** `told` is y as the rows have it. */
+function fitOf(
   { response: y, columns, series }: Design,
+  told: readonly number[],
   terms: readonly NamedTerm[],
   { intercept, errors, confidence }: Asked,
 ): Modelled | 'dependent' {
@@ -78,7 +116,7 @@ export function fitGaussian(
       const own = { place, unit: sizeOf(design[place]!.high), x: columns[index]! }
       return slopeDecides(
         raisedBy(lead, factor),
-        { basis, residuals, df: sums.df_residual, y, ...own },
+        { basis, residuals, df: sums.df_residual, y: told, ...own },
         measures,
       )
     },

@@ -93,7 +93,7 @@ async function behind(
 
 function sparseCells(thin: number): Doubt {
   return doubt(
-    'sparse',
+    'too_few',
     `In ${Math.round(thin * 100)} % of the cells fewer than five rows are expected, so the result is rough; merge rare values in SQL.`,
   )
 }

@@ -218,16 +218,18 @@ function overAll(whole: Whole, groups: readonly Group[], more: Doubt[] = []): Ou
 function headline({ one, many }: Words, groups: readonly Group[], best: Grade): string {
   const sure = groups.filter((group) => group.grade === 'firm' || group.grade === 'likely')
   const all = count(groups.length, one, many)
-  if (sure.length === 0) return `None of the ${all} gives a clear answer.`
-  const tested = groups.some((group) => chanceOf(group) !== null)
-  const first = sure.find((group) => group.grade === best) ?? sure[0]!
+  if (sure.length === 0 && groups.length !== 1) return `None of the ${all} gives a clear answer.`
+  const first = sure.find((group) => group.grade === best) ?? sure[0] ?? groups[0]!
   const name = nameOf(first)
   const told = first.headline.toLowerCase().includes(name.toLowerCase())
     ? first.headline
     : `${opening(name)}: ${first.headline}`
+  if (groups.length === 1) return told
+  const tested = groups.some((group) => chanceOf(group) !== null)
   if (!tested && sure.length === groups.length) return `${all}, each for itself; ${told}`
   const answer = sure.every(({ grade }) => grade === 'firm') ? 'a clear answer' : 'a clear or probable answer'
-  const which = sure.length === groups.length && sure.length > 1 ? `All ${all}` : `${sure.length} of ${all}`
+  const every = groups.length === 2 ? `Both ${many}` : `All ${all}`
+  const which = sure.length === groups.length ? every : `${sure.length} of ${all}`
   return `${which} ${sure.length === 1 ? 'gives' : 'give'} ${answer}; ${told}`
 }
 

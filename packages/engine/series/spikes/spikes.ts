@@ -206,10 +206,10 @@ function leapsOut({ rest, values, expected }: View, index: number, far: Readonly
   while (far.has(last + 1)) last += 1
   let most = 0
   for (let at = first; at <= last; at++) most = Math.max(most, Math.abs(gap(at)))
-  const turn = (at: number, way: 1 | -1): number =>
+  const bend = (at: number, way: 1 | -1): number =>
     Math.abs(rest[at]! - 2 * (rest[at + way] ?? Number.NaN) + (rest[at + 2 * way] ?? Number.NaN))
-  const turns = [turn(first, -1), turn(last, 1)].filter((one) => !Number.isNaN(one))
-  return turns.length === 0 || turns.some((one) => one >= LEAP * most)
+  const bends = [bend(first, -1), bend(last, 1)].filter((one) => !Number.isNaN(one))
+  return bends.length === 0 || bends.some((one) => one >= LEAP * most)
 }
 
 /** The value that more than half of the values have; null if there is none. */
