@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { fileFormat, normalPath, vetUploadPath } from './file.ts'
+import { fileFormat, normalPath, otherCapitals, vetNewPath, vetUploadPath } from './file.ts'
 
 test('takes names of files in folders, in any script', () => {
   for (const path of [
@@ -43,6 +43,23 @@ test('refuses what leads out, hides, or means something to a system', () => {
     'csv',
   ])
     assert.notEqual(vetUploadPath(path), null, JSON.stringify(path))
+})
+
+test('a new upload has no name that a system takes for a device, whatever folder it lies in', () => {
+  for (const path of ['CON.csv', 'a/aux.csv', 'nul.tar.csv', 'lpt1/b.csv', 'Com9.json'])
+    assert.match(vetNewPath(path) ?? '', /takes for a device/, path)
+  for (const path of ['console.csv', 'common/a.csv', 'auxiliary.csv', 'com.csv'])
+    assert.equal(vetNewPath(path), null, path)
+  assert.match(vetNewPath('../a.csv') ?? '', /begins with a dot/)
+})
+
+test('names that differ in capitals alone are told, in folders too', () => {
+  const present = ['Sales/a.csv', 'b.csv', 'sales2/c.csv']
+  assert.equal(otherCapitals(present, 'B.csv'), 'b.csv')
+  assert.equal(otherCapitals(present, 'sales/new.csv'), 'Sales')
+  assert.equal(otherCapitals(present, 'Sales/A.csv'), 'Sales/a.csv')
+  for (const path of ['Sales/a.csv', 'Sales/b.csv', 'c.csv', 'b.csv.gz'])
+    assert.equal(otherCapitals(present, path), null, path)
 })
 
 test('whatever it takes stays below its folder, is not hidden, and has a format', () => {

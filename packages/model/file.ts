@@ -75,6 +75,31 @@ export function normalPath(path: string): string {
   return path.normalize('NFC')
 }
 
+/** Names that Windows takes for a device, whatever their ending is. */
+const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i
+
+/** Null if a new upload may have this path, else a clause that says why not. Uploads of earlier versions may have more. */
+export function vetNewPath(path: string): string | null {
+  const device = path.split('/').find((name) => DEVICE.test(name))
+  if (device !== undefined) return `must not hold "${device.slice(0, 20)}", which Windows takes for a device`
+  return vetUploadPath(path)
+}
+
+/**
+ * The file or folder of `present` whose path differs from that of `path` in capitals alone, since some disks take both for one;
+ * null: there is none.
+ */
+export function otherCapitals(present: readonly string[], path: string): string | null {
+  const names = path.split('/')
+  for (const other of present) {
+    const others = other.split('/')
+    const at = names.findIndex((name, index) => name !== others[index])
+    if (at >= 0 && names[at]!.toLowerCase() === others[at]?.toLowerCase())
+      return others.slice(0, at + 1).join('/')
+  }
+  return null
+}
+
 /** Null if an upload may have this path (in normal form), else a clause that says why not. */
 export function vetUploadPath(path: string): string | null {
   if (Buffer.byteLength(path) > PATH_BYTES) return `must have at most ${PATH_BYTES} bytes`

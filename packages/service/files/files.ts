@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { type Conditions, vetConditions } from '@assay/model/entity-tag'
 import { AppError } from '@assay/model/errors'
-import { type FileAccess, mediaTypeOf, type StoredFile, UPLOADS } from '@assay/model/file'
+import { type FileAccess, mediaTypeOf, otherCapitals, type StoredFile, UPLOADS } from '@assay/model/file'
 
 /** A whole and sound upload on this node's disk, synced, under a temporary name. */
 export interface Staged {
@@ -105,7 +105,7 @@ export function vetQuota(
   return quota - used
 }
 
-/** Throws if the conditions or the quota do not allow the staged file at the path. Returns the file that it replaces. */
+/** Throws if the conditions, the quota or a file with other capitals do not allow the staged file at the path. Returns the file that it replaces. */
 export function vetPut(
   present: readonly StoredFile[],
   path: string,
@@ -115,6 +115,18 @@ export function vetPut(
 ): StoredFile | null {
   const found = present.find((file) => file.path === path) ?? null
   vetConditions('file', found?.etag ?? null, conditions)
+  const other =
+    found === null
+      ? otherCapitals(
+          present.map((one) => one.path),
+          path,
+        )
+      : null
+  if (other !== null)
+    throw new AppError(
+      'conflict',
+      `"${other}" is there, which some disks take for the same: write its capitals, or choose another name.`,
+    )
   vetQuota(present, path, staged.bytes, limits)
   return found
 }

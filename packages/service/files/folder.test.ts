@@ -149,6 +149,15 @@ test('a file and a folder never take each other’s name', async () => {
   assert.deepEqual(readdirSync(await files.staging()).length, 3, 'the caller clears up what it staged')
 })
 
+test('two paths never differ in capitals alone, and each is replaced by its own', async () => {
+  const { files } = await newFiles()
+  await put(files, 'Sales/a.csv', '1')
+  await refuses(put(files, 'Sales/A.csv', '2'), 'conflict')
+  await refuses(put(files, 'sales/b.csv', '2'), 'conflict')
+  await put(files, 'Sales/a.csv', '3')
+  assert.equal(await content(files, 'Sales/a.csv'), '3')
+})
+
 test('links lead nowhere: they are not listed, read, replaced or written through', async () => {
   const { files, home } = await newFiles()
   await put(files, 'a.csv', 'x')

@@ -10,7 +10,7 @@ import { sourceOf } from '@assay/engine/reading/lookup'
 import { TaskError } from '@assay/engine/run/pool'
 import { matchesTag, vetConditions } from '@assay/model/entity-tag'
 import { AppError, notFound } from '@assay/model/errors'
-import { mediaTypeOf, normalPath, StoredFile, vetUploadPath } from '@assay/model/file'
+import { mediaTypeOf, normalPath, StoredFile, vetNewPath, vetUploadPath } from '@assay/model/file'
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
 import { type Arrival, type ByteRange, type Limits, type Staged } from '../../files/files.ts'
@@ -42,10 +42,10 @@ const PutFile = Type.Object(
 )
 type AsRead = Pick<Static<typeof PutFile>, 'columns' | 'dialect' | 'readings'>
 
-/** The normalized path. Throws a 422 for a path that no upload may have. */
+/** The normalized path. Throws a 422 for a path that no new upload may have. */
 function requirePath(given: string): string {
   const file = normalPath(given)
-  const fault = vetUploadPath(file)
+  const fault = vetNewPath(file)
   if (fault !== null) throw invalid([{ path: 'path', message: fault }])
   return file
 }
