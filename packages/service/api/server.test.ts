@@ -243,6 +243,11 @@ test('answers HTTP that cannot be read, and headers that are too large, as probl
   const hostless = await raw(address, 'GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n')
   assert.match(hostless, /^HTTP\/1.1 400 [^]*x-request-id: [^]*problem\+json[^]*"code":"bad_request"/i)
   assert.match(await raw(address, 'GET /healthz HTTP/1.0\r\n\r\n'), /^HTTP\/1.1 200 /)
+  const twoHosts = await raw(
+    address,
+    'GET /healthz HTTP/1.1\r\nhost: a\r\nHost: b\r\nconnection: close\r\n\r\n',
+  )
+  assert.match(String(problemIn(twoHosts).detail), /Host came twice/)
   const large = await raw(address, `GET / HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`)
   assert.match(large, /^HTTP\/1\.1 431 /)
   assert.equal(problemIn(large).code, 'header_too_large')

@@ -148,7 +148,7 @@ function createServer({ config, log }: ApiDependencies): FastifyInstance {
       sendError(error, request, reply, { log, prefix })
     },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket),
-    // Without a Host header Node would answer by itself; `withoutHost` answers with a problem.
+    // Without a Host header Node would answer by itself; `hostFault` answers with a problem.
     http: { requireHostHeader: false, headersTimeout: REQUEST_MS },
   })
   // Node answers an unknown Expect header with an empty 417; here the request is answered as usual.
@@ -202,7 +202,7 @@ function mark(request: FastifyRequest, reply: FastifyReply): void {
 function arrive(request: FastifyRequest, routes: readonly Route[]): AppError | undefined {
   if (request.is404) return noRoute(routes, request)
   if (request.routeOptions.config.bodyType !== ANY_TYPE) limitBody(request)
-  return withoutHost(request)
+  return hostFault(request)
 }
 
 function limitBody({ raw }: FastifyRequest): void {
@@ -238,8 +238,13 @@ function addStreamRoutes(app: FastifyInstance, routes: readonly Route[], service
   })
 }
 
-function withoutHost({ raw }: FastifyRequest): AppError | undefined {
-  if (raw.headers.host !== undefined || raw.httpVersionMinor === 0) return undefined
+/** Of two headers Host a proxy before the service may believe the one that Node leaves out. */
+function hostFault({ raw }: FastifyRequest): AppError | undefined {
+  const hosts = raw.rawHeaders.filter(
+    (name, index) => index % 2 === 0 && name.toLowerCase() === 'host',
+  ).length
+  if (hosts > 1) return new AppError('bad_request', 'The header Host came twice: send it once.')
+  if (hosts === 1 || raw.httpVersionMinor === 0) return undefined
   return new AppError('bad_request', 'HTTP/1.1 requires the header Host: send the name of the service in it.')
 }
 
