@@ -3,6 +3,9 @@
  * Where the filters lie in one index a page reads what it gives. What lies in none is looked for among the next rows of
  * the best one, `LOOKED_AT_MOST` of them: such a page may give fewer than were asked for, or none, and a cursor to go
  * on. (An index for every pair of filters would be paid by each delivery and each job.)
+ *
+ * What clients write may be long, so a page also ends where the `wide` columns of its rows have PAGE_BYTES together
+ * (docs/decisions/0200-pages-end-by-their-bytes.md).
  */
 import type { Page, PageQuery } from './contract/page.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
@@ -12,6 +15,11 @@ import type { Table } from './tables/table.ts'
 
 /** Some milliseconds of either database: SQLite answers nobody else meanwhile. */
 export const LOOKED_AT_MOST = 5000
+
+/** What the wide columns of a page have together, unless one row has more. */
+export const PAGE_BYTES = 1_000_000
+/** A row with more in its wide columns is read whole once it is known to be of the page. */
+const ROW_BYTES = 5000
 
 /** Rows of a list that lie in indexes of their own. */
 export interface Part {
@@ -32,6 +40,8 @@ export interface ListOptions<Name extends string, Row> {
   name?: string
   /** What an item consists of. The id and `created_at` are among them. */
   columns: readonly (Name & keyof Row)[]
+  /** Those whose length is a client's. */
+  wide?: readonly (Name & keyof Row)[]
   /** The id that breaks ties between rows of the same `created_at`. */
   id: Name & keyof Row
   /** Fields of the query, with their conditions. A field without one is the value of its column. */
@@ -63,7 +73,8 @@ const TIMES: Readonly<Record<string, string>> = {
   created_before: 'created_at < :created_before',
 }
 
-type Listed<Item> = Item & { fits?: number | boolean | null; row_no?: number }
+/** `bytes`: of the wide columns, which are null beyond ROW_BYTES. */
+type Listed<Item> = Item & { fits?: number | boolean | null; row_no?: number; bytes?: number }
 
 /** What a page asks of a part. */
 interface Asked {
@@ -76,7 +87,9 @@ export class List<Item> {
   readonly #name: string
   readonly #table: Table<never>
   readonly #id: string
-  readonly #columns: string
+  readonly #columns: readonly string[]
+  readonly #wide: readonly string[]
+  readonly #whole: Statement<Item>
   readonly #conditions: Readonly<Record<string, string>>
   readonly #always: readonly string[]
   readonly #indexed: readonly (readonly string[])[]
@@ -86,14 +99,20 @@ export class List<Item> {
 
   constructor(
     table: Table<never>,
-    options: Omit<ListOptions<string, Record<string, unknown>>, 'columns'> & { columns: readonly string[] },
+    options: Omit<ListOptions<string, Record<string, unknown>>, 'columns' | 'wide'> &
+      Record<'columns' | 'wide', readonly string[]>,
   ) {
-    const { name = table.name, columns, id, filters = {}, always, indexed, parts } = options
+    const { name = table.name, columns, wide, id, filters = {}, always, indexed, parts } = options
     const fields = new Set([...indexed.flat(), ...Object.keys(filters)])
     this.#name = name
     this.#table = table
     this.#id = id
-    this.#columns = columns.join(', ')
+    this.#columns = columns
+    this.#wide = wide
+    this.#whole = statement(
+      `SELECT ${[id, ...wide].join(', ')} FROM ${table.name} WHERE ${id} = ANY (:ids)`,
+      table.kinds,
+    )
     this.#conditions = {
       ...Object.fromEntries([...fields].map((field) => [field, filters[field] ?? `${field} = :${field}`])),
       ...TIMES,
@@ -111,7 +130,32 @@ export class List<Item> {
       Object.assign(values, { after_at: at, after_id: id })
     }
     const listed = yield* rows.all(this.#statement(given, query.cursor !== undefined), values)
-    return this.#toPage(query, listed)
+    const page = listed.slice(0, Math.min(query.limit, fitting(listed)))
+    const isMore = listed.length > page.length || page.at(-1)?.row_no === LOOKED_AT_MOST
+    const last = (isMore ? page.at(-1) : undefined) as Record<string, string> | undefined
+    return {
+      items: yield* this.#items(
+        rows,
+        page.filter(({ fits, row_no }) => row_no === undefined || fits),
+      ),
+      next_cursor: last ? encodeCursor(this.#name, [last['created_at']!, last[this.#id]!]) : null,
+    }
+  }
+
+  /** With the wide columns that were left out. One that was deleted meanwhile is missing. */
+  *#items(rows: Reader, found: Listed<Item>[]): Routine<Item[]> {
+    const idOf = (row: Item): unknown => row[this.#id as keyof Item]
+    const isNarrow = ({ bytes = 0 }: Listed<Item>): boolean => bytes <= ROW_BYTES
+    const ids = found.filter((row) => !isNarrow(row)).map(idOf)
+    const wide = new Map(
+      ids.length === 0 ? [] : (yield* rows.all(this.#whole, { ids })).map((row) => [idOf(row), row]),
+    )
+    return found
+      .filter((row) => isNarrow(row) || wide.has(idOf(row)))
+      .map((row) => {
+        const { fits: _fits, row_no: _row_no, bytes: _bytes, ...item } = { ...row, ...wide.get(idOf(row)) }
+        return item as Item
+      })
   }
 
   #statement(given: string[], goesOn: boolean): Statement<Listed<Item>> {
@@ -154,11 +198,13 @@ export class List<Item> {
         .map(select)
         .map((text) => (isSorted ? `(${text} ${order} LIMIT ${limit})` : text))
         .join(' UNION ALL ')
-    const columns = this.#columns
+    const columns = this.#selected(database)
     if (!looks) return `${merged(':most', ({ from }) => `SELECT ${columns} ${from}`)} ${order} LIMIT :most`
+    const isWide = this.#wide.length > 0
+    const seen = isWide ? `${this.#id}, created_at` : '*'
     const rows = merged(
       `${LOOKED_AT_MOST}`,
-      ({ from, looked }) => `SELECT *, ${looked || 'true'} AS fits ${from}`,
+      ({ from, looked }) => `SELECT ${seen}, ${looked || 'true'} AS fits ${from}`,
     )
     const first = `${order} LIMIT ${LOOKED_AT_MOST}`
     // The last that is looked at comes along, whether it fits or not: there the next page begins. On SQLite the rows pass
@@ -167,21 +213,37 @@ export class List<Item> {
       database === 'sqlite'
         ? `SELECT *, row_number() OVER () AS row_no FROM (${rows} ${first}) AS latest`
         : `SELECT *, row_number() OVER (${order}) AS row_no FROM (${rows}) AS latest ${first}`
-    return `SELECT ${columns}, fits, row_no FROM (${numbered}) AS looked_at
-      WHERE fits OR row_no = ${LOOKED_AT_MOST} LIMIT :most`
+    const found = `FROM (${numbered}) AS looked_at WHERE fits OR row_no = ${LOOKED_AT_MOST} LIMIT :most`
+    if (!isWide) return `SELECT ${columns}, fits, row_no ${found}`
+    const { name } = this.#table
+    return `SELECT ${this.#selected(database, `${name}.`)}, fits, row_no FROM (SELECT ${this.#id}, fits, row_no ${found}) AS found
+      JOIN ${name} ON ${name}.${this.#id} = found.${this.#id} ORDER BY row_no`
   }
 
-  #toPage(query: PageQuery, rows: Listed<Item>[]): Page<Item> {
-    const given = rows.slice(0, query.limit)
-    const isMore = rows.length > query.limit || given.at(-1)?.row_no === LOOKED_AT_MOST
-    const last = (isMore ? given.at(-1) : undefined) as Record<string, string> | undefined
-    return {
-      items: given
-        .filter(({ fits, row_no }) => row_no === undefined || fits)
-        .map(({ fits: _fits, row_no: _row_no, ...item }) => item as Item),
-      next_cursor: last ? encodeCursor(this.#name, [last['created_at']!, last[this.#id]!]) : null,
-    }
+  /** The columns as they follow SELECT: the wide ones of a wide row are left out. */
+  #selected(database: 'sqlite' | 'postgres', prefix = ''): string {
+    const wide = new Set(this.#wide)
+    // SQLite tells the length of a text without reading it; PostgreSQL holds JSON of another type.
+    const lengthOf = (name: string): string =>
+      `coalesce(octet_length(${database === 'sqlite' ? prefix + name : `CAST(${prefix}${name} AS text)`}), 0)`
+    const bytes = this.#wide.map(lengthOf).join(' + ')
+    const columns = this.#columns.map((name) =>
+      wide.has(name)
+        ? `CASE WHEN ${bytes} <= ${ROW_BYTES} THEN ${prefix}${name} END AS ${name}`
+        : prefix + name,
+    )
+    return [...columns, ...(wide.size > 0 ? [`${bytes} AS bytes`] : [])].join(', ')
   }
+}
+
+/** How many of the first rows have PAGE_BYTES together; one at least. */
+function fitting(rows: readonly { bytes?: number }[]): number {
+  let together = 0
+  const over = rows.findIndex(({ bytes = 0 }, index) => {
+    together += bytes
+    return together > PAGE_BYTES && index > 0
+  })
+  return over < 0 ? rows.length : over
 }
 
 /** The list of a table's rows. */
@@ -189,5 +251,5 @@ export function listOf<Row extends object, Name extends keyof Row & string>(
   table: Table<Row>,
   options: ListOptions<Name, Row>,
 ): List<Pick<Row, Name>> {
-  return new List(table as unknown as Table<never>, options)
+  return new List(table as unknown as Table<never>, { wide: [], ...options })
 }

@@ -1,9 +1,10 @@
-/** What a workspace may take: drafts, jobs queued, jobs running, processor time. */
+/** What a workspace may take: drafts, jobs queued, jobs running, processor time, templates. */
 import assert from 'node:assert/strict'
 import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
 import type { WorkspacePatch } from '@assay/model/token'
 import { hourOf, NO_CAPS } from '../caps.ts'
+import { TEMPLATE_CHARACTERS } from '../contract/workspaces/templates.ts'
 import type { Store } from '../store.ts'
 import {
   at,
@@ -229,4 +230,18 @@ export const capTests: ConformanceTests = {
     const of = (wanted: string) => claimed.filter(({ job }) => job.workspace_id === wanted).length
     assert.deepEqual([of(WORKSPACE), of(own)], [1, 3])
   },
+
+  'keeps so many characters of templates of a workspace, however many are put at once, and replaces one in its place':
+    async ({ store }) => {
+      const third = 'x'.repeat(Math.floor(TEMPLATE_CHARACTERS / 3))
+      const put = (template_id: string, source = third) =>
+        store.putTemplate({ workspace_id: WORKSPACE, template_id, source, user_id: 'ada' })
+      const asked = await Promise.allSettled(['a', 'b', 'c', 'd', 'e'].map((id) => put(id)))
+      assert.equal(asked.filter(({ status }) => status === 'fulfilled').length, 3)
+      await refuses(put('f', 'xxxx'), 'conflict')
+      const [{ template_id } = { template_id: '' }] = await store.listTemplates(WORKSPACE)
+      assert.equal(await put(template_id), 'replaced')
+      assert.ok(await store.deleteTemplate({ workspace_id: WORKSPACE, template_id }))
+      assert.equal(await put('f'), 'new')
+    },
 }

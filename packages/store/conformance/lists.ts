@@ -1,9 +1,10 @@
-/** Lists by filters that lie in no index: pages that look at so many rows and no more, and miss none. */
+/** Lists by filters that lie in no index, and of long rows: pages that look at and hold so much and no more, and miss none. */
 import assert from 'node:assert/strict'
 import type { NewAuditRecord } from '@assay/model/audit'
-import { LOOKED_AT_MOST } from '../list.ts'
+import type { Job } from '@assay/model/job'
+import { LOOKED_AT_MOST, PAGE_BYTES } from '../list.ts'
 import type { Store } from '../store.ts'
-import { at, type ConformanceTests, WORKSPACE } from './given.ts'
+import { at, type ConformanceTests, jobInput, WORKSPACE } from './given.ts'
 
 /** Records of one action, ten in each millisecond; the newest has the place 1. */
 async function fillTrail(store: Store, count: number, byAda: number[], now: number): Promise<void> {
@@ -59,5 +60,41 @@ export const listTests: ConformanceTests = {
   'a list ends where no more rows are, found or not': async ({ store, now }) => {
     await fillTrail(store, LOOKED_AT_MOST - 1, [], now())
     assert.deepEqual(await walk(store, 50), [[]])
+  },
+
+  'a page ends where what clients wrote has so many bytes, and the walk misses nothing': async ({
+    store,
+  }) => {
+    // Whole rows and narrow ones beside each other; one alone is longer than a page.
+    const lengths = [10, 400_000, 10, 400_000, 300_000, PAGE_BYTES + 10, 10, 6000, 400_000]
+    const made: string[] = []
+    for (const length of lengths) {
+      const job = await store.createJob(jobInput({ variables: { text: 'x'.repeat(length) } }))
+      made.unshift(job.assignment_id)
+    }
+    // By the workspace alone, by an index and by what lies in none.
+    for (const filters of [
+      {},
+      { template_id: jobInput().template.template_id },
+      { user_id: jobInput().user_id },
+    ]) {
+      const found: Job[] = []
+      let cursor: string | undefined
+      do {
+        const page = await store.listJobs({ workspace_id: WORKSPACE, limit: 200, cursor, ...filters })
+        const bytes = JSON.stringify(page.items.map(({ variables }) => variables)).length
+        assert.ok(page.items.length === 1 || bytes <= PAGE_BYTES + 200, `${bytes}`)
+        found.push(...page.items)
+        cursor = page.next_cursor ?? undefined
+      } while (cursor !== undefined)
+      assert.deepEqual(
+        found.map(({ assignment_id }) => assignment_id),
+        made,
+      )
+      assert.deepEqual(
+        found.map(({ variables }) => (variables['text'] as string).length),
+        lengths.toReversed(),
+      )
+    }
   },
 }

@@ -102,7 +102,7 @@ test('SQLite has one time for all that a write does, however the clock moves', a
 
 /** Few rows by nature, a list that was given, or an index read in order up to a limit. */
 const MAY_BE_SCANNED =
-  /^SCAN (CONSTANT ROW|(json_each|given|pragma_page_(count|size)) VIRTUAL TABLE|migrations|nodes|job_counts|levels|looked_at$|latest$|read$|\(subquery|workspaces USING( COVERING)? INDEX|webhooks( USING COVERING INDEX|$)|recoveries|template_versions USING COVERING|deliveries USING COVERING INDEX deliveries_due)/
+  /^SCAN (CONSTANT ROW|(json_each|given|pragma_page_(count|size)) VIRTUAL TABLE|migrations|nodes|job_counts|levels|looked_at$|latest$|found$|read$|\(subquery|workspaces USING( COVERING)? INDEX|webhooks( USING COVERING INDEX|$)|recoveries|template_versions USING COVERING|deliveries USING COVERING INDEX deliveries_due)/
 
 /** What a password began is looked for once, when a node starts without passwords. */
 const AT_START = 'AND issuer IS NOT NULL)'
@@ -117,11 +117,12 @@ test('no statement of the store reads a table from end to end', () => {
   assert.ok(plans.size > 80, `${plans.size} statements`)
 })
 
-/** Sorted once: the deliveries of one job; the insights of one collection, 200 at most; the last readings of an insight, by their readers. */
+/** Sorted once: the deliveries of one job; the insights of one collection, 200 at most; the last readings of an insight, by their readers; a page. */
 const FEW = [
   'WHERE workspace_id = ? AND assignment_id = ?',
   'FROM insight_cards WHERE workspace_id = ? AND insight_id IN (SELECT value FROM json_each(?))',
   'LIMIT 5000) AS read',
+  'LIMIT ?) AS found',
 ]
 
 test('lists and claims come sorted out of an index', () => {

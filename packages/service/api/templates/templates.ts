@@ -144,7 +144,7 @@ export const putTemplate = operation({
     200: { description: 'The template was replaced', schema: TemplateView },
     201: { description: 'The template is new', schema: TemplateView },
   },
-  errors: ['template_read_only'],
+  errors: ['template_read_only', 'conflict'],
   async handle({ services, principal, params, body, reply }) {
     const { template_id } = params
     await requireOwn(services, principal, template_id)

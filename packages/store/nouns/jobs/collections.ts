@@ -18,6 +18,7 @@ import {
   type CollectionRow,
 } from '../../tables/jobs/collections.ts'
 import { by } from '../../tables/table.ts'
+import { WORKSPACES } from '../../tables/workspaces/accounts.ts'
 
 const FOLLOWERS_MOST = 1000
 
@@ -36,6 +37,8 @@ const LIST = listOf(COLLECTIONS, {
 const COUNT = statement<{ count: number }>(
   'SELECT count(*) AS count FROM collections WHERE workspace_id = :workspace_id AND pins = false',
 )
+/** Two at once see each other. */
+const LOCK_WORKSPACE = WORKSPACES.select(`${by('workspace_id')} FOR NO KEY UPDATE`, ['workspace_id'])
 const INSERT = COLLECTIONS.insert(COLLECTIONS.columns, 'ON CONFLICT DO NOTHING')
 const UPDATE = COLLECTIONS.update(['name', 'description', 'updated_at'], OF_ID)
 const DELETE = COLLECTIONS.delete(`${OF_ID} AND NOT pins`)
@@ -100,6 +103,7 @@ export function* heldInsights(
 export function* createCollection(tx: Writer, input: Input<'createCollection'>): Routine<Collection> {
   const known = yield* tx.find(FIND, input)
   if (known) return known
+  yield* tx.find(LOCK_WORKSPACE, input)
   const { count } = (yield* tx.find(COUNT, input))!
   if (count >= COLLECTIONS_MOST)
     throw new AppError('conflict', `The workspace has ${COLLECTIONS_MOST} collections: delete some first.`)

@@ -60,6 +60,7 @@ function partsOf(given: readonly string[]): Parts {
 
 const LIST = listOf(JOBS, {
   columns: JOB,
+  wide: ['variables', 'metadata', 'notify'],
   id: 'assignment_id',
   // What is held is few and in an index of its own, which is named by its condition; the others lie in that of states.
   filters: {

@@ -63,6 +63,7 @@ const UNFINISHED = statement(
 )
 const LIST = listOf(SCHEDULES, {
   columns: SCHEDULE,
+  wide: ['variables', 'metadata', 'notify', 'readers'],
   id: 'schedule_id',
   filters: { template_id: null, user_id: null, paused: null },
   indexed: [['workspace_id']],

@@ -92,6 +92,7 @@ const OTHERS = statement<{ count: number }>(
 )
 const LIST = listOf(WEBHOOKS, {
   columns: WEBHOOK,
+  wide: ['headers'],
   id: 'webhook_id',
   filters: { user_id: null, presence_name: null, status: null, kinds: 'kind = ANY (:kinds)' },
   indexed: [['workspace_id']],

@@ -18,6 +18,7 @@ const UPDATE = CONNECTIONS.update(['description', 'options', 'secrets', 'limits'
 const DELETE = CONNECTIONS.delete(OF_NAME)
 const LIST = listOf(CONNECTIONS, {
   columns: CONNECTIONS.columns,
+  wide: ['options', 'secrets'],
   id: 'name',
   indexed: [['workspace_id']],
 })

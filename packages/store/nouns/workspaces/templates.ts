@@ -1,9 +1,15 @@
 /** The templates of a workspace, and the versions with which jobs were created. */
+import { AppError } from '@assay/model/errors'
 import type { TemplateSource } from '@assay/model/template'
-import type { StoredTemplate } from '../../contract/workspaces/templates.ts'
+import {
+  type StoredTemplate,
+  TEMPLATE_CHARACTERS,
+  TEMPLATES_MOST,
+} from '../../contract/workspaces/templates.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
 import type { Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
+import { WORKSPACES } from '../../tables/workspaces/accounts.ts'
 import { TEMPLATE_VERSIONS, TEMPLATES } from '../../tables/workspaces/templates.ts'
 import { endDrafts } from '../accounts/kept-drafts.ts'
 
@@ -14,6 +20,12 @@ const LIST = TEMPLATES.select('WHERE workspace_id = :workspace_id ORDER BY templ
 const INSERT = TEMPLATES.insert(TEMPLATES.columns, 'ON CONFLICT DO NOTHING')
 const REPLACE = TEMPLATES.update(['source', 'user_id', 'updated_at'], OF_ID)
 const DELETE = TEMPLATES.delete(OF_ID)
+/** Two puts at once see each other. */
+const LOCK_WORKSPACE = WORKSPACES.select(`${by('workspace_id')} FOR NO KEY UPDATE`, ['workspace_id'])
+const OTHERS = TEMPLATES.sql<{ count: number; length: number }>(
+  `SELECT CAST(count(*) AS integer) AS count, CAST(coalesce(sum(length(source)), 0) AS integer) AS length
+   FROM templates WHERE workspace_id = :workspace_id AND template_id <> :template_id`,
+)
 
 const OF_VERSION = by('template_id', 'version')
 const FIND_VERSION = TEMPLATE_VERSIONS.select(OF_VERSION)
@@ -26,8 +38,22 @@ interface Key {
   template_id: string
 }
 
+/** Throws where the workspace would have more than it may. */
+function* admitTemplate(tx: Writer, template: StoredTemplate): Routine<void> {
+  yield* tx.find(LOCK_WORKSPACE, template)
+  const { count, length } = (yield* tx.find(OTHERS, template))!
+  if (count >= TEMPLATES_MOST)
+    throw new AppError('conflict', `The workspace has ${TEMPLATES_MOST} templates: delete some first.`)
+  if (length + template.source.length > TEMPLATE_CHARACTERS)
+    throw new AppError(
+      'conflict',
+      `The templates of the workspace would have ${length + template.source.length} characters together; at most ${TEMPLATE_CHARACTERS} are kept: delete what is not used, or keep templates in a folder or a git repository.`,
+    )
+}
+
 export function* putTemplate(tx: Writer, input: Input<'putTemplate'>): Routine<'new' | 'replaced'> {
   const template: StoredTemplate = { ...input, updated_at: tx.now }
+  yield* admitTemplate(tx, template)
   yield* endDrafts(tx, { ...input, kind: 'template', name: input.template_id })
   // Another node may delete the version between the two statements.
   for (;;) {
