@@ -29,11 +29,13 @@ interface Explaining extends Apart {
   likelihood: number
 }
 
-interface Asked {
+export interface Asked {
   claimed: Uint8Array
   /** The factor of everything where it is known; null: that of the other leaves. */
   fixed: number | null
   level: number
+  /** Scores of earlier changes. */
+  history: readonly Scores[]
   isNameless(cuboid: Cuboid, leaf: number): boolean
 }
 
@@ -75,7 +77,7 @@ function test(
   leaves: Leaves,
   cuboids: readonly Cuboid[],
   { cuboid, element, members, free }: Element,
-  { fixed, level, claimed }: Asked,
+  { fixed, level, claimed, history }: Asked,
 ): Explaining | null {
   const others = free.filter((leaf) => cuboid.element[leaf] !== element)
   const factor = fixed ?? factorOf(leaves, others, claimed)
@@ -91,7 +93,7 @@ function test(
       Math.abs(s[leaf]! - shift) <= NEAR * Math.sqrt(noise.variance(leaf)),
   )
   if (Math.abs(shift) < 1e-9 || !movedAlong) return null
-  const p = chanceOfShift(leaves, scores, { cuboid, members, others, fixed: fixed !== null, history: [] })
+  const p = chanceOfShift(leaves, scores, { cuboid, members, others, fixed: fixed !== null, history })
   if (p > level) return null
   const between = betweenOf(cuboids, { cuboid, others, s }, noise.variance)
   let [squares, whole] = [0, 0]

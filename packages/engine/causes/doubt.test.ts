@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { randomFrom } from '../../../proofs/calibration/processes.ts'
+import { normal, randomFrom } from '../../../proofs/calibration/processes.ts'
 import { namedIn as namedInRates, RATE_KINDS } from '../../../proofs/causes/rate-nulls.ts'
 import { namedIn, SUM_KINDS } from '../../../proofs/causes/sum-nulls.ts'
 import { combinationsOf, draw, SIDES } from '../../../proofs/causes/tables.ts'
@@ -100,6 +100,40 @@ test('two causes among twelve parts do not hide each other', () => {
     const named = causes.map(({ where }) => JSON.stringify([where.c, where.d])).toSorted()
     const planted = fell.map((leaf) => JSON.stringify([`v${Math.floor(leaf / 3)}`, `v${leaf % 3}`]))
     assert.deepEqual(named, planted)
+  }
+})
+
+test('beside earlier changes two values that moved are both named, in one column or in two', () => {
+  const combinations = combinationsOf([4, 3])
+  const [c, d] = combinations.codes as [Int32Array, Int32Array]
+  const by = (factors: number[], of: Int32Array) => (leaf: number) => factors[of[leaf]!]!
+  const [half, third] = [by([0.5, 1.67, 1, 1], c), by([0.7, 1, 1, 1], c)]
+  const email = by([1, 1.8, 1], d)
+  const cases = [
+    { moved: half, causes: ['c v0', 'c v1'] },
+    { moved: (leaf: number) => third(leaf) * email(leaf), causes: ['c v0', 'd v1'] },
+  ]
+  for (const { moved, causes: planted } of cases) {
+    const random = randomFrom(planted.length)
+    for (let table = 0; table < 10; table++) {
+      const side = (factor: (leaf: number) => number): Sums => {
+        const top = Float64Array.from(c, (_, leaf) => 100 * (1 + (leaf % 5)) * factor(leaf))
+        for (const leaf of top.keys()) top[leaf]! *= 1 + 0.05 * normal(random)
+        return { ...emptySums(12), rows: new Float64Array(12).fill(1), top, top2: top.map((one) => one ** 2) }
+      }
+      const periods = Array.from({ length: 6 }, () => side(() => 1))
+      const history = periods
+        .slice(1)
+        .map((before, at) => ({ before, after: periods[at]!, days: [1, 1] as [number, number] }))
+      const found = causesOf(
+        { ...combinations, before: periods[0]!, after: side(moved) },
+        { by: ['c', 'd'], value: 'n' } as Options,
+        SIDES,
+        history,
+      )
+      const named = found.causes.map(({ where }) => Object.entries(where).flat().join(' ')).toSorted()
+      assert.deepEqual(named, planted)
+    }
   }
 })
 

@@ -13,7 +13,7 @@
 import { benjaminiHochberg } from '../methods/shared/multiplicity.ts'
 import { normalTwoSided, studentTwoSided } from '../numeric/distributions.ts'
 import { median } from '../numeric/median.ts'
-import { apartOf } from './apart.ts'
+import { type Asked as ApartAsked, apartOf } from './apart.ts'
 import { chanceOfShift, FEW } from './doubt.ts'
 import { explain, gainOf } from './explain.ts'
 import { attributeSets, type Cuboid, cuboidOf, type Leaves } from './leaves.ts'
@@ -93,7 +93,7 @@ export function searchCauses(leaves: Leaves, options: SearchOptions): Found {
     const level = (options.q * (causes.length + 1)) / searched
     const next: (FoundCause & { factor?: number }) | null =
       nextCause(leaves, cuboids, state, { level, fixed, history, nameless: options.nameless ?? [] }) ??
-      (history.length === 0 ? apart(leaves, cuboids, { claimed, level, ...options }) : null)
+      apart(leaves, cuboids, { claimed, level, ...options, history })
     if (!next) break
     for (const leaf of next.leaves) claimed[leaf] = 1
     causes.push(next)
@@ -351,16 +351,19 @@ function isNameless(
   return false
 }
 
+type Asking = Pick<SearchOptions, 'factor' | 'nameless'> & Pick<ApartAsked, 'claimed' | 'level' | 'history'>
+
 /** Of few leaves: an element that stands apart from all others (apart.ts). */
 function apart(
   leaves: Leaves,
   cuboids: readonly Cuboid[],
-  { claimed, level, factor, nameless = [] }: SearchOptions & { claimed: Uint8Array; level: number },
+  { claimed, level, factor, history, nameless = [] }: Asking,
 ): (FoundCause & { factor: number }) | null {
   const found = apartOf(leaves, cuboids, {
     claimed,
     level,
     fixed: factor,
+    history,
     isNameless: (cuboid, leaf) => isNameless(leaves, cuboid, leaf, nameless),
   })
   if (!found) return null
