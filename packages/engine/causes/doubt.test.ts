@@ -110,8 +110,8 @@ test('beside earlier changes two values that moved are both named, in one column
   const [half, third] = [by([0.5, 1.67, 1, 1], c), by([0.7, 1, 1, 1], c)]
   const email = by([1, 1.8, 1], d)
   const cases = [
-    { moved: half, causes: ['c v0', 'c v1'] },
-    { moved: (leaf: number) => third(leaf) * email(leaf), causes: ['c v0', 'd v1'] },
+    { moved: half, causes: [{ c: 'v0' }, { c: 'v1' }] },
+    { moved: (leaf: number) => third(leaf) * email(leaf), causes: [{ c: 'v0' }, { d: 'v1' }] },
   ]
   for (const { moved, causes: planted } of cases) {
     const random = randomFrom(planted.length)
@@ -131,8 +131,11 @@ test('beside earlier changes two values that moved are both named, in one column
         SIDES,
         history,
       )
-      const named = found.causes.map(({ where }) => Object.entries(where).flat().join(' ')).toSorted()
-      assert.deepEqual(named, planted)
+      const named = found.causes.map(({ where }) => JSON.stringify(where)).toSorted()
+      assert.deepEqual(
+        named,
+        planted.map((where) => JSON.stringify(where)),
+      )
     }
   }
 })

@@ -274,6 +274,15 @@ test('too little data, one value and wrong metrics are each said', async () => {
   await assert.rejects(ask({ metrics: [V, V] }), fault(/two metrics have the name "revenue"/))
 })
 
+test('a ratio without any denominator has no value, and is not called constant', async () => {
+  const found = await ask(
+    { metrics: [{ name: 'rate', numerator: 'v', denominator: 'none' }] },
+    `select *, 0 as none from (${ROWS})`,
+  )
+  assert.deepEqual(codes(found).blockers, ['too_few'])
+  assert.match(found.headline, /^The main metric has nothing in its denominator, so it has no value\.$/)
+})
+
 test('the planner agrees with R, and sequential looks need more', () => {
   const rates = { base: 0.5, effect: 0.25, arms: 1, alpha: 0.05, power: 0.9, looks: 'fixed' as const }
   // R, ?power.prop.test: power.prop.test(p1 = .50, p2 = .75, power = .90) gives n = 76.7 in each group.

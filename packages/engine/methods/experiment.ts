@@ -207,15 +207,20 @@ function stopsOf(given: Options, units: Units, control: string | null, judged: r
         `The control, ${quoted(given.control)}, has no rows; there are ${enumeration(names.slice(0, 5).map(quoted))}.`,
       ),
     )
-  else if (!judged.some(({ primary, effect }) => primary && effect)) {
-    const varies = judged.some(({ primary, control: from, arm }) => primary && from.n > 1 && arm.n > 1)
-    stops.push(
-      varies
-        ? doubt('constant', `The main metric is the same for all ${many}: there is nothing to compare.`)
-        : doubt('too_few', `The main metric has values of fewer than two ${many} in an arm.`),
-    )
-  }
+  else if (!judged.some(({ primary, effect }) => primary && effect)) stops.push(whyUntested(judged, many))
   return stops
+}
+
+/** Why no primary metric can be compared. */
+function whyUntested(judged: readonly Judged[], many: string): Doubt {
+  const primary = judged.filter((one) => one.primary)
+  const without = ({ units: { ratio, moments } }: Judged): boolean =>
+    ratio && [...moments.values()].every(({ means }) => means[1] === 0)
+  if (primary.some(without))
+    return doubt('too_few', 'The main metric has nothing in its denominator, so it has no value.')
+  if (primary.some(({ control, arm }) => control.n > 1 && arm.n > 1))
+    return doubt('constant', `The main metric is the same for all ${many}: there is nothing to compare.`)
+  return doubt('too_few', `The main metric has values of fewer than two ${many} in an arm.`)
 }
 
 function mildOf(units: Units, tested: boolean) {

@@ -294,3 +294,14 @@ test('of one group alone its own sentence is told, of two both, and a rise of tw
   const two = await outcomeOf(METHODS.trend!, await rising(2), asked)
   assert.match(two.headline, /^Both values of g give a clear answer; "g0": .* by about 2 every 2 days\.$/)
 })
+
+test('the largest row of monthly sums is there each month, and is no single row that makes the change', async () => {
+  const cities = await relation(
+    `select make_date(2025, m, 1) as day, 'city ' || c as city, 1500 // c * (1 - 0.3 * (c = 1 and m = 6)::int) + hash(c, m) % 9 as sales
+      from range(1, 7) r(m), range(1, 101) s(c)`,
+  )
+  const asked = { value: 'sales', time: 'day', period: 'month', by: ['city'] }
+  const { caveats, change } = await outcomeOf(METHODS.drivers!, cities, asked, '2025-07-01T00:00:00.000Z')
+  assert.ok(Math.abs(change as number) < 750)
+  assert.ok(caveats.every(({ code }) => code !== 'one_row_decides'))
+})

@@ -15,6 +15,8 @@ import { isLevel } from './words.ts'
 const LEAST = 0.5
 /** Of fewer rows each is much of the whole, and none is odd. */
 const LEAST_ROWS = 20
+/** A row beside one of at least this part of it on the other side is no odd one: rows are sums, and the largest is there each time. */
+const LIKE = 0.5
 
 interface Extreme {
   side: 0 | 1
@@ -35,7 +37,9 @@ export async function oneRowOfChange(
   if (found.n < LEAST_ROWS) return []
   const change = after - before
   const all: Extreme[] = found.ends.flatMap((ends, side) =>
-    ends.map((one) => ({ side: side as 0 | 1, value: one })),
+    ends.flatMap((value, end) =>
+      value === null || isLike(value, found.ends[1 - side]![end]) ? [] : [{ side: side as 0 | 1, value }],
+    ),
   )
   const parts = all.flatMap((row) => {
     const days = sides.per_day ? (row.side === 0 ? sides.before : sides.after).days : 1
@@ -46,6 +50,9 @@ export async function oneRowOfChange(
   const [most] = parts.toSorted((a, b) => Math.abs(b.part) - Math.abs(a.part))
   return most ? [doubt('one_row_decides', says(most.row, change, most.left, sides, measure))] : []
 }
+
+const isLike = (value: number, other: number | null | undefined): boolean =>
+  other !== null && other !== undefined && value * other > 0 && Math.abs(other) >= LIKE * Math.abs(value)
 
 async function extremes(table: Relation, value: string, { before, after, per_day }: Sides) {
   const number = numberSql(table, 'value', value)
@@ -60,7 +67,7 @@ async function extremes(table: Relation, value: string, { before, after, per_day
     (sum, side) => sum + (at(`squares${side}`) ?? 0) / days(side) ** 2,
     0,
   )
-  const ends = [0, 1].map((side) => [at(`low${side}`), at(`high${side}`)].filter((one) => one !== null))
+  const ends = [0, 1].map((side) => [at(`low${side}`), at(`high${side}`)])
   return { n: Math.min(at('n0') ?? 0, at('n1') ?? 0), ends, error: Math.sqrt(squares) }
 }
 
