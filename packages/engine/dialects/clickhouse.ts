@@ -25,4 +25,25 @@ export const CLICKHOUSE: Dialect = {
     `lagInFrame(toNullable(${value})) over (order by ${by} rows between unbounded preceding and current row)`,
   digits: (value) => `toString(sum(${value}))`,
   once: '',
+  word: (value) => `toString(${value})`,
+  // An aggregate over no row is null only of a column that may be null.
+  column: (value) => `toNullable(${value})`,
+  start: (value, length) => `substringUTF8(${value}, 1, ${length})`,
+  written: (value) => `toString(${value})`,
+  integer: (value) => `toInt64(${value})`,
+  over: (left, right) => `(${left} / ${right})`,
+  floor: (value) => `floor(${value})`,
+  power: (base, exponent) => `pow(${base}, ${exponent})`,
+  sum: (value) => `sumKahan(${value})`,
+  exact: (value, scale) => `toString(sum(toInt128(round((${value}) * ${exponential(scale)}))))`,
+  same: (left, right) => `(${left} = ${right} or (${left} is null and ${right} is null))`,
+  day: (text) => `toDate32('${text}')`,
+  local: (value, zone) => `toTimeZone(${value}, ${escapedText(zone)})`,
+  minutes: (value) => `(60 * toInt64(toHour(${value})) + toInt64(toMinute(${value})))`,
+  micros: (value, of) =>
+    ({
+      date: `(86400000000 * toInt64(toDate32(${value})))`,
+      moment: `toUnixTimestamp64Micro(toDateTime64(${value}, 6))`,
+      clock: `(toUnixTimestamp64Micro(toDateTime64(${value}, 6)) + 1000000 * toInt64(timezoneOffset(${value})))`,
+    })[of],
 }

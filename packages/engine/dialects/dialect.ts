@@ -1,7 +1,8 @@
 /** How an engine writes what the others write otherwise. One file an engine; engines.ts lists them. */
 import type { Grain } from '@assay/model/metric'
+import type { Phrases } from './phrases.ts'
 
-export interface Dialect {
+export interface Dialect extends Phrases {
   identifier(name: string): string
   text(value: string): string
   /** A finite number as a double. */

@@ -1,5 +1,8 @@
 /** MySQL and MariaDB. Doubles there are neither infinite nor NaN. */
 import { backticked, type Dialect, escapedText, exponential, lagged } from './dialect.ts'
+import { inParts } from './phrases.ts'
+
+const UTC = /^(?:etc\/)?(?:utc|gmt)$/i
 
 export const MYSQL: Dialect = {
   identifier: backticked,
@@ -22,4 +25,20 @@ export const MYSQL: Dialect = {
   previous: lagged,
   digits: (value) => `cast(sum(${value}) as char)`,
   once: '',
+  word: (value) => `cast(cast(${value} as char) as binary)`,
+  column: (value) => value,
+  start: (value, length) => `cast(left(convert(${value} using utf8mb4), ${length}) as binary)`,
+  written: (value) => `cast(cast(${value} as char) as binary)`,
+  integer: (value) => `cast(${value} as signed)`,
+  over: (left, right) => `(${left} / ${right})`,
+  floor: (value) => `floor(${value})`,
+  power: (base, exponent) => `power(${base}, ${exponent})`,
+  sum: (value) => `sum(${value})`,
+  exact: (value, scale) => inParts(value, scale, MYSQL, (parts) => `concat(${parts.join(", ' ', ")})`),
+  same: (left, right) => `(${left} <=> ${right})`,
+  day: (text) => `date '${text}'`,
+  // The session reads moments in UTC; the server may know no other zone.
+  local: (value, zone) => (UTC.test(zone) ? value : null),
+  minutes: (value) => `(60 * hour(${value}) + minute(${value}))`,
+  micros: (value) => `timestampdiff(microsecond, timestamp '1970-01-01 00:00:00', ${value})`,
 }

@@ -1,5 +1,6 @@
 /** PostgreSQL. An operation of doubles that would overflow or lose all its digits is an error there. */
 import { type Dialect, doubled, exponential, lagged, plainText } from './dialect.ts'
+import { inParts } from './phrases.ts'
 
 export const POSTGRESQL: Dialect = {
   identifier: doubled,
@@ -20,4 +21,20 @@ export const POSTGRESQL: Dialect = {
   previous: lagged,
   digits: (value) => `cast(sum(${value}) as text)`,
   once: 'offset 0',
+  word: (value) => `((case when ${value} is not null then concat(${value}) end) collate "C")`,
+  column: (value) => value,
+  start: (value, length) => `left(${value}, ${length})`,
+  written: (value) => `cast(${value} as text)`,
+  integer: (value) => `cast(${value} as bigint)`,
+  // A division by zero is an error there.
+  over: (left, right) => `(${left} / nullif(${right}, 0))`,
+  floor: (value) => `floor(${value})`,
+  power: (base, exponent) => `power(${base}, ${exponent})`,
+  sum: (value) => `sum(${value})`,
+  exact: (value, scale) => inParts(value, scale, POSTGRESQL, (parts) => `concat(${parts.join(", ' ', ")})`),
+  same: (left, right) => `(${left} is not distinct from ${right})`,
+  day: (text) => `date '${text}'`,
+  local: (value, zone) => `(${value} at time zone ${plainText(zone)})`,
+  minutes: (value) => `cast(60 * extract(hour from ${value}) + extract(minute from ${value}) as bigint)`,
+  micros: (value) => `cast(extract(epoch from ${value}) * 1000000 as bigint)`,
 }

@@ -1,5 +1,6 @@
 /** SQLite. A column holds values of any type; what is no number is none. */
 import { type Dialect, doubled, exponential, lagged, plainText } from './dialect.ts'
+import { inParts } from './phrases.ts'
 
 export const SQLITE: Dialect = {
   identifier: doubled,
@@ -22,4 +23,22 @@ export const SQLITE: Dialect = {
   previous: lagged,
   digits: (value) => `cast(sum(${value}) as text)`,
   once: 'limit -1',
+  // A value that is put together has no collation of its column.
+  word: (value) => `(cast(${value} as text) || '')`,
+  column: (value) => value,
+  start: (value, length) => `substr(${value}, 1, ${length})`,
+  written: (value) => `cast(${value} as text)`,
+  integer: (value) => `cast(${value} as integer)`,
+  over: (left, right) => `(${left} / ${right})`,
+  floor: (value) => `floor(${value})`,
+  power: (base, exponent) => `pow(${base}, ${exponent})`,
+  sum: (value) => `sum(${value})`,
+  exact: (value, scale) => inParts(value, scale, SQLITE, (parts) => parts.join(" || ' ' || ")),
+  same: (left, right) => `(${left} is ${right})`,
+  day: (text) => `'${text}'`,
+  local: () => null,
+  minutes: (value) =>
+    `(60 * cast(strftime('%H', ${value}) as integer) + cast(strftime('%M', ${value}) as integer))`,
+  micros: (value) =>
+    `(cast(strftime('%s', ${value}) as integer) * 1000000 + cast(round((strftime('%f', ${value}) - cast(strftime('%S', ${value}) as integer)) * 1000) as integer) * 1000)`,
 }

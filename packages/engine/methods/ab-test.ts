@@ -66,6 +66,7 @@ export const abTest: Method = {
       ...(unit === undefined ? [] : [{ option: 'unit', column: unit, numeric: false }]),
     ]
   },
+  prints: () => true,
   fields: {
     arms: rowsWith({
       name: text,

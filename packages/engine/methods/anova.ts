@@ -68,6 +68,7 @@ export const anova: Method = {
   name: 'anova',
   options: Options,
   columns: groupedColumns,
+  prints: () => true,
   fields: {
     f: number,
     p: number,

@@ -51,6 +51,7 @@ export const cohorts: Method = {
       { option: 'time', column: time, numeric: false },
     ]
   },
+  prints: () => true,
   fields: { rows: rowsWith({ cohort: text, ...CELL }), curve: rowsWith(CELL) },
   async run(table, options, context) {
     const { id, time, every } = options as Static<typeof Options>

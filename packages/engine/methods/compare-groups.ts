@@ -85,6 +85,7 @@ export const compareGroups: Method = {
       ...(paired === undefined ? [] : [{ option: 'paired', column: paired, numeric: false }]),
     ]
   },
+  prints: () => true,
   fields: {
     what: text,
     test: text,

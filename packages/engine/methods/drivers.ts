@@ -62,6 +62,7 @@ export const drivers: Method = {
     ]
   },
   news: { lists: ['causes'], key: ['where'], of: 'after_label' },
+  prints: () => true,
   fields: {
     ...CHANGE,
     relative: number,

@@ -59,6 +59,7 @@ export const experiment: Method = {
       ...metricColumns(metrics).map((column) => ({ option: 'metrics', column, numeric: true })),
     ]
   },
+  prints: () => true,
   fields: {
     split: object({ planned: SHARES, seen: SHARES, p: number }),
     arms: rowsWith({ name: text, n: integer, share: number, control: Type.Boolean() }),

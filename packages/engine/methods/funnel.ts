@@ -75,6 +75,7 @@ export const funnel: Method = {
     const { id, time, event } = options as Options
     return Object.entries({ id, time, event }).map(([option, column]) => ({ option, column, numeric: false }))
   },
+  prints: () => true,
   fields: {
     steps: rowsWith({ step: text, n: integer, rate: number, step_rate: number, low: number, high: number }),
     unfinished: integer,
@@ -137,13 +138,17 @@ async function countsOf(table: Relation, given: Options): Promise<Counts> {
   const parts = [rows, `step0 as (select distinct id, t as entry, t from kept where e = $step0 ${over})`]
   for (const index of given.steps.keys()) {
     if (index === 0) continue
-    const later = given.steps[index] === given.steps[index - 1] ? '>' : '>='
-    const limit = width === null ? '' : `where t <= entry + ${width}`
-    // Of the entries that come to one row, the latest has the most of its window left.
+    // A step that comes twice needs a later row; else one of the same time will do.
+    const again = given.steps[index] === given.steps[index - 1]
+    const limit = width === null ? '' : `and t <= entry + ${width}`
+    // The entry of the row that came last before: entries rise with the times of their rows. Of the entries that come to one row, the
+    // latest has the most of its window left.
     parts.push(
-      `step${index} as (select * from (select before.id, max(before.entry) as entry, next.t
-        from step${index - 1} as before asof join (select * from kept where e = $step${index}) as next
-        on before.id = next.id and before.t ${later === '>' ? '<' : '<='} next.t group by before.id, next.t) ${limit})`,
+      `both${index} as (select id, t, entry, ${again ? 1 : 0} as place from step${index - 1}
+        union all select id, t, null::double as entry, ${again ? 0 : 1} as place from kept where e = $step${index}),
+       step${index} as (select distinct id, entry, t from (select id, t, place,
+        max(entry) over (partition by id order by t, place rows unbounded preceding) as entry from both${index})
+        where place = ${again ? 0 : 1} and entry is not null ${limit})`,
     )
   }
   const counts = given.steps.map((_, index) => `(select count(distinct id) from step${index}) as n${index}`)

@@ -74,6 +74,7 @@ export const outliers: Method = {
     ]
   },
   news: { lists: ['points'], key: ['label', 'value'] },
+  prints: () => true,
   fields: {
     rule: text,
     reason: text,

@@ -34,6 +34,7 @@ export const profile: Method = {
   name: 'profile',
   options: Type.Object({}, { additionalProperties: false }),
   columns: () => [],
+  prints: () => true,
   fields: {
     columns: rowsWith({
       name: text,

@@ -65,6 +65,7 @@ export const regression: Method = {
       ...x.map((term) => ({ option: 'x', column: namedTerm(term).column, numeric: true })),
     ]
   },
+  prints: () => true,
   fields: {
     coefficients: rowsWith({
       term: text,

@@ -12,6 +12,7 @@ import {
   referenceFaults,
   textsAsked,
 } from '../checking/blocks.ts'
+import { NotAsked } from '../dialects/scope.ts'
 import { bindPlain, bindReader, bindVariable } from '../duckdb/bindings.ts'
 import { type Bindings, type Engine, identifier, keepTable, readTable } from '../duckdb/duckdb.ts'
 import { TemplateFault } from '../language/fault.ts'
@@ -22,7 +23,7 @@ import { READER } from '../personal/sql-attributes.ts'
 import { catalogOfMethods } from '../reading/methods-on-demand.ts'
 import { bindOptions, withDefaults } from '../reading/options.ts'
 import { schemaFaults } from '../reading/schema-faults.ts'
-import type { Attached } from '../sources/source.ts'
+import type { AskedThere, Attached } from '../sources/source.ts'
 import { doubted } from '../verdicts/verdict.ts'
 import { Extents } from './extent.ts'
 import { failAt } from './failure.ts'
@@ -186,8 +187,12 @@ async function runAnalysis(
   const infos = behind.flatMap(({ metrics = [] }) => metrics.map(({ info }) => info))
   const options = optionsOf(method, withMissing(block, method, infos), run.vars, positionOf)
   const plain = relationOf(run.engine, identifier(block.of), run.columns.get(block.of)!)
-  const there = method.asks?.(options) ? run.sources.get(block.of)?.asked : undefined
-  const relation = there ? { ...plain, there } : await withEmptyColumns(plain, method.columns(options))
+  const asked = run.sources.get(block.of)?.asked
+  const there = method.asks?.(options) ? asked : undefined
+  const printed = !there && asked && method.prints?.(options) ? printedThere(plain, asked) : undefined
+  const relation = there
+    ? { ...plain, there }
+    : (printed ?? (await withEmptyColumns(plain, method.columns(options))))
   const { columns } = relation
   const [fault] = columnFaults({ block, method, options, positionOf }, columns)
   if (fault) throw new TemplateFault(fault)
@@ -202,7 +207,10 @@ async function runAnalysis(
     extent: () => extents.of(block.of),
   }
   try {
-    const found = await method.run(relation, options, context)
+    const found = await orHere(run, block, {
+      there: () => method.run(relation, options, context),
+      here: async () => method.run(await withEmptyColumns(plain, method.columns(options)), options, context),
+    })
     const outcome = doubted(found, doubtsOfData(run, block, columns))
     if (method.judges_metrics) return outcome
     return doubted(
@@ -211,6 +219,33 @@ async function runAnalysis(
     )
   } catch (error) {
     return failAt(where, error)
+  }
+}
+
+/** The relation whose rows stay in a database: what the method asks of it is asked there. */
+const printedThere = (plain: Relation, asked: AskedThere): Relation => ({
+  ...plain,
+  unordered: true,
+  query: (sql, values = {}) => asked.query(sql, values, plain.columns),
+})
+
+/** The outcome of an analysis there; where its database has no words for what is asked, the rows come here first. */
+async function orHere(
+  { sources }: BlockRun,
+  { name, method, of }: AnalysisBlock,
+  outcome: { there(): Promise<Outcome>; here(): Promise<Outcome> },
+): Promise<Outcome> {
+  try {
+    return await outcome.there()
+  } catch (error) {
+    const source = sources.get(of)
+    if (!(error instanceof NotAsked) || !source?.asked) throw error
+    const moved = `The analysis "${name}" (${method})`
+    await source.asked.bring(moved)
+    const { remote } = source.lineage
+    if (remote && remote.moved === undefined)
+      source.lineage = { ...source.lineage, remote: { ...remote, moved } }
+    return outcome.here()
   }
 }
 

@@ -4,10 +4,12 @@
  */
 import { dayNumber, isDay } from '@assay/model/dates'
 import type { Column } from '@assay/model/insight'
+import { NotAsked } from '../dialects/scope.ts'
 import { type Engine, identifier, readTable } from '../duckdb/duckdb.ts'
 import type { Extent, LastStep } from '../methods/shared/method.ts'
 import { clock, clockSql, cutDays, type DayRows, endsEarly } from '../methods/shared/time/cut-days.ts'
 import { dueDays } from '../methods/shared/time/due.ts'
+import type { Attached } from '../sources/source.ts'
 import type { Plan } from './plan.ts'
 
 /** The days that are read to learn how far apart they lie, and the hours that tell how an hour ends. */
@@ -22,6 +24,7 @@ export interface ExtentInput {
   vars: Record<string, unknown>
   time_zone: string
   columns: ReadonlyMap<string, readonly Column[]>
+  sources: ReadonlyMap<string, Pick<Attached, 'asked'>>
 }
 
 type Days = Extent['columns'][number]
@@ -87,7 +90,7 @@ export class Extents {
     const sql = `with days as materialized (select day, count(*) as n${clocks} from ${from} group by day)
       select (select min(day) from days)::varchar as first_day, day::varchar as day, n${timed ? ', first, last' : ''}
       from days order by days.day desc limit ${RECENT}`
-    const { rows } = await readTable(this.#run.engine, sql, {}, RECENT)
+    const rows = await this.#rowsOf(source, sql)
     const found = rows.filter(([, day]) => isDay(day as string)).toReversed()
     const first = rows[0]?.[0] as string | undefined
     if (found.length === 0 || first === undefined || !isDay(first)) return null
@@ -97,15 +100,29 @@ export class Extents {
     // Midnights alone tell no hour.
     const hours = timed ? found.map(dayRows) : []
     if (!hours.some(({ last }) => last > 0)) return ends
+    const ended = { ...ends, hours: hoursOf(hours, days[0] === ends.first) }
+    if (this.#run.sources.get(source)?.asked) return ended
     const steps = new Map<number, Promise<LastStep | null>>()
     return {
-      ...ends,
-      hours: hoursOf(hours, days[0] === ends.first),
+      ...ended,
       lastStep: (minutes) => {
         const known = steps.get(minutes) ?? this.#lastStep(source, column, minutes)
         steps.set(minutes, known)
         return known
       },
+    }
+  }
+
+  /** The rows of a query over a source; a database is asked in its own SQL, and where it cannot be, nothing is known. */
+  async #rowsOf(source: string, sql: string): Promise<readonly (readonly unknown[])[]> {
+    const asked = this.#run.sources.get(source)?.asked
+    if (!asked) return (await readTable(this.#run.engine, sql, {}, RECENT)).rows
+    try {
+      const rows = await asked.query(sql, {}, this.#run.columns.get(source)!)
+      return rows.map((row) => Object.values(row))
+    } catch (error) {
+      if (error instanceof NotAsked) return []
+      throw error
     }
   }
 

@@ -27,5 +27,6 @@ function asksThere(block: AnalysisBlock, vars: Record<string, unknown>): boolean
   const methods = catalogOfMethods()
   if (!Object.hasOwn(methods, block.method)) return true
   const method = methods[block.method]!
-  return method.asks?.(withDefaults(method.options, bindOptions(block.options, vars))) ?? false
+  const options = withDefaults(method.options, bindOptions(block.options, vars))
+  return (method.asks?.(options) || method.prints?.(options)) ?? false
 }

@@ -99,7 +99,7 @@ const WITHOUT = new Set(['autocorrelation', 'method', 'summary', 'doubts', 'note
 /** How far a figure may be from its like, relatively: the moments of describe, and what is computed of products. */
 const BOUND = { describe: 1e-13, products: 1e-12 }
 
-function assertAlike(there: unknown, here: unknown, at: string, without: ReadonlySet<string>): void {
+export function assertAlike(there: unknown, here: unknown, at: string, without: ReadonlySet<string>): void {
   if (typeof here === 'number' && typeof there === 'number') {
     const bound = without === WITHOUT ? BOUND.describe : BOUND.products
     const near = here === there || Math.abs(there - here) <= bound * Math.max(Math.abs(here), Math.abs(there))

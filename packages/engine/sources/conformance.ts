@@ -18,6 +18,7 @@ import {
   metricsKeepTheirRows,
   rulesKnowEachType,
 } from './conformance-metrics.ts'
+import { methodsPrintAlike } from './conformance-printed.ts'
 
 /** A type of the database: how a value of it is written, as what it comes, and its cell. */
 export interface TypeCase {
@@ -222,6 +223,9 @@ export function kindConformance(promises: Promises): void {
 
   test('analyses ask there for what they answer over a file of the same rows, or count them before they come', () =>
     analysesAskAlike(addingOf(server), bench))
+
+  test('the SQL of methods is printed there, and answers as over a file of the same rows', () =>
+    methodsPrintAlike(addingOf(server), bench))
 
   test('limits of rows, bytes and time end the query with a sentence', async () => {
     const { limits } = server.connection

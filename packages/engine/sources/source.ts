@@ -2,7 +2,8 @@
 import type { OpenConnection } from '@assay/model/connection'
 import type { FoundColumn } from '@assay/model/dialect'
 import type { Column, SourceLineage } from '@assay/model/insight'
-import type { Asked } from '../sufficient/ask.ts'
+import type { Values } from '../dialects/print-tree.ts'
+import type { Answer, Asked } from '../sufficient/ask.ts'
 
 /** A source whose rows are in the engine, under its name, as a table or as a view over `paths`. */
 export interface Attached {
@@ -23,6 +24,10 @@ export interface AskedThere extends Asked {
   kind: string
   /** What was asked since the last call, and the rows and bytes that came here. */
   takeStatements(): Statements
+  /** Runs a SELECT that a method wrote over the relation, in the SQL of the database. Rejects with NotAsked where it has no like there. */
+  query(sql: string, values: Values, columns: readonly Column[]): Promise<Answer[]>
+  /** Brings the rows here, within the limits of the connection, into the table of the source. `what` reads them, in words. */
+  bring(what: string): Promise<void>
 }
 
 export interface Statements {

@@ -6,10 +6,14 @@ import { randomUUID } from 'node:crypto'
 import { rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { OpenConnection } from '@assay/model/connection'
+import type { Column } from '@assay/model/insight'
 import { DOUBLE } from '@duckdb/node-api'
+import { parsed, readAnswer } from '../dialects/answers.ts'
 import { dialectOf } from '../dialects/engines.ts'
 import { counted, type Select } from '../dialects/language.ts'
 import { printSelect } from '../dialects/print.ts'
+import { TreePrinter, type Values } from '../dialects/print-tree.ts'
+import { NotAsked } from '../dialects/scope.ts'
 import { describeQuery, type Engine, execute, identifier, readTable, spillOf } from '../duckdb/duckdb.ts'
 import { TemplateFault } from '../language/fault.ts'
 import { bindQuery, queryFaults } from '../language/remote-query.ts'
@@ -43,12 +47,7 @@ export async function attachThere(
 ): Promise<Attached> {
   const there = await There.open(engine, options)
   if (moved === null) return { ...(await there.attach()), asked: there.asked(), paths: there.paths }
-  const n = await there.count()
-  const { name, limits } = there.connection
-  if (n > limits.rows)
-    throw new SourceError(
-      `${moved} reads its rows here, and the database counts ${n}, more than the ${limits.rows} that the connection "${name}" allows (its limits.rows): aggregate there, by \`\`\`sql NAME at: ${name}, or raise the limit.`,
-    )
+  await there.mayMove(moved)
   const attached = await attachQuery(engine, options)
   const { remote } = attached.lineage
   return {
@@ -57,6 +56,12 @@ export async function attachThere(
     asked: there.asked(),
     paths: [...attached.paths, ...there.paths],
   }
+}
+
+/** A table of the engine, or a view of a file. */
+interface Kept {
+  name: string
+  drop(): Promise<void>
 }
 
 type Answering = Pick<OpenOptions, 'signal' | 'connection'>
@@ -110,6 +115,8 @@ class There {
       kind,
       from: { query: this.#text },
       ask: (select) => this.#ask(select),
+      query: (sql, values, columns) => this.#query(sql, values, columns),
+      bring: (what) => this.#bring(what),
       takeStatements: () => {
         const taken = this.#statements
         this.#statements = { sql: [], rows: 0, bytes: 0 }
@@ -148,19 +155,57 @@ class There {
     }
   }
 
-  async count(): Promise<number> {
+  /** Refuses more rows than the connection allows, before the first is read. */
+  async mayMove(moved: string): Promise<void> {
     const [row] = await this.#ask({ from: { query: this.#text }, list: { n: counted } })
-    return numberOf(row?.n)
+    const n = numberOf(row?.n)
+    const { name, limits } = this.connection
+    if (n > limits.rows)
+      throw new SourceError(
+        `${moved} reads its rows here, and the database counts ${n}, more than the ${limits.rows} that the connection "${name}" allows (its limits.rows): aggregate there, by \`\`\`sql NAME at: ${name}, or raise the limit.`,
+      )
   }
 
   #ask(select: Select): Promise<Answer[]> {
-    return this.#within((kind, open) => {
-      const text = printSelect(select, dialectOf(open.connection.kind))
-      return this.#read(kind, open, text, async (reader, sql) => {
+    return this.#answered(printSelect(select, dialectOf(this.connection.kind)))
+  }
+
+  #answered(text: string): Promise<Answer[]> {
+    return this.#within((kind, open) =>
+      this.#read(kind, open, text, async (reader, sql) => {
         this.#statements.sql.push(sql)
         return this.#answer(reader, open)
-      })
-    })
+      }),
+    )
+  }
+
+  async #query(sql: string, values: Values, columns: readonly Column[]): Promise<Answer[]> {
+    const tree = await parsed(this.#engine, sql)
+    const base = { relation: this.#options.source.name, columns, query: this.#text }
+    const statement = new TreePrinter(dialectOf(this.connection.kind), base, values).print(tree)
+    try {
+      const rows = await this.#answered(statement.sql)
+      return rows.map((row) => readAnswer(row, statement))
+    } catch (error) {
+      // An old server may lack a function, and some take a number without digits for an error.
+      if (error instanceof SourceError && error.message.includes(' was refused: '))
+        throw new NotAsked(error.message)
+      throw error
+    }
+  }
+
+  async #bring(what: string): Promise<void> {
+    await this.mayMove(what)
+    await this.#within((kind, open) =>
+      this.#read(kind, open, this.#text, async (reader, sql) => {
+        this.#statements.sql.push(sql)
+        const answer = await this.#kept(reader, open)
+        const name = identifier(this.#options.source.name)
+        await execute(this.#engine, `drop table ${name}`)
+        await execute(this.#engine, `create table ${name} as select * from ${identifier(answer.name)}`)
+        await answer.drop()
+      }),
+    )
   }
 
   async #within<Result>(work: (kind: Kind, open: OpenOptions) => Promise<Result>): Promise<Result> {
@@ -213,10 +258,20 @@ class There {
   }
 
   async #answer(reader: Reader, open: Answering): Promise<Answer[]> {
+    const { name, drop } = await this.#kept(reader, open)
+    try {
+      return await this.#rowsOf(name)
+    } finally {
+      await drop()
+    }
+  }
+
+  /** The answer as a table of the engine. */
+  async #kept(reader: Reader, open: Answering): Promise<Kept> {
     const columns = await reader.schema()
     return 'fetch' in reader
-      ? this.#answerOfFile(reader, columns, open)
-      : this.#answerOfBatches(reader, columns, open)
+      ? this.#keptFile(reader, columns, open)
+      : this.#keptBatches(reader, columns, open)
   }
 
   #answerName(): string {
@@ -225,30 +280,28 @@ class There {
   }
 
   /** The answer as a file, where the engine may read it once it is sealed. */
-  async #answerOfFile(
-    reader: FileReader,
-    columns: readonly RemoteColumn[],
-    open: Answering,
-  ): Promise<Answer[]> {
+  async #keptFile(reader: FileReader, columns: readonly RemoteColumn[], open: Answering): Promise<Kept> {
     const fetched = await reader.fetch(open.signal, (bytes) => this.#vet(bytes, open.connection))
     this.#statements.bytes += fetched.bytes
     const name = this.#answerName()
     await rename(fetched.file, this.#file)
+    const away = (): Promise<void> => rm(this.#file, { force: true })
     try {
       await viewRows(this.#engine, name, columns, { ...fetched, file: this.#file })
-      const rows = await this.#rowsOf(name)
-      await execute(this.#engine, `drop view ${identifier(name)}`)
-      return rows
-    } finally {
-      await rm(this.#file, { force: true })
+    } catch (error) {
+      await away()
+      throw error
+    }
+    return {
+      name,
+      drop: async () => {
+        await execute(this.#engine, `drop view ${identifier(name)}`)
+        await away()
+      },
     }
   }
 
-  async #answerOfBatches(
-    reader: BatchReader,
-    columns: readonly RemoteColumn[],
-    open: Answering,
-  ): Promise<Answer[]> {
+  async #keptBatches(reader: BatchReader, columns: readonly RemoteColumn[], open: Answering): Promise<Kept> {
     const name = this.#answerName()
     await createTable(this.#engine, name, columns)
     const table = await RowsTable.open(this.#engine, name, columns, this.#room)
@@ -262,14 +315,12 @@ class There {
     } catch (error) {
       await table.drop()
       // The types are known now, and the query is run again.
-      if (error instanceof Misjudged) return this.#answerOfBatches(reader, await reader.schema(), open)
+      if (error instanceof Misjudged) return this.#keptBatches(reader, await reader.schema(), open)
       throw error
     }
     await table.finish()
     this.#statements.bytes += bytes
-    const rows = await this.#rowsOf(name)
-    await execute(this.#engine, `drop table ${identifier(name)}`)
-    return rows
+    return { name, drop: () => execute(this.#engine, `drop table ${identifier(name)}`) }
   }
 
   #vet(bytes: number, { name, limits }: OpenConnection): void {
@@ -280,7 +331,14 @@ class There {
   }
 
   async #rowsOf(name: string): Promise<Answer[]> {
-    const sql = `select * from ${identifier(name)}`
+    const described = await describeQuery(this.#engine, `select * from ${identifier(name)}`)
+    // MySQL compares a text by its bytes where it is bytes.
+    const list = described.map(({ name: column, database_type }) =>
+      database_type === 'BLOB'
+        ? `decode(${identifier(column)}) as ${identifier(column)}`
+        : identifier(column),
+    )
+    const sql = `select ${list.join(', ')} from ${identifier(name)}`
     const table = await readTable(this.#engine, sql, {}, Number.POSITIVE_INFINITY, { floats: 'raw' })
     this.#statements.rows += table.total
     const names = table.columns.map((column) => column.name)

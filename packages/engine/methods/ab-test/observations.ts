@@ -99,8 +99,10 @@ export async function repeatsOf(table: Relation, unit: string, group: string) {
 export async function kurtosisOf(table: Relation, source: string, scale: number): Promise<number | null> {
   const [row] = await table.query(
     `with u as (select g, v / ${double(scale)} as u from ${source} where g is not null and isfinite(v)),
-       centers as (select g, favg(u) as center, stddev_pop(u) as spread, count(*) as n from u group by g)
-     select count(*) as n, favg(pow((u - center) / spread, 4)) as fourth from u join centers using (g) where spread > 0`,
+       centers as (select g, favg(u) as center, max(u) - min(u) as width from u group by g),
+       away as (select g, u - center as d from u join centers using (g) where width > 0),
+       spreads as (select g, favg(d * d) as square from away group by g)
+     select count(*) as n, favg((d * d / square) ** 2) as fourth from away join spreads using (g) where square > 0`,
   )
   return (row!.n as number) < 20 ? null : finite((row!.fourth as number) - 3)
 }

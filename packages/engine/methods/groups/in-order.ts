@@ -36,6 +36,7 @@ export async function groupsInOrder(
   const n = groups.reduce((sum, one) => sum + one.n, 0)
   if (n < LEAST || n > MOST || groups.length < 2) return null
   const order = await seriesOrder(table)
+  if (table.unordered && !order.dated) return null
   const source = `(select ${order.sql} as t, ${group} as g, ${value} as v from ${table.relation})`
   const rows = `(select t, g, v, v - avg(v) over (partition by g) as e from ${source} where g is not null and isfinite(v))`
   const [row] = await table.query(

@@ -47,6 +47,7 @@ export const anomalies: Method = {
       ),
     ]
   },
+  prints: () => true,
   fields: {
     points: POINTS,
     farthest: POINTS,

@@ -45,6 +45,7 @@ export const changepoints: Method = {
   options: Options,
   columns: seriesColumns,
   news: { lists: ['points'], key: ['time'] },
+  prints: () => true,
   fields: {
     points: rowsWith({
       index: integer,

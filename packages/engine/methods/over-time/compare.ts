@@ -55,6 +55,7 @@ export const compare: Method = {
   name: 'compare',
   options: Options,
   columns: seriesColumns,
+  prints: () => true,
   fields: {
     direction: text,
     current: number,

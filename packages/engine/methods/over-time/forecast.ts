@@ -111,6 +111,7 @@ export const forecast: Method = {
       ? [{ option: 'events', column: options.events, numeric: false }]
       : []),
   ],
+  prints: () => true,
   fields: {
     points: rowsWith({
       time: moment,

@@ -49,6 +49,7 @@ export const seasonality: Method = {
   name: 'seasonality',
   options: Options,
   columns: seriesColumns,
+  prints: () => true,
   fields: {
     period: integer,
     strength: number,

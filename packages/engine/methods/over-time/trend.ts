@@ -86,6 +86,7 @@ export const trend: Method = {
   name: 'trend',
   options: Options,
   columns: seriesColumns,
+  prints: () => true,
   fields: {
     direction: text,
     slope: number,

@@ -53,9 +53,9 @@ export async function readDesign(
   const single = new Set(terms.map(({ column }) => column)).size === 1
   const series = order.dated
     ? 'dated'
-    : single && isEven(columns[1]!)
+    : single && !table.unordered && isEven(columns[1]!)
       ? 'even'
-      : n < LEAST_ROWS || columns.some(isSorted)
+      : table.unordered || n < LEAST_ROWS || columns.some(isSorted)
         ? null
         : 'rows'
   return { response: columns[0]!, columns: columns.slice(1), left: (counted!.total as number) - n, series }

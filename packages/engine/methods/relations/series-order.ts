@@ -52,7 +52,8 @@ export async function seriesOrder(table: Relation): Promise<Order> {
     const even = n === years && last - first === n - 1
     if (n >= LEAST && even && first >= 1000 && last < 3000) return { sql, dated: true }
   }
-  return { sql: 'row_number() over ()', dated: false }
+  // Rows of a database have no order of their own.
+  return { sql: table.unordered ? '0' : 'row_number() over ()', dated: false }
 }
 
 /** The lag-1 correlation beyond which `n` neighbours are alike. */

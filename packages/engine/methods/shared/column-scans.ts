@@ -34,7 +34,7 @@ const BATCH_CELLS = 2_000_000
 
 /** `n`: the rows of the table. */
 export async function rangesOf(table: Relation, columns: readonly Column[], n: number): Promise<Range[]> {
-  const listed = n <= LISTED_ROWS
+  const listed = !table.unordered && n <= LISTED_ROWS
   const size = listed ? listSize(n) : RANGE_BATCH
   const groups = listed ? byType(columns) : [columns]
   return inBatches(columns, groups, size, async (batch) =>
@@ -46,9 +46,10 @@ export async function rangesOf(table: Relation, columns: readonly Column[], n: n
 
 /** `n`: the rows of the table. */
 export async function topsOf(table: Relation, columns: readonly Column[], n: number): Promise<Top[]> {
-  const listed = n <= LISTED_ROWS
+  const listed = !table.unordered && n <= LISTED_ROWS
   const size = listed ? listSize(n) : Math.min(TOP_BATCH, cellsSize(n))
-  const groups = listed ? byType(columns) : [...Map.groupBy(columns, cellType).values()]
+  const kindOf = table.unordered ? ({ type }: Column): string => type : cellType
+  const groups = listed ? byType(columns) : [...Map.groupBy(columns, kindOf).values()]
   return inBatches(columns, groups, size, async (batch) => {
     const sql = listed ? listedSql(table, batch) : copiedSql(table, batch)
     return topsIn(await table.query(sql), batch.length)

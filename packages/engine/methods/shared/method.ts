@@ -26,6 +26,8 @@ export interface Relation {
   ): Promise<Record<string, Cell>[]>
   /** The rows are in a database, for a method that says it asks there: `relation` is then empty. */
   there?: Asked
+  /** The rows have no order of their own, since `query` asks a database. */
+  unordered?: boolean
 }
 
 /** Quotes a column's name for SQL. */
@@ -57,6 +59,11 @@ export interface Method {
   judges_metrics?: boolean
   /** Whether it asks a database for what these options need, so that no row has to come here. */
   asks?(options: Record<string, unknown>): boolean
+  /**
+   * Whether its own SQL may be asked of a database, printed in the SQL of that (dialects/print-tree.ts). What an engine has no words for
+   * brings the rows here.
+   */
+  prints?(options: Record<string, unknown>): boolean
   run(table: Relation, options: Record<string, unknown>, context: MethodContext): Promise<Outcome>
   /** What the method does where `by` is a list: one outcome over the segments of all these columns. */
   scan?: Scan

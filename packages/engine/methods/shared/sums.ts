@@ -22,11 +22,17 @@ export function momentSql(expression: string, bound: number, rows: number): stri
   return rows <= EXACT_ROWS ? exactSumSql(expression, bound) : `fsum(${expression})`
 }
 
-/** The sum that `exactSumSql` or `momentSql` wrote, rounded once. 0 of no rows. */
+/** The sum that `exactSumSql` or `momentSql` wrote, rounded once. 0 of no rows. Of a database it may come in parts of 30 bits. */
 export function readSum(sum: Cell | undefined, bound: number): number {
   if (typeof sum === 'number') return sum
-  return typeof sum === 'string' ? Number(BigInt(sum)) / scale(bound) : 0
+  return typeof sum === 'string' ? Number(whole(sum)) / scale(bound) : 0
 }
+
+const whole = (sum: string): bigint =>
+  sum
+    .split(' ')
+    .map(BigInt)
+    .reduce((high, part) => (high << 30n) + part)
 
 /** The smallest power of two above `size`; 1 for 0. */
 export function powerAbove(size: number): number {

@@ -1,0 +1,153 @@
+/**
+ * What every kind of database promises of the methods whose own SQL is printed for it: they answer as over a file of the same rows, and
+ * no row comes here but where the engine has no words.
+ */
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import type { RunResult } from '../run/protocol.ts'
+import { findingsOf, type TestPool, templateOf } from '../run/test-pool.ts'
+import { assertAlike } from './conformance-analyses.ts'
+import type { Adding } from './conformance-metrics.ts'
+
+const ROWS = 600
+/** Names that collations take for one, a quote, an accent. */
+const PLACES = ['North', 'north', 'North ', "O'Hara", 'Nort\u00e9', 'South']
+const EVENTS = ['visit', 'cart', 'order']
+
+interface Visit {
+  at: string
+  day: string
+  person: number
+  event: string
+  place: string | null
+  arm: string
+  before: number
+  amount: number | null
+  won: number
+  visits: number
+}
+
+/** Twenty months of visits, with a wave of weeks, a level that rises, an effect of the arm, and nulls. */
+const visits: readonly Visit[] = Array.from({ length: ROWS }, (_, id) => {
+  const noise = Math.sin((id + 1) * 12.9898) * 43758.5453
+  const u = noise - Math.floor(noise)
+  const moment = new Date(Date.UTC(2023, 0, 2) + id * 86_400_000 + Math.floor(u * 80_000) * 1000)
+  const at = moment.toISOString().slice(0, 19).replace('T', ' ')
+  const arm = id % 2 === 0 ? 'control' : 'new'
+  const before = Math.round(100 * ((u * 7) % 1)) / 4
+  return {
+    at,
+    day: at.slice(0, 10),
+    person: (id * 7) % 150,
+    event: EVENTS[id % 3]!,
+    place: id % 53 === 0 ? null : PLACES[Math.floor(u * 5.999)]!,
+    arm,
+    before,
+    amount:
+      id % 61 === 0
+        ? null
+        : Math.round(100 * (before + 20 * u + (arm === 'new' ? 3 : 0) + 4 * Math.sin(id / 1.114) + id / 60)) /
+          100,
+    won: u > (arm === 'new' ? 0.5 : 0.6) ? 1 : 0,
+    visits: 1 + Math.floor(u * 5),
+  }
+})
+const COLUMNS = ['at', 'day', 'person', 'event', 'place', 'arm', 'before', 'amount', 'won', 'visits'] as const
+
+async function fill(server: Adding, bench: TestPool): Promise<void> {
+  const { kind } = server
+  const house = kind === 'clickhouse'
+  const nullable = (type: string): string => (house ? `Nullable(${type})` : type)
+  const double = { clickhouse: 'Float64', mysql: 'double' }[kind] ?? 'double precision'
+  const time = { clickhouse: "DateTime('UTC')", mysql: 'datetime' }[kind] ?? 'timestamp'
+  const text = kind === 'mysql' ? 'varchar(20) character set utf8mb4' : 'varchar(20)'
+  const folded = kind === 'sqlite' ? ' collate nocase' : ''
+  await server.execute('drop table if exists visits')
+  await server.execute(
+    `create table visits (at ${time}, day ${house ? 'Date32' : 'date'}, person integer, event ${text}, place ${nullable(text)}${folded}, arm ${text}, ${kind === 'mysql' ? '`before`' : '"before"'} ${double}, amount ${nullable(double)}, won integer, visits integer)`,
+  )
+  const literal = (value: string | number | null): string =>
+    value === null
+      ? 'null'
+      : typeof value === 'string'
+        ? `'${value.replaceAll("'", "''")}'`
+        : Number.isInteger(value)
+          ? String(value)
+          : value.toExponential()
+  const rows = visits.map((row) => `(${COLUMNS.map((name) => literal(row[name])).join(', ')})`)
+  await server.execute(`insert into visits values ${rows.join(', ')}`)
+  const quoted = (value: string | number | null): string =>
+    value === null ? '' : typeof value === 'string' ? `"${value}"` : String(value)
+  // A DateTime of ClickHouse is a moment.
+  const zone = house ? 'Z' : ''
+  const lines = visits.map((row) =>
+    COLUMNS.map((name) => quoted(name === 'at' ? `${row.at}${zone}` : row[name])).join(','),
+  )
+  writeFileSync(path.join(bench.data, 'visits.csv'), `${COLUMNS.join(',')}\n${lines.join('\n')}\n`)
+}
+
+/** Each method by its options. */
+const ANALYSES: Record<string, string> = {
+  months: 'method: compare\ntime: day\nvalue: amount\nperiod: month',
+  weeks: 'method: compare\ntime: at\nvalue: amount\nperiod: week\naggregate: mean',
+  line: 'method: trend\ntime: day\nvalue: amount',
+  each: 'method: trend\ntime: day\nvalue: amount\nby: arm',
+  levels: 'method: changepoints\ntime: day\nvalue: amount',
+  waves: 'method: seasonality\ntime: day\nvalue: amount',
+  odd: 'method: anomalies\ntime: day\nvalue: amount',
+  ahead: 'method: forecast\ntime: day\nvalue: amount\nhorizon: 7',
+  variances: 'method: anova\nvalue: amount\nby: place',
+  groups: 'method: compare_groups\nvalue: amount\ngroup: arm',
+  ranks: 'method: compare_groups\nvalue: amount\ngroup: place\ntest: kruskal_wallis',
+  straight: 'method: regression\ny: amount\nx: [before, visits]',
+  arms: 'method: ab_test\nsuccess: won\ngroup: arm\ncontrol: control',
+  trial:
+    'method: experiment\nunit: person\narm: arm\ncontrol: control\nmetrics: [{ name: amount, value: amount, covariate: before }]',
+  columns: 'method: profile',
+  returns: 'method: cohorts\nid: person\ntime: day\nevery: quarter',
+  steps: 'method: funnel\nid: person\nevent: event\ntime: at\nsteps: [visit, cart, order]',
+  causes: 'method: drivers\nvalue: amount\ntime: day\nperiod: month\nby: [place, arm]',
+  far: 'method: outliers\nvalue: amount',
+}
+
+/** Names of groups that every engine writes with other digits: they are not asked for there. */
+const MOVED = 'method: anova\nvalue: amount\nby: before'
+
+async function outcomesOf(
+  server: Adding,
+  bench: TestPool,
+  analyses: Readonly<Record<string, string>>,
+  { of, front = '', limits }: { of: string; front?: string; limits?: { rows: number } },
+): Promise<RunResult> {
+  const blocks = Object.entries(analyses).map(
+    ([name, options]) => `\`\`\`analysis ${name}\nof: ${of}\n${options}\n\`\`\`\n`,
+  )
+  const [first] = Object.keys(analyses)
+  const template = templateOf(
+    `---\nlimits: { timeout: 600 }\n${front}\n---\n${blocks.join('\n')}\n# A\n\n{{ ${first}.summary }}\n`,
+  )
+  return bench.run(template, {}, { connections: server.connections(limits) })
+}
+
+const NOTHING: ReadonlySet<string> = new Set()
+
+export async function methodsPrintAlike(server: Adding, bench: TestPool): Promise<void> {
+  await fill(server, bench)
+  const analyses = { ...ANALYSES, moved: MOVED }
+  const file = { of: 'visits', front: 'sources: { visits: { file: visits.csv } }' }
+  const here = findingsOf(await outcomesOf(server, bench, analyses, file))
+  const there = findingsOf(await outcomesOf(server, bench, analyses, { of: 'remote.visits' }))
+  for (const name of Object.keys(analyses))
+    assertAlike(there.analyses[name], here.analyses[name], name, NOTHING)
+  // The first that reads its rows here is named.
+  assert.match(there.lineage.sources[0]!.remote!.moved!, /analysis "moved" \(anova\)/)
+  for (const { name, asked } of there.lineage.blocks) {
+    assert.ok(asked, `${name} was asked there`)
+    assert.ok(asked.rows < 3 * ROWS, `${name}: ${asked.rows} rows came as answers`)
+  }
+  const fewer = { of: 'remote.visits', limits: { rows: ROWS - 1 } }
+  const refused = await outcomesOf(server, bench, { moved: MOVED }, fewer)
+  assert.ok(refused.status === 'failed', refused.status)
+  assert.match(refused.error.detail, /"moved" \(anova\) reads its rows here.*counts 600, more than the 599/)
+}
