@@ -1,6 +1,6 @@
 /**
- * Rounds of writing and reading, one after the other. All that ask while one runs share the next, so that many counts and
- * questions cost the store one transaction.
+ * Rounds of writing and reading, one after the other. All requests during a round share the next one, so that many counts and questions
+ * cost one transaction.
  */
 import type { Clock } from '@assay/model/clock'
 
@@ -15,13 +15,13 @@ export class Rounds {
   #timer: Promise<void> | null = null
   readonly #closing = new AbortController()
 
-  /** `round` gets the workspaces that were asked for, and rejects where the store cannot be reached. */
+  /** `round` gets the requested workspaces, and rejects if the store cannot be reached. */
   constructor(clock: Clock, round: (wanted: string[]) => Promise<void>) {
     this.#clock = clock
     this.#round = round
   }
 
-  /** Resolves or rejects with a round that begins after this call, and asks for a workspace in it. */
+  /** Requests a workspace in a round that begins after this call, and settles with that round. */
   ask(workspace_id?: string): Promise<void> {
     if (workspace_id !== undefined) this.#wanted.add(workspace_id)
     this.#next ??= this.#running
@@ -36,7 +36,7 @@ export class Rounds {
     return this.#next
   }
 
-  /** A round within a second, for what was counted. */
+  /** Starts a round within a second, for new counts. */
   soon(): void {
     this.#timer ??= this.#askLater()
   }
@@ -47,7 +47,7 @@ export class Rounds {
     if (!this.#closing.signal.aborted) await this.ask().catch(() => undefined)
   }
 
-  /** A last round for what is left. */
+  /** Runs a last round for the remaining counts. */
   async close(): Promise<void> {
     this.#closing.abort()
     await this.#timer

@@ -1,8 +1,7 @@
 /**
- * The budgets of workspaces for their analyses: processor time by hour (UTC), and room on disk. What they take counts in memory
- * and is written once a second, so no task costs a transaction of its own. A killed process loses the counts of its last
- * seconds. What other nodes count shows here within two seconds: so a budget may be passed by what they take in that time,
- * and by what runs when it is used up.
+ * The budgets of workspaces for their analyses: processor time by hour (UTC), and disk. Counts are kept in memory and written once a
+ * second, so no task costs a transaction. A killed process loses the counts of its last second. Counts of other nodes arrive within
+ * two seconds. So a workspace may exceed a budget by what the nodes take in that time, and by tasks that already run.
  */
 import type { Claim, WorkspaceBudgets } from '@assay/engine/run/pool'
 import { type Clock, iso } from '@assay/model/clock'
@@ -12,13 +11,13 @@ import type { Store } from '@assay/store/store'
 import type { Logger } from '../runtime/log.ts'
 import { Rounds } from './rounds.ts'
 
-/** Milliseconds for which caps and counts are taken as read. */
+/** Milliseconds for which read caps and counts stay valid. */
 const FRESH_MS = 2000
-/** Workspaces whose caps are kept. */
+/** The most workspaces whose caps are cached. */
 const KNOWN_MOST = 10_000
 /**
- * What readers of links have on each node, as a share of the workspace's hour. At least the seconds below, since a page may
- * take half a minute, but never more than the workspace itself.
+ * The share of the workspace's hour that readers of links have on each node. At least the seconds below, because a page may take half a
+ * minute, and never more than the workspace itself.
  */
 const READERS_SHARE = 0.1
 const READERS_LEAST_SECONDS = 60
@@ -30,7 +29,7 @@ function readersSeconds(most: number): number {
 
 export interface BudgetOptions {
   store: Pick<Store, 'countProcessorUse' | 'readProcessorUse'>
-  /** Of every workspace that has none of its own; null: no limit. */
+  /** The caps of workspaces without their own; null: no limit. */
   caps: { max_processor_seconds: number | null; max_spill_bytes: number | null }
   clock: Clock
   log: Logger
@@ -51,7 +50,7 @@ class CountedBudgets implements StoredBudgets {
   readonly #options: BudgetOptions
   readonly #rounds: Rounds
   readonly #known = new Map<string, Known>()
-  /** What readers of links took on this node. */
+  /** The processor time that readers of links took on this node. */
   readonly #readers = new Map<string, { hour: string; ms: number }>()
   #pending = new Map<string, ProcessorUse>()
 
@@ -64,10 +63,10 @@ class CountedBudgets implements StoredBudgets {
     const { clock, caps } = this.#options
     const accepted = claim === 'accepted'
     const fresh = this.#freshOf(workspace_id)
-    // A refusal is decided by a fresh read: the cap may have been raised.
+    // A refusal needs a fresh read, because the cap may have been raised.
     if (!fresh || this.#spentCap(fresh, workspace_id, claim) !== null) {
       const read = this.#rounds.ask(workspace_id)
-      // What is known stays in force while the store cannot be reached.
+      // The cached caps stay in force while the store cannot be reached.
       await (accepted || this.#known.has(workspace_id) ? read.catch(() => undefined) : read)
     }
     const use = this.#known.get(workspace_id)
@@ -76,7 +75,7 @@ class CountedBudgets implements StoredBudgets {
     return use?.max_spill_bytes ?? caps.max_spill_bytes
   }
 
-  /** What readers of links take is not the workspace's: neither keeps the other waiting for the next hour. */
+  /** The budget of readers of links is separate, so that neither they nor the workspace use up the other's hour. */
   spend(workspace_id: string, ms: number, claim: Claim): void {
     if (ms <= 0) return
     const hour = this.#hour()
@@ -141,7 +140,7 @@ class CountedBudgets implements StoredBudgets {
     })
   }
 
-  /** What is not yet written counts as well. */
+  /** The counts, including those not yet written. */
   #know({ workspace_id, ms, ...own }: WorkspaceUse): void {
     const hour = this.#hour()
     const unwritten = this.#pending.get(`${workspace_id} ${hour}`)?.ms ?? 0

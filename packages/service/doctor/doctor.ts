@@ -1,4 +1,4 @@
-/** Tries each part that the settings name, and says of each what stands and what to do. It changes nothing that stays. */
+/** Tries each part that the settings name, and tells its state and what to do. It leaves no change. */
 import type { Config } from '../config/config.ts'
 import { type Finding, failed } from './finding.ts'
 import * as machine from './machine.ts'

@@ -1,4 +1,4 @@
-/** What a check of one part of a service finds. */
+/** The result of checking one part of a service. */
 
 export type State = 'ok' | 'warning' | 'failed' | 'unused'
 
@@ -6,9 +6,9 @@ export interface Finding {
   /** "store", "mail", "connection crm". */
   part: string
   state: State
-  /** What stands, in a sentence. */
+  /** The state of the part, in a sentence. */
   says: string
-  /** What to do; null: nothing. */
+  /** What the operator can do; null: nothing. */
   remedy: string | null
 }
 

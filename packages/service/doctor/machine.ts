@@ -47,7 +47,7 @@ async function mayWrite(folder: string): Promise<boolean> {
 const DISK_LEAST = 1e8
 const DISK_FEW = 1e9
 
-/** The disk that holds the folder, or the next one above it that is there. */
+/** The disk of the folder, or of the nearest existing folder above it. */
 export async function disk(folder: string, part = 'disk'): Promise<Finding> {
   const found = await statfs(folder).catch(() => null)
   if (found === null) {

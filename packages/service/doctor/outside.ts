@@ -1,4 +1,4 @@
-/** Checks of what lies outside: uploads, backups, mail, the public address, traces, the language model. */
+/** Checks of other servers: uploads, backups, mail, the public address, traces, the language model. */
 
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** The check of the sign-in provider: what it publishes, its clock, and whether it takes the client with its redirect address. */
+/** Checks the sign-in provider: its metadata, its clock, and whether it accepts the client with its redirect address. */
 import { systemClock } from '@assay/model/clock'
 import type { Config } from '../config/config.ts'
 import { guardedFetch, guardFor } from '../sign-in/guarded-fetch.ts'
@@ -8,11 +8,11 @@ import { type Finding, failed, ok, unused, warning } from './finding.ts'
 
 const PART = 'sign-in provider'
 const PATIENCE_MS = 10_000
-/** As far as a sign-in lets the clocks be apart. */
+/** The most by which the clocks may differ at a sign-in. */
 const SKEW_MS = 60_000
 const CHECK = 'Check ASSAY_OIDC_ISSUER, and that this machine may reach the provider.'
 
-/** Asks as a browser that begins a sign-in; nobody is signed in by it. */
+/** Sends the first request of a sign-in, as a browser does. It signs nobody in. */
 export async function signInProvider(config: Config): Promise<Finding> {
   const { oidcIssuer, oidcClientId, publicUrl } = config
   const provider = createProvider(config, systemClock)

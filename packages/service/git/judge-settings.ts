@@ -1,4 +1,4 @@
-/** Reads the schedules and connections of a commit: what is wrong with them, and what the store is given. */
+/** Reads the schedules and connections of a commit: their faults, and the rows for the store. */
 import type { FoundTemplate } from '@assay/engine/reading/lookup'
 import { readYaml, type YamlReading } from '@assay/engine/reading/yaml-reading'
 import { iso } from '@assay/model/clock'
@@ -17,7 +17,7 @@ import { findTemplate } from '../templates/find-template.ts'
 import type { Judging } from './judging.ts'
 import { fault, type NamedFile, type Parts, placed, settingsOf } from './tree.ts'
 
-/** Whose the schedules and connections are. */
+/** The owner of the schedules and connections. */
 export const OWNER = { workspace_id: DEFAULT_WORKSPACE, user_id: ADMIN_USER }
 
 export interface Settings {
@@ -38,7 +38,7 @@ function atFields({ file }: NamedFile, yaml: YamlReading, errors: readonly Field
   })
 }
 
-/** The map of a file. `faults` where it is none. */
+/** The map in a file. Adds to `faults` if the file holds none. */
 function mapOf(file: NamedFile): { yaml: YamlReading; map: Entries; faults: RepositoryFault[] } {
   const yaml = readYaml(file.text, 1)
   const faults = yaml.faults.map((one) => placed(file.file, one))
@@ -101,7 +101,7 @@ async function connectionOf(
 
 const checkInput = validator(ScheduleInput)
 
-/** Of the commit, else shipped or put by the API. Throws where it cannot be read. */
+/** The template: from the commit, else shipped or put by the API. Throws if it cannot be read. */
 async function templateOf(
   template_id: string,
   commit: ReadonlyMap<string, FoundTemplate>,
@@ -113,7 +113,7 @@ async function templateOf(
   return found && !('faults' in found) ? found : null
 }
 
-/** What the API would refuse, by the lines of the file. Throws every other error. */
+/** The faults that the API would find, with lines of the file. Throws every other error. */
 function errorsOf(error: unknown): readonly FieldError[] {
   if (!(error instanceof AppError)) throw error
   if (error.code === 'reader_missing') return [{ path: 'template_id', message: NO_READERS }]

@@ -13,9 +13,9 @@ import { fault, type Parts, placed } from './tree.ts'
 export interface TestedCommit {
   files: ReadonlyMap<string, Uint8Array>
   parts: Parts
-  /** The templates that can be read. */
+  /** The templates without a fault of syntax. */
   read: readonly { file: string; source: TemplateSource }[]
-  /** For small tables. */
+  /** A folder for small tables. */
   folder: string
   judging: Judging
 }

@@ -14,7 +14,7 @@ import { runTests } from './judge-tests.ts'
 import type { JudgeParts, Judging } from './judging.ts'
 import { fault, metricsOf, nameFaults, type Parts, partsOf, placed, templatesOf } from './tree.ts'
 
-/** Faults that are kept of one commit. */
+/** The most faults that are kept of a commit. */
 const FAULTS_MOST = 100
 
 interface Judged {
@@ -23,7 +23,7 @@ interface Judged {
   tree: RepositoryTree | null
 }
 
-/** A database that cannot be reached says nothing about the commit. */
+/** Faults of a database that cannot be reached, which do not count against the commit. */
 function overConnections(faults: Fault[], connections: readonly string[]): Fault[] {
   if (connections.length === 0) return faults
   return faults.map((one) => (one.code === 'source_unavailable' ? { ...one, severity: 'warning' } : one))
@@ -91,7 +91,7 @@ async function templateFaults(
 
 const isError = ({ severity }: RepositoryFault): boolean => severity === 'error'
 
-/** Errors first: the rest may be cut. */
+/** Errors come first, because the list may be cut. */
 function kept(faults: RepositoryFault[]): RepositoryFault[] {
   return faults.toSorted((a, b) => Number(isError(b)) - Number(isError(a))).slice(0, FAULTS_MOST)
 }
@@ -117,7 +117,7 @@ function treeOf(
   }
 }
 
-/** What takes too long to read, or ends the process that reads it, is its author's to mend. */
+/** A file that takes too long to read, or ends the process that reads it, is a fault of the commit. */
 function isOfCommit(error: unknown): error is Error {
   return error instanceof TaskError || (error instanceof AppError && error.code === 'preview_failed')
 }
@@ -126,12 +126,12 @@ interface Candidate {
   commit_id: string
   /** By path; null: the commit has no such folder. */
   files: ReadonlyMap<string, Uint8Array> | null
-  /** What was taken before. */
+  /** The commit that was taken before. */
   known: RepositoryTree | null
   owned: RepositoryOwned
 }
 
-/** Rejects where the pool cannot judge now. */
+/** Rejects if the pool is not available. */
 export async function judge(candidate: Candidate, given: JudgeParts, signal: AbortSignal): Promise<Judged> {
   const { files, owned } = candidate
   if (files === null)

@@ -1,4 +1,4 @@
-/** What judging a commit needs of the service. */
+/** The parts of the service that judging a commit needs. */
 import type { Catalog } from '@assay/engine/reading/catalog'
 import type { Pool } from '@assay/engine/run/pool'
 import type { Roots } from '@assay/engine/run/protocol'
@@ -17,17 +17,17 @@ export interface JudgeParts extends Readers {
     'listMetrics' | 'findMetrics' | 'getTemplate' | 'getConnection' | 'findSubscriptions' | 'findReaderOf'
   >
   clock: Clock
-  /** Without the templates of the repository: a commit is judged by itself. */
+  /** The catalog without the templates of the repository, because a commit is judged alone. */
   catalog: Catalog
   connections: ConnectionRegistry
-  /** Of the default workspace. */
+  /** The connections of the default workspace. */
   roots(): Promise<Roots>
   /** A folder for the tables of tests. */
   tempRoot: string
 }
 
 export interface Judging extends JudgeParts {
-  /** By the commit that was taken before. */
+  /** The ids that belong to the commit that was taken before. */
   owned: RepositoryOwned
   where: Roots
   signal: AbortSignal

@@ -1,7 +1,7 @@
-/** A change of the repository that somebody proposes by the API. */
+/** A change of the repository, proposed through the API. */
 import type { Proposed } from './propose-change.ts'
 
-/** A change of one file that a branch of its own shall hold. */
+/** A change of one file, for a branch of its own. */
 export interface Proposal {
   /** Below the folder of the templates. */
   file: string

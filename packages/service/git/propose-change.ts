@@ -7,7 +7,7 @@ import { openTransport } from './transport/transport.ts'
 export interface ProposeInput extends Omit<PullInput, 'known'> {
   /** Its path in the repository. */
   file: string
-  /** What the file holds, as far as its author knows. */
+  /** The text of the file that the author has seen. */
   before: string
   after: string
   /** The name of the new branch. */

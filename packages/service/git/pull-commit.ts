@@ -10,13 +10,13 @@ export interface PullInput extends TransportOptions {
   branch: string | null
   /** Below the root of the repository; "": the whole. */
   folder: string
-  /** A commit whose files are not wanted. */
+  /** The id of a commit whose files are not needed. */
   known: string | null
   /** An empty folder for the objects of the commit. */
   gitdir: string
 }
 
-/** `files`: bytes by path below the folder, or null where the commit has no such folder. */
+/** `files`: bytes by path below the folder; null: the commit has no such folder. */
 export type PulledCommit =
   | { unchanged: true }
   | { commit: RepositoryCommit; files: Map<string, Uint8Array<ArrayBuffer>> | null }
@@ -35,7 +35,7 @@ interface Tip {
   oid: string
 }
 
-/** The newest commit of the branch. Throws PullError where there is none. */
+/** The newest commit of the branch. Throws PullError if there is none. */
 async function tipOf(transport: Transport, { branch }: Pick<PullInput, 'branch'>): Promise<Tip> {
   const list = (prefix: string, symrefs: boolean) =>
     git.listServerRefs({ ...transport.remote(), prefix, symrefs })
@@ -79,7 +79,7 @@ async function treeAt(objects: Objects, oid: string, folder: string): Promise<st
   return tree
 }
 
-/** Every regular file below the tree but hidden ones. Links are left out: they may lead anywhere. */
+/** Every regular file below the tree that is not hidden. Leaves out links, which may lead anywhere. */
 async function filesOf(objects: Objects, root: string): Promise<Map<string, Uint8Array<ArrayBuffer>>> {
   const files = new Map<string, Uint8Array<ArrayBuffer>>()
   let bytes = 0
@@ -102,7 +102,7 @@ async function filesOf(objects: Objects, root: string): Promise<Map<string, Uint
   return files
 }
 
-/** The newest commit, without its history, in `gitdir`; only its id where that is `known`. */
+/** Reads the newest commit without its history into `gitdir`; only its id if that is `known`. */
 export async function fetchTip(
   transport: Transport,
   input: Omit<PullInput, 'known'> & { known?: string | null },

@@ -1,7 +1,7 @@
 /**
- * Who tells of a push: the secret of ASSAY_TEMPLATES_HOOK_SECRET signs the body by HMAC-SHA256. GitHub, Gitea, Forgejo, Gogs
- * and Bitbucket send it in hex, GitLab by Standard Webhooks or, in its older form, the secret itself. The body is read as a
- * stream and never kept.
+ * Checks who reports a push: ASSAY_TEMPLATES_HOOK_SECRET signs the body by HMAC-SHA256. GitHub, Gitea, Forgejo, Gogs and Bitbucket send
+ * the signature in hex. GitLab sends it by Standard Webhooks or, in its older form, sends the secret itself. The body is read as a
+ * stream and not kept.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -14,7 +14,7 @@ const HEX_HEADERS = [
   'x-gogs-signature',
   'x-hub-signature',
 ]
-/** A signature of another time is refused: somebody may have recorded the request. */
+/** The most seconds between signature and now, because somebody may have recorded the request. */
 const SKEW_MS = 5 * 60_000
 
 /** The body is larger than `most`. */
@@ -48,7 +48,7 @@ async function digest(
 const keyOf = (secret: string): string | Buffer =>
   secret.startsWith('whsec_') ? Buffer.from(secret.slice(6), 'base64') : secret
 
-/** Whether the request bears the secret. Reads the whole body but where no header signs it; rejects with LongBodyError. */
+/** Whether the request has the secret. Reads the body if a header signs it. Rejects with LongBodyError. */
 export async function isSigned(
   { headers, body }: { headers: IncomingHttpHeaders; body: AsyncIterable<Buffer> },
   secret: string,
@@ -70,7 +70,7 @@ export async function isSigned(
       .some((part) => part.startsWith('v1,') && same(Buffer.from(part.slice(3), 'base64'), wanted))
   }
   const token = one(headers, 'x-gitlab-token')
-  // Compared by their digests, which are of one length.
+  // Compares digests, which have one length.
   const hash = (text: string): Buffer => createHmac('sha256', 'token').update(text).digest()
   return token !== null && same(hash(token), hash(secret))
 }

@@ -1,7 +1,7 @@
 /**
- * The repository of templates. One node at a time pulls it and judges the newest commit; what passes is written
- * to the store as a whole, and every node with templates serves it from there. So a git server that is down, a commit with
- * faults and a process that dies each leave the commit that was taken last.
+ * The repository of templates. One node at a time pulls it and judges the newest commit. A commit that passes is written to the store
+ * as a whole, and every node serves it from there. So a git server that is down, a commit with faults and a process that dies each
+ * leave the last good commit.
  */
 import type { NewAuditRecord } from '@assay/model/audit'
 import { iso } from '@assay/model/clock'
@@ -26,7 +26,7 @@ const POLL_MS = 1000
 
 export interface RepositoryOptions extends Omit<JudgeParts, 'store'> {
   store: Store
-  /** That serves what is taken. */
+  /** The catalog that serves the commit. */
   served: LayeredCatalog
   config: Pick<
     Config,
@@ -45,7 +45,7 @@ export interface RepositoryOptions extends Omit<JudgeParts, 'store'> {
 
 export interface RepositoryNode extends Service {
   propose: Propose
-  /** Serves what was taken last, and has a look made soon. Call it once, before requests are answered. */
+  /** Serves the last good commit and starts a look soon. Call it once, before requests are answered. */
   open(): Promise<void>
 }
 
@@ -56,7 +56,7 @@ export function repositoryName({ address, branch }: Pick<Repository, 'address' |
 
 type Head = Pick<Repository, 'repository_id' | 'revision'>
 
-/** Holds the claim until `over`; aborts `lost` where another node has claimed it. */
+/** Renews the claim until `over`. Aborts `lost` if another node has claimed it. */
 async function hold(
   { store, clock }: RepositoryOptions,
   { repository_id, revision }: Head,
@@ -220,7 +220,7 @@ export function createRepositoryNode(options: RepositoryOptions): RepositoryNode
 const isDue = ({ held_until, due_at, asked }: Repository, now: string): boolean =>
   held_until <= now && (asked || due_at <= now)
 
-/** Whether the newest commit is judged again: it was refused, and somebody asks, or data that it reads may be there by now. */
+/** Whether a refused commit is judged again: someone asks, or its data may exist by now. */
 function isWorthAnother({ latest, asked }: Repository): boolean {
   if (latest?.status !== 'refused') return false
   return asked || latest.faults.some(({ code }) => code === 'source_unavailable')

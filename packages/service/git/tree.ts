@@ -1,4 +1,4 @@
-/** The parts of a commit: which file is a template, a partial, a metric or a test. Pure. */
+/** Sorts the files of a commit: templates, partials, metrics, tests, schedules, connections. Pure. */
 import { isMetricPartial, metricPartial } from '@assay/engine/metrics/names'
 import { reachablePartials, templateVersion } from '@assay/engine/reading/partials'
 import type { RepositoryFault } from '@assay/model/repository'
@@ -9,7 +9,7 @@ const TEXT_MOST = 200_000
 
 export type Texts = Record<string, string>
 
-/** Texts by path below the folder, by what they are. */
+/** Texts by kind and path below the folder. */
 export interface Parts {
   templates: Texts
   partials: Texts
@@ -63,7 +63,7 @@ const noParts = (): Parts => ({
   connections: {},
 })
 
-/** The texts of the commit, and what is no text. */
+/** The texts of the commit, and the files that are no text. */
 export function partsOf(files: ReadonlyMap<string, Uint8Array>): { parts: Parts; faults: RepositoryFault[] } {
   const parts: Parts = noParts()
   const faults: RepositoryFault[] = []
@@ -84,7 +84,7 @@ export function partsOf(files: ReadonlyMap<string, Uint8Array>): { parts: Parts;
   return { parts, faults }
 }
 
-/** The same of texts that were kept. */
+/** The same from kept texts. */
 export function partsOfTexts(texts: Texts): Parts {
   const parts: Parts = noParts()
   for (const [file, text] of Object.entries(texts)) {
@@ -104,7 +104,7 @@ export const metricsOf = ({ metrics }: Parts): NamedFile[] =>
 export const settingsOf = (texts: Texts): NamedFile[] =>
   Object.entries(texts).map(([file, text]) => ({ name: baseName(file, '.yaml'), file, text }))
 
-/** What templates of the commit may include, by name. */
+/** The partials of the commit, by name. */
 export function partialsOf(parts: Parts): Texts {
   return Object.fromEntries([
     ...Object.entries(parts.partials).map(([file, text]) => [baseName(file, '.md'), text]),
@@ -112,13 +112,13 @@ export function partialsOf(parts: Parts): Texts {
   ]) as Texts
 }
 
-/** A template with what it can reach of them. */
+/** A template with the partials that it can reach. */
 export function withPartials(template_id: string, source: string, partials: Texts): TemplateSource {
   const reached = reachablePartials(source, partials)
   return { template_id, version: templateVersion(source, reached), source, partials: reached }
 }
 
-/** The templates, each with what it can reach of the commit. */
+/** The templates of the commit, each with the partials that it can reach. */
 export function templatesOf(parts: Parts): { file: string; source: TemplateSource }[] {
   const partials = partialsOf(parts)
   return Object.entries(parts.templates).map(([file, source]) => ({

@@ -1,4 +1,4 @@
-/** The rows of a block, as an answer shows them. */
+/** The rows of a block in an answer. */
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
 

@@ -1,4 +1,4 @@
-/** Tools over connections: which there are, and the tables of a database. */
+/** Tools over connections: list them, and list the tables of a database. */
 import type { Client } from '@assay/client'
 import { type ConnectionKind, KINDS } from '@assay/model/connection-kinds'
 import { Type } from '@assay/model/schema'
@@ -18,7 +18,7 @@ const LISTS: Partial<Record<ConnectionKind, string>> = {
     "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by 1",
 }
 
-/** The kind of a connection. Throws a refusal for one that is not there, or that holds files. */
+/** The kind of a connection. Throws a refusal if there is no such connection, or if it holds files. */
 export async function kindOf(client: Client, name: string): Promise<ConnectionKind> {
   let cursor: string | undefined
   do {

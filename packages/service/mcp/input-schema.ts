@@ -3,7 +3,7 @@
 import type { TemplateView, VariableType, VariableView } from '@assay/model/template'
 import type { JSONObject, JSONValue } from '@modelcontextprotocol/server'
 
-/** Said of the reader's id by each tool that takes it. */
+/** The description of the reader's id in each tool that takes one. */
 export const FOR_READER = 'For whom a personal template is run. Leave it out to run it as the own user'
 
 const TYPES: Record<VariableType, { type: string; format?: string; hint?: string }> = {
@@ -52,7 +52,7 @@ function propertyOf({
   }
 }
 
-/** What a template's tool takes beside the variables, where it is personal and no variable has the name. */
+/** The argument for the reader, if the template is personal and no variable has that name. */
 export const READER_ID = 'reader_id'
 
 export function takesReaderId({

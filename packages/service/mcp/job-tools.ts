@@ -16,7 +16,7 @@ const PART = 40_000
 const AssignmentId = Type.String({ format: 'uuid', description: 'The assignment_id of a job' })
 const nullableText = Type.Union([Type.String(), Type.Null()])
 
-/** What is told of a job that was run or asked for. */
+/** The answer about one job. */
 export const Ended = Type.Object({
   assignment_id: Type.String(),
   template_id: Type.String(),
@@ -52,7 +52,7 @@ function unfinished({ assignment_id, template_id, job_status, insight_id, error,
   }
 }
 
-/** Waits for the end of a job and tells its insight. Cancels the job if the caller gives up. */
+/** Waits for the end of a job and answers with its insight. Cancels the job if the caller gives up. */
 export async function ended(
   { client, signal, onProgress }: Pick<Asked<unknown>, 'client' | 'signal' | 'onProgress'>,
   assignment_id: string,

@@ -1,4 +1,4 @@
-/** The tool over methods: what can be asked of a table, with options and the fields of what comes out. */
+/** The tool over methods: what each answers, its options, and the fields of its outcome. */
 import { Type } from '@assay/model/schema'
 import { type AgentTool, refuse, tool } from './tool.ts'
 

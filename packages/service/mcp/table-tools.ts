@@ -1,4 +1,4 @@
-/** Tools over tables: files and connections, a look at one table, and a first report of it. */
+/** Tools over tables: list files and connections, look at one table, draft a report of it. */
 import type { Client } from '@assay/client'
 import { type Draftable, fileToDraft, lookingAt, readLines, tableToDraft } from '@assay/engine/drafting/draft'
 import type { FoundDialect } from '@assay/model/dialect'
@@ -9,7 +9,7 @@ import { connections, connectionTables, kindOf } from './connection-tools.ts'
 import type { Told } from './told.ts'
 import { type AgentTool, refuse, tool } from './tool.ts'
 
-/** Bytes of a file that are shown as they are, and lines of them. */
+/** The most raw bytes and lines of a file that are shown. */
 const RAW_BYTES = 8192
 const RAW_LINES = 20
 const MOST_COLUMNS = 60
@@ -55,7 +55,7 @@ const Doubts = Type.Array(
 
 type FoundColumns = FoundDialect['columns']
 
-/** Each doubt with lines that say nothing of other columns. */
+/** Each doubt with the lines that settle it and no other column. */
 function doubtsOf(columns: FoundColumns) {
   return columns.flatMap(({ name, doubt }) => {
     if (!doubt) return []
@@ -141,7 +141,7 @@ const upload = tool({
   },
 })
 
-/** Throws a refusal where neither or both are named, or a line says nothing of how a file is read. */
+/** Throws a refusal if neither or both are named, or if a line is no declaration of how to read a file. */
 async function draftableOf(client: Client, given: Named): Promise<Draftable> {
   const { file, connection, table, dialect = [] } = given
   if (connection !== undefined && table !== undefined && file === undefined)
@@ -153,7 +153,7 @@ async function draftableOf(client: Client, given: Named): Promise<Draftable> {
   throw refuse(`dialect.${lines}`, 'is no line of a source: write one such as dates: dmy or decimal: ","')
 }
 
-/** The first lines of an upload as they are written; null for what is no text, and for files that are no upload. */
+/** The first raw lines of an upload; null for a file that is no text or no upload. */
 async function rawOf(client: Client, file: string, encoding: string): Promise<string | null> {
   const path = /^uploads\/(.+\.(?:csv|tsv|txt|json|ndjson|jsonl))$/i.exec(file)?.[1]
   if (path === undefined) return null

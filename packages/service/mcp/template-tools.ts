@@ -30,7 +30,7 @@ const ReaderAttributes = Type.Array(Type.String(), {
 })
 
 const LISTED = 100
-/** What of a preview is shown. */
+/** The parts of a preview that are shown. */
 const PREVIEWED = { markdown: 25_000, facts: 100, tables: 20, rows: 20, columns: 30 }
 
 const list = tool({
@@ -203,7 +203,7 @@ async function exists(client: Client, template_id: string): Promise<boolean> {
     return true
   } catch (error) {
     if (error instanceof ClientError && error.status === 404) return false
-    // One that can no longer be read is there, too.
+    // The list also holds templates that can no longer be read.
     if (error instanceof ClientError && error.status === 422) return true
     throw error
   }

@@ -1,6 +1,6 @@
 /**
- * What a tool tells an agent. `next` is Assay's own words and holds nothing that others wrote. Cells, names, templates and
- * errors stand under `data`, and in the text between two fences that they cannot close. An answer has a bounded size.
+ * The answer of a tool to an agent. `next` holds Assay's own words only. Cells, names, templates and errors stand under `data`, and in the
+ * text between two fences that they cannot close. The size of an answer is bounded.
  */
 import type { ClientError } from '@assay/client'
 import { fenced } from '@assay/engine/printing/escape'
@@ -8,12 +8,12 @@ import type { CallToolResult } from '@modelcontextprotocol/server'
 import { offeredLines } from '../api/files/lines.ts'
 
 export interface Told {
-  /** What to do now. The first tool that it names is the usual next call. */
+  /** What to do next. The first tool that it names is the usual next call. */
   next: string
   data: Record<string, unknown>
-  /** The insight that it is about. */
+  /** The insight of the answer. */
   insight?: { insight_id: string; template_id: string }
-  /** The call did not do what it was asked to do. */
+  /** True if the call failed. */
   failed?: boolean
 }
 
@@ -30,7 +30,7 @@ const CUT = 'The answer is cut, because it is longer than 60,000 characters: ask
 
 const marked = (text: string): string => `${MARK}\n${fenced(text, 'data')}`
 
-/** A copy of at most about `most` characters: what comes last is cut. */
+/** A copy of about `most` characters at most. Cuts the end. */
 export function fit<T>(given: T, most: number): { value: T; cut: boolean } {
   let left = most
   let cut = false

@@ -26,7 +26,7 @@ export interface AgentTool {
   run(asked: Asked<unknown>): Promise<Told>
 }
 
-/** `reads`: nothing changes. `adds`: something new comes. `replaces`: what is there may be replaced or end. */
+/** `reads` changes nothing, `adds` makes something new, `replaces` may replace or end something. */
 type Effect = 'reads' | 'adds' | 'replaces'
 
 interface Definition<Input extends TObject> {
@@ -35,7 +35,7 @@ interface Definition<Input extends TObject> {
   description: string
   scope: Scope
   effect: Effect
-  /** It may read what lies outside the service. */
+  /** Whether it may read data outside the service. */
   outside?: boolean
   input: Input
   data: TObject

@@ -23,7 +23,7 @@ const FIXED = new Map(
 /** Tools of templates on one page of the list. */
 const PAGE = 200
 
-/** The tool of a template. Its sources may lie elsewhere, and what they hold was written by others. */
+/** The tool of a template. Its sources may lie on other servers, and others write their data. */
 function toolOf(template: TemplateView): Tool {
   const { template_id, title, description } = template
   return {
@@ -36,7 +36,7 @@ function toolOf(template: TemplateView): Tool {
   }
 }
 
-/** A page of the tools that the token may use. `after`: the name of the template that the page before ended with. */
+/** A page of the tools that the token may use. `after`: the last template of the page before. */
 export async function listTools(client: Client, after = ''): Promise<{ tools: Tool[]; nextCursor?: string }> {
   const { scopes } = await client.me()
   const fixed = [...FIXED.values()].flatMap(({ about, scope }) =>

@@ -1,7 +1,7 @@
 /**
- * The agreement of who owns a mail address. An address outside the allowed domains gets nothing but one question before its
- * owner agrees. One whose owner has unsubscribed and that is put on a list anew gets nothing, not even that question, until
- * the owner returns by the page of an earlier mail.
+ * Consents of the owners of mail addresses. Before its owner agrees, an address outside the allowed domains gets one question and no
+ * other mail. An address whose owner has unsubscribed gets no mail at all, not even that question, until the owner returns by the
+ * page of an earlier mail.
  */
 import { type Clock, iso } from '@assay/model/clock'
 import { isListed } from '@assay/model/outgoing'
@@ -12,7 +12,7 @@ import type { SecretBox } from '../runtime/secrets.ts'
 /** Milliseconds after which an owner who has not answered may be asked again. */
 const ASK_AGAIN_MS = 7 * 86_400_000
 
-/** Times of what an owner has said; null: never. */
+/** When the owner was asked, agreed and left; null: never. */
 export interface Consent {
   asked_at: string | null
   confirmed_at: string | null
@@ -33,7 +33,7 @@ function hashesOf(box: SecretBox, workspace_id: string, address: string): string
 const later = (a: string | null, b: string | null): string | null =>
   a === null || (b !== null && b > a) ? b : a
 
-/** What is known of each address. */
+/** The known consents by address. */
 export async function readConsents(
   { store, box }: ConsentBook,
   workspace_id: string,
@@ -61,7 +61,7 @@ export async function readConsents(
   )
 }
 
-/** Notes what the owners have said now. */
+/** Records the owners' answers. */
 export async function noteConsents(
   { store, box }: Pick<ConsentBook, 'box'> & { store: Pick<Store, 'noteMailConsents'> },
   said: {
@@ -76,7 +76,7 @@ export async function noteConsents(
   await store.noteMailConsents({ workspace_id, address_hashes, note: { [what]: iso(clock.now()) } })
 }
 
-/** Those whose owners are to be asked now: of all mails that would ask an owner one does. */
+/** The addresses to ask now. Of several mails at once only one asks an owner. */
 export async function claimQuestions(
   { store, box }: ConsentBook,
   { clock, workspace_id, addresses }: { clock: Clock; workspace_id: string; addresses: readonly string[] },
@@ -89,7 +89,7 @@ export async function claimQuestions(
   return claimed.map((hash) => of.get(hash)!)
 }
 
-/** Those who were not asked after all, because the mail server took no mail to them: the next mail asks them. */
+/** The addresses to which the mail server took no question. The next mail asks them. */
 export async function returnQuestions(
   { store, box }: ConsentBook,
   { workspace_id, addresses }: { workspace_id: string; addresses: readonly string[] },
@@ -99,12 +99,12 @@ export async function returnQuestions(
   await store.noteMailConsents({ workspace_id, address_hashes, note: { asked_at: iso(0) } })
 }
 
-/** Whether the last that the owner has said is that she left. */
+/** Whether the owner's last answer was to leave. */
 export function hasLeft({ confirmed_at, left_at }: Consent): boolean {
   return left_at !== null && (confirmed_at === null || confirmed_at < left_at)
 }
 
-/** Whether an address that is put on a list has to wait for its owner. */
+/** Whether an address must wait for its owner's consent. */
 export function mustAgree(address: string, consent: Consent, domains: readonly string[]): boolean {
   if (hasLeft(consent)) return true
   const domain = address.slice(address.lastIndexOf('@') + 1).toLowerCase()
@@ -112,9 +112,9 @@ export function mustAgree(address: string, consent: Consent, domains: readonly s
 }
 
 export interface Readers {
-  /** They get the mail. */
+  /** The readers who get the mail. */
   open: string[]
-  /** They wait, and are to be asked. */
+  /** The readers who wait and are to be asked. */
   ask: string[]
   waiting: { to: string; reason: 'unconfirmed' | 'left' }[]
 }

@@ -1,4 +1,4 @@
-/** Faults of what a client registers, because its workspace may not reach the host: nothing of it would ever leave. */
+/** Faults of registered addresses whose host the workspace may not reach. */
 
 import type { FieldError } from '@assay/model/errors'
 import type { Source } from '@assay/model/template'
@@ -11,10 +11,10 @@ export interface HostVetting {
   kind: DialingKind
 }
 
-/** Hosts that are judged after the first fault. */
+/** The most hosts that are judged after the first fault. */
 const HOSTS_MOST = 20
 
-/** Each refusal counts as one of what was to leave, and is in the audit trail. */
+/** Each refusal counts in the ledger and is in the audit trail. */
 export async function hostFaults(
   { ledger, workspace_id, kind }: HostVetting,
   host: string,

@@ -1,8 +1,8 @@
 /**
- * The ledger of all that leaves: each thing is taken from it before it leaves, and is refused where the workspace is stopped
- * or its budget is used up. It counts in memory and writes once a second, so nothing that leaves costs a transaction of its
- * own. A killed process loses the counts of its last second. What other nodes count shows here within two seconds: so a
- * budget may be passed by what they send in that time.
+ * The ledger of everything that leaves. Each mail, message, question, request, download and query is taken from the ledger before it
+ * leaves, and is refused if the workspace is stopped or its budget is used up. The ledger counts in memory and writes once a second.
+ * A killed process loses the counts of its last second. Counts of other nodes arrive within two seconds, so nodes together may
+ * exceed a budget by what they send in that time.
  */
 import type { NewAuditRecord } from '@assay/model/audit'
 import { type Clock, iso } from '@assay/model/clock'
@@ -22,39 +22,39 @@ import type { Metrics } from '../runtime/metrics.ts'
 import { createOnce } from '../runtime/once.ts'
 import { hostRefusal, type Refusal, refusalOf } from './refusal.ts'
 
-/** Milliseconds for which rules and counts are taken as read. */
+/** Milliseconds for which read rules and counts stay valid. */
 const FRESH_MS = 2000
-/** Refusals of one kind for one reason are one audit record in this time, in milliseconds. */
+/** Milliseconds in which refusals of one kind for one reason make one audit record. */
 const SAME_MS = 60_000
-/** Workspaces whose rules are kept. */
+/** The most workspaces whose rules are cached. */
 const KNOWN_MOST = 10_000
 
 export interface LedgerOptions {
   store: Pick<Store, 'countOutgoing' | 'readOutgoing' | 'writeAudit'>
-  /** Of every workspace that has none of its own. */
+  /** The budgets of workspaces without their own. */
   budgets: Budgets
   clock: Clock
   log: Logger
   metrics: Pick<Metrics, 'outgoing' | 'outgoingRefused'>
 }
 
-/** Those that go to a host which the workspace has chosen. Mail and questions go to a server of the operator. */
+/** The kinds that go to a host of the workspace's choice. Mail and questions go to the operator's servers. */
 export type DialingKind = Exclude<OutgoingKind, 'mail' | 'model'>
 
 export interface Ledger {
   readonly budgets: Budgets
   /**
-   * Takes so many (one unless given) that leave now. Answers why not: then nothing is taken. A budget that has anything left
-   * lets all of them pass. Rejects with `store_unavailable` where nothing is known of the workspace.
+   * Takes `count` (default 1) from the budget. Answers why not, if refused; then nothing is taken. A budget with anything left lets all
+   * pass. Rejects with `store_unavailable` if nothing is known of the workspace.
    */
   take(workspace_id: string, kind: OutgoingKind, count?: number): Promise<Refusal | null>
-  /** So many that were taken did not leave after all. */
+  /** Gives back what was taken and did not leave. */
   untake(workspace_id: string, kind: OutgoingKind, count: number): void
-  /** Bytes of what was taken. */
+  /** Counts the bytes of what was taken. */
   addBytes(workspace_id: string, kind: OutgoingKind, bytes: number): void
-  /** Why the workspace may not reach a host for this; null: it may. */
+  /** Why the workspace may not reach a host; null: it may. */
   vetHost(workspace_id: string, kind: DialingKind, host: string): Promise<Refusal | null>
-  /** Writes what was counted, and reads the rules anew when they are next needed. */
+  /** Writes the counts, and reads the rules again when they are next needed. */
   refresh(workspace_id: string): Promise<void>
   /** Writes what is left. */
   close(): Promise<void>
@@ -79,7 +79,7 @@ class StoredLedger implements Ledger {
   readonly #known = new Map<string, Known>()
   #pending = new Map<string, Pending>()
   #refused: NewAuditRecord[] = []
-  /** Whether a refusal is recorded now. */
+  /** Whether a refusal gets an audit record now. */
   readonly #isTold: (key: string) => boolean
   readonly #rounds: Rounds
 
@@ -94,7 +94,7 @@ class StoredLedger implements Ledger {
     const refusal = await this.#judge(workspace_id, ({ rules, today }) => {
       const left = today.get(kind) ?? 0
       const refused = refusalOf(rules, kind, { today: left, usual: this.budgets })
-      // At once, so that no other is judged before this one counts.
+      // Counts at once, before the next request is judged.
       if (refused === null) {
         today.set(kind, left + count)
         this.#add(workspace_id, kind, { count })
@@ -134,7 +134,7 @@ class StoredLedger implements Ledger {
     return this.#rounds.close()
   }
 
-  /** Judges by what is known, and a refusal once more by what is then read: a budget may have been raised. */
+  /** Judges by the cached rules. Before a refusal it reads the rules again, because a budget may have been raised. */
   async #judge(workspace_id: string, judge: (known: Known) => Refusal | null): Promise<Refusal | null> {
     const { clock } = this.#options
     const known = this.#known.get(workspace_id)
@@ -143,7 +143,7 @@ class StoredLedger implements Ledger {
     return judge(await this.#read(workspace_id))
   }
 
-  /** Reads what may leave now. What was known stays in force while the store cannot be reached. */
+  /** Reads the rules and counts. The cached ones stay in force while the store cannot be reached. */
   async #read(workspace_id: string): Promise<Known> {
     try {
       await this.#rounds.ask(workspace_id)
@@ -161,7 +161,7 @@ class StoredLedger implements Ledger {
     for (const { workspace_id, rules, counts } of rows) this.#know(workspace_id, rules, counts)
   }
 
-  /** What is not yet written counts as well. */
+  /** The counts, including those not yet written. */
   #know(workspace_id: string, rules: OutgoingRules, counts: readonly OutgoingCount[]): Known {
     const { clock } = this.#options
     const day = dayOf(clock.now())

@@ -1,12 +1,12 @@
 /** Why something may not leave a workspace. Pure. */
 import { type Budgets, KIND_WORDS, type OutgoingKind, type OutgoingRules } from '@assay/model/outgoing'
 
-/** What stands in the way: the stop, the budget, the switch of the model, or the list of hosts. */
+/** The reason: the stop, the budget, the switch of the model, or the list of hosts. */
 export type Cause = 'stopped' | 'budget' | 'model' | 'host'
 
 export interface Refusal {
   cause: Cause
-  /** A sentence for who wanted it: what stands in the way, and what to do. */
+  /** A sentence for the caller: the reason and what to do. */
   text: string
 }
 
@@ -23,7 +23,7 @@ function stoppedText({ stopped }: OutgoingRules): string {
   return `${who} has stopped all that leaves this workspace, at ${at}${why}: ${undo}.`
 }
 
-/** What stands in the way of one more of a kind, of which `today` have left since 00:00 UTC; null: nothing does. */
+/** Why one more of a kind may not leave, if `today` have left since 00:00 UTC; null: it may. */
 export function refusalOf(
   rules: OutgoingRules,
   kind: OutgoingKind,
@@ -47,12 +47,12 @@ export function refusalOf(
   }
 }
 
-/** The host of an address, as lists of hosts name it; empty for what is no address, which no list names. */
+/** The host of an address, in the form of the lists; empty for a text that is no address. */
 export function hostOf(url: string): string {
   return (URL.parse(url)?.hostname ?? '').replace(/^\[|\]$/g, '')
 }
 
-/** Hosts of a list that a sentence names. */
+/** The most hosts that a sentence names. */
 const NAMED_MOST = 5
 
 function namedHosts(hosts: readonly string[]): string {

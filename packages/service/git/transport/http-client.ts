@@ -2,7 +2,7 @@
 import type { Guard } from '@assay/net/guard'
 import type { GitHttpRequest, GitHttpResponse, HttpClient } from 'isomorphic-git'
 
-/** Bytes of one answer: a commit without its history, compressed. */
+/** The most bytes of one answer: a compressed commit without its history. */
 export const ANSWER_MOST = 50_000_000
 const SILENT_MS = 30_000
 
@@ -32,7 +32,7 @@ export function gitHttp({ dispatcher }: Guard): HttpClient {
         bodyTimeout: SILENT_MS,
         ...(body ? { body: await bytesOf(body as unknown as AsyncIterable<Uint8Array>) } : {}),
       })
-      // Read whole, so that a connection that breaks is an error of the request.
+      // Reads the whole answer, so that a broken connection is an error of the request.
       const answer = await bytesOf(response.body as AsyncIterable<Uint8Array>)
       const named = Object.entries(response.headers).map(([name, value]) => [name, String(value)])
       return {

@@ -1,6 +1,6 @@
 /**
- * Bounds what the pack of an answer unfolds to, before isomorphic-git unfolds it: it holds each object in memory, and a file of
- * zeros is a thousandth of its size in a pack.
+ * Bounds the unfolded size of a pack before isomorphic-git unfolds it. isomorphic-git holds each object in memory, and a pack holds a
+ * file of zeros in a thousandth of its size.
  */
 import { inflateSync } from 'node:zlib'
 import type { GitHttpRequest, GitHttpResponse, HttpClient } from 'isomorphic-git'
@@ -50,7 +50,7 @@ function headAt(pack: Buffer, from: number): { type: number; size: number; end: 
   return { type, size: (first & 15) + 16 * rest.value, end }
 }
 
-/** Throws UnfoldsError where the objects are too large, or larger than they say. */
+/** Throws UnfoldsError if the objects are too large, or larger than the pack declares. */
 function vetPack(pack: Buffer): void {
   const objects = pack.readUInt32BE(8)
   let [at, total] = [HEAD, 0]
@@ -62,14 +62,14 @@ function vetPack(pack: Buffer): void {
       info: true,
       maxOutputLength: Math.max(1, size),
     }) as unknown as { buffer: Buffer; engine: { bytesWritten: number } }
-    // A delta says how large the object is that it makes.
+    // A delta declares the size of its result.
     if (type === OFS_DELTA || type === REF_DELTA) total += lengthAt(buffer, lengthAt(buffer, 0).end).value
     if (total > UNFOLDED_MOST) throw new UnfoldsError()
     at = end + engine.bytesWritten
   }
 }
 
-/** The same client, whose packs are bounded. Its answers come whole. */
+/** The same client with bounded packs. Its answers come whole. */
 export function bounded(http: HttpClient): HttpClient {
   return {
     async request(asked: GitHttpRequest): Promise<GitHttpResponse> {
@@ -82,7 +82,7 @@ export function bounded(http: HttpClient): HttpClient {
       try {
         if (pack !== null) vetPack(pack)
       } catch (error) {
-        // Damaged, or larger than it says.
+        // The pack is damaged, or larger than it declares.
         throw error instanceof UnfoldsError ? error : new UnfoldsError()
       }
       return { ...answer, body: [whole] as unknown as GitHttpResponse['body'] & object }

@@ -19,7 +19,7 @@ export class Received {
     return this.#room.length
   }
 
-  /** What was not taken yet. */
+  /** The bytes that were not taken yet. */
   get bytes(): Buffer {
     return this.#room.subarray(this.#from, this.#to)
   }

@@ -7,14 +7,14 @@ export interface SshAddress {
   /** In lower case. */
   host: string
   port: number
-  /** As the server takes it; a path of the short form is relative to the home of the user there. */
+  /** The path for the server. A path of the short form is relative to the user's home there. */
   path: string
 }
 
 const SHORT = /^(?:([A-Za-z0-9_.-]+)@)([A-Za-z0-9.-]+):(?!\/\/)(.+)$/
 const SSH_PORT = 22
 
-/** Null: it is none by ssh. Throws an Error whose message says what the address must be. */
+/** Null: no address by ssh. Throws an Error whose message says what the address must be. */
 export function sshAddress(address: string): SshAddress | null {
   if (/^(git\+)?ssh:\/\//.test(address)) return longForm(address)
   const [, user, host, path] = SHORT.exec(address) ?? []
@@ -70,7 +70,7 @@ export function hostKeys(value: string): string[] {
 
 function ofKnownHost(line: string): string {
   const words = line.split(/\s+/)
-  // A marker says that the key is revoked, or that it signs those of others: neither is the key of a server.
+  // A marker names a revoked key or a certificate authority. Neither is a server's key.
   const at = line.startsWith('@') ? -1 : words.findIndex((word) => /^(ssh|ecdsa|sk)-[a-z0-9@.-]+$/.test(word))
   const key = Buffer.from(words[at + 1] ?? '', 'base64')
   const name = at >= 0 && key.length > 4 ? key.subarray(4, 4 + key.readUInt32BE(0)).toString() : null

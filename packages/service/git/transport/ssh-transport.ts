@@ -1,7 +1,7 @@
 /**
- * git over ssh, as an HTTP client of isomorphic-git: each request runs git-upload-pack or git-receive-pack on the server, over one
- * connection. What a request of the HTTP protocol asks for is what the program on the server sends and takes (gitprotocol-pack). The
- * connection is dialed by the rules of the guard, and nothing is sent before the server's key is one of those that are known.
+ * git over ssh in the form of an HTTP client of isomorphic-git. Each request runs git-upload-pack or git-receive-pack on the server over
+ * one connection. Both protocols carry the same messages (gitprotocol-pack). The guard vets the address, and nothing is sent before
+ * the server's key is found among the known ones.
  */
 import type { Socket } from 'node:net'
 import { dialVetted } from '@assay/net/dial'
@@ -15,7 +15,7 @@ import { fingerprintOf, type SshAddress } from './ssh-address.ts'
 
 const READY_MS = 20_000
 const SILENT_MS = 30_000
-/** Of what a server says as its reason. */
+/** The most characters of a server's reason. */
 const SAID_MOST = 200
 
 type Ssh2 = typeof import('ssh2')['default']
@@ -80,7 +80,7 @@ async function connect(access: SshAccess): Promise<Client> {
     socket.destroy()
     throw error
   }
-  // Each channel learns of the end of the connection itself.
+  // Each channel notices the end of the connection itself.
   client.on('error', () => undefined)
   return client
 }
@@ -214,7 +214,7 @@ class Run {
     if (this.#failure) throw this.#failure
   }
 
-  /** The refs with which each program begins, up to the flush that ends them. Throws PullError where it refuses. */
+  /** The refs at the start of a program's output, up to their flush packet. Throws PullError if the program refuses. */
   async advertisement(): Promise<Buffer> {
     for (let at = 0; ; ) {
       if (this.#failure) throw this.#failure
