@@ -265,11 +265,13 @@ test('an admin renames a token, takes scopes away, sets its end by a day of the 
   assert.equal(await scope!.locator('option').count(), 1)
   await day!.fill('')
   await done()
-  await page.getByRole('row', { name: /^weekly viewer all .* never never Change/ }).waitFor()
+  await page.getByRole('row', { name: /^weekly viewer all .* never Change/ }).waitFor()
   assert.equal((await made())?.expires_at, null)
 
   await button(page, 'Revoke weekly').click()
   await button(page, 'Revoke the token').click()
+  // While a question is open, what is behind it is hidden.
+  await dialog.waitFor({ state: 'detached' })
   await button(page, 'Revoke weekly').waitFor({ state: 'detached' })
   assert.equal(await queued(), 401)
   const fields = (await api.audit({ object_id: token_id, action: 'token.change' })).items.map(
@@ -340,6 +342,7 @@ test('an admin adds, changes and deletes readers, and imports a list whose fault
   await button(page, 'Delete ada').click()
   await assertAccessible(page, 'the question before a reader is deleted')
   await button(page, 'Delete the reader').click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
   await button(page, 'Change ada').waitFor({ state: 'detached' })
   assert.deepEqual((await api.readers.list({ limit: 1 })).items[0]?.reader_id, 'r10')
   await assertPages(stood.browser, stood.service.url, ['/system/readers'])
