@@ -348,18 +348,30 @@ test('takes in a workbook, asks which sheet, and makes a report of the chosen on
   here.assertSilent()
 })
 
-test('an analyst drafts and previews a report, and is told before she writes that an admin publishes it', async () => {
+test('an analyst previews a report and keeps it as her draft, which who may publish finds and saves', async () => {
   const { page, context, complaints } = await here.openAs('analyst')
   await page.goto('/templates/new?file=uploads/2025/new.csv')
-  await page.getByText('Publishing takes an admin.').waitFor()
+  await page.getByText('Publishing takes the scope publisher.').waitFor()
   assert.equal(await button(page, 'Save').count(), 0)
-  await button(page, 'Copy the text').waitFor()
+  await page.getByLabel(/^Id/).fill('kept-report')
   await page.getByText('No faults found').waitFor()
   await button(page, 'Preview').click()
   await page.locator('.preview .insight-title').waitFor()
+  await button(page, 'Keep as a draft').click()
+  await page.getByText('Kept as your draft of kept-report.').waitFor()
   await assertAccessible(page, 'a draft of an analyst')
   assert.deepEqual(complaints, [])
   await context.close()
+  const publisher = here.watched.page
+  await publisher.goto('/templates')
+  await publisher.getByRole('region', { name: 'Drafts' }).waitFor()
+  await assertAccessible(publisher, 'drafts above the templates')
+  await link(publisher, 'kept-report').click()
+  await button(publisher, 'Save').click()
+  await publisher.waitForURL(/\/templates\/kept-report$/)
+  await publisher.goto('/templates')
+  await publisher.locator('.card h2').first().waitFor()
+  assert.equal(await publisher.getByRole('region', { name: 'Drafts' }).count(), 0, 'a saved draft is over')
 })
 
 test('a viewer sees and downloads files, and can neither put in nor delete', async () => {

@@ -41,9 +41,11 @@ interface InsightFilters {
   collection?: string
 }
 
-/** What a new template begins with: a copy, a draft of a file or of a table of a database, a metric. */
+/** What a new template begins with: a copy, a kept draft, a draft of a file or of a table of a database, a metric. */
 interface NewTemplate {
   from?: string
+  /** The id of one that the service keeps. */
+  draft?: string
   file?: string
   lines?: string
   connection?: string
@@ -120,6 +122,7 @@ const newTemplate = createRoute({
   path: '/templates/new',
   validateSearch: (search: Search): NewTemplate => ({
     from: text(search.from),
+    draft: text(search.draft),
     file: text(search.file),
     lines: text(search.lines),
     connection: text(search.connection),
@@ -155,6 +158,7 @@ const newMetric = createRoute({
   path: '/metric/new',
   validateSearch: (search: Search): Omit<NewTemplate, 'lines' | 'metric'> => ({
     from: text(search.from),
+    draft: text(search.draft),
     file: text(search.file),
     connection: text(search.connection),
     table: text(search.table),

@@ -5,12 +5,13 @@ import type { EditorView } from '@codemirror/view'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useLocation, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useRef } from 'react'
-import { api, faultsOf, useMay } from '../api.ts'
+import { api, faultsOf } from '../api.ts'
 import { useDraft } from '../drafts/draft.ts'
 import { attributesOf, faultBelow } from '../drafts/readers.ts'
 import type { Insight } from '../insights.ts'
 import { Builder } from '../parts/builder/builder.tsx'
-import { askedOf, DraftMetrics, DraftNotes, type DraftOf } from '../parts/draft-notes.tsx'
+import { askedOf, DraftMetrics, DraftNotes, type DraftOf } from '../parts/drafts/draft-notes.tsx'
+import { SaveOrKeep, useKeptDraft } from '../parts/drafts/kept-drafts.tsx'
 import { Fault } from '../parts/fault.tsx'
 import { TextField } from '../parts/field.tsx'
 import { InsightText } from '../parts/insight/insight-text.tsx'
@@ -18,7 +19,6 @@ import { LineageSection } from '../parts/insight/lineage.tsx'
 import { VariableField } from '../parts/jobs/variable-field.tsx'
 import { Loaded, Page } from '../parts/page.tsx'
 import { PreviewReader } from '../parts/readers/reader.tsx'
-import { Copy } from '../parts/show.tsx'
 import { goToLine, replaceAll } from '../parts/text/code-mirror.ts'
 import { columnsOf } from '../parts/text/columns.ts'
 import { Editor } from '../parts/text/editor.tsx'
@@ -189,6 +189,7 @@ function useSave(draft: Draft, forget: () => void) {
       forget()
       await cache.invalidateQueries({ queryKey: ['templates'] })
       await cache.invalidateQueries({ queryKey: ['template', template_id] })
+      await cache.invalidateQueries({ queryKey: ['drafts', 'kept'] })
       await navigate({ to: '/templates/$template_id', params: { template_id }, search: {} })
     },
   })
@@ -203,7 +204,6 @@ function DeskHead(props: {
   onPreview(): void
 }) {
   const { draft, fixed, preview, save, onChange, onPreview } = props
-  const admin = useMay('admin')
   return (
     <div className="row-form">
       {!fixed && (
@@ -219,25 +219,8 @@ function DeskHead(props: {
         <button type="button" className="button" disabled={preview.isPending} onClick={onPreview}>
           Preview
         </button>
-        {admin ? (
-          <button
-            type="button"
-            className="button primary"
-            disabled={save.isPending || draft.template_id.trim() === ''}
-            onClick={() => save.mutate()}
-          >
-            {save.label}
-          </button>
-        ) : (
-          <Copy look="" label="Copy the text" text={draft.source} />
-        )}
+        <SaveOrKeep kind="template" name={draft.template_id.trim()} source={draft.source} save={save} />
       </div>
-      {!admin && (
-        <p className="small">
-          Publishing takes an admin. You can preview the draft here, which this tab keeps, and give an admin
-          its text.
-        </p>
-      )}
     </div>
   )
 }
@@ -356,8 +339,31 @@ function Drafted({ of }: { of: DraftOf }) {
   )
 }
 
+/** A draft that the service keeps; the tab's own text of it comes first. */
+function Kept({ draft_id }: { draft_id: string }) {
+  return (
+    <Loaded query={useKeptDraft(draft_id)}>
+      {({ name, source, updated_at }) => (
+        <Desk
+          name={`kept.${draft_id}.${updated_at}`}
+          first={{ template_id: name, source, values: {} }}
+          fixed={false}
+        />
+      )}
+    </Loaded>
+  )
+}
+
 export function NewTemplatePage() {
-  const { from, file, lines = '', connection, table, metric } = useSearch({ from: '/shell/templates/new' })
+  const {
+    from,
+    draft,
+    file,
+    lines = '',
+    connection,
+    table,
+    metric,
+  } = useSearch({ from: '/shell/templates/new' })
   const query = useQuery({
     queryKey: ['template', from],
     queryFn: () => api().templates.get(from!),
@@ -365,7 +371,9 @@ export function NewTemplatePage() {
   })
   return (
     <Page title="New template" wide trail={<Link to="/templates">Templates</Link>}>
-      {file !== undefined ? (
+      {draft !== undefined ? (
+        <Kept key={draft} draft_id={draft} />
+      ) : file !== undefined ? (
         <Drafted of={{ file, lines }} />
       ) : connection !== undefined && table !== undefined ? (
         <Drafted of={{ connection, table }} />

@@ -39,7 +39,7 @@ function Delete({ template_id }: { template_id: string }) {
 }
 
 function Actions({ template }: { template: TemplateView }) {
-  const [analyst, admin] = [useMay('analyst'), useMay('admin')]
+  const analyst = useMay('analyst')
   return (
     <>
       <FollowTemplate template_id={template.template_id} />
@@ -48,12 +48,13 @@ function Actions({ template }: { template: TemplateView }) {
           Schedule
         </Link>
       )}
-      {admin && <Care template={template} />}
+      {analyst && <Care template={template} />}
     </>
   )
 }
 
 function Care({ template: { template_id, origin } }: { template: TemplateView }) {
+  const publisher = useMay('publisher')
   if (origin !== 'workspace' && origin !== 'git')
     return (
       <Link className="button" to="/templates/new" search={{ from: template_id }}>
@@ -65,7 +66,7 @@ function Care({ template: { template_id, origin } }: { template: TemplateView })
       <Link className="button" to="/templates/$template_id/edit" params={{ template_id }}>
         Edit
       </Link>
-      {origin === 'workspace' && <Delete template_id={template_id} />}
+      {origin === 'workspace' && publisher && <Delete template_id={template_id} />}
     </>
   )
 }

@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'
 import { api, useMay } from '../api.ts'
+import { KeptDrafts } from '../parts/drafts/kept-drafts.tsx'
 import { TextField } from '../parts/field.tsx'
 import { Empty, Loaded, Page } from '../parts/page.tsx'
 import { RepositoryNote } from '../parts/repository-note.tsx'
@@ -102,7 +103,7 @@ function Gallery({ views }: { views: TemplateView[] }) {
 
 export function TemplatesPage() {
   const query = useQuery({ queryKey: ['templates'], queryFn: () => api().templates.list() })
-  const admin = useMay('admin')
+  const analyst = useMay('analyst')
   return (
     <Page
       title="Templates"
@@ -114,7 +115,7 @@ export function TemplatesPage() {
         </p>
       }
       actions={
-        admin && (
+        analyst && (
           <Link className="button" to="/templates/new" search={{}}>
             New template
           </Link>
@@ -122,6 +123,7 @@ export function TemplatesPage() {
       }
     >
       <RepositoryNote />
+      <KeptDrafts kind="template" />
       <Loaded query={query}>{(views) => <Gallery views={views} />}</Loaded>
     </Page>
   )

@@ -7,6 +7,7 @@ import { api } from '../../api.ts'
 import type { BuiltOf } from '../../drafts/builder/choices.ts'
 import { useDraft } from '../../drafts/draft.ts'
 import { Builder } from '../../parts/builder/builder.tsx'
+import { SaveOrKeep, useKeptDraft } from '../../parts/drafts/kept-drafts.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { Loaded, Page } from '../../parts/page.tsx'
 import { goToLine, replaceAll } from '../../parts/text/code-mirror.ts'
@@ -36,6 +37,7 @@ function useSave(source: string, metric_id: string, forget: () => void) {
     onSuccess: async () => {
       forget()
       await cache.invalidateQueries({ queryKey: ['metrics'] })
+      await cache.invalidateQueries({ queryKey: ['drafts', 'kept'] })
       await navigate({ to: '/metric/$metric_id', params: { metric_id } })
     },
   })
@@ -62,16 +64,18 @@ function Desk(props: { name: string; first: string; fixed: string | null; above?
   const built = above?.(source, (text) => view.current && replaceAll(view.current, text))
   const text = (
     <div>
-      <p className="actions">
-        <button
-          type="button"
-          className="button primary"
-          disabled={save.isPending || metric_id === ''}
-          onClick={() => save.mutate()}
-        >
-          Save {metric_id}
-        </button>
-      </p>
+      <div className="actions">
+        <SaveOrKeep
+          kind="metric"
+          name={metric_id}
+          source={source}
+          save={{
+            isPending: save.isPending,
+            mutate: () => save.mutate(),
+            label: `Save ${metric_id}`.trim(),
+          }}
+        />
+      </div>
       {save.isError && <Fault error={save.error} />}
       <Editor
         first={source}
@@ -116,12 +120,24 @@ function builtOf(given: {
   return connection !== undefined && table !== undefined ? { connection, table } : undefined
 }
 
+function Kept({ draft_id }: { draft_id: string }) {
+  return (
+    <Loaded query={useKeptDraft(draft_id)}>
+      {({ source, updated_at }) => (
+        <Desk name={`kept.${draft_id}.${updated_at}`} first={source} fixed={null} />
+      )}
+    </Loaded>
+  )
+}
+
 export function NewMetricPage() {
-  const { from, file, connection, table } = useSearch({ from: '/shell/metric/new' })
+  const { from, draft, file, connection, table } = useSearch({ from: '/shell/metric/new' })
   const query = useDefinition(from)
   return (
     <Page title="New metric" wide trail={<Link to="/metric">Metrics</Link>}>
-      {from === undefined ? (
+      {draft !== undefined ? (
+        <Kept key={draft} draft_id={draft} />
+      ) : from === undefined ? (
         <Desk
           key={`${file} ${connection} ${table}`}
           name={file ?? table ?? 'new'}

@@ -19,7 +19,7 @@ import {
   questionsFor,
 } from '../../drafts/builder/choices.ts'
 import { metricText, templateText } from '../../drafts/builder/write.ts'
-import { askedOf } from '../draft-notes.tsx'
+import { askedOf } from '../drafts/draft-notes.tsx'
 import { Fault } from '../fault.tsx'
 import { ChecksField, type Option, SelectField, TextField } from '../field.tsx'
 import { SourceField } from './source-field.tsx'

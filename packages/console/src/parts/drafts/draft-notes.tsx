@@ -2,8 +2,8 @@
 import type { DraftView } from '@assay/client'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { api } from '../api.ts'
-import { Fault } from './fault.tsx'
+import { api } from '../../api.ts'
+import { Fault } from '../fault.tsx'
 
 type Question = DraftView['questions'][number]
 type Metrics = DraftView['metrics']
