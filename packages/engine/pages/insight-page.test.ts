@@ -74,6 +74,17 @@ test('the only script is the one that the policy names', () => {
   )
 })
 
+test('the section Evidence is folded up to the next of its level, and one in a quotation is not', () => {
+  const html = page(
+    '# T\n\n> ## Evidence\n> said\n\n## Evidence\n\nz = 2\n\n### More\n\nn = 3\n\n## What next\n\nAsk.',
+  )
+  assert.match(html, /<blockquote>\s*<h2>Evidence<\/h2>\s*<p>said<\/p>\s*<\/blockquote>/)
+  assert.match(
+    html,
+    /<details class="folded"><summary>Evidence<\/summary>\s*<p>z = 2<\/p>\s*<h3>More<\/h3>\s*<p>n = 3<\/p>\s*<\/details>\s*<h2>What next/,
+  )
+})
+
 test('how it was computed is folded, whatever the text before says', () => {
   const html = page('# T\n\n## How this was computed\n\nby hand\n\n## How this was computed\n\nselect 1')
   assert.match(

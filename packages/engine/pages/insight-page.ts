@@ -9,6 +9,7 @@ import { placeLinks } from './behind/place-links.ts'
 import { rowsSection } from './behind/section.ts'
 import { type Behind, type BehindPage, behindPage } from './behind/sheets.ts'
 import { chartFigure, type Drawing } from './chart-figure.ts'
+import { foldEvidence } from './fold-evidence.ts'
 import { escapeHtml } from './html.ts'
 import { cutLongPages } from './page-cuts.ts'
 import { createParser, LINK, PICTURE } from './parser.ts'
@@ -21,6 +22,7 @@ function createMarkdown() {
   const markdown = createParser()
   cutLongPages(markdown)
   placeAround(markdown)
+  foldEvidence(markdown)
   placeLinks(markdown)
   const { rules } = markdown.renderer
   rules.image = (tokens, index, options, _env, self) => {

@@ -52,6 +52,8 @@ th { border-bottom: 2px solid var(--line); font-weight: 600; vertical-align: bot
 @media (max-width: 600px) { th.right { min-width: 6.5em; } }
 .center { text-align: center; }
 .short { white-space: nowrap; }
+details.folded { margin: 2.2em 0; }
+details.folded > summary, details.computed > summary { font-size: 1.25rem; color: var(--text); }
 details.computed { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
 a.number { color: inherit; text-decoration: underline dotted; text-decoration-color: var(--soft); }
 a.number:hover { color: var(--link); text-decoration-style: solid; }
@@ -79,6 +81,7 @@ figure.chart { --chart-page: var(--page); }
 .chart-tip span { color: var(--soft); }
 @container (max-width: 664px) { .drawing.wide:has(+ .narrow) { display: none; } .drawing.narrow { display: block; } }
 figcaption { color: var(--soft); font-size: 0.84rem; margin-top: 0.4em; }
+figure.chart > figcaption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; margin: 0; }
 ${AROUND_STYLE}
 footer { color: var(--soft); font-size: 0.84rem; border-top: 1px solid var(--line); margin-top: 3rem; padding-top: 1rem; }
 .framed body { padding: 1rem 1.25rem; }

@@ -7,6 +7,7 @@ import { Download } from '../parts/insight/download.tsx'
 import { InsightArticle } from '../parts/insight/insight.tsx'
 import { ReadBy } from '../parts/insight/read-by.tsx'
 import { Share } from '../parts/insight/share.tsx'
+import { useTemplateTitle } from '../parts/jobs/template-title.ts'
 import { Keep } from '../parts/library/keep.tsx'
 import { Loaded, useTitle } from '../parts/page.tsx'
 import { ForReader } from '../parts/readers/reader.tsx'
@@ -17,13 +18,14 @@ import { SERVICE } from './address.ts'
 function Head({ insight, level }: { insight: Insight; level: 1 | 2 }) {
   const Title = `h${level}` as const
   const { reader } = insight.lineage
+  const template = useTemplateTitle(insight.template_id)
   return (
     <header className="insight-head">
       <Title className="insight-title">{insight.title}</Title>
       <p className="small">
         <Time at={insight.created_at} exact /> ·{' '}
         <Link to="/templates/$template_id" params={{ template_id: insight.template_id }} search={{}}>
-          {insight.template_id}
+          {template}
         </Link>{' '}
         ·{' '}
         <Link to="/jobs/$assignment_id" params={{ assignment_id: insight.assignment_id }}>

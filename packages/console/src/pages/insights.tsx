@@ -62,14 +62,18 @@ function Filters() {
   const navigate = useNavigate({ from: '/insights' })
   const [words, setWords] = useState(search.q ?? '')
   const limited = useIsLimited()
+  const { q: _words, ...chosen } = search
+  // On a phone, unless one narrows the list.
+  const [folded, setFolded] = useState(Object.values(chosen).every((value) => value === undefined))
   const templates = useQuery({ queryKey: ['templates'], queryFn: () => api().templates.list() }).data ?? []
   const set = (name: keyof typeof search, value: string): void => {
     void navigate({ search: (old) => ({ ...old, [name]: value || undefined }), replace: true })
   }
-  const ids = templates.map(({ template_id }) => template_id)
+  const known = templates.map(({ template_id, title }) => ({ value: template_id, label: title }))
+  const gone = search.template !== undefined && !known.some(({ value }) => value === search.template)
   const tags = [...new Set(templates.flatMap((view) => view.tags))].toSorted()
   return (
-    <div className="filters library-filters" role="search">
+    <div className={folded ? 'filters library-filters is-folded' : 'filters library-filters'} role="search">
       <TextField
         label="Search"
         type="search"
@@ -81,11 +85,19 @@ function Filters() {
           set('q', target.value.trim())
         }}
       />
+      <button
+        type="button"
+        className="button fold-filters"
+        aria-expanded={!folded}
+        onClick={() => setFolded(!folded)}
+      >
+        Filters
+      </button>
       <SelectField
         label="Template"
         value={search.template ?? ''}
         onChange={({ target }) => set('template', target.value)}
-        options={asOptions([...new Set([...ids, ...(search.template ? [search.template] : [])])])}
+        options={[any, ...known, ...(gone ? asOptions([search.template!]).slice(1) : [])]}
       />
       <SelectField
         label="Tag"

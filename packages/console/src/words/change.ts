@@ -1,6 +1,8 @@
 /** How the figure of an insight moved since the period before, in words. Pure. */
 import type { InsightCard } from '@assay/client'
 
+const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' })
+
 type Measured = Pick<InsightCard, 'figure' | 'history'>
 
 /** Below this part of the value before, a figure is level. */
@@ -32,7 +34,7 @@ export function movedOf({ figure, history }: Measured): Moved | null {
   const before = history.at(-2)
   const own = history.at(-1)
   if (!figure || !before || !own) return null
-  const since = before.period ?? before.created_at.slice(0, 10)
+  const since = before.period ?? `the run of ${day.format(new Date(before.created_at))}`
   return { ...moveOf(figure.text, own.value, before.value), since }
 }
 

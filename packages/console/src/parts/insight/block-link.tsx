@@ -1,4 +1,6 @@
 /** A link to the block of a table or chart: opens it and moves the focus there. */
+
+import { unfold } from '../../answers/unfold.ts'
 import { blockAnchor } from '../../insights.ts'
 
 export function BlockLink({ insight_id, block }: { insight_id: string; block: string }) {
@@ -8,10 +10,10 @@ export function BlockLink({ insight_id, block }: { insight_id: string; block: st
       className="behind"
       href={`#${anchor}`}
       onClick={(event) => {
-        const target = document.querySelector<HTMLDetailsElement>(`#${CSS.escape(anchor)}`)
+        const target = document.querySelector<HTMLElement>(`#${CSS.escape(anchor)}`)
         if (!target) return
         event.preventDefault()
-        target.open = true
+        unfold(target)
         target.scrollIntoView({ block: 'start' })
         target.querySelector('summary')?.focus({ preventScroll: true })
       }}

@@ -19,6 +19,7 @@ import { SortedTable } from './sorted-table.tsx'
 const PICTURE = /^data:image\/(png|gif|jpeg|webp);base64,[A-Za-z0-9+/=]+$/i
 const CHART = /^chart:([a-z0-9_-]+)$/
 const COMPUTED = 'How this was computed'
+const EVIDENCE = 'Evidence'
 
 const SCHEMA = {
   ...defaultSchema,
@@ -87,6 +88,25 @@ function withAnchors(prefix: string) {
     }
 }
 
+/** Folds the statistics, as the shared page does. */
+function withFolded() {
+  return (tree: Root): void => {
+    const start = tree.children.findIndex((node) => isHeading(node, 'h2') && textIn(node) === EVIDENCE)
+    if (start < 0) return
+    const next = tree.children.findIndex((node, index) => index > start && isHeading(node, 'h2'))
+    const end = next < 0 ? tree.children.length : next
+    const [heading, ...rest] = tree.children.slice(start, end) as Element[]
+    const summary: Element = { type: 'element', tagName: 'summary', properties: {}, children: [heading!] }
+    const properties = { className: ['folded'] }
+    tree.children.splice(start, end - start, {
+      type: 'element',
+      tagName: 'details',
+      properties,
+      children: [summary, ...rest],
+    })
+  }
+}
+
 function Picture({ src: address = '', alt = '' }: ComponentProps<'img'> & ExtraProps) {
   const insight = useInsightContext()
   const id = CHART.exec(address)?.[1]
@@ -143,6 +163,7 @@ export const InsightText = memo(function InsightText({ insight }: { insight: Ins
           withAround(insight),
           withNumbers(insight),
           withAnchors(`part-${insight.insight_id.slice(-6)}`),
+          withFolded,
         ]}
         components={COMPONENTS}
         urlTransform={keepAddress}

@@ -1,6 +1,7 @@
 /** An insight: contents, text with charts and tables, and its lineage. */
 import { Link } from '@tanstack/react-router'
 import { type MouseEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { unfold } from '../../answers/unfold.ts'
 import { type Insight, useInsight } from '../../insights.ts'
 import { Loaded } from '../page.tsx'
 import { InsightText } from './insight-text.tsx'
@@ -31,7 +32,9 @@ function Contents({ headings }: { headings: Heading[] }) {
       <ul>
         {headings.map(({ id, text }) => (
           <li key={id}>
-            <a href={`#${id}`}>{text}</a>
+            <a href={`#${id}`} onClick={() => unfold(document.querySelector(`#${CSS.escape(id)}`))}>
+              {text}
+            </a>
           </li>
         ))}
       </ul>
@@ -48,7 +51,9 @@ export function InsightArticle(props: { insight: Insight; head: ReactNode; foot?
     const clicked = askedBy(event)
     if (clicked === null) return
     setAsked(clicked)
-    article.current?.querySelector('.trace')?.scrollIntoView({ block: 'center' })
+    const place = article.current?.querySelector('.trace') ?? null
+    unfold(place)
+    place?.scrollIntoView({ block: 'center' })
   }
   return (
     <div className="reader">

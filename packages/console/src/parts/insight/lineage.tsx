@@ -1,4 +1,4 @@
-/** The lineage of an insight: variables, sources, and each block with its SQL and rows. */
+/** The lineage of an insight, folded: variables, sources, and each block with its SQL and rows. */
 
 import type { BlockLineage, SourceLineage } from '@assay/model/insight'
 import { type ReactNode, useState } from 'react'
@@ -100,8 +100,10 @@ export function LineageSection({ insight, asked, children }: LineageProps) {
   const { lineage, facts, insight_id } = insight
   const variables = Object.entries(lineage.variables)
   return (
-    <section className="computed">
-      <h2 id={`computed-${insight_id.slice(-6)}`}>How this was computed</h2>
+    <details className="computed">
+      <summary>
+        <h2 id={`computed-${insight_id.slice(-6)}`}>How this was computed</h2>
+      </summary>
       <p>
         Template <code>{lineage.template_id}</code>, version <code>{lineage.template_version}</code>; Assay{' '}
         {lineage.assay_version} on {lineage.engine}; started <Time at={lineage.started_at} exact />, took{' '}
@@ -139,6 +141,6 @@ export function LineageSection({ insight, asked, children }: LineageProps) {
       {lineage.blocks.map((block) => (
         <BlockDetails key={block.name} insight={insight} block={block} asked={asked?.get(block.name)} />
       ))}
-    </section>
+    </details>
   )
 }

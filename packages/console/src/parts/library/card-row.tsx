@@ -46,8 +46,8 @@ export function CardRow({ card, pin }: { card: InsightCard; pin?: ReactNode }) {
             by <UserName user_id={card.user_id} />
             {schedule_id !== null && ', on a schedule'}
           </span>
-          <Link to="/insights" search={{ template: template_id }}>
-            {template_id}
+          <Link to="/insights" search={{ template: template_id }} aria-label={`All runs like ${card.title}`}>
+            all runs
           </Link>
         </p>
       </div>
