@@ -74,7 +74,7 @@ test('reads a thousand sets from a file as drafts, and refuses one more', async 
   await page.getByLabel('Or from a file').setInputFiles(file)
   await page.getByText('All 1,000 rows are valid.').waitFor()
   await page.getByLabel('Run them at once').uncheck()
-  await page.getByText('Presence name, priority, metadata').click()
+  await page.getByText('Receiver name, priority, metadata').click()
   await page.getByLabel('Priority').fill('1000')
   await button(page, 'Create 1,000 jobs').click()
   await page.locator('.run-form .field-fault').waitFor()

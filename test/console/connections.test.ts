@@ -107,7 +107,7 @@ test('holds a secret only while it is typed, keeps it unless another is typed, a
   await page.getByLabel('port').fill('9')
   await page.getByLabel('database').fill('shop')
   await page.getByLabel('user').fill('reader')
-  await page.getByLabel('tls').selectOption('off')
+  await page.getByLabel('Encryption').selectOption('off')
   await page.getByLabel('password').fill('s3cr3t-one')
   const kept = await page.evaluate(() =>
     [JSON.stringify(sessionStorage), JSON.stringify(localStorage)].join(),

@@ -60,7 +60,7 @@ test('foretells due times while a line is typed, tells each fault beside its fie
   assert.equal(await page.getByLabel('origin').inputValue(), 'ORD', 'what was typed is kept')
   await page.getByLabel('Missed due times').selectOption('all')
   await page.getByLabel('While an earlier job has not ended').selectOption('skip')
-  await page.getByText('Presence name, priority, metadata').click()
+  await page.getByText('Receiver name, priority, metadata').click()
   await button(page, 'Add metadata').click()
   await page.getByLabel('Name 1').fill('team')
   await page.getByLabel('Text 1').fill('operations')

@@ -49,7 +49,7 @@ test('says how the first is made, refuses a bad address beside its field, and ma
   await button(page, 'Send a test').click()
   await page.getByText('Attempt 1: answered 250').waitFor()
   assert.deepEqual((await mail.next()).to, ['ada@example.com'])
-  await link(page, 'webhook.test').click()
+  await link(page, 'a test').click()
   await page.getByText('The delivery arrived: the receiver answered 250').waitFor()
   await page.getByText('What came back').click()
   await page.getByText('no such user').waitFor()
@@ -174,7 +174,7 @@ test('keeps the address of a chat out of sight, and replaces it only where anoth
     [JSON.stringify(sessionStorage), JSON.stringify(localStorage)].join(),
   )
   assert.doesNotMatch(kept, /s3cr3t/)
-  await page.getByLabel('job.canceled').uncheck()
+  await page.getByLabel('a run was canceled').uncheck()
   await button(page, 'Create').click()
   await page.getByRole('heading', { name: /^http:\/\/127\.0\.0\.1:9\/••••/ }).waitFor()
   await button(page, 'Send a test').click()
@@ -184,10 +184,19 @@ test('keeps the address of a chat out of sight, and replaces it only where anoth
   await page.getByText(/^Set: http/).waitFor()
   await assertAccessible(page, 'a subscription that is changed')
   await page.getByLabel('A link to the page').selectOption('no link')
+  for (const name of ['Template: How penguins differ', 'Metric: births']) {
+    await page.getByLabel('Follows').selectOption(name)
+    await button(page, `Remove ${name}`).waitFor()
+  }
+  await button(page, 'Remove Metric: births').click()
   await button(page, 'Save').click()
-  await page.getByText('job.completed, job.failed', { exact: true }).waitFor()
+  await page.getByText('Template: How penguins differ', { exact: true }).waitFor()
+  await page.getByText('a run has its insight, a run failed', { exact: true }).waitFor()
   const changed = await api.subscriptions.get(chat.subscription_id)
-  assert.deepEqual([changed.url, changed.link_expires_in], [chat.url, null])
+  assert.deepEqual(
+    [changed.url, changed.link_expires_in, changed.follows],
+    [chat.url, null, ['template:penguins']],
+  )
   await button(page, 'Change').click()
   await page.getByLabel('Address of the incoming webhook').fill(`${CHAT}-other`)
   await button(page, 'Save').click()
@@ -255,7 +264,7 @@ test('registers headers with and without a secret, and changes each without typi
   const { page } = stood.watched
   await page.goto('/webhooks/new')
   await page.getByLabel('Address').fill(address)
-  await page.getByLabel('Presence name').fill('reports')
+  await page.getByLabel('Receiver name').fill('reports')
   for (const row of [1, 2, 3]) {
     await button(page, 'Add a header').click()
     if (row === 1) continue
@@ -296,7 +305,7 @@ test('registers a webhook that tells a data catalog of every run, without a name
   await page.goto('/webhooks/new')
   await page.getByLabel('Address').fill(address)
   await page.getByLabel('What it gets').selectOption('openlineage')
-  assert.equal(await page.getByLabel('Presence name').count(), 0)
+  assert.equal(await page.getByLabel('Receiver name').count(), 0)
   assert.equal(await page.getByRole('checkbox', { name: 'job.started' }).isChecked(), true)
   assert.equal(await page.getByRole('checkbox', { name: 'job.queued' }).count(), 0)
   await page.getByRole('checkbox', { name: 'job.canceled' }).uncheck()
@@ -310,7 +319,7 @@ test('registers a webhook that tells a data catalog of every run, without a name
     ['openlineage', ['job.started', 'job.completed', 'job.failed']],
   )
   await button(page, 'Change').click()
-  assert.equal(await page.getByLabel('Presence name').count(), 0)
+  assert.equal(await page.getByLabel('Receiver name').count(), 0)
   assert.equal(await page.getByRole('checkbox', { name: 'webhook.failing' }).count(), 0)
   stood.assertSilent()
 })

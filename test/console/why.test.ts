@@ -77,18 +77,18 @@ test('says of a delivery what happened, when it goes on, and what to do', () => 
 test('says why a job has no delivery at a webhook, by the rules of linking', () => {
   assert.match(
     whyNone(job({ presence_name: 'others' }), webhook()),
-    /“others”, and this webhook has “reports”/,
+    /“others”, and this webhook is called “reports”/,
   )
-  assert.match(whyNone(job({ skipped: 'condition' }), webhook()), /deliver_if was not met/)
+  assert.match(whyNone(job({ skipped: 'condition' }), webhook()), /nothing to tell by its condition/)
   assert.match(whyNone(job({ job_status: 'draft' }), webhook()), /never run/)
-  assert.match(whyNone(job({ job_status: 'executing' }), webhook()), /still executing/)
+  assert.match(whyNone(job({ job_status: 'executing' }), webhook()), /has not ended \(executing\)/)
   const failed = job({ job_status: 'canceled', error: { code: 'timed_out', detail: '' } })
   assert.match(
     whyNone(failed, webhook()),
-    /ended with job\.failed, and this webhook gets only job\.completed/,
+    /ended so: a run failed\. This webhook is told only when a run has its insight\. Choose “a run failed” \(job\.failed\)/,
   )
   const canceled = job({ job_status: 'canceled', error: { code: 'canceled_by_user', detail: '' } })
-  assert.match(whyNone(canceled, webhook()), /ended with job\.canceled/)
+  assert.match(whyNone(canceled, webhook()), /ended so: a run was canceled/)
   assert.match(
     whyNone(job({ finished_at: '2025-12-31T00:00:00.000Z' }), webhook()),
     /before this webhook was created/,

@@ -37,6 +37,58 @@ export function placeOf({ options }: Pick<ConnectionView, 'options'>): string {
   return `${at('bucket')}${prefix} at ${at('endpoint') || `Amazon ${at('region')}`}`
 }
 
+interface OptionWords {
+  label: string
+  /** Unless the description of the option says it. */
+  hint?: string
+  choices?: Record<string, string>
+}
+
+/** The options and secrets of connections in the words of who fills in the form. */
+const OPTION_WORDS: Record<string, OptionWords> = {
+  host: { label: 'Host' },
+  port: { label: 'Port' },
+  database: { label: 'Database' },
+  user: { label: 'User' },
+  tls: {
+    label: 'Encryption',
+    hint: 'Whether the way to the server is encrypted, and the server must show who it is.',
+    choices: {
+      verify: 'yes, with a verified certificate',
+      require: 'yes, with any certificate',
+      off: 'no, plain text',
+    },
+  },
+  ca: { label: 'Certificates' },
+  privileged: {
+    label: 'If it can do more than read',
+    hint: 'What to do where the user may write, or is a superuser.',
+    choices: { refused: 'refuse it', accepted: 'take it anyway' },
+  },
+  url: { label: 'Address' },
+  file: { label: 'File' },
+  header: { label: 'Header' },
+  bucket: { label: 'Bucket' },
+  region: { label: 'Region' },
+  endpoint: { label: 'Endpoint' },
+  prefix: { label: 'Keys begin with' },
+  path_style: { label: 'Bucket in the path' },
+  password: { label: 'Password' },
+  token: { label: 'Token' },
+  header_value: { label: 'Value of the header' },
+  access_key: { label: 'Access key' },
+  secret_key: { label: 'Secret key' },
+  session_token: { label: 'Session token' },
+}
+
+export const optionWords = (name: string): OptionWords => OPTION_WORDS[name] ?? { label: name }
+
+/** As a page shows it. */
+export function optionText(name: string, value: unknown): string {
+  const text = textOf(value)
+  return optionWords(name).choices?.[text] ?? text
+}
+
 export const LIMITS: Record<keyof ConnectionLimits, string> = {
   timeout_seconds: 'Seconds that one query may take',
   rows: 'Rows that one query may return',

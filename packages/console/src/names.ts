@@ -21,20 +21,32 @@ export const GRADE_WORDS: Record<Grade, string> = {
   withheld: 'Withheld',
 }
 export const DELIVERY_STATUSES: readonly DeliveryStatus[] = ['pending', 'delivered', 'failed', 'canceled']
-/** A record, so that the compiler requires every key. */
-const EVERY_EVENT: Record<EventType, true> = {
-  'job.queued': true,
-  'job.started': true,
-  'job.completed': true,
-  'job.failed': true,
-  'job.canceled': true,
-  'schedule.failed': true,
-  'webhook.test': true,
-  'subscription.confirm': true,
-  'webhook.failing': true,
-  'webhook.disabled': true,
+/** What happened, in a few words. */
+export const EVENT_WORDS: Record<EventType, string> = {
+  'job.queued': 'a run waits',
+  'job.started': 'a run begins',
+  'job.completed': 'a run has its insight',
+  'job.failed': 'a run failed',
+  'job.canceled': 'a run was canceled',
+  'schedule.failed': 'a schedule made no run',
+  'webhook.test': 'a test',
+  'subscription.confirm': 'a question whether mail is wanted',
+  'webhook.failing': 'a webhook fails',
+  'webhook.disabled': 'a webhook was disabled',
 }
-export const EVENT_TYPES = Object.keys(EVERY_EVENT) as EventType[]
+export const EVENT_TYPES = Object.keys(EVENT_WORDS) as EventType[]
+
+/** What a person may be told of: the others are sent by themselves. */
+const TOLD_EVENTS = EVENT_TYPES.filter((type) => type !== 'webhook.test' && type !== 'subscription.confirm')
+
+/** Behind "told when": "a run has its insight, a run failed". */
+export const eventWords = (types: readonly EventType[]): string =>
+  types.map((type) => EVENT_WORDS[type]).join(', ') || 'never'
+
+/** For people, and for programs, which know them by their names. */
+export const EVENT_OPTIONS = TOLD_EVENTS.map((value) => ({ value, label: EVENT_WORDS[value] }))
+export const namedEvents = (types: readonly EventType[]) =>
+  types.map((value) => ({ value, label: `${EVENT_WORDS[value]} (${value})` }))
 
 export const JOB_WORDS: Record<JobStatus, string> = {
   draft: 'Not run yet',

@@ -144,7 +144,7 @@ function Details({ job }: { job: JobView }) {
         <dd>
           <Told notify={job.notify} assignment_id={job.assignment_id} />
         </dd>
-        <dt>Presence name</dt>
+        <dt>Receiver name</dt>
         <dd>{job.presence_name ?? 'none: all webhooks are notified'}</dd>
         <NamedValues values={[...values, ...metadata]} />
       </dl>

@@ -2,7 +2,7 @@
 import type { Attempt, DeliveryView } from '@assay/model/delivery'
 import type { EventType } from '@assay/model/event'
 import type { JobView } from '@assay/model/job'
-import { ADVICE } from '../names.ts'
+import { ADVICE, EVENT_WORDS, eventWords } from '../names.ts'
 import type { Noun, ReceiverView } from '../receivers.ts'
 import { ago } from './durations.ts'
 
@@ -56,16 +56,16 @@ export function whyNone(job: JobView, receiver: ReceiverView, noun: Noun): strin
   const ending = endingEvent(job)
   if (subscription_id !== undefined) {
     if (job.presence_name !== presence_name && !job.notify.includes(subscription_id))
-      return 'The job was not sent to this subscription: its “notify” does not name it, and it does not bear the presence name of the job. Choose it under “Tell” when you run the template.'
+      return 'The job was not sent to this subscription: it was not chosen under “Tell”, and it does not have the receiver name of the job. Choose it under “Tell” when you run the template.'
   } else if (job.presence_name !== null && job.presence_name !== presence_name)
-    return `The job was created with the presence name “${job.presence_name}”, and this ${noun} has “${presence_name}”. A job notifies only the webhooks with its own presence name.`
+    return `The job names the receiver “${job.presence_name}”, and this ${noun} is called “${presence_name}”. A job notifies only the webhooks with the receiver name that it gives.`
   if (job.skipped !== null && !include_skipped)
-    return `The job completed, but its template’s deliver_if was not met. ${noun === 'webhook' ? 'No webhook gets an event of such a job' : 'This subscription leaves out skipped runs'}.`
+    return `The job completed, but its template had nothing to tell by its condition (deliver_if). ${noun === 'webhook' ? 'No webhook is told of such a job' : 'This subscription leaves out skipped runs'}.`
   if (job.job_status === 'draft') return 'The job was created and never run, so it has no event to send.'
   if (ending === null)
-    return `The job is still ${job.job_status}: its event is sent when it ends. ${events.includes('job.started') ? '' : `This ${noun} does not get job.started.`}`.trim()
+    return `The job has not ended (${job.job_status}): its event is sent when it ends. ${events.includes('job.started') ? '' : `This ${noun} is not told when a run begins.`}`.trim()
   if (!events.includes(ending))
-    return `The job ended with ${ending}, and this ${noun} gets only ${events.join(', ') || 'no events'}. Add ${ending} to its events.`
+    return `The job ended so: ${EVENT_WORDS[ending]}. This ${noun} is told only when ${eventWords(events)}. Choose “${EVENT_WORDS[ending]}” (${ending}) in its settings.`
   if (job.finished_at !== null && job.finished_at < created_at)
     return `The job ended before this ${noun} was created. Recover with “events that were never sent” to send it now.`
   if (status === 'disabled')

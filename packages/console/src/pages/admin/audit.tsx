@@ -42,7 +42,7 @@ function Filters() {
       />
       <WordFilter
         label="Who"
-        placeholder="user_id"
+        placeholder="the id of a user"
         value={search.user}
         onChange={(user) => set('user', user)}
       />

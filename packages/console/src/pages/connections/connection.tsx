@@ -12,8 +12,9 @@ import {
   findConnection,
   LIMITS,
   leadsOtherwise,
+  optionText,
+  optionWords,
   snippetOf,
-  textOf,
 } from '../../connections.ts'
 import { AskFirst } from '../../parts/ask-first.tsx'
 import { areShown, ConnectionFields, type SecretsDraft } from '../../parts/connections/connection-form.tsx'
@@ -28,14 +29,17 @@ import { Code } from '../../parts/text/code.tsx'
 function Facts({ connection }: { connection: ConnectionView }) {
   const { kind, options, secrets, limits, origin, created_at, updated_at } = connection
   const rows: [string, string][] = [
-    ['kind', KINDS[kind].title],
-    ...Object.entries(options).map(([name, value]): [string, string] => [name, textOf(value)]),
+    ['Kind', KINDS[kind].title],
+    ...Object.entries(options).map(([name, value]): [string, string] => [
+      optionWords(name).label,
+      optionText(name, value),
+    ]),
     ...Object.keys(KINDS[kind].secrets).map((name): [string, string] => [
-      name,
+      optionWords(name).label,
       secrets[name] === undefined ? 'not set' : `set: ${secrets[name]}`,
     ]),
-    ...Object.keys(LIMITS).map((name): [string, string] => [
-      name,
+    ...Object.entries(LIMITS).map(([name, says]): [string, string] => [
+      says,
       limits[name as keyof typeof limits].toLocaleString('en'),
     ]),
   ]
@@ -47,7 +51,7 @@ function Facts({ connection }: { connection: ConnectionView }) {
           <dd>{value}</dd>
         </div>
       ))}
-      <dt>kept</dt>
+      <dt>Kept</dt>
       <dd>
         {origin === 'file' ? (
           'in the file that ASSAY_CONNECTIONS names: change it there and restart the service'

@@ -10,7 +10,7 @@ import { Loaded, Page } from '../../parts/page.tsx'
 import { FollowMetric } from '../../parts/receivers/follow.tsx'
 import { ORIGINS } from '../../words/origins.ts'
 import { MetricState } from './state.tsx'
-import { targetText } from './words.ts'
+import { betterText, targetText, testsText } from './words.ts'
 
 const SourceView = lazy(() =>
   import('../../parts/text/editor.tsx').then(({ SourceView }) => ({ default: SourceView })),
@@ -21,11 +21,11 @@ const withCapital = (text: string): string => text.charAt(0).toUpperCase() + tex
 function factsOf(metric: MetricView): [string, string][] {
   const facts: [string, string][] = [
     ['Unit', metric.unit ?? ''],
-    ['Better', { up: 'higher', down: 'lower', none: '' }[metric.good]],
+    ['Better', betterText(metric)],
     ['Steps', `${metric.grain}, ${metric.zone}`],
     ['Target', targetText(metric)],
     ['Dimensions', metric.dimensions.join(', ')],
-    ['Tests', metric.tests.join('; ')],
+    ['Tests', testsText(metric)],
     ['Events', metric.events.map(({ date, label }) => `${date} ${label}`).join('; ')],
     ['Connection', metric.connections.join(', ')],
     ['Version', metric.version],
@@ -55,7 +55,7 @@ function Delete({ metric_id }: { metric_id: string }) {
 }
 
 function Actions({ metric: { metric_id, label, origin } }: { metric: MetricView }) {
-  const admin = useMay('admin')
+  const publisher = useMay('publisher')
   const analyst = useMay('analyst')
   return (
     <>
@@ -73,15 +73,13 @@ function Actions({ metric: { metric_id, label, origin } }: { metric: MetricView 
         </Link>
       )}
       <FollowMetric metric_id={metric_id} label={label} />
-      {admin && origin === 'workspace' && (
-        <>
-          <Link className="button" to="/metric/$metric_id/edit" params={{ metric_id }}>
-            Edit
-          </Link>
-          <Delete metric_id={metric_id} />
-        </>
+      {analyst && origin === 'workspace' && (
+        <Link className="button" to="/metric/$metric_id/edit" params={{ metric_id }}>
+          Edit
+        </Link>
       )}
-      {admin && origin !== 'workspace' && (
+      {publisher && origin === 'workspace' && <Delete metric_id={metric_id} />}
+      {analyst && origin !== 'workspace' && (
         <Link className="button" to="/metric/new" search={{ from: metric_id }}>
           Copy and edit
         </Link>

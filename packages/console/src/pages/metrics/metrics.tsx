@@ -3,14 +3,15 @@ import type { MetricView } from '@assay/client'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'
 import { api, useMay } from '../../api.ts'
+import { KeptDrafts } from '../../parts/drafts/kept-drafts.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { ListTable } from '../../parts/lists/list-table.tsx'
 import { Paged, usePaged } from '../../parts/lists/paged.tsx'
 import { Empty, Page } from '../../parts/page.tsx'
-import { targetText } from './words.ts'
+import { betterText, targetText, testsText } from './words.ts'
 
 function Row({ metric }: { metric: MetricView }) {
-  const { metric_id, label, description, unit, good, dimensions, tests, origin } = metric
+  const { metric_id, label, description, unit, dimensions, origin } = metric
   return (
     <tr>
       <td>
@@ -22,10 +23,10 @@ function Row({ metric }: { metric: MetricView }) {
         </div>
       </td>
       <td>{unit}</td>
-      <td>{good === 'none' ? '' : good}</td>
+      <td>{betterText(metric)}</td>
       <td>{targetText(metric)}</td>
       <td>{dimensions.join(', ')}</td>
-      <td className="small">{tests.join('; ')}</td>
+      <td className="small">{testsText(metric)}</td>
       <td>{origin}</td>
     </tr>
   )
@@ -38,7 +39,7 @@ export function MetricsPage() {
   const navigate = useNavigate({ from: '/metric' })
   const [words, setWords] = useState(q)
   const shown = useDeferredValue(words)
-  const admin = useMay('admin')
+  const analyst = useMay('analyst')
   const query = usePaged(['metrics', shown], (cursor) =>
     api().metrics.list({ q: shown || undefined, limit: 100, cursor }),
   )
@@ -52,13 +53,14 @@ export function MetricsPage() {
       wide
       lead={<p>A metric is one number over time, defined once. Every template reads it by its name.</p>}
       actions={
-        admin && (
+        analyst && (
           <Link className="button" to="/metric/new" search={{}}>
             New metric
           </Link>
         )
       }
     >
+      <KeptDrafts kind="metric" />
       <div className="filters" role="search">
         <TextField
           label="Search"

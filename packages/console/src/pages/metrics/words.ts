@@ -1,6 +1,18 @@
 /** What a metric is, in words. */
 import type { MetricView } from '@assay/client'
 
+const BETTER: Record<MetricView['good'], string> = { up: 'higher', down: 'lower', none: '' }
+export const betterText = ({ good }: MetricView): string => BETTER[good]
+
+/** "delay is never missing; each date once" */
+export function testsText({ tests }: MetricView): string {
+  return tests
+    .map((test) =>
+      test.replace(/^not_null: (.+)$/, '$1 is never missing').replace(/^unique: (.+)$/, 'each $1 once'),
+    )
+    .join('; ')
+}
+
 export function targetText({ target, unit, fmt }: MetricView): string {
   if (target === null) return ''
   const share = fmt?.startsWith('pct')

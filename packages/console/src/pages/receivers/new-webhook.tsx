@@ -9,7 +9,7 @@ import { type FormEvent, useState } from 'react'
 import { api, faultsOf, useMe } from '../../api.ts'
 import { useDraft } from '../../drafts/draft.ts'
 import { type HeaderDraft, headerChanges, rowFaults } from '../../drafts/headers.ts'
-import { EVENT_TYPES } from '../../names.ts'
+import { EVENT_TYPES, namedEvents } from '../../names.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { ChecksField, SelectField, TextField, useFaultFocus } from '../../parts/field.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -121,8 +121,8 @@ function Fields({ draft, change, faults }: FormProps) {
       <FormatField draft={draft} change={change} />
       {!isLineage && (
         <TextField
-          label="Presence name"
-          hint="A job with a presence name notifies only the webhooks with that name. A job without one notifies all. The name of an event type narrows the webhook to that event."
+          label="Receiver name"
+          hint="A run that names a receiver notifies only the webhooks with that name. A run that names none notifies all. The name of an event, such as job.failed, narrows the webhook to that event. The API calls it presence_name."
           required
           fault={faults.presence_name}
           value={draft.presence_name}
@@ -130,8 +130,8 @@ function Fields({ draft, change, faults }: FormProps) {
         />
       )}
       <ChecksField
-        legend="Events"
-        options={(isLineage ? LINEAGE_EVENTS : EVENT_TYPES).map((type) => ({ value: type, label: type }))}
+        legend="Told when"
+        options={namedEvents(isLineage ? LINEAGE_EVENTS : EVENT_TYPES)}
         chosen={draft.events}
         fault={faults.events}
         onChange={(events) => change({ ...draft, events })}

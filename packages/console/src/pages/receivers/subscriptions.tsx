@@ -4,6 +4,7 @@ import type { SubscriptionView } from '@assay/model/subscription'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { api, useMay } from '../../api.ts'
+import { eventWords } from '../../names.ts'
 import { ListTable } from '../../parts/lists/list-table.tsx'
 import { Paged, usePaged } from '../../parts/lists/paged.tsx'
 import { Empty, Page } from '../../parts/page.tsx'
@@ -60,7 +61,7 @@ function Row({ subscription }: { subscription: SubscriptionView }) {
         <LastDelivery subscription_id={subscription_id} />
       </td>
       <td className="small">
-        {events.join(', ') || 'none'} of {presence_name}
+        {eventWords(events)}; for {presence_name}
         {include_skipped && ', skipped runs too'}
       </td>
     </tr>

@@ -3,6 +3,7 @@
 import type { WebhookView } from '@assay/model/webhook'
 import { Link } from '@tanstack/react-router'
 import { api, useMay } from '../../api.ts'
+import { eventWords } from '../../names.ts'
 import { ListTable } from '../../parts/lists/list-table.tsx'
 import { Paged, usePaged } from '../../parts/lists/paged.tsx'
 import { Empty, Page } from '../../parts/page.tsx'
@@ -22,7 +23,7 @@ function WebhookRow({ webhook }: { webhook: WebhookView }) {
         <HealthWord {...webhook} />
       </td>
       <td>{presence_name}</td>
-      <td className="small">{events.join(', ') || 'none'}</td>
+      <td className="small">{eventWords(events)}</td>
     </tr>
   )
 }
@@ -54,7 +55,7 @@ export function WebhooksPage() {
         }
       >
         {(webhooks) => (
-          <ListTable columns={['Address', 'State', 'Presence name', 'Events']}>
+          <ListTable columns={['Address', 'State', 'Receiver name', 'Told when']}>
             {webhooks.map((webhook) => (
               <WebhookRow key={webhook.webhook_id} webhook={webhook} />
             ))}

@@ -174,7 +174,7 @@ function Settings({ schedule }: { schedule: ScheduleView }) {
         <dd>
           <Told notify={schedule.notify} />
         </dd>
-        <dt>Presence name</dt>
+        <dt>Receiver name</dt>
         <dd>{schedule.presence_name ?? 'none: all webhooks are notified'}</dd>
         <dt>Priority</dt>
         <dd>{schedule.priority}</dd>

@@ -4,7 +4,7 @@
  */
 import type { ConnectionView } from '@assay/model/connection'
 import { CONNECTION_LIMITS, KINDS, type OptionField } from '@assay/model/connection-kinds'
-import { type ConnectionDraft, LIMITS, textOf } from '../../connections.ts'
+import { type ConnectionDraft, LIMITS, optionWords, textOf } from '../../connections.ts'
 import { CheckField, LinesField, SelectField, TextField } from '../field.tsx'
 
 /** The entered secrets by name; null removes one. */
@@ -32,25 +32,25 @@ interface OptionProps {
 const LONG = 1000
 
 function OptionInput({ name, field, value, fault, onChange }: OptionProps) {
-  const label = <code>{name}</code>
-  const { doc, required = false, fallback } = field
+  const { label, hint = field.doc, choices: named = {} } = optionWords(name)
+  const { required = false, fallback } = field
   const set = ({ target }: { target: { value: string } }): void => onChange(target.value)
   if (field.enum || field.type === 'boolean') {
-    const choices = field.enum?.map((one) => ({ value: one, label: one })) ?? [
+    const choices = field.enum?.map((one) => ({ value: one, label: named[one] ?? one })) ?? [
       { value: '', label: 'as usual' },
       { value: 'true', label: 'yes' },
       { value: 'false', label: 'no' },
     ]
     return (
-      <SelectField label={label} hint={doc} fault={fault} options={choices} value={value} onChange={set} />
+      <SelectField label={label} hint={hint} fault={fault} options={choices} value={value} onChange={set} />
     )
   }
   if ((field.max_length ?? 0) > LONG)
-    return <LinesField label={label} hint={doc} fault={fault} value={value} onChange={set} />
+    return <LinesField label={label} hint={hint} fault={fault} value={value} onChange={set} />
   return (
     <TextField
       label={label}
-      hint={doc}
+      hint={hint}
       required={required}
       inputMode={field.type === 'port' ? 'numeric' : undefined}
       autoComplete="off"
@@ -65,6 +65,7 @@ function OptionInput({ name, field, value, fault, onChange }: OptionProps) {
 
 function SecretInput({ name, props }: { name: string; props: FieldsProps }) {
   const { draft, secrets, setSecrets, faults, present } = props
+  const { label } = optionWords(name)
   const hidden = present?.secrets[name]
   const removed = secrets[name] === null
   const set = (value: string | null): void => {
@@ -74,7 +75,7 @@ function SecretInput({ name, props }: { name: string; props: FieldsProps }) {
   return (
     <>
       <TextField
-        label={<code>{name}</code>}
+        label={label}
         hint={
           <>
             {KINDS[draft.kind].secrets[name]}.{' '}
@@ -90,11 +91,7 @@ function SecretInput({ name, props }: { name: string; props: FieldsProps }) {
       />
       {hidden && (
         <CheckField
-          label={
-            <>
-              Remove <code>{name}</code>
-            </>
-          }
+          label={`Remove ${label}`}
           checked={removed}
           onChange={({ target }) => set(target.checked ? null : '')}
         />
@@ -119,8 +116,7 @@ function LimitFields({ draft, change, faults }: FieldsProps) {
       {Object.entries(LIMITS).map(([name, doc]) => (
         <TextField
           key={name}
-          label={<code>{name}</code>}
-          hint={doc}
+          label={doc}
           inputMode="numeric"
           placeholder={String(CONNECTION_LIMITS[name as keyof typeof LIMITS])}
           fault={faults[`limits.${name}`]}

@@ -1,4 +1,4 @@
-/** The options of a job besides its variables: whom it tells, presence name, priority and metadata. */
+/** The options of a job besides its variables: whom it tells, receiver name, priority and metadata. */
 import { type MetadataRow, metadataOf } from '../../drafts/metadata.ts'
 import { TextField } from '../field.tsx'
 import { MetadataFields } from './metadata-fields.tsx'
@@ -51,10 +51,10 @@ export function JobFields({ draft, faults, tells = 'anybody', onChange }: JobFie
       {tells === 'anybody' && <TellFields {...told} />}
       {tells === 'reader' && <TellReader {...told} />}
       <details open={draft.metadata.length > 0 || folded || undefined}>
-        <summary>Presence name, priority, metadata</summary>
+        <summary>Receiver name, priority, metadata</summary>
         <TextField
-          label="Presence name"
-          hint="Notifies only the webhooks with this name, and the subscriptions with it; empty notifies all webhooks."
+          label="Receiver name"
+          hint="Notifies only the webhooks with this name, and the subscriptions with it. Empty: all webhooks, and no subscription. The API calls it presence_name."
           fault={faults.presence_name}
           value={draft.presence_name}
           onChange={({ target }) => onChange({ presence_name: target.value })}

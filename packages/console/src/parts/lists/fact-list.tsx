@@ -1,8 +1,9 @@
 /** The settings of an object: its id, to copy, and the rest by name. */
+import type { ReactNode } from 'react'
 import { textOf } from '../../values.ts'
 import { Copy } from '../show.tsx'
 
-export function FactList({ noun, id, rows }: { noun: string; id: string; rows: [string, string][] }) {
+export function FactList({ noun, id, rows }: { noun: string; id: string; rows: [string, ReactNode][] }) {
   return (
     <dl>
       <dt>{noun}</dt>

@@ -3,7 +3,7 @@
 import type { DeliveryStatus, DeliveryView } from '@assay/model/delivery'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { DELIVERY_STATUSES } from '../../names.ts'
+import { DELIVERY_STATUSES, EVENT_WORDS } from '../../names.ts'
 import { callsOf, REFRESH_MS, type Receiver } from '../../receivers.ts'
 import { SelectField } from '../field.tsx'
 import { ListTable } from '../lists/list-table.tsx'
@@ -38,7 +38,7 @@ function DeliveryRow({ receiver, delivery }: { receiver: Receiver; delivery: Del
     <tr>
       <td>
         <DeliveryLink receiver={receiver} delivery_id={delivery_id}>
-          {delivery.event_type}
+          {receiver.noun === 'webhook' ? delivery.event_type : EVENT_WORDS[delivery.event_type]}
         </DeliveryLink>
       </td>
       <td>

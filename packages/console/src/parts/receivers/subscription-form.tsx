@@ -5,9 +5,10 @@
 import type { SubscriptionInput } from '@assay/client'
 import type { EventType } from '@assay/model/event'
 import type { SubscriptionKind, SubscriptionView } from '@assay/model/subscription'
-import { EVENT_TYPES, LINK_LIFETIMES } from '../../names.ts'
+import { EVENT_OPTIONS, LINK_LIFETIMES } from '../../names.ts'
 import { duration } from '../../words/durations.ts'
 import { CheckField, ChecksField, LinesField, SelectField, TextField } from '../field.tsx'
+import { FollowsField } from '../library/follows-field.tsx'
 
 export const KIND_WORDS: Record<SubscriptionKind, string> = { email: 'Mail', slack: 'Chat' }
 
@@ -194,42 +195,33 @@ export function SubscriptionFields(props: FieldsProps) {
         onChange={({ target }) => change({ ...draft, personal: target.checked })}
       />
       <TextField
-        label="Presence name"
-        hint="A job with this presence name is sent here; so is a job whose “Tell” names this subscription."
+        label="Receiver name"
+        hint="A run that names it is sent here; so is a run whose “Tell” chooses this subscription. The API calls it presence_name."
         fault={faults.presence_name}
         value={draft.presence_name}
         onChange={({ target }) => change({ ...draft, presence_name: target.value })}
       />
-      <LinesField
-        label="Follows"
-        hint="One a line: schedule:ID gets each run of a schedule, template:ID the runs of a template that are sent to its followers, collection:ID those of what a collection holds."
-        fault={
-          Object.entries(faults)
-            .filter(([path]) => /^follows(\.|$)/.test(path))
-            .map(([path, message]) => `“${linesOf(draft.follows)[Number(path.slice(8))] ?? ''}” ${message}`)
-            .join('; ') || undefined
-        }
-        rows={2}
-        placeholder="template:penguins"
-        value={draft.follows}
-        onChange={({ target }) => change({ ...draft, follows: target.value })}
+      <FollowsField
+        follows={linesOf(draft.follows)}
+        faults={faults}
+        onChange={(follows) => change({ ...draft, follows: follows.join('\n') })}
       />
       <ChecksField
-        legend="Events"
-        options={EVENT_TYPES.map((type) => ({ value: type, label: type }))}
+        legend="Told when"
+        options={EVENT_OPTIONS}
         chosen={draft.events}
         fault={faults.events}
         onChange={(events) => change({ ...draft, events })}
       />
       <CheckField
         label="Also runs that their condition skipped"
-        hint="Sends one line for each run whose deliver_if is not met."
+        hint="Sends one line for each run that had nothing to tell by the condition of its template."
         checked={draft.include_skipped}
         onChange={({ target }) => change({ ...draft, include_skipped: target.checked })}
       />
       <SelectField
         label="A link to the page in each message"
-        hint="For readers without a token. The operator must set ASSAY_PUBLIC_URL."
+        hint="For readers who cannot sign in. It needs the public address of the service (ASSAY_PUBLIC_URL)."
         options={linkOptions(draft.link)}
         value={draft.link}
         fault={faults.link_expires_in}

@@ -2,10 +2,12 @@
 
 import type { SubscriptionView } from '@assay/model/subscription'
 import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { api, faultsOf } from '../../api.ts'
+import { eventWords } from '../../names.ts'
 import { triesOf } from '../../words/durations.ts'
 import { ChangeForm, Editable } from '../editing.tsx'
+import { FollowsWords } from '../library/follows-field.tsx'
 import { FactList } from '../lists/fact-list.tsx'
 import { useRefresh } from './receiver-actions.tsx'
 import {
@@ -35,15 +37,15 @@ function readersOf(to: readonly string[], waiting: SubscriptionView['waiting']):
 function Facts({ subscription }: { subscription: SubscriptionView }) {
   const { subscription_id, kind, to, waiting, url, link_expires_in, max_in_flight, rate_per_second } =
     subscription
-  const rows: [string, string][] = [
+  const rows: [string, ReactNode][] = [
     ['By', KIND_WORDS[kind]],
     ['Goes to', kind === 'email' ? readersOf(to, waiting) || 'no reader' : (url ?? '')],
     ...(kind === 'email' ? mailRows(subscription) : []),
-    ['Presence name', subscription.presence_name],
+    ['Receiver name', subscription.presence_name],
     ['User', subscription.user_id],
     ['Own', subscription.personal ? 'yes: “me” of this user' : 'no'],
-    ['Follows', subscription.follows.join(', ') || 'nothing'],
-    ['Events', subscription.events.join(', ') || 'none'],
+    ['Follows', <FollowsWords key="follows" follows={subscription.follows} />],
+    ['Told when', eventWords(subscription.events)],
     ['Skipped runs', subscription.include_skipped ? 'reported in one line' : 'not told'],
     ['Link to the page', link_expires_in === null ? 'none' : `opens for ${lifetimeWords(link_expires_in)}`],
     ['Tries', triesOf(subscription.retry_schedule)],

@@ -5,7 +5,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, faultsOf } from '../../api.ts'
 import { draftsOf, type HeaderDraft, headerChanges, rowFaults } from '../../drafts/headers.ts'
-import { EVENT_TYPES } from '../../names.ts'
+import { EVENT_TYPES, eventWords, namedEvents } from '../../names.ts'
 import { triesOf } from '../../words/durations.ts'
 import { ChangeForm, Editable } from '../editing.tsx'
 import { ChecksField, TextField } from '../field.tsx'
@@ -20,9 +20,9 @@ function WebhookFacts({ webhook }: { webhook: WebhookView }) {
   const rows: [string, string][] = [
     ...(isLineage
       ? [['What it gets', 'the lineage of every run, as OpenLineage has it'] satisfies [string, string]]
-      : [['Presence name', presence_name] satisfies [string, string]]),
+      : [['Receiver name', presence_name] satisfies [string, string]]),
     ['User', user_id],
-    ['Events', events.join(', ') || 'none'],
+    ['Told when', eventWords(events)],
     ['Headers', headers.map(({ name, value }) => `${name}: ${value}`).join('; ') || 'none of its own'],
     ['Signature', public_key === null ? signature : `${signature}, public key ${public_key}`],
     ['Tries', triesOf(retry_schedule)],
@@ -79,11 +79,11 @@ function EditForm({ webhook, onDone }: { webhook: WebhookView; onDone(): void })
   return (
     <ChangeForm save={save} shown={shown} onSubmit={() => save.mutate({ draft, headers })} onDone={onDone}>
       {text('url', 'Address')}
-      {!isLineage && text('presence_name', 'Presence name')}
+      {!isLineage && text('presence_name', 'Receiver name')}
       {text('description', 'Description')}
       <ChecksField
-        legend="Events"
-        options={(isLineage ? LINEAGE_EVENTS : EVENT_TYPES).map((type) => ({ value: type, label: type }))}
+        legend="Told when"
+        options={namedEvents(isLineage ? LINEAGE_EVENTS : EVENT_TYPES)}
         chosen={draft.events}
         fault={faults.events}
         onChange={(events) => setDraft({ ...draft, events })}

@@ -75,7 +75,7 @@ export function WhyNot(props: {
       <form className="row-form" onSubmit={submit}>
         <TextField
           label="Of which job"
-          placeholder="assignment_id"
+          placeholder="the id of a job"
           value={text}
           onChange={({ target }) => setText(target.value)}
         />
