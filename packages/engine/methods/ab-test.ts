@@ -248,7 +248,7 @@ function rowsOf(seen: Observations, { one, many }: Told['nouns']): Doubt[] {
     found.push(
       doubt(
         'unit_repeated',
-        `${count(seen.rows, 'row')} belong to ${count(n, one, many)}; each counts once, with the mean of its rows.`,
+        `${count(seen.rows, 'row')} belong to ${count(n, one, many)}. The test counts each ${one} once, by its mean.`,
       ),
     )
   return found

@@ -238,7 +238,7 @@ function rowsOf({ unit }: Options, units: Units, n: number): Doubt[] {
     found.push(
       doubt(
         'unit_repeated',
-        `${count(units.rows, 'row')} belong to ${count(n, one, many)}; each counts once.`,
+        `${count(units.rows, 'row')} belong to ${count(n, one, many)}. The test counts each ${one} once.`,
       ),
     )
   return found

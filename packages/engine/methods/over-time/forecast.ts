@@ -260,7 +260,7 @@ function doubtsOf({ backtest }: Forecast, { series, measure }: ReadSeries): Doub
     doubts.push(
       doubt(
         'not_forecastable',
-        `${opening(measure.label)} cannot be forecast better than by repeating what was last seen: on its own past the forecast erred more.`,
+        `${opening(measure.label)} cannot be forecast: on past values, repeating what was last seen came closer.`,
       ),
     )
   const n = series.values.length
