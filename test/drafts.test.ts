@@ -139,8 +139,10 @@ test('a text of dates is settled by a line of the source where a file has it, an
   const top = ['3 Mar 2025', '4 Apr 2025'].map((value) => ({ value, n: 30 }))
   const paid = { ...shape, name: 'paid', type: 'text', top }
   const [inFile] = rolesOf([paid], 60)
-  assert.deepEqual(inFile!.question!.readings.length, 2)
-  const [inDatabase] = rolesOf([{ ...paid, typed: true }], 60)
+  assert.deepEqual(inFile!.question!.readings, [
+    { as: '3 March 2025', write: 'columns: { "paid": { dates: "%d %b %Y" } }' },
+  ])
+  const [inDatabase] = rolesOf([{ ...paid, typed: 'database' }], 60)
   assert.deepEqual([inDatabase!.role, inDatabase!.question!.readings], ['unclear', []])
   assert.match(inDatabase!.question!.says, /"3 Mar 2025"\. Give it a type in a view of the database/)
 })

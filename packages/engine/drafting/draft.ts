@@ -1,4 +1,5 @@
 /** Drafts metrics and a template from a table: looks at every column by one run of `profile`, decides, and writes. */
+import type { ColumnDoubt } from '@assay/model/dialect'
 import type { Cell, Findings } from '@assay/model/insight'
 import type { TemplateSource } from '@assay/model/template'
 import { parse, stringify } from 'yaml'
@@ -6,7 +7,7 @@ import { dialectOf } from '../dialects/engines.ts'
 import { dialectProperties } from '../reading/dialect-schema.ts'
 import { templateVersion } from '../reading/partials.ts'
 import { sheetQuestion } from '../sources/sheets/sheet-words.ts'
-import { type Decision, type DraftColumn, rolesOf } from './roles.ts'
+import { type Decision, type DraftColumn, type Question, rolesOf } from './roles.ts'
 import { type Draft, writeDraft } from './write.ts'
 
 export { ROLES } from './roles.ts'
@@ -103,21 +104,34 @@ interface ProfiledColumn {
   top: { value: Cell; n: number }[]
 }
 
+const JSON_FILE = /\.(json|ndjson|jsonl)(\.(gz|zst))?$/i
+
+/** A line of two readings counts for all columns that hold such values, and one for missing values for its own column alone. */
+function questionOf(column: string, { kind, says, readings }: ColumnDoubt): Question {
+  const own = ({ as, write }: ColumnDoubt['readings'][number]) => ({
+    as,
+    write: `columns: { ${JSON.stringify(column)}: { ${write} } }`,
+  })
+  return { column, says, readings: kind === 'mixed' ? readings.map(own) : readings }
+}
+
 /** `found`: of the run of `lookingAt`. `alone`: the template reads no metrics, so that it runs where there are none. */
 export function draftFrom(found: Findings, table: Draftable, alone = false): Drafted {
   const profile = found.analyses.columns!
   const read = found.lineage.sources[0]
   const doubts = new Map(
     (read?.dialect?.columns ?? read?.readings ?? []).flatMap(({ name, doubt }) =>
-      doubt?.kind === 'two_readings' ? [[name, doubt] as const] : [],
+      doubt ? [[name, doubt] as const] : [],
     ),
   )
+  const texts = read?.dialect ? null : JSON_FILE.test(table.called)
   const columns = (profile.columns as ProfiledColumn[]).map((column): DraftColumn => {
     const doubt = doubts.get(column.name)
+    const line = texts === null || (texts && column.type === 'text')
     return {
       ...column,
-      typed: table.sample !== null,
-      question: doubt ? { column: column.name, says: doubt.says, readings: doubt.readings } : null,
+      typed: table.sample !== null ? 'database' : line ? undefined : 'file',
+      question: doubt ? questionOf(column.name, doubt) : null,
     }
   })
   const sheet = read?.dialect?.sheet

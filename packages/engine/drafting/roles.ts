@@ -4,18 +4,12 @@
  * (`question`), never guessed; what rests on a weak sign is marked (`sure: false`).
  */
 import type { Cell } from '@assay/model/insight'
+import { heldInNumbers, heldInTexts, type Question } from './held-times.ts'
 
 export const ROLES = ['time', 'measure', 'dimension', 'identifier', 'event', 'other', 'unclear'] as const
 export type Role = (typeof ROLES)[number]
 
-/** What the author must answer of a column. */
-export interface Question {
-  column: string
-  /** A whole sentence. */
-  says: string
-  /** The readings, each with the line of the source that settles it. */
-  readings: { as: string; write: string }[]
-}
+export type { Question } from './held-times.ts'
 
 export interface DraftColumn {
   name: string
@@ -26,10 +20,10 @@ export interface DraftColumn {
   max: Cell
   /** The most frequent values. */
   top: { value: Cell; n: number }[]
-  /** Where its text has two readings. */
+  /** Where its text has two readings, or a few values that fit none. */
   question: Question | null
-  /** It comes from a database, which gives it its type: no line of a source gives it another. */
-  typed?: boolean
+  /** Its database or its file gives it its type: no line of a source gives it another. */
+  typed?: 'database' | 'file' | undefined
 }
 
 export interface Decision {
@@ -100,7 +94,7 @@ function decide(column: DraftColumn, rows: number): Decision {
   if (UNWRITABLE.test(column.name)) return decision(column, 'other', 'a template cannot hold its name')
   if (column.question !== null)
     return {
-      ...decision(column, 'unclear', 'its values can be read in two ways', false),
+      ...decision(column, 'unclear', 'its values do not tell how to read them', false),
       question: column.question,
     }
   if (present === 0) return decision(column, 'other', 'it holds nothing')
@@ -132,6 +126,10 @@ function ofNumber(column: DraftColumn, present: number): Decision {
   const whole = column.type === 'integer' || Number.isInteger(numberOf(column.min) + numberOf(column.max))
   const isYears = column.type === 'integer' && within(column, 1000, 2200)
   if (isYears && has(YEAR)) return decision(column, 'time', 'its name and values are those of years')
+  const numbers = column.top.map(({ value }) => numberOf(value))
+  const question = whole ? heldInNumbers(column, numbers, words) : null
+  if (question !== null)
+    return { ...decision(column, 'unclear', 'its numbers look like times', false), question }
   if (has(POSITION) && within(column, -180, 360))
     return decision(column, 'other', 'it is a position on a map')
   if (words.length === 2 && words[0]!.length === 1 && has(POSITION))
@@ -179,50 +177,11 @@ function ofNumber(column: DraftColumn, present: number): Decision {
   return decision(column, 'measure', 'it is a number')
 }
 
-const DATE_LIKE =
-  /^(?:\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}|\d{1,2}[ -][A-Z][a-z]{2,8}[ -]\d{2,4})\b/
-const YEAR_LIKE = /^(?:1\d|20)\d\d$/
-
-/** A text that holds dates or years; it becomes a time only where the source says its type. */
-function heldTime(
-  column: DraftColumn,
-  samples: readonly string[],
-  words: readonly string[],
-): Question | null {
-  if (samples.length === 0) return null
-  const dates = samples.every((text) => DATE_LIKE.test(text))
-  const years = words.some((word) => YEAR.has(word)) && samples.every((text) => YEAR_LIKE.test(text))
-  if (!dates && !years) return null
-  if (column.typed)
-    return {
-      column: column.name,
-      says: `The database holds it as text, and its values look like ${dates ? 'dates' : 'years'}, such as ${JSON.stringify(samples[0])}. Give it a type in a view of the database, and draft from the view.`,
-      readings: [],
-    }
-  const line = (how: string): string => `columns: { ${JSON.stringify(column.name)}: ${how} }`
-  if (dates) {
-    const [own, form] = [line('timestamp'), line('{ dates: "%b %d %Y" }')]
-    return {
-      column: column.name,
-      says: `It is read as text, and its values look like dates, such as ${JSON.stringify(samples[0])}. Say how they are written: ${own}, or in a CSV ${form}.`,
-      readings: [
-        { as: 'dates or times', write: own },
-        { as: 'dates in a form of their own, in a CSV', write: form },
-      ],
-    }
-  }
-  return {
-    column: column.name,
-    says: `It is read as text, and its values look like years. Write ${line('integer')}.`,
-    readings: [{ as: 'years', write: line('integer') }],
-  }
-}
-
 function ofText(column: DraftColumn, present: number): Decision {
   const words = wordsOf(column.name)
   const repeats = present / column.distinct
   const samples = column.top.map(({ value }) => (typeof value === 'string' ? value : JSON.stringify(value)))
-  const question = heldTime(column, samples, words)
+  const question = heldInTexts(column, samples, words)
   if (question !== null)
     return { ...decision(column, 'unclear', 'its texts look like times', false), question }
   const codes = samples.every((text) => /^[\p{Lu}\p{N}._:-]{2,40}$/u.test(text))

@@ -1,5 +1,5 @@
 /** What a source of files can declare of how its texts are written: in templates and in metrics. */
-import type { ColumnDialect, Dialect } from '@assay/model/dialect'
+import { type ColumnDialect, type Dialect, NUMBER_DATES, WORD_DATES } from '@assay/model/dialect'
 
 const marks = {
   type: 'array',
@@ -9,12 +9,15 @@ const marks = {
     'Texts that stand for a missing value; without it the usual ones, in columns of numbers and dates only',
 } as const
 
-const columnProperties = {
-  dates: {
-    type: 'string',
-    pattern: '^(dmy|mdy|ymd|.*%.*)$',
-    description: 'dmy: the day first; mdy: the month first; ymd; or a form such as %d %b %Y',
-  },
+const ORDERS = ['dmy', 'mdy', 'ymd']
+const dates = (words: readonly string[]) => ({
+  type: 'string',
+  pattern: `^(${[...ORDERS, ...words].join('|')}|.*%.*)$`,
+  description: `dmy: the day first; mdy: the month first; ymd; a form such as %d %b %Y; or ${words.join(', ')}`,
+})
+
+const sourceProperties = {
+  dates: dates(WORD_DATES),
   decimal: { type: 'string', enum: ['.', ','], description: 'The decimal mark' },
   thousands: {
     type: 'string',
@@ -23,6 +26,8 @@ const columnProperties = {
   },
   missing: marks,
 } as const
+
+const columnProperties = { ...sourceProperties, dates: dates([...WORD_DATES, ...NUMBER_DATES]) } as const
 
 export const dialectProperties = {
   encoding: {
@@ -55,7 +60,7 @@ export const dialectProperties = {
     pattern: '^\\$?[A-Za-z]{1,3}\\$?[0-9]{0,7}:\\$?[A-Za-z]{1,3}\\$?[0-9]{0,7}$',
     description: 'Of a workbook: the cells, such as B3:F20, B3:F or B:F; default: all',
   },
-  ...columnProperties,
+  ...sourceProperties,
   bad_rows: {
     type: 'string',
     enum: ['refuse', 'skip'],

@@ -79,7 +79,8 @@ function doubtWithoutSample({ kind, readings }: ColumnDoubt): ColumnDoubt {
   return {
     kind,
     sample: '',
-    readings: readings.map(({ write }) => ({ as: '', write })),
+    // A line for missing values names values.
+    readings: kind === 'two_readings' ? readings.map(({ write }) => ({ as: '', write })) : [],
     says:
       kind === 'two_readings'
         ? 'Every value fits more than one reading.'

@@ -3,9 +3,14 @@
  * that a template writes below its source.
  */
 
+/** Forms of dates with a name: `2024-W07`, `2024-Q1`. */
+export const WORD_DATES = ['week', 'quarter'] as const
+/** Numbers that are dates: seconds and milliseconds since 1970, and the days of a spreadsheet. Declared for one column only. */
+export const NUMBER_DATES = ['epoch', 'epoch_ms', 'excel'] as const
+
 /** What can be declared for one column, or for all of a source. */
 export interface ColumnDialect {
-  /** `dmy`: the day first; `mdy`: the month first; `ymd`: the year first; or a format of strptime such as `%d %b %Y`. */
+  /** `dmy`: the day first; `mdy`: the month first; `ymd`: the year first; a format of strptime such as `%d %b %Y`; or a named form. */
   dates?: string
   decimal?: '.' | ','
   thousands?: string

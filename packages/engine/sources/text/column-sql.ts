@@ -4,6 +4,7 @@
  */
 import type { ColumnDialect } from '@assay/model/dialect'
 import { identifier, literal } from '../../duckdb/duckdb.ts'
+import { formSql, isForm } from './date-forms.ts'
 import type { Decision } from './tally.ts'
 import { type DateShape, dateFormat, MISSING_MARKS, numberPattern } from './values.ts'
 
@@ -186,11 +187,7 @@ function dateSql(
       value: `cast(${v} as ${isoType(shapes)})`,
       fits: `regexp_matches(${v}, '^[0-9]{4}[-/][0-9]{1,2}[-/][0-9]{1,2}')`,
     }
-  if (order.includes('%')) {
-    const time = /%[HIMSfpT]/.test(order)
-    const parsed = `try_strptime(${v}, ${literal(order)})`
-    return { value: time ? parsed : `cast(${parsed} as date)`, fits: `${parsed} is not null` }
-  }
+  if (isForm(order)) return formSql(order, v)
   const formats = [...new Set(shapes.map((shape) => `${dateFormat(order, shape)}${shape.time}`))]
   const parsed = `try_strptime(${v}, [${formats.map(literal).join(', ')}])`
   const year = Math.max(...shapes.map((shape) => shape.year))

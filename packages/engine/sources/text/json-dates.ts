@@ -6,6 +6,7 @@ import type { ColumnDialect, Dialect, FoundColumn } from '@assay/model/dialect'
 import type { Column } from '@assay/model/insight'
 import { type Engine, identifier, readTable } from '../../duckdb/duckdb.ts'
 import { columnSql } from './column-sql.ts'
+import { formHasTime, isForm } from './date-forms.ts'
 import { eachKind } from './keys.ts'
 import { type Decision, Tally } from './tally.ts'
 
@@ -83,7 +84,7 @@ function dateOf(
   const marks = [...missing.keys()]
   const context = { name, declared, marks, padded, type: null, covered: true, asText: true }
   const { order, shapes } = decision
-  const days = order?.includes('%') ? !/%[HIMSfpT]/.test(order) : shapes.every(({ time }) => time === '')
+  const days = order !== null && isForm(order) ? !formHasTime(order) : shapes.every(({ time }) => time === '')
   const type = days ? 'date' : 'timestamp'
   // A time with a zone becomes one in UTC, as DuckDB reads it in JSON.
   return { name, type, sql: `cast(${columnSql(decision, context).sql} as ${type})` }

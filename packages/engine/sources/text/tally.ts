@@ -1,5 +1,6 @@
 /** Counts the readings that the values of one column allow, and decides how the column is read. */
 import type { ColumnDialect, ColumnDoubt, Sureness } from '@assay/model/dialect'
+import { formPattern, isForm } from './date-forms.ts'
 import { dateInWords, type Order, orderName, readDate, readNumber, shownNumber } from './readings-in-words.ts'
 import {
   type DateShape,
@@ -27,21 +28,13 @@ const POINT = 1
 const COMMA = 2
 const MIXED_SHARE = 0.9
 const UNFIT_KEPT = 5
+const LONGEST_MARK = 60
 
 /** What is known of numbers from elsewhere: the template, or the other columns of the file. */
 export interface Evidence {
   decimal: '.' | ',' | null
   thousands: string | null
   sure: Sureness
-}
-
-/** Wider than the form itself: the engine judges each value. */
-function formPattern(form: string): RegExp {
-  const parts = form.split(/(%-?[a-zA-Z%])/).map((part) => {
-    if (!part.startsWith('%')) return part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
-    return /[dmyYHIMSj]$/.test(part) ? '\\d{1,4}' : '.+'
-  })
-  return new RegExp(`^${parts.join('')}$`)
 }
 
 export class Tally {
@@ -64,6 +57,7 @@ export class Tally {
   #long = false
   #orders = 7
   #differs: string | null = null
+  #apart: string | null = null
   #markedSample: string | null = null
   #shapes = new Map<string, DateShape>()
   /** Texts that fit nothing, with their counts; the first few. */
@@ -76,7 +70,8 @@ export class Tally {
   /** `shared`: a form of dates is declared for the whole source, so that only columns with such values have it. */
   constructor(declared: ColumnDialect, shared = false) {
     this.#declared = declared
-    this.#form = shared && declared.dates?.includes('%') ? formPattern(declared.dates) : null
+    this.#form =
+      shared && declared.dates !== undefined && isForm(declared.dates) ? formPattern(declared.dates) : null
     this.#marks = new Set(declared.missing ?? MISSING_MARKS)
   }
 
@@ -110,7 +105,7 @@ export class Tally {
       case 'date': {
         this.#dates += times
         this.#orders &= reading.orders
-        if (reading.differs) this.#differs ??= text
+        if (reading.differs) this.#noteOrder(text)
         const { separator, year, time, zone } = reading.shape
         this.#shapes.set([separator, year, time, zone].join(' '), reading.shape)
         return
@@ -126,6 +121,12 @@ export class Tally {
         if (this.#unfit.size < UNFIT_KEPT || this.#unfit.has(text))
           this.#unfit.set(text, (this.#unfit.get(text) ?? 0) + times)
     }
+  }
+
+  /** The best sample of several orders is one that is another day in each. */
+  #noteOrder(text: string): void {
+    this.#differs ??= text
+    if (this.#apart === null && new Set(text.split(/\D/, 3).map(Number)).size === 3) this.#apart = text
   }
 
   #noteMarks(text: string): void {
@@ -154,7 +155,8 @@ export class Tally {
   }
 
   get #hasForm(): boolean {
-    return this.#form === null && (this.#declared.dates?.includes('%') ?? false)
+    const { dates } = this.#declared
+    return this.#form === null && dates !== undefined && isForm(dates)
   }
 
   decide(evidence: Evidence): Decision {
@@ -223,7 +225,7 @@ export class Tally {
   }
 
   #twoDates(orders: readonly Order[]): ColumnDoubt {
-    const sample = this.#differs!
+    const sample = this.#apart ?? this.#differs!
     const readings = orders.map((order) => ({
       as: dateInWords(readDate(sample, order)),
       write: `dates: ${order}`,
@@ -260,6 +262,20 @@ export class Tally {
     }
   }
 
+  /** The line by which the texts that fit nothing are missing values, beside the marks that occur; none where not all are known. */
+  #asMissing(): ColumnDoubt['readings'] {
+    const texts = [...this.#unfit.keys()]
+    if (texts.length === 0 || texts.length >= UNFIT_KEPT) return []
+    if (texts.some((text) => text.length > LONGEST_MARK)) return []
+    const marks = [...this.missing.keys(), ...texts].map(yamlText)
+    return [
+      {
+        as: texts.length === 1 ? 'a missing value' : 'missing values',
+        write: `missing: [${marks.join(', ')}]`,
+      },
+    ]
+  }
+
   /** A column of numbers or dates but for a few values. */
   #almost(): ColumnDoubt | null {
     const best = Math.max(this.#numbers, this.#dates, this.#times)
@@ -269,13 +285,16 @@ export class Tally {
     const [one = ''] = this.#unfit.keys()
     // Codes with leading zeros are text, and rightly so.
     if (/^0\d/.test(one)) return null
-    const remedy =
-      this.#unfit.size === 1 ? ` If it stands for a missing value, write missing: [${yamlText(one)}].` : ''
+    const readings = this.#asMissing()
+    const remedy = readings.map(
+      ({ write }) =>
+        ` If ${this.#unfit.size === 1 ? 'it stands' : 'they stand'} for a missing value, write ${write} below the column.`,
+    )
     return {
       kind: 'mixed',
       sample: one,
-      readings: [],
-      says: `${best} of ${this.#n} values are ${what}, but ${others === 1 ? 'one is' : `${others} are`} not${one === '' ? '' : ` (such as ${JSON.stringify(shortened(one))})`}, so all stay text.${remedy}`,
+      readings,
+      says: `${best} of ${this.#n} values are ${what}, but ${others === 1 ? 'one is' : `${others} are`} not${one === '' ? '' : ` (such as ${JSON.stringify(shortened(one))})`}, so all stay text.${remedy.join('')}`,
     }
   }
 }

@@ -162,8 +162,13 @@ test('missing marks count as missing among numbers and dates, and are counted; i
   const almost = await read(`n\n${'7\n'.repeat(99)}unknown\n`)
   assert.match(
     columnOf(almost, 'n')!.doubt!.says,
-    /99 of 100 values are numbers.* write missing: \[unknown\]/,
+    /99 of 100 values are numbers.* write missing: \[unknown\] below the column/,
   )
+  const marked = await read(`n\nNA\n${'7\n'.repeat(99)}see note\n`)
+  const line = { as: 'a missing value', write: 'missing: [NA, see note]' }
+  assert.deepEqual(columnOf(marked, 'n')!.doubt!.readings, [line])
+  const zero = await read('day\n2023-01-02\n0000-00-00\n')
+  assert.deepEqual(zero.rows, [['2023-01-02'], [null]])
 })
 
 test('a value far below the sample changes the reading of its whole column and is never rounded', async () => {

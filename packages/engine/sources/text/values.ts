@@ -185,6 +185,8 @@ export const MISSING_MARKS: readonly string[] = [
   '#NUM!',
   '#NAME?',
   '<NA>',
+  '0000-00-00',
+  '0000-00-00 00:00:00',
 ]
 
 export type Kind = 'text' | 'number' | 'date' | 'time' | 'empty'

@@ -10,7 +10,7 @@ interface Choice {
 
 function choicesOf({ dialect, readings }: NewFile): Choice[] {
   const asked = readings.flatMap(({ name, doubt }) =>
-    doubt?.kind === 'two_readings'
+    doubt && doubt.readings.length > 0
       ? [{ of: name, says: doubt.says, readings: lineOf(name, doubt.readings) }]
       : [],
   )
