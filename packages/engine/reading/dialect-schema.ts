@@ -66,6 +66,11 @@ export const dialectProperties = {
     enum: ['refuse', 'skip'],
     description: 'What becomes of a row with too many or too few values; default refuse; skip counts them',
   },
+  totals: {
+    type: 'string',
+    enum: ['keep', 'skip'],
+    description: 'What becomes of rows of totals below the table; default: such a row is refused',
+  },
 } as const
 
 export const columnsSchema = {

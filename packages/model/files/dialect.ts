@@ -31,6 +31,8 @@ export interface Dialect extends ColumnDialect {
   skip?: number
   /** What becomes of a row that has too many or too few values: `refuse` (default) or `skip`. */
   bad_rows?: 'refuse' | 'skip'
+  /** What becomes of rows of totals below the table: `skip` leaves them out. Without it such a row is refused. */
+  totals?: 'keep' | 'skip'
   /** Of a workbook: the sheet by its name, and the cells, such as B3:F20. */
   sheet?: string
   range?: string

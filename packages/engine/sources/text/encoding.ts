@@ -57,8 +57,11 @@ export function decoderOf(encoding: string): InstanceType<typeof TextDecoder> {
   }
 }
 
-function unpacking({ path }: SourceFile): Transform | null {
-  const packing = packingOf(path)
+/** Copies in the folder of a job are not packed, whatever the name of the file says. */
+const COPY = /\.(?:utf8|narrow)$/
+
+function unpacking({ path, real }: SourceFile): Transform | null {
+  const packing = COPY.test(real) ? null : packingOf(path)
   return packing === 'gz' ? createGunzip() : packing === 'zst' ? createZstdDecompress() : null
 }
 

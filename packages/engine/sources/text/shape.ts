@@ -6,6 +6,7 @@
 import type { Dialect, Sureness } from '@assay/model/dialect'
 import { brief, refuseNamesElsewhere, refuseOtherWidth, refuseWiderRows, unreadable } from './misplaced.ts'
 import { isBlank, type Marks, RECORDS_MOST, recordsOf, type TextRecord } from './records.ts'
+import { totalsBelow } from './totals.ts'
 import { kindOf, MISSING_MARKS, readingOf } from './values.ts'
 
 export interface Shape {
@@ -20,6 +21,8 @@ export interface Shape {
   whole: boolean
   /** Some rows have an empty value too many, and are to be left out. */
   wider: boolean
+  /** The end of the text with the rows of totals that are left out; empty: none are. */
+  totals: string
   sure: { separator: Sureness; quote: Sureness; header: Sureness }
 }
 
@@ -36,6 +39,8 @@ export interface Head {
   /** Without a byte order mark. */
   text: string
   whole: boolean
+  /** Lines at the end of a text that is not whole, where they are known. */
+  tail: string | null
 }
 
 /** `tabs`: the name of the file says that tabs separate. Throws SourceError where the shape cannot be told. */
@@ -59,6 +64,7 @@ export function shapeOf(head: Head, declared: Dialect, tabs: boolean, shown: str
   refuseNamesElsewhere({ records, from, header }, declared, shown)
   if (header.is) refuseOtherWidth(first, rows, declared, shown)
   const wider = refuseWiderRows(rows, first.values.length, declared, shown)
+  const totals = totalsBelow(head, { marks: chosen.marks, rows }, declared, shown)
   const names = header.is ? namesOf(first.values) : first.values.map((_, index) => `column${index}`)
   return {
     marks: chosen.marks,
@@ -68,6 +74,7 @@ export function shapeOf(head: Head, declared: Dialect, tabs: boolean, shown: str
     skipped: first.line - 1,
     whole: head.whole && records.length < RECORDS_MOST,
     wider,
+    totals,
     sure: { separator: chosen.separator, quote: chosen.quote, header: header.sure },
   }
 }

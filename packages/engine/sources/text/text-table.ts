@@ -14,12 +14,12 @@ import type { SourceFile } from '../files/source-file.ts'
 import { roomLeft } from '../room.ts'
 import { SourceError } from '../source.ts'
 import { type ColumnSql, columnSql, isText, MISFIT } from './column-sql.ts'
-import { decoderOf, encodingOf, type FoundEncoding, headOf, WINDOWS, writeAsUtf8 } from './encoding.ts'
+import { WINDOWS } from './encoding.ts'
 import { eachKind } from './keys.ts'
 import { refuseWiderCounts } from './misplaced.ts'
+import { type Part, partOf } from './part.ts'
 import { copyWithoutWider, lineOfRecord } from './record-walk.ts'
 import { faultAt } from './records.ts'
-import { type Shape, shapeOf } from './shape.ts'
 import { type Decision, type Evidence, Tally } from './tally.ts'
 
 export interface TextSource {
@@ -38,9 +38,6 @@ export interface TextSource {
   most_bytes: number
 }
 
-const HEAD_BYTES = 262_144
-/** A table of many columns has long rows. */
-const HEAD_MOST = 8_388_608
 const SAMPLE_ROWS = 20_480
 /** Of a table that is loaded: what the sample misses shows while it is read, before any block runs. */
 const SAMPLE_LOADED = 2_048
@@ -51,12 +48,6 @@ const LINE_BYTES = 2_000_000
 const BUFFER_BYTES = 8_000_000
 /** Of the first broken row; the engine counts a record with line breaks as one line. */
 const RECORD = /CSV Error on Line: (\d+)/
-
-interface Part {
-  file: SourceFile
-  encoding: FoundEncoding
-  shape: Shape
-}
 
 export class TextTable {
   readonly #engine: Engine
@@ -451,30 +442,6 @@ function slicesOf<T>(columns: readonly T[]): T[][] {
 
 /** Up to this size all rows are looked at for codes with leading zeros. */
 const CHECKED_BYTES = 16_000_000
-
-async function partOf(
-  file: SourceFile,
-  { file: shown, dialect, temp_folder, most_bytes }: TextSource,
-  known: FoundEncoding | null,
-): Promise<Part | null> {
-  let head = await headOf(file, HEAD_BYTES)
-  if (head.bytes.length === 0) return null
-  const lines = head.bytes.toString('latin1').split('\n').length
-  if (!head.whole && lines < 10) head = await headOf(file, HEAD_MOST)
-  const declared = dialect.encoding
-  const encoding: FoundEncoding =
-    declared === undefined
-      ? (known ?? encodingOf(head.bytes, head.whole))
-      : { is: decoderOf(declared).encoding, sure: 'declared' }
-  const text = decoderOf(encoding.is).decode(head.bytes, { stream: !head.whole })
-  const tabs = /\.tsv(\.(gz|zst))?$/i.test(file.path) || file.format === 'tsv'
-  const shape = shapeOf({ text, whole: head.whole }, dialect, tabs, shown)
-  if (encoding.is === 'utf-8') return { file, encoding, shape }
-  await mkdir(temp_folder, { recursive: true, mode: 0o700 })
-  const real = path.join(temp_folder, `${randomUUID()}.utf8`)
-  await writeAsUtf8(file, encoding.is, real, roomLeft(most_bytes, temp_folder))
-  return { file: { ...file, real, modified_ns: null }, encoding, shape }
-}
 
 function foundColumn(name: string, decision: Decision, tally: Tally, type: string | null): FoundColumn[] {
   const column: FoundColumn = { name }

@@ -19,6 +19,8 @@ function isTaken(error: unknown): boolean {
 /** What each offered line does, in words. */
 function inWords(line: string): string {
   if (line === 'bad_rows: skip') return 'Leave out such rows, and count them'
+  if (line === 'totals: skip') return 'Leave out the row of totals'
+  if (line === 'totals: keep') return 'It is a row of the table'
   if (line === 'header: true') return 'The first row names the columns'
   if (line === 'header: false') return 'No row names the columns'
   return /^skip: \d+$/.test(line) ? 'Pass over the lines above' : `Read it with “${line}”`

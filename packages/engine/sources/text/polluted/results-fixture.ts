@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Dialect } from '@assay/model/dialect'
-import { type Engine, openEngine, readTable } from '../../duckdb/duckdb.ts'
-import { attachFile } from '../files/file.ts'
-import { resolveFiles } from '../files/files.ts'
-import { SourceError } from '../source.ts'
-import { type Polluted, pollutedFiles, type Right } from './polluted-fixture.ts'
+import { type Engine, openEngine, readTable } from '../../../duckdb/duckdb.ts'
+import { attachFile } from '../../files/file.ts'
+import { resolveFiles } from '../../files/files.ts'
+import { SourceError } from '../../source.ts'
+import { type Polluted, pollutedFiles, type Right } from './kinds-fixture.ts'
 
 export interface KindResult {
   corpus: Polluted['corpus']

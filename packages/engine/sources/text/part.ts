@@ -1,0 +1,94 @@
+/** One file of a table in text: how it is encoded and divided, and a copy where the engine must not read it as it stands. */
+import { randomUUID } from 'node:crypto'
+import { copyFile, mkdir, open, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { Dialect } from '@assay/model/dialect'
+import { packingOf } from '@assay/model/file'
+import type { SourceFile } from '../files/source-file.ts'
+import { NoRoom, roomLeft } from '../room.ts'
+import { decoderOf, encodingOf, type FoundEncoding, headOf, writeAsUtf8 } from './encoding.ts'
+import { type Shape, shapeOf } from './shape.ts'
+
+const HEAD_BYTES = 262_144
+/** A table of many columns has long rows. */
+const HEAD_MOST = 8_388_608
+const TAIL_BYTES = 65_536
+
+export interface Part {
+  file: SourceFile
+  encoding: FoundEncoding
+  shape: Shape
+}
+
+export interface PartSource {
+  /** As written in the template. */
+  file: string
+  dialect: Dialect
+  /** For this job alone; not created yet. */
+  temp_folder: string
+  /** The most bytes of all that the job writes to its folder. */
+  most_bytes: number
+}
+
+/** Null: the file is empty. `known`: its encoding, where reading it has told. Throws SourceError. */
+export async function partOf(
+  file: SourceFile,
+  source: PartSource,
+  known: FoundEncoding | null,
+): Promise<Part | null> {
+  const { file: shown, dialect, temp_folder, most_bytes } = source
+  let head = await headOf(file, HEAD_BYTES)
+  if (head.bytes.length === 0) return null
+  const lines = head.bytes.toString('latin1').split('\n').length
+  if (!head.whole && lines < 10) head = await headOf(file, HEAD_MOST)
+  const declared = dialect.encoding
+  const encoding: FoundEncoding =
+    declared === undefined
+      ? (known ?? encodingOf(head.bytes, head.whole))
+      : { is: decoderOf(declared).encoding, sure: 'declared' }
+  const text = decoderOf(encoding.is).decode(head.bytes, { stream: !head.whole })
+  const tabs = /\.tsv(\.(gz|zst))?$/i.test(file.path) || file.format === 'tsv'
+  const tail = head.whole ? null : await tailOf(file, encoding.is)
+  const shape = shapeOf({ text, whole: head.whole, tail }, dialect, tabs, shown)
+  const plain = encoding.is === 'utf-8'
+  if (plain && shape.totals === '') return { file, encoding, shape }
+  await mkdir(temp_folder, { recursive: true, mode: 0o700 })
+  const real = path.join(temp_folder, `${randomUUID()}.utf8`)
+  const most = roomLeft(most_bytes, temp_folder)
+  if (head.whole) await writeFile(real, text.slice(0, text.length - shape.totals.length), { mode: 0o600 })
+  else if (plain) await copyOf(file, real, most)
+  else await writeAsUtf8(file, encoding.is, real, most)
+  const copy = await open(real, 'r+')
+  try {
+    const { size } = await copy.stat()
+    if (!head.whole) await copy.truncate(size - Buffer.byteLength(shape.totals))
+  } finally {
+    await copy.close()
+  }
+  return { file: { ...file, real, modified_ns: null }, encoding, shape }
+}
+
+async function copyOf(file: SourceFile, into: string, most: number): Promise<void> {
+  if (file.bytes > most)
+    throw new NoRoom(
+      `${JSON.stringify(file.path)} cannot be read: a copy without its rows of totals has more than ${most} bytes, so take them out of the file.`,
+    )
+  await copyFile(file.real, into)
+}
+
+/** Whole lines at the end of a text; null: it is packed, so that its end is not known without reading all. */
+async function tailOf(file: SourceFile, encoding: string): Promise<string | null> {
+  if (packingOf(file.path) !== null) return null
+  const handle = await open(file.real)
+  try {
+    // An even place, so that no character of two bytes is cut.
+    const from = 2 * Math.floor(Math.max(0, file.bytes - TAIL_BYTES) / 2)
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(TAIL_BYTES + 1), 0, TAIL_BYTES + 1, from)
+    const text = decoderOf(encoding).decode(buffer.subarray(0, bytesRead), { stream: true })
+    return text.slice(text.indexOf('\n') + 1)
+  } catch {
+    return null
+  } finally {
+    await handle.close()
+  }
+}

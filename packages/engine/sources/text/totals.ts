@@ -1,0 +1,96 @@
+/**
+ * Rows of totals below a table in text, which every sum would count again. A last row that seems to hold them ends the run with both
+ * lines to write, unless the source says what it is.
+ */
+import type { Dialect } from '@assay/model/dialect'
+import type { SourceError } from '../source.ts'
+import { brief, unreadable } from './misplaced.ts'
+import { readNumber } from './readings-in-words.ts'
+import { isBlank, type Marks, recordsOf, type TextRecord } from './records.ts'
+import { kindOf } from './values.ts'
+
+/** What stands alone in the cell that names such a row. */
+const LABEL =
+  /^(?:(?:grand|sub|overall)[ -]?)?(?:totals?|sum)$|^(?:gesamt|gesamtsumme|gesamtergebnis|endsumme|summe|zwischensumme|insgesamt|total g[eé]n[eé]ral|somme|suma|totale|totaal|totaux|totales)$/i
+/** Rows above, at the least, by which their sum is told from a value like theirs. */
+const ROWS_LEAST = 3
+const NEAR = 1e-9
+/** Records of the end of a text that are looked at. */
+const LAST = 5
+
+interface Table {
+  text: string
+  whole: boolean
+  tail: string | null
+}
+
+/** Its end with the rows of totals, where the source leaves them out; else empty. Throws SourceError where nothing says what they are. */
+export function totalsBelow(
+  { text, whole, tail }: Table,
+  { marks, rows }: { marks: Marks; rows: readonly TextRecord[] },
+  { totals }: Dialect,
+  shown: string,
+): string {
+  const end = whole ? text : tail
+  if (totals === 'keep' || end === null || rows.length < ROWS_LEAST) return ''
+  const { records, broken } = recordsOf(end, marks, true, Number.POSITIVE_INFINITY)
+  if (broken) return ''
+  const filled = records.filter((record) => !isBlank(record))
+  const below = whole ? filled.filter(({ line }) => line >= rows[0]!.line) : filled
+  if (below.length <= ROWS_LEAST) return ''
+  const width = rows[0]!.values.length
+  const found: TextRecord[] = []
+  for (const record of below.slice(-LAST).toReversed()) {
+    const above = below.slice(0, below.indexOf(record))
+    const compared = whole ? above : [...rows, ...above]
+    if (record.values.length !== width || !isTotal(record, compared, whole)) break
+    found.unshift(record)
+  }
+  const [first] = found
+  if (!first) return ''
+  if (totals === undefined) throw refusal(first, whole, shown)
+  return end.slice(Math.max(...['\n', '\r'].map((mark) => end.lastIndexOf(mark, first.starts[0]! - 1))) + 1)
+}
+
+function refusal({ line, values }: TextRecord, whole: boolean, shown: string): SourceError {
+  const row = brief(values.join(' | '))
+  return unreadable(
+    shown,
+    `${whole ? `line ${line}` : 'its last row'} seems to hold the totals of the rows above it: ${row}. Write "totals: skip" in the source to leave it out, or "totals: keep" if it is a row of the table.`,
+  )
+}
+
+/** `whole`: `above` are all rows above it. */
+function isTotal({ values }: TextRecord, above: readonly TextRecord[], whole: boolean): boolean {
+  const numbers = values.flatMap((value, at) =>
+    kindOf(value) === 'number' && holds(above, at, 'number') ? [at] : [],
+  )
+  if (numbers.length === 0) return false
+  const label = values.findIndex((value) => LABEL.test(value.trim().replace(/:$/, '')))
+  if (label >= 0) {
+    const text = values[label]!.trim().toLowerCase()
+    return !above.some((row) => row.values[label]?.trim().toLowerCase() === text)
+  }
+  // Without a label: a row of sums alone, below rows that name what they are about.
+  const named = values.some((value, at) => value.trim() === '' && above.every((row) => filledAt(row, at)))
+  return whole && named && above.length >= ROWS_LEAST && numbers.every((at) => isSum(values[at]!, above, at))
+}
+
+const filledAt = ({ values }: TextRecord, at: number): boolean => (values[at] ?? '').trim() !== ''
+
+/** Whether the values of a column are of one kind, but for those that are missing. */
+function holds(rows: readonly TextRecord[], at: number, kind: string): boolean {
+  const kinds = rows.map(({ values }) => kindOf(values[at] ?? '')).filter((one) => one !== 'empty')
+  return kinds.length >= ROWS_LEAST && kinds.every((one) => one === kind)
+}
+
+function isSum(total: string, above: readonly TextRecord[], at: number): boolean {
+  return (['.', ','] as const).some((decimal) => {
+    const sum = above.reduce((all, { values }) => {
+      const value = (values[at] ?? '').trim()
+      return all + (kindOf(value) === 'empty' ? 0 : readNumber(value, decimal))
+    }, 0)
+    const told = readNumber(total.trim(), decimal)
+    return told !== 0 && Math.abs(sum - told) <= NEAR * Math.abs(told)
+  })
+}
