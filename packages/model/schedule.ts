@@ -181,14 +181,13 @@ export const NO_COUNTS: ScheduleCounts = { made: 0, failed: 0, missed: 0, overla
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 
-/** The due times after `after`, at most `count`, within the schedule's start and end. */
-export function dueTimes(timing: Timing, after: string, count: number): string[] {
+/** The due times after `after`, at most `count`, within the start and the end of the schedule, and up to `until`. */
+export function dueTimes(timing: Timing, after: string, count: number, until?: string): string[] {
   const start = timing.starts_at === null ? Number.NEGATIVE_INFINITY : Date.parse(timing.starts_at) - 1
   const end = timing.ends_at === null ? Number.POSITIVE_INFINITY : Date.parse(timing.ends_at)
   const from = Math.max(start, Date.parse(after))
-  return timesAfter(timing.cron, timing.time_zone, from, count)
-    .filter((time) => time < end)
-    .map(iso)
+  const last = Math.min(end - 1, until === undefined ? end : Date.parse(until))
+  return timesAfter(timing.cron, timing.time_zone, from, count, last).map(iso)
 }
 
 export function nextDue(schedule: Timing & { paused: boolean }, after: string): string | null {
@@ -218,7 +217,7 @@ function latestDue(timing: Timing, first: string, now: string, count: number): s
     const from = Math.max(begin - 1, Date.parse(now) - span)
     const found: string[] = []
     for (let after = iso(from); ; ) {
-      const some = dueTimes(timing, after, 100).filter((time) => time <= now)
+      const some = dueTimes(timing, after, 100, now)
       found.push(...some)
       if (some.length < 100) break
       after = some.at(-1)!
@@ -236,7 +235,7 @@ export function planRuns(
   now: string,
 ): Plan {
   const { missed, missed_limit, next_due_at } = schedule
-  const rest = dueTimes(schedule, next_due_at, COUNTED_MOST).filter((time) => time <= now)
+  const rest = dueTimes(schedule, next_due_at, COUNTED_MOST, now)
   const counted = [next_due_at, ...rest]
   const wanted = missed === 'all' ? missed_limit : 1
   const latest =

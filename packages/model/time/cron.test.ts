@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Cron } from 'croner'
 import * as fc from 'fast-check'
 import { cronFault, timesAfter } from './cron.ts'
 
@@ -249,4 +250,23 @@ test('whatever is written is judged, and what is judged right has a time', () =>
     }),
     { numRuns: 500 },
   )
+})
+
+test('looks for no instant beyond the last that is asked for, however many may be', (t) => {
+  const asked = t.mock.method(Cron.prototype, 'nextRun')
+  const begin = Date.UTC(2026, 10, 24)
+  for (const [line, step] of [
+    ['* * * * *', 60_000],
+    ['0 0 * * *', 86_400_000],
+  ] as const) {
+    const until = begin + 3 * step
+    const before = asked.mock.callCount()
+    const times = timesAfter(line, 'UTC', begin, 1000, until)
+    assert.deepEqual(
+      times,
+      [1, 2, 3].map((nth) => begin + nth * step),
+    )
+    assert.equal(asked.mock.callCount() - before, 4, line)
+    assert.deepEqual(timesAfter(line, 'UTC', begin, 2, until), times.slice(0, 2))
+  }
 })

@@ -114,8 +114,17 @@ function nextOnTheWall(cron: Cron, time_zone: string, after: number): number | n
   }
 }
 
-/** The first `count` instants after `after`, or fewer if no more follow. The expression must be valid. */
-export function timesAfter(line: string, time_zone: string, after: number, count: number): number[] {
+/**
+ * The first `count` instants after `after` up to `until`, or fewer if no more follow. The expression must be valid. Each takes a
+ * tenth of a millisecond, so nobody asks for more than are needed.
+ */
+export function timesAfter(
+  line: string,
+  time_zone: string,
+  after: number,
+  count: number,
+  until = Number.POSITIVE_INFINITY,
+): number[] {
   const fields = NAMES[line.trim().toLowerCase()] ?? line.trim()
   const [minute, hour] = fields.split(/\s+/)
   const fixed = !/[*?/]/.test(`${minute}${hour}`)
@@ -125,7 +134,7 @@ export function timesAfter(line: string, time_zone: string, after: number, count
     const next = fixed
       ? nextOnTheWall(cron, time_zone, last)
       : (cron.nextRun(new Date(last))?.getTime() ?? null)
-    if (next === null) break
+    if (next === null || next > until) break
     last = next
     times.push(last)
   }
