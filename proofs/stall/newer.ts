@@ -1,4 +1,4 @@
-/** Hostile requests for rules of rows, metrics, readers, subscriptions, drafts, files of insights, frames and other sites. */
+/** Hostile requests for rules of rows, metrics, readers, subscriptions, drafts, files of insights, frames and other sites, and lists of long rows. */
 
 import type { Stored } from './by-hand.ts'
 import { BODY_MOST, type Entry } from './from-document.ts'
@@ -278,6 +278,30 @@ function siteEntries(): Entry[] {
   ]
 }
 
+/** Long rows that add up: drafts and templates, and lists of them. */
+function listEntries(): Entry[] {
+  const times = (count: number, of: (index: number) => Entry): Entry[] =>
+    Array.from({ length: count }, (_, index) => of(index))
+  const payload = { type: 'template', template_id: 'hello', template_vars: { who: 'x'.repeat(100_000) } }
+  const text = 'words '.repeat(150_000)
+  return [
+    ...times(40, (index) => post(`long draft ${index}`, '/v1alpha/jobs/', { payload })),
+    request('list of long drafts', '/v1alpha/jobs?limit=200'),
+    request(
+      'list of long drafts by what lies in no index',
+      '/v1alpha/jobs?limit=200&template_id=hello&presence_name=nobody',
+    ),
+    ...times(6, (index) =>
+      request(`long template ${index}`, `/v1alpha/jobs/templates/long-${index}`, {
+        method: 'PUT',
+        type: 'text/markdown',
+        body: `# ${index}\n${text}`,
+      }),
+    ),
+    ...times(3, (index) => request(`list of long templates ${index}`, '/v1alpha/jobs/templates')),
+  ]
+}
+
 export function newerEntries(stored: Stored): Entry[] {
   const all = [
     ...conditionEntries(),
@@ -287,6 +311,7 @@ export function newerEntries(stored: Stored): Entry[] {
     ...draftEntries(),
     ...insightEntries(stored),
     ...siteEntries(),
+    ...listEntries(),
   ]
   return all.map((entry) => ({ ...entry, name: `later: ${entry.name}` }))
 }
