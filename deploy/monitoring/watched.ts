@@ -210,6 +210,28 @@ export const WATCHED: readonly Watched[] = [
     ],
   },
   {
+    metric: '`assay_events_lag_seconds`',
+    meaning:
+      'age of the oldest event that `GET /v1alpha/events` in order does not give yet, because a transaction of this database may still write an earlier one',
+    alertWhen: 'above 30 seconds: a node hangs in the middle of a transaction',
+    panel: {
+      title: 'Lag of the events in order',
+      unit: 's',
+      queries: [['max(assay_events_lag_seconds)', 'lag']],
+    },
+    alerts: [
+      {
+        name: 'AssayEventsAreHeld',
+        when: 'max(assay_events_lag_seconds) > 30',
+        for: '1m',
+        severity: 'ticket',
+        says: 'Readers of the events in order are {{ $value | humanizeDuration }} behind.',
+        remedy:
+          'Look in pg_stat_activity for a transaction of this database that stands still; PostgreSQL ends it after a while.',
+      },
+    ],
+  },
+  {
     metric: '`assay_delivery_lag_seconds`, `assay_delivery_attempt_duration_seconds` by `outcome`',
     meaning: 'time from the event to its first attempt; attempts by how they ended',
     alertWhen: '',

@@ -20,7 +20,7 @@ import * as sealed from './nouns/service/sealed.ts'
 import * as settings from './nouns/service/settings.ts'
 import * as attempts from './nouns/webhooks/attempts.ts'
 import * as deliveries from './nouns/webhooks/deliveries.ts'
-import { listEvents } from './nouns/webhooks/events.ts'
+import { findHeldEvent, listEvents } from './nouns/webhooks/events.ts'
 import * as consents from './nouns/webhooks/mail-consents.ts'
 import * as recoveries from './nouns/webhooks/recoveries.ts'
 import * as waiting from './nouns/webhooks/waiting.ts'
@@ -287,6 +287,7 @@ function* countAll(tx: Transaction): Routine<Counts> {
     jobs: yield* counts.countJobs(tx),
     deliveries: yield* deliveries.countDeliveries(tx),
     webhooks: yield* webhooks.countWebhooks(tx),
+    held_event_at: yield* findHeldEvent(tx),
   }
 }
 

@@ -78,6 +78,8 @@ export interface Counts {
   deliveries: { due: number; waiting: number; oldest_at: string | null }
   /** Webhooks: enabled ones whose last attempts failed, and disabled ones. */
   webhooks: { failing: number; disabled: number }
+  /** Of the oldest event that readers in order do not get yet, because an earlier one may come (PostgreSQL). */
+  held_event_at: string | null
 }
 
 export interface Store

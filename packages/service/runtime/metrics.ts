@@ -146,6 +146,10 @@ function deliveryMetrics({ gauge, counter, histogram }: Makers) {
       'deliveries_oldest_seconds',
       'For how long the oldest pending delivery has been due; 0: none is',
     ),
+    eventsLag: gauge(
+      'events_lag_seconds',
+      'Age of the oldest event that readers of the events in order do not get yet; 0: they get all',
+    ),
     webhooks: gauge('webhooks', 'Webhooks whose last attempts failed, and disabled ones', ['state']),
     attempts: histogram(
       'delivery_attempt_duration_seconds',

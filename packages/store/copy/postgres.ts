@@ -133,11 +133,7 @@ async function requireEmpty(client: Client): Promise<void> {
     )
 }
 
-/** Of an event out of SQLite, which knows no transactions: this one. */
-const TRANSACTION = `coalesce("xid", pg_current_xact_id()::text)::xid8`
-
 function valueOf({ name, kind }: TargetColumn): string {
-  if (name === 'xid') return TRANSACTION
   // 0 and 1 are booleans in text only.
   return `${quoted(name)}::${POSTGRES_TYPES[kind]}`
 }

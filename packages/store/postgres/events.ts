@@ -18,9 +18,9 @@ const wanted = (also: string): string => `
       SELECT webhook_id FROM webhook_events
       WHERE workspace_id = given.workspace_id AND event_type = given.type AND skipped >= given.skipped AND ${also}`
 const WRITE_EVENTS = statement<Woken>(`
-  WITH given AS MATERIALIZED (
-    SELECT *, nextval(pg_get_serial_sequence('events', 'seq')) AS seq
-    FROM ROWS FROM (unnest(:ids::text[]), unnest(:workspace_ids::text[]), unnest(:types::text[]), unnest(:times::timestamptz[]),
+  WITH begun AS MATERIALIZED (SELECT begin_events()), given AS MATERIALIZED (
+    SELECT given.*, nextval('events_seq_seq') AS seq
+    FROM begun, ROWS FROM (unnest(:ids::text[]), unnest(:workspace_ids::text[]), unnest(:types::text[]), unnest(:times::timestamptz[]),
       unnest(:assignment_ids::text[]), unnest(:presence_names::text[]), unnest(:notify::text[]), unnest(:of_job::boolean[]),
       unnest(:skipped::boolean[]), unnest(:personal::boolean[]), unnest(:among::text[]), json_array_elements(:data::json))
       AS given (event_id, workspace_id, type, at, assignment_id, presence_name, notify, of_job, skipped, personal, among, data)

@@ -50,6 +50,12 @@ const COPY_DELIVERY = `
     created_at
   FROM deliveries, given, generate_series(1, $2::int) WHERE webhook_id = webhook`
 
+/** An event with the id $1 of the workspace $2. */
+const INSERT_EVENT = `
+  WITH begun AS MATERIALIZED (SELECT begin_events())
+  INSERT INTO events (seq, event_id, workspace_id, type, timestamp, data) OVERRIDING SYSTEM VALUE
+  SELECT nextval('events_seq_seq'), $1, $2, 'webhook.test', now(), '{}' FROM begun`
+
 /** Two stores on one emptied database, as two processes have them. */
 async function pair(work: (one: Store, other: Store) => Promise<void>): Promise<void> {
   const { fresh, close } = freshStores(url)
@@ -112,15 +118,13 @@ suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
     await pair(async (store) => {
       const read = (cursor?: string) =>
         store.listEvents({ workspace_id: WORKSPACE, limit: 10, order: 'oldest', cursor })
-      const insert = (id: string) =>
-        `INSERT INTO events (event_id, workspace_id, type, timestamp, data)
-         VALUES ('${id}', '${WORKSPACE}', 'webhook.test', now(), '{}')`
       await withClient(url, async (slow) => {
         await slow.query('BEGIN')
-        await slow.query(insert('early'))
-        await withClient(url, (fast) => fast.query(insert('late')))
+        await slow.query(INSERT_EVENT, ['early', WORKSPACE])
+        await withClient(url, (fast) => fast.query(INSERT_EVENT, ['late', WORKSPACE]))
         const during = await read()
         assert.deepEqual(during.items, [], 'what was written first may still come')
+        assert.ok((await store.counts()).held_event_at, 'and the store tells since when it is held')
         await slow.query('COMMIT')
         const afterwards = await read(during.next_cursor!)
         assert.deepEqual(
@@ -128,30 +132,58 @@ suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
           ['early', 'late'],
         )
         assert.deepEqual((await read(afterwards.next_cursor!)).items, [])
+        assert.equal((await store.counts()).held_event_at, null)
       })
     })
   })
 
-  test('a cursor goes on after the database was restored into another server', async () => {
+  test('no transaction of another database, nor one of this that writes no event, holds the events up', async () => {
     await pair(async (store) => {
-      const read = (cursor?: string) =>
-        store.listEvents({ workspace_id: WORKSPACE, limit: 1, order: 'oldest', cursor })
-      await queueNew(store)
-      await queueNew(store)
-      const all = await store.listEvents({ workspace_id: WORKSPACE, limit: 9, order: 'oldest' })
-      // The other server had come much farther with its transactions.
-      await withClient(url, (client) =>
-        client.query(`UPDATE events SET xid = (xid::text::bigint + 1000000000)::text::xid8`),
-      )
-      assert.deepEqual((await read()).items, [], 'hidden until the next start')
-      await migratePostgres(url)
-      const first = await read()
-      assert.deepEqual(first.items[0], all.items[0])
-      assert.deepEqual((await read(first.next_cursor!)).items[0], all.items[1])
-      const {
-        items: [late],
-      } = await queueNew(store).then(() => read(all.next_cursor!))
-      assert.ok(late && late.event_id !== all.items[1]?.event_id)
+      const read = () => store.listEvents({ workspace_id: WORKSPACE, limit: 10, order: 'oldest' })
+      const other = new URL(url)
+      other.pathname = '/postgres'
+      await withClient(other.href, async (elsewhere) => {
+        await withClient(url, async (beside) => {
+          for (const open of [elsewhere, beside]) {
+            await open.query('BEGIN')
+            await open.query('SELECT pg_current_xact_id()')
+          }
+          await queueNew(store)
+          assert.equal((await read()).items.length, 1)
+          assert.equal((await store.counts()).held_event_at, null)
+        })
+      })
+    })
+  })
+
+  test('a reader of events gets each once and in one order, while many write', async () => {
+    await pair(async (store) => {
+      const write = (writer: number) =>
+        withClient(url, async (client) => {
+          for (let nth = 0; nth < 40; nth += 1) {
+            await client.query('BEGIN')
+            await client.query(INSERT_EVENT, [`${writer}-${nth}`, WORKSPACE])
+            await client.query('SELECT pg_sleep(random() * 0.01)')
+            await client.query(nth % 10 === 9 ? 'ROLLBACK' : 'COMMIT')
+          }
+        })
+      let over = false
+      const writing = Promise.all([0, 1, 2, 3, 4].map(write)).finally(() => {
+        over = true
+      })
+      const seen: string[] = []
+      let cursor: string | undefined
+      for (;;) {
+        const last = over
+        const page = await store.listEvents({ workspace_id: WORKSPACE, limit: 50, order: 'oldest', cursor })
+        seen.push(...page.items.map(({ event_id }) => event_id))
+        cursor = page.next_cursor!
+        if (last && page.items.length === 0) break
+      }
+      await writing
+      const { items } = await store.listEvents({ workspace_id: WORKSPACE, limit: 200, order: 'newest' })
+      assert.equal(seen.length, 180)
+      assert.deepEqual(seen, items.map(({ event_id }) => event_id).toReversed())
     })
   })
 

@@ -146,7 +146,6 @@ CREATE INDEX deliveries_failed ON deliveries USING btree (webhook_id, event_at, 
 
 CREATE TABLE events (
   seq bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
-  xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
   event_id text COLLATE "C" NOT NULL,
   workspace_id text COLLATE "C" NOT NULL,
   type text COLLATE "C" NOT NULL,
@@ -155,9 +154,9 @@ CREATE TABLE events (
   PRIMARY KEY (seq)
 );
 
-CREATE INDEX events_by_type ON events USING btree (workspace_id, type, xid, seq) WHERE ((type <> 'job.queued'::text) AND (type <> 'job.started'::text) AND (type <> 'job.completed'::text));
+CREATE INDEX events_by_type ON events USING btree (workspace_id, type, seq) WHERE ((type <> 'job.queued'::text) AND (type <> 'job.started'::text) AND (type <> 'job.completed'::text));
 
-CREATE INDEX events_by_workspace ON events USING btree (workspace_id, xid, seq);
+CREATE INDEX events_by_workspace ON events USING btree (workspace_id, seq);
 
 CREATE INDEX events_in_window ON events USING btree (workspace_id, "timestamp", seq);
 
@@ -695,6 +694,13 @@ CREATE INDEX workspaces_by_time ON workspaces USING btree (created_at, workspace
 
 CREATE INDEX workspaces_deleted ON workspaces USING btree (deleted_at) WHERE (deleted_at IS NOT NULL);
 
+CREATE OR REPLACE FUNCTION begin_events()
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  SELECT pg_advisory_xact_lock_shared((16723::bigint << 48) + coalesce(pg_sequence_last_value('events_seq_seq'), 0))
+$function$;
+
 CREATE OR REPLACE FUNCTION count_deleted_job()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -837,6 +843,19 @@ BEGIN
     RAISE foreign_key_violation USING MESSAGE = format('the workspace %s is being deleted', NEW.workspace_id);
   END IF;
   RETURN NEW;
+END $function$;
+
+CREATE OR REPLACE FUNCTION settled_events()
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  last CONSTANT bigint := coalesce(pg_sequence_last_value('events_seq_seq'), 0);
+BEGIN
+  RETURN least(last, (
+    SELECT min(((classid::bigint & 65535) << 32) | objid::bigint) FROM pg_locks
+    WHERE locktype = 'advisory' AND mode = 'ShareLock' AND objsubid = 1 AND classid::bigint >> 16 = 16723
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())));
 END $function$;
 
 CREATE TRIGGER attempts_go_with_deliveries AFTER DELETE ON deliveries REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION delete_attempts();

@@ -72,17 +72,6 @@ function migrator(client: Client): Migrator {
   }
 }
 
-/**
- * A dump that was restored into another server bears transaction numbers of the first one, which this one has not come
- * to: readers would wait for them. They are set to 0, before all that is new; `seq` keeps their order. Where the last of
- * each workspace is not such a one, none is: that is a look into an index, and no more at every other start.
- */
-const AFTER_RESTORE = `
-  UPDATE events SET xid = '0' WHERE xid >= pg_snapshot_xmax(pg_current_snapshot()) AND EXISTS (
-    SELECT 1 FROM workspaces WHERE (
-      SELECT xid FROM events AS last WHERE last.workspace_id = workspaces.workspace_id
-      ORDER BY xid DESC, seq DESC LIMIT 1) >= pg_snapshot_xmax(pg_current_snapshot()))`
-
 async function migrateOnce(url: string, folder: string): Promise<string[]> {
   const client = newClient(url, { query_timeout: FIRST_WORD_MS })
   // A connection that breaks also rejects what is asked of it.
@@ -94,8 +83,6 @@ async function migrateOnce(url: string, folder: string): Promise<string[]> {
     )
     await lock(client)
     const names = await migrate(readMigrations(folder), migrator(client))
-    const { rows } = await client.query<{ found: string | null }>(`SELECT to_regclass('events') AS found`)
-    if (rows[0]?.found) await client.query(patiently(AFTER_RESTORE))
     await client.query('COMMIT')
     return names
   } finally {

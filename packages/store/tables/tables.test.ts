@@ -23,7 +23,7 @@ const TYPES: Record<'sqlite' | 'postgres', Record<Kind, readonly string[]>> = {
     json: ['TEXT'],
   },
   postgres: {
-    text: ['text', 'xid8'],
+    text: ['text'],
     integer: ['integer'],
     bigint: ['bigint'],
     real: ['double precision'],

@@ -109,14 +109,15 @@ function setJobs({ metrics, clock }: GaugeDependencies, rows: Row[]): void {
   metrics.oldestQueued.set(Math.max(0, ...oldest.values()))
 }
 
-function setStore(given: GaugeDependencies, { jobs, deliveries, webhooks }: Counts): void {
-  const { metrics } = given
+function setStore(given: GaugeDependencies, { jobs, deliveries, webhooks, held_event_at }: Counts): void {
+  const { metrics, clock } = given
+  const since = (at: string | null): number =>
+    at === null ? 0 : Math.max(0, (clock.now() - Date.parse(at)) / 1000)
   setJobs(given, jobs)
   metrics.deliveriesPending.set({ state: 'due' }, deliveries.due)
   metrics.deliveriesPending.set({ state: 'waiting' }, deliveries.waiting)
-  const due =
-    deliveries.oldest_at === null ? 0 : (given.clock.now() - Date.parse(deliveries.oldest_at)) / 1000
-  metrics.deliveriesOldest.set(Math.max(0, due))
+  metrics.deliveriesOldest.set(since(deliveries.oldest_at))
+  metrics.eventsLag.set(since(held_event_at))
   metrics.webhooks.set({ state: 'failing' }, webhooks.failing)
   metrics.webhooks.set({ state: 'disabled' }, webhooks.disabled)
 }
@@ -129,6 +130,7 @@ function clearStore({ metrics }: GaugeDependencies): void {
     'workspaceOldestQueued',
     'deliveriesPending',
     'deliveriesOldest',
+    'eventsLag',
     'storeBytes',
     'webhooks',
   ] as const)

@@ -127,6 +127,7 @@ export const readQueue = operation({
     const disk = services.home === undefined ? null : await diskOf(services.home)
     const { lostSecrets, store } = services
     const secrets = { missing_key: services.secrets.locked, lost: (await lostSecrets?.list()) ?? [] }
-    return { ...(await store.counts()), secrets, disk }
+    const { jobs, deliveries, webhooks } = await store.counts()
+    return { jobs, deliveries, webhooks, secrets, disk }
   },
 })

@@ -1,4 +1,4 @@
-/** The list of a workspace's events. native.ts of each database writes them. */
+/** The list of a workspace's events. They are written where they happen: native.ts of each database. */
 import type { Event, EventType } from '@assay/model/event'
 import type { Page } from '../../contract/page.ts'
 import { decodeCursor, encodeCursor } from '../../cursor.ts'
@@ -12,29 +12,30 @@ type Order = Input<'listEvents'>['order']
 type Listed = Omit<EventRow, 'workspace_id'> & { fits?: number | boolean; row_no?: number }
 
 /**
- * SQLite has one writer, so `seq` is the order of commits. On PostgreSQL a forward page ends before the oldest transaction under
- * way, so a reader past (xid, seq) has seen every event up to there. A restored dump counts its transactions anew: `afterRestore`
- * of schema.ts sets the xid of old events to 0, and an older cursor goes on among them.
+ * `seq` is their order. SQLite has one writer, so it is that of the commits, too. On PostgreSQL forward goes only to what no
+ * transaction of this database that writes events can come before: a reader past `seq` has seen all up to there.
  */
-const AFTER: Record<Order, { sqlite: string; postgres: string }> = {
-  oldest: {
-    sqlite: 'seq > :seq ORDER BY seq',
-    postgres: `
-      (xid, seq) > (CASE WHEN :xid::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) THEN '0' ELSE :xid END::xid8, :seq)
-      AND xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY xid, seq`,
-  },
-  newest: {
-    sqlite: 'seq < :seq ORDER BY seq DESC',
-    postgres: '(xid, seq) < (:xid::xid8, :seq) ORDER BY xid DESC, seq DESC',
-  },
+const SETTLED = EVENTS.sql<{ seq: number }>({
+  sqlite: `SELECT ${Number.MAX_SAFE_INTEGER} AS seq`,
+  postgres: 'SELECT settled_events() AS seq',
+})
+
+const HELD = EVENTS.sql<{ timestamp: string | null }>({
+  sqlite: 'SELECT NULL AS timestamp',
+  postgres: 'SELECT min(timestamp) AS timestamp FROM events WHERE seq > (SELECT settled_events())',
+})
+
+/** When the oldest event happened that readers in order do not get yet, because another may come before it. */
+export function* findHeldEvent(from: Reader): Routine<string | null> {
+  return (yield* from.find(HELD))?.timestamp ?? null
 }
 
 /**
- * Types that nearly every job makes are in no index; the list looks for them among the next `LOOKED_AT_MOST` events. The condition
- * names the index of the other types.
+ * Those that nearly every job makes are in no index of types: they are looked for among the next `LOOKED_AT_MOST` events. The
+ * index of the others is named by its condition.
  */
 const FREQUENT: readonly EventType[] = ['job.queued', 'job.started', 'job.completed']
-const RARE = ['AND type = :type', ...FREQUENT.map((type) => `AND type <> '${type}'`)].join(' ')
+const RARE = FREQUENT.map((type) => `AND type <> '${type}'`).join(' ')
 
 interface Pages {
   all: Statement<Listed>
@@ -42,53 +43,47 @@ interface Pages {
   rare: Statement<Listed>
 }
 
+/**
+ * The condition and the order name all columns of the index: PostgreSQL would else take that of `seq` alone where it knows little of a
+ * workspace, and pass over the events of all others.
+ */
+function pageOf(key: readonly string[], order: Order, also = ''): string {
+  const at = (seq: string): string => key.map((column) => (column === 'seq' ? seq : `:${column}`)).join(', ')
+  const by = key.map((column) => (order === 'newest' ? `${column} DESC` : column)).join(', ')
+  return `SELECT seq, event_id, type, timestamp, data FROM events
+    WHERE (${key.join(', ')}) > (${at(':above')}) AND (${key.join(', ')}) <= (${at(':up_to')}) ${also} ORDER BY ${by}`
+}
+
 function pagesOf(order: Order): Pages {
-  const texts = (of: (select: string, after: string) => string): Statement<Listed> =>
-    EVENTS.sql({
-      sqlite: of('seq, event_id, type, timestamp, data', AFTER[order].sqlite),
-      postgres: of('xid, seq, event_id, type, timestamp, data', AFTER[order].postgres),
-    })
-  const typed = (type: string): Statement<Listed> =>
-    texts(
-      (select, after) =>
-        `SELECT ${select} FROM events WHERE workspace_id = :workspace_id ${type} AND ${after} LIMIT :most`,
-    )
-  // Also reads the last row that was looked at, of any type: the next page begins there.
-  const frequent = texts(
-    (select, after) => `SELECT *, type = :type AS fits FROM (
-        SELECT ${select}, row_number() OVER () AS row_no FROM (
-          SELECT ${select} FROM events WHERE workspace_id = :workspace_id AND ${after} LIMIT ${LOOKED_AT_MOST}) AS latest
-      ) AS looked_at WHERE type = :type OR row_no = ${LOOKED_AT_MOST} LIMIT :most`,
-  )
-  return { all: typed(''), frequent, rare: typed(RARE) }
+  const all = pageOf(['workspace_id', 'seq'], order)
+  const rare = pageOf(['workspace_id', 'type', 'seq'], order, RARE)
+  return {
+    all: EVENTS.sql(`${all} LIMIT :most`),
+    rare: EVENTS.sql(`${rare} LIMIT :most`),
+    // The last that is looked at comes along, of whatever type: there the next page begins.
+    frequent: EVENTS.sql(`SELECT *, type = :type AS fits FROM (
+        SELECT *, row_number() OVER () AS row_no FROM (${all} LIMIT ${LOOKED_AT_MOST}) AS latest
+      ) AS looked_at WHERE type = :type OR row_no = ${LOOKED_AT_MOST} LIMIT :most`),
+  }
 }
 
 const PAGES = { oldest: pagesOf('oldest'), newest: pagesOf('newest') }
 
-type Position = [xid: number, seq: number] | [seq: number]
-
-function positionOf({ dialect }: Reader, list: string, query: Input<'listEvents'>): Position {
-  const shape = dialect === 'sqlite' ? (['number'] as const) : (['number', 'number'] as const)
-  if (query.cursor !== undefined) return decodeCursor(list, query.cursor, shape) as Position
-  const start = query.order === 'oldest' ? 0 : Number.MAX_SAFE_INTEGER
-  return dialect === 'sqlite' ? [start] : [start, start]
-}
-
 export function* listEvents(from: Reader, query: Input<'listEvents'>): Routine<Page<Event>> {
   const { order, type, workspace_id, limit } = query
   const list = `events ${order}`
-  const position = positionOf(from, list, query)
+  const start = order === 'oldest' ? 0 : Number.MAX_SAFE_INTEGER
+  const seq = query.cursor === undefined ? start : Number(decodeCursor(list, query.cursor, ['number'])[0])
+  const [above, up_to] = order === 'oldest' ? [seq, (yield* from.find(SETTLED))!.seq] : [0, seq - 1]
   const pages = PAGES[order]
   const typed = type === undefined ? pages.all : FREQUENT.includes(type) ? pages.frequent : pages.rare
-  const values = { workspace_id, type, xid: String(position[0]), seq: position.at(-1), most: limit + 1 }
-  const rows = yield* from.all(typed, values)
+  const rows = yield* from.all(typed, { workspace_id, type, above, up_to, most: limit + 1 })
   const page = rows.slice(0, limit)
   const last = page.at(-1)
   const isMore = rows.length > limit || last?.row_no === LOOKED_AT_MOST
   const fitting = page.filter(({ fits, row_no }) => row_no === undefined || fits)
-  const reached = last && (from.dialect === 'sqlite' ? [last.seq] : [Number(last.xid), last.seq])
   return {
     items: fitting.map(({ event_id, type, timestamp, data }) => ({ event_id, type, timestamp, data })),
-    next_cursor: order === 'oldest' || isMore ? encodeCursor(list, reached ?? position) : null,
+    next_cursor: order === 'oldest' || isMore ? encodeCursor(list, [last?.seq ?? seq]) : null,
   }
 }

@@ -562,22 +562,38 @@ CREATE TABLE webhook_follows (
 );
 CREATE INDEX webhook_follows_by_webhook ON webhook_follows (webhook_id);
 
--- A lower `seq` may be committed later than a higher one. Readers go by (xid, seq) and stop before the oldest transaction
--- that is still under way, so that they skip nothing.
 CREATE TABLE events (
   seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
   event_id text COLLATE "C" NOT NULL,
   workspace_id text COLLATE "C" NOT NULL,
   type text COLLATE "C" NOT NULL,
   timestamp timestamptz(3) NOT NULL,
   data json NOT NULL
 );
-CREATE INDEX events_by_workspace ON events (workspace_id, xid, seq);
+CREATE INDEX events_by_workspace ON events (workspace_id, seq);
 -- Nearly every job makes an event of each type that is left out: a page of one looks at those of all.
-CREATE INDEX events_by_type ON events (workspace_id, type, xid, seq)
+CREATE INDEX events_by_type ON events (workspace_id, type, seq)
   WHERE type <> 'job.queued' AND type <> 'job.started' AND type <> 'job.completed';
 CREATE INDEX events_in_window ON events (workspace_id, timestamp, seq);
+
+-- A lower `seq` may be committed later than a higher one. Whoever writes events first takes a shared lock that bears the last
+-- number given so far, and holds it until the transaction ends: what it writes lies above. The locks are of this database
+-- alone, and nobody waits for one. 16723 ("AS") in the upper 16 bits tells them from other locks.
+CREATE FUNCTION begin_events() RETURNS void LANGUAGE sql VOLATILE AS $$
+  SELECT pg_advisory_xact_lock_shared((16723::bigint << 48) + coalesce(pg_sequence_last_value('events_seq_seq'), 0))
+$$;
+
+-- The last `seq` that no transaction under way can come before. The events up to there are asked for in a later statement, which
+-- sees what had ended before this one.
+CREATE FUNCTION settled_events() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  last CONSTANT bigint := coalesce(pg_sequence_last_value('events_seq_seq'), 0);
+BEGIN
+  RETURN least(last, (
+    SELECT min(((classid::bigint & 65535) << 32) | objid::bigint) FROM pg_locks
+    WHERE locktype = 'advisory' AND mode = 'ShareLock' AND objsubid = 1 AND classid::bigint >> 16 = 16723
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())));
+END $$;
 
 -- The outbox. `due_at` is null once a delivery has ended, `owner` is the node that sends it now, `event_at` the time of its
 -- event. `last_try`: it ends if this try fails. Several deliveries may be sent one after the other as one claim: all

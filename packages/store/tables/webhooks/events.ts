@@ -4,25 +4,17 @@ import { Table } from '../table.ts'
 
 export interface EventRow extends Event {
   seq: number
-  /** The transaction that wrote the event (PostgreSQL), because `seq` is not the order of commits there. */
-  xid: string
   workspace_id: string
 }
 
-export const EVENTS = new Table<EventRow>(
-  'events',
-  ['seq'],
-  {
-    seq: 'bigint',
-    xid: 'text',
-    event_id: 'text',
-    workspace_id: 'text',
-    type: 'text',
-    timestamp: 'time',
-    data: 'json',
-  },
-  { only: { postgres: ['xid'] } },
-)
+export const EVENTS = new Table<EventRow>('events', ['seq'], {
+  seq: 'bigint',
+  event_id: 'text',
+  workspace_id: 'text',
+  type: 'text',
+  timestamp: 'time',
+  data: 'json',
+})
 
 /** The job that an event tells of. */
 export function assignmentOf({ data }: EventRow): string | null {
