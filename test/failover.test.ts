@@ -1,16 +1,25 @@
-/** A PostgreSQL that fails over: its primary dies, a streaming standby answers before it is promoted, then takes over. */
+/**
+ * A PostgreSQL that fails over: its primary dies, a streaming standby answers before it is promoted, then takes over. And a
+ * node whose machine shows another time than the database.
+ */
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { after, before, suite, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { type Client, createClient } from '@assay/client'
 import { Client as PostgresClient } from 'pg'
+import { Webhook } from 'standardwebhooks'
 import { missingPostgres, type Postgres, startOwnPostgres } from './postgres.ts'
 import { type Proxy, startProxy } from './proxy.ts'
+import { startReceiver } from './receiver.ts'
 import { eventually, isAlive, type Service, startService, temporaryFolder } from './service.ts'
 
 const TOKEN = 'assay-failover-test-token'
 const DATABASE = 'assay_failover'
 const missing = await missingPostgres()
 const { folder, remove } = temporaryFolder()
+const clock = path.join(folder, 'clock')
 
 const SLOW = `---
 title: Slow
@@ -68,6 +77,9 @@ suite('a failover of PostgreSQL', {
         ASSAY_SECRET_KEY: '11'.repeat(32),
         ASSAY_TOKEN: TOKEN,
         ASSAY_LEASE: '10s',
+        ASSAY_WEBHOOK_TARGETS: 'loopback',
+        ASSAY_TEST_CLOCK: clock,
+        NODE_OPTIONS: `--import=${pathToFileURL(path.join(import.meta.dirname, 'shift-clock.ts')).href}`,
       },
     })
     client = createClient({ url: node.url, token: TOKEN })
@@ -117,5 +129,33 @@ suite('a failover of PostgreSQL', {
         `the job ${id} ends`,
       )
     assert.ok(isAlive(node.server), 'the node never ended')
+  })
+
+  test('a node an hour behind signs by the clock of the database, and is not ready until its own is set', async (t) => {
+    const receiver = await startReceiver()
+    t.after(() => receiver.close())
+    const { signing_secret } = await client.webhooks.create({
+      url: receiver.url,
+      user_id: 'ada',
+      presence_name: 'ops',
+    })
+    const set = async (ms: number, status: number): Promise<string> => {
+      writeFileSync(clock, String(ms))
+      node.signal('SIGUSR2')
+      let said = ''
+      await eventually(async () => {
+        const answer = await fetch(`${node.url}/readyz`)
+        said = await answer.text()
+        return answer.status === status
+      }, `/readyz answers ${status}`)
+      return said
+    }
+    assert.match(await set(-3_600_000, 503), /The clock of this machine is 60 min behind that of the store/)
+    const id = await client.jobs.create({ template_id: 'short', presence_name: 'ops' })
+    await client.jobs.run(id)
+    const { body, headers } = await receiver.next()
+    // It refuses what is more than five minutes off.
+    new Webhook(signing_secret!).verify(body.toString(), headers as Record<string, string>)
+    await set(0, 200)
   })
 })

@@ -312,6 +312,26 @@ export const WATCHED: readonly Watched[] = [
     ],
   },
   {
+    metric: '`assay_clock_skew_seconds`',
+    meaning: 'by how much the clock of this machine is ahead of the store, whose time counts (PostgreSQL)',
+    alertWhen: 'beyond 5 seconds either way; beyond 60 the node is not ready',
+    panel: {
+      title: 'Clock beside the store',
+      unit: 's',
+      queries: [['assay_clock_skew_seconds', '{{instance}}']],
+    },
+    alerts: [
+      {
+        name: 'AssayClockIsOff',
+        when: 'abs(assay_clock_skew_seconds) > 5',
+        for: '10m',
+        severity: 'ticket',
+        says: 'The clock of {{ $labels.instance }} is {{ $value }} s off the store.',
+        remedy: 'Set it by NTP.',
+      },
+    ],
+  },
+  {
     metric: '`assay_store_connections` by `state`',
     meaning: 'the pool to PostgreSQL',
     alertWhen:

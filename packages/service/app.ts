@@ -26,6 +26,7 @@ import { openFiles } from './files/open.ts'
 import { createLedger } from './outgoing/ledger.ts'
 import { createLease } from './queue/lease.ts'
 import { createReaper } from './queue/reaper.ts'
+import { createStoreClock, type StoreClock } from './queue/store-clock.ts'
 import { createWorker } from './queue/worker.ts'
 import { mailOf, type ReaderMailParts } from './readers/reader-mail.ts'
 import { createBackups } from './recovery/schedule.ts'
@@ -66,7 +67,10 @@ export interface App {
 const FLUSH_MS = 3000
 
 /** Makes what every part of the node uses. */
-async function openBase({ config, clock = systemClock, log = silentLog }: AppOptions, store: Store) {
+async function openBase(
+  { config, log = silentLog }: AppOptions,
+  { store, clock }: { store: Store; clock: StoreClock },
+) {
   const secrets = await openSecrets(config, store)
   await ensureAdmin(store)
   await endPasswords(store, config, log)
@@ -123,10 +127,11 @@ function schedulerOf(
 async function buildServices(options: AppOptions, store: Store, services: Service[]) {
   const { config, settings = [] } = options
   const { home } = config
-  const { base, firstToken } = await openBase(options, store)
+  const clock = createStoreClock(options.clock ?? systemClock, options.log ?? silentLog)
+  const { base, firstToken } = await openBase(options, { store, clock })
   const roles = rolesWith(base.secrets, config, base.log)
   const lostSecrets = createLostSecrets({ ...base, config })
-  const { clock, log, metrics, ledger, traces, node_id } = base
+  const { log, metrics, ledger, traces, node_id } = base
   if (traces) services.push(untilStopped('traces', () => traces.close(Math.min(config.drain, FLUSH_MS))))
   services.push(untilStopped('ledger', () => ledger.close()))
   const tempRoot = await workFolder(config.spill ?? path.join(home, 'tmp'))
@@ -151,7 +156,8 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
 
   const node = { node_id, name: `${hostname()}:${process.pid}`, roles, version: VERSION }
   services.push(lostSecrets)
-  const lease = createLease({ store, clock, log, node, leaseMs: config.lease })
+  const follow = store.kind === 'postgres' ? clock.follow : undefined
+  const lease = createLease({ store, clock, log, node, leaseMs: config.lease, ...(follow && { follow }) })
   const keeping = { keep: keepOf(config), keepAuditMs: config.keepAudit, leaseMs: config.lease }
   services.push(lease, createReaper({ ...base, ...keeping }))
   const backups = createBackups({ config, store, clock, log, metrics })
@@ -180,7 +186,7 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
     catalog,
     repository,
     roles,
-    lease,
+    lease: { ...lease, skewMs: clock.skewMs },
     home,
     spill: tempRoot,
     lingerMs,

@@ -2,6 +2,7 @@
 import { AppError } from '@assay/model/errors'
 import { lookAtStore, openCopySource, type StoreLook } from '@assay/store/copy'
 import type { Config } from '../config/config.ts'
+import { SKEW_MOST_MS } from '../queue/store-clock.ts'
 import { keyFileOf, readKeys } from '../runtime/home.ts'
 import { SecretBox } from '../runtime/secrets.ts'
 import { opensCheck } from '../secrets/key-check.ts'
@@ -11,8 +12,6 @@ import { type Finding, failed, ok, sizeOf, unused, warning } from './finding.ts'
 /** Connections of a node beside ASSAY_STORE_CONNECTIONS: leases, hints. */
 const OTHER_CONNECTIONS = 4
 const OLDEST_MAJOR = 14
-/** Receivers refuse signatures that are five minutes off. */
-const SKEW_MOST_MS = 60_000
 const SKEW_FEW_MS = 5000
 
 /** Null: there is no store to look at. */

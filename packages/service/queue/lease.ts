@@ -54,6 +54,8 @@ export interface LeaseOptions {
   node: { node_id: string; name: string; roles: string[]; version: string }
   /** Milliseconds from a renewal until others may take what the node holds; at least three seconds. */
   leaseMs: number
+  /** Told the time of the store in each answer, and when it was asked by the monotonic clock. */
+  follow?: (now: string, asked: number) => void
 }
 
 function createHold(lease: Lease, workspace_id: string): Hold {
@@ -83,30 +85,36 @@ function stopAll(state: State, reason: StopReason): void {
   for (const hold of state.holds.values()) hold.stop(reason)
 }
 
-/** Extends the lease by `ask`. It counts from before the request, so that it ends here no later than in the store. */
-async function extending(state: State, ask: () => Promise<void>): Promise<void> {
+/** Extends the lease by `ask`, which answers the time of the store. It counts from before the request, so that it ends here no later than in the store. */
+async function extending(state: State, ask: () => Promise<string>): Promise<void> {
   const asked = state.clock.monotonic()
-  await ask()
+  const now = await ask()
+  state.follow?.(now, asked)
   state.until = Math.max(state.until, asked + state.leaseMs)
   if (state.trouble !== null) state.log.info({ node_id: state.node.node_id }, 'the lease is renewed again')
   state.trouble = null
 }
 
 function register(state: State): Promise<void> {
-  return extending(state, () => state.store.registerNode({ ...state.node, lease_ms: state.leaseMs }))
+  return extending(
+    state,
+    async () => (await state.store.registerNode({ ...state.node, lease_ms: state.leaseMs })).now,
+  )
 }
 
-async function renew(state: State): Promise<void> {
+async function renew(state: State): Promise<string> {
   const held = [...state.holds.values()].map((hold) => {
     const progress = hold.progress
     hold.progress = null
     return { assignment_id: hold.lease.assignment_id, attempt: hold.lease.attempt, progress }
   })
-  const { stop } = await state.store.renewNode({ node_id: state.node.node_id, lease_ms: state.leaseMs, held })
+  const { node, leaseMs } = state
+  const { now, stop } = await state.store.renewNode({ node_id: node.node_id, lease_ms: leaseMs, held })
   for (const { assignment_id, attempt } of stop) {
     const hold = state.holds.get(assignment_id)
     if (hold?.lease.attempt === attempt) hold.stop('taken')
   }
+  return now
 }
 
 /** Renews the lease, or registers the node again if the others gave it up. False: it failed. */

@@ -81,6 +81,10 @@ function nodeMetrics({ gauge, counter, histogram }: Makers) {
       'lease_left_seconds',
       'Time until the lease of this node ends; it is renewed when a third has passed',
     ),
+    clockSkew: gauge(
+      'clock_skew_seconds',
+      'By how much the clock of this machine is ahead of the store; the time of the store counts',
+    ),
     storeConnections: gauge(
       'store_connections',
       'Connections of this node to PostgreSQL by state (waiting: requested and not yet there)',

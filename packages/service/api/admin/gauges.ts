@@ -26,6 +26,8 @@ export interface NodeHealth {
   left(): number
   /** Why the last renewal failed; null: it succeeded. */
   trouble(): string | null
+  /** Milliseconds by which the clock of the machine is ahead of the store's. */
+  skewMs(): number
 }
 
 interface GaugeDependencies {
@@ -186,7 +188,10 @@ async function setNode(given: GaugeDependencies): Promise<void> {
   const connections = store.connections()
   for (const [state, count] of Object.entries(connections ?? {}))
     metrics.storeConnections.set({ state }, count)
-  if (lease) metrics.leaseLeft.set(lease.left() / 1000)
+  if (lease) {
+    metrics.leaseLeft.set(lease.left() / 1000)
+    metrics.clockSkew.set(lease.skewMs() / 1000)
+  }
   const disk = home === undefined ? null : await diskOf(home)
   if (disk) {
     metrics.diskFree.set(disk.free_bytes)

@@ -63,10 +63,11 @@ test('a store that hangs is not ready within two seconds, and is measured withou
   assert.doesNotMatch(metrics.payload, /^assay_jobs\{/m, 'what is not known is not told')
 })
 
-test('a node whose lease cannot be renewed is not ready, and says why', async (t) => {
+test('a node whose lease cannot be renewed, or whose clock is far off, is not ready, and says why', async (t) => {
   const opened = await openTestServer(t)
   let trouble: string | null = null
-  const lease = { left: () => 12_000, trouble: () => trouble }
+  let skew = 59_000
+  const lease = { left: () => 12_000, trouble: () => trouble, skewMs: () => skew }
   const api = await beside(t, opened, { lease })
   assert.equal((await api.inject('/readyz')).statusCode, 200)
   trouble = 'The database cannot be used: the disk is full.'
@@ -74,6 +75,12 @@ test('a node whose lease cannot be renewed is not ready, and says why', async (t
   assert.equal(answer.statusCode, 503)
   assert.match(answer.payload, /cannot be renewed: .*the disk is full/)
   assert.match((await api.inject(measuring(opened))).payload, /^assay_lease_left_seconds 12$/m)
+  trouble = null
+  skew = -3_600_000
+  const late = await api.inject('/readyz')
+  assert.equal(late.statusCode, 503)
+  assert.match(late.payload, /The clock of this machine is 60 min behind that of the store: set it by NTP/)
+  assert.match((await api.inject(measuring(opened))).payload, /^assay_clock_skew_seconds -3600$/m)
 })
 
 test('a node on SQLite whose disk is full is not ready, until it has room again', async (t) => {

@@ -4,6 +4,7 @@ import { AppError } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
 import { DEFAULT_WORKSPACE, includesScope } from '@assay/model/token'
 import type { FastifyRequest } from 'fastify'
+import { SKEW_MOST_MS, skewText } from '../../queue/store-clock.ts'
 import { hashToken } from '../../runtime/secrets.ts'
 import type { Services } from '../dependencies.ts'
 import { bearerOf } from '../http/auth.ts'
@@ -30,7 +31,7 @@ export const ready = operation({
   tag: 'Service',
   summary: 'Check that the node is ready',
   description:
-    'Ready means: the store answers within two seconds and has the schema of this program, the last renewal of the lease of this node succeeded, it has the key of the secrets, and with SQLite the disk has free space.',
+    'Ready means: the store answers within two seconds and has the schema of this program, the last renewal of the lease of this node succeeded, the clock of the machine is within a minute of that of the store, it has the key of the secrets, and with SQLite the disk has free space.',
   scope: null,
   replies: { 200: { description: 'The node is ready', schema: State('ready') } },
   errors: ['store_unavailable', 'stopping'],
@@ -45,6 +46,12 @@ export const ready = operation({
     const trouble = services.lease?.trouble() ?? null
     if (trouble !== null)
       throw new AppError('store_unavailable', `The lease of this node cannot be renewed: ${trouble}`)
+    const skew = services.lease?.skewMs() ?? 0
+    if (Math.abs(skew) > SKEW_MOST_MS)
+      throw new AppError(
+        'store_unavailable',
+        `The clock of this machine is ${skewText(skew)} that of the store: set it by NTP.`,
+      )
     return { status: 'ready' }
   },
 })

@@ -13,6 +13,8 @@ export interface NodeInfo {
 }
 
 export interface Renewal {
+  /** The time of the store. */
+  now: string
   /** Attempts that this node must stop: canceled, taken over, or unknown. */
   stop: { assignment_id: string; attempt: number }[]
 }
@@ -26,13 +28,14 @@ export interface Known {
 }
 
 export interface NodeStore {
+  /** Answers the time of the store. */
   registerNode(input: {
     node_id: string
     name: string
     roles: string[]
     version: string
     lease_ms: number
-  }): Promise<void>
+  }): Promise<{ now: string }>
   /**
    * Renews the node's lease, writes the progress of its jobs, and answers which attempts to stop, in one statement. Throws
    * `conflict` if the node's row is gone: the node was reaped, must stop everything and register anew.

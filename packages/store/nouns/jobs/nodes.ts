@@ -60,12 +60,13 @@ function* takeFrom(
   return { jobs: jobs.length, deliveries: yield* giveBackDeliveries(tx, node_ids) }
 }
 
-/** Gives back as lost what an earlier node of this id still holds. The new node knows nothing of it. */
-export function* registerNode(tx: Transaction, input: Input<'registerNode'>): Routine<void> {
-  // Waits for a claim that the earlier node has under way, and takes it back, too.
+/** What a node that bore this id before still holds is given back as lost: the new one knows nothing of it. */
+export function* registerNode(tx: Transaction, input: Input<'registerNode'>): Routine<{ now: string }> {
+  // What the one before it is claiming in this moment is waited for: it is taken, too.
   yield* tx.find(LOCK, input)
   yield* tx.run(WRITE, { ...input, started_at: tx.now, lease_until: leaseUntil(tx, input.lease_ms) })
   yield* takeFrom(tx, [input.node_id])
+  return { now: tx.now }
 }
 
 export function* renewNode(tx: Transaction, input: Input<'renewNode'>): Routine<Renewal> {
@@ -75,7 +76,7 @@ export function* renewNode(tx: Transaction, input: Input<'renewNode'>): Routine<
       'conflict',
       `The node ${JSON.stringify(node_id)} was taken for dead: stop its work and register it anew.`,
     )
-  if (held.length === 0) return { stop: [] }
+  if (held.length === 0) return { now: tx.now, stop: [] }
   const told = held.filter(({ progress }) => progress !== null)
   yield* holdJobs(
     tx,
@@ -89,7 +90,7 @@ export function* renewNode(tx: Transaction, input: Input<'renewNode'>): Routine<
   const rows = yield* tx.all(STILL_HELD, { node_id })
   const still = new Set(rows.map(leaseKey))
   const lost = held.filter((lease) => !still.has(leaseKey(lease)))
-  return { stop: lost.map(({ assignment_id, attempt }) => ({ assignment_id, attempt })) }
+  return { now: tx.now, stop: lost.map(({ assignment_id, attempt }) => ({ assignment_id, attempt })) }
 }
 
 function leaseKey({ assignment_id, attempt }: { assignment_id: string; attempt: number }): string {
