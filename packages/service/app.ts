@@ -1,8 +1,9 @@
 /** Starts the service from its settings. Only this file knows every part. */
 import { rm } from 'node:fs/promises'
-import { availableParallelism, hostname } from 'node:os'
+import { hostname } from 'node:os'
 import path from 'node:path'
 import { sampleFiles } from '@assay/engine/reading/samples'
+import { workersHere } from '@assay/engine/run/pool'
 import { type Clock, systemClock } from '@assay/model/clock'
 import { uuidv7 } from '@assay/model/ids'
 import { openStore } from '@assay/store/open'
@@ -136,7 +137,7 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
   services.push(untilStopped('ledger', () => ledger.close()))
   const tempRoot = await workFolder(config.spill ?? path.join(home, 'tmp'))
   services.push(untilStopped('work folder', () => rm(tempRoot, { recursive: true, force: true })))
-  const concurrency = config.workers ?? availableParallelism()
+  const concurrency = config.workers ?? workersHere()
   const model = modelOf(config, base)
   const budgets = createWorkspaceBudgets({ store, caps: workspaceCapsOf(config), clock, log })
   services.push(untilStopped('budgets', () => budgets.close()))

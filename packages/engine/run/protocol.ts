@@ -203,7 +203,7 @@ export type FromChild =
   /** The process is loaded, its memory is bounded and an engine is open. */
   | { type: 'ready' }
   /** The template is read, or a rendering begins: its own time limit replaces the cap. */
-  | { type: 'started'; id: number; timeout_ms: number }
+  | { type: 'started'; id: number; timeout_ms: number; memory_bytes?: number }
   | { type: 'progress'; id: number; progress: Progress }
   /** `acquire`: a source needs this connection. `release`: the source has been read. */
   | { type: 'acquire'; id: number; name: string }

@@ -118,7 +118,10 @@ const ROWS = {
     '5GB',
   ),
   roles: setting('What this node does', roles, 'api,worker,dispatcher'),
-  workers: setting('Analyses at a time; empty: one for each core', orNull(integer(1, 256))),
+  workers: setting(
+    'Analyses at a time; empty: one for each core, as far as the memory of the machine or container reaches',
+    orNull(integer(1, 256)),
+  ),
   webhookTargets: setting(
     'Where webhooks may go: public, loopback, CIDRs, hosts; empty: public, and loopback for one node on SQLite that listens on loopback without ASSAY_PUBLIC_URL',
     targetList,

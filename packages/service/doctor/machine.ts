@@ -1,10 +1,11 @@
 /** Checks of the machine: the home, its disk, the temporary folder, the walls, the templates. */
 import { access, constants, mkdtemp, rm, stat, statfs, writeFile } from 'node:fs/promises'
-import { availableParallelism, tmpdir, totalmem } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import path from 'node:path'
 import { createCatalog } from '@assay/engine/reading/catalog'
 import { templatesFolder } from '@assay/engine/reading/samples'
 import { wallsHere } from '@assay/engine/run/jail'
+import { HERE, workersHere } from '@assay/engine/run/pool'
 import type { Config } from '../config/config.ts'
 import { VERSION } from '../runtime/version.ts'
 import { type Finding, failed, ok, sizeOf, unused, warning } from './finding.ts'
@@ -12,11 +13,10 @@ import { type Finding, failed, ok, sizeOf, unused, warning } from './finding.ts'
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? (error as Error).message
 
 export function program(config: Config): Finding {
-  const memory = process.constrainedMemory() || totalmem()
-  const workers = config.workers ?? availableParallelism()
+  const workers = config.workers ?? workersHere()
   return ok(
     'program',
-    `assay ${VERSION} on Node ${process.versions.node}, ${availableParallelism()} cores, ${sizeOf(Math.min(memory, totalmem()))} of memory, ${workers} analyses at a time.`,
+    `assay ${VERSION} on Node ${process.versions.node}, ${availableParallelism()} cores, ${sizeOf(HERE.memory_bytes)} of memory, ${workers} analyses at a time.`,
   )
 }
 

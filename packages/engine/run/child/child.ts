@@ -2,6 +2,7 @@
  * The entry of an analysis process, forked by pool/child-process.ts. It loads the engine, opens a database ahead, reports
  * that it is ready, then does one task at a time. Its environment holds no secrets, and it ends with its parent.
  */
+import { writeFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import type { Socket } from 'node:net'
 import { DEFAULT_LIMITS } from '@assay/model/template'
@@ -100,6 +101,16 @@ async function load(): Promise<Engine> {
   return engine
 }
 
+/** Where memory runs out, the system ends this process before the service. */
+function goFirst(): void {
+  try {
+    writeFileSync('/proc/self/oom_score_adj', '500')
+  } catch {
+    // Not Linux, or it may not be written here.
+  }
+}
+
+goFirst()
 const loaded = load()
 /** The engine of the next task, opened ahead. */
 let next: Promise<Engine> = loaded
@@ -121,7 +132,8 @@ async function run(
       temp_folder,
       spill_bytes,
       onStarted: async (limits) => {
-        send({ type: 'started', id, timeout_ms: limits.timeout_ms })
+        const { timeout_ms, memory_bytes } = limits
+        send({ type: 'started', id, timeout_ms, memory_bytes })
         await fence.set(limits.memory_bytes)
       },
       onProgress: (progress) => reporter.note(progress),

@@ -18,35 +18,21 @@ import type { ConnectionAccess } from '../connection-requests.ts'
 import { foldersOf, makeFolder, removeFolder, View, withTemp } from '../jail/folders.ts'
 import { descendants, type Folder, NICENESS, narrow, walled } from '../jail/jail.ts'
 import type { Narrator } from '../narration-requests.ts'
-import {
-  COLD,
-  type FromChild,
-  type NarrationRequest,
-  type Results,
-  type Task,
-  type ToChild,
-} from '../protocol.ts'
+import { COLD, type FromChild, type NarrationRequest, type Task, type ToChild } from '../protocol.ts'
 import { type DialWanted, dialFor, type VetDial } from '../socket-requests.ts'
 import { fillCompileCache } from './compile-cache.ts'
+import { death, type Ending } from './ending.ts'
 import { processorMsOf } from './meter.ts'
 import { ReceivedRows } from './table-rows.ts'
 import { sendTexts, type Texts } from './texts.ts'
-
-/** How a task ended. `died`: the process ended by itself; `memory`: it reported a failed allocation. */
-export type Ending<Kind extends Task['kind']> =
-  | { kind: 'result'; result: Results[Kind] }
-  | { kind: 'fault'; message: string }
-  | { kind: 'died'; memory: boolean; detail: string }
-  | { kind: 'stopped' }
-  | { kind: 'timed_out'; after_ms: number }
-  /** The texts of the task could not be read. */
-  | { kind: 'unread'; error: unknown }
 
 export interface TaskOptions {
   /** The time limit until the process reports the limit of the template. */
   timeout_ms: number
   signal?: AbortSignal | undefined
   onProgress?: ((progress: Progress) => void) | undefined
+  /** Told what memory the task may use when it begins. */
+  onMemory?: ((bytes: number) => void) | undefined
   /** Gives the task the connections that its sources name. Without it the task gets none. */
   connections?: ConnectionAccess | undefined
   /** Bytes that the task may spill to disk; null: a multiple of its memory. */
@@ -129,9 +115,6 @@ function lastOf(stream: Readable | null, onOutput: (text: string) => void): () =
   return () => kept
 }
 
-const MEMORY_SIGNS =
-  /heap out of memory|std::bad_alloc|out of memory|Cannot allocate memory|allocation failed/i
-
 const FLAGS = [`--max-old-space-size=${HEAP_MB}`, `--max-semi-space-size=${SEMI_SPACE_MB}`, '--no-warnings']
 /** Whether this process has seen to the compile cache of walled processes. */
 let filled = false
@@ -178,7 +161,7 @@ interface Running {
   /** The connections that the task has asked for and was given. */
   acquired: Map<string, OpenConnection>
   onProgress: ((progress: Progress) => void) | undefined
-  onStarted(timeoutMs: number): void
+  onStarted(started: Extract<FromChild, { type: 'started' }>): void
   connections: ConnectionAccess | undefined
   /** Milliseconds until the deadline. */
   left(): number
@@ -255,7 +238,7 @@ class ForkedProcess implements AnalysisProcess {
     const running = this.#running
     if (!running || running.id !== message.id) return
     if (message.type === 'progress') running.onProgress?.(message.progress)
-    else if (message.type === 'started') running.onStarted(message.timeout_ms)
+    else if (message.type === 'started') running.onStarted(message)
     else if (message.type === 'acquire') void this.#acquire(message.name, running)
     else if (message.type === 'release') running.connections?.release(message.name)
     else if (message.type === 'dial') void this.#dial(message, running)
@@ -441,7 +424,10 @@ class ForkedProcess implements AnalysisProcess {
           task,
           acquired: new Map(),
           onProgress,
-          onStarted: expire,
+          onStarted({ timeout_ms, memory_bytes }) {
+            expire(timeout_ms)
+            if (memory_bytes !== undefined) options.onMemory?.(memory_bytes)
+          },
           connections,
           left,
           over: over.signal,
@@ -489,11 +475,4 @@ function residentOf(pid: number | undefined): number {
   } catch {
     return 0
   }
-}
-
-function death(code: number | null, signal: NodeJS.Signals | null, output: string): Ending<Task['kind']> {
-  const memory = signal !== 'SIGKILL' && MEMORY_SIGNS.test(output)
-  const how = signal === null ? `with code ${code}` : `by ${signal}`
-  const last = output.trim().split('\n').slice(-5).join(' ')
-  return { kind: 'died', memory, detail: `The analysis process ended ${how}.${last ? ` ${last}` : ''}` }
 }

@@ -26,7 +26,8 @@ import type {
   Task,
 } from '../protocol.ts'
 import type { VetDial } from '../socket-requests.ts'
-import type { Ending } from './child-process.ts'
+import type { Box } from './box.ts'
+import type { Ending } from './ending.ts'
 import type { Usage } from './scheduler.ts'
 import type { Texts } from './texts.ts'
 
@@ -58,8 +59,10 @@ export interface PoolMetrics {
 }
 
 export interface PoolOptions {
-  /** Jobs at a time; the number of processors unless given. */
+  /** Jobs at a time; unless given the number of processors, as far as the memory reaches. */
   size?: number
+  /** What the node lives in; unless given its container or machine. */
+  box?: Box
   clock?: Clock
   /** Without one nothing is logged. */
   log?: PoolLog

@@ -6,10 +6,9 @@
  * only; it is replaced after many tasks or when its memory has grown.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { systemClock } from '@assay/model/clock'
-import type { JobErrorCode } from '@assay/model/errors'
 import type { Progress } from '@assay/model/job'
 import { DEFAULT_LIMITS, type Fault } from '@assay/model/template'
 import type { TablesFile } from '../../export/tables.ts'
@@ -34,7 +33,8 @@ import type {
   TablesTask,
   Task,
 } from '../protocol.ts'
-import { type AnalysisProcess, type Ending, fillOnce, startProcess } from './child-process.ts'
+import { HERE, runIn, workersHere } from './box.ts'
+import { type AnalysisProcess, fillOnce, startProcess } from './child-process.ts'
 import {
   type Claim,
   type Pool,
@@ -47,9 +47,11 @@ import {
   type SmallTaskOptions,
   TaskError,
 } from './contract.ts'
+import type { Ending } from './ending.ts'
 import { meterTask } from './meter.ts'
 import { processesOf, type Schedulable, Scheduler } from './scheduler.ts'
 
+export { HERE, workersHere } from './box.ts'
 export {
   type Claim,
   type Pool,
@@ -86,6 +88,7 @@ interface QueuedTask extends Schedulable {
   signal: AbortSignal | undefined
   onBegin: (() => void) | undefined
   onProgress: ((progress: Progress) => void) | undefined
+  onMemory: ((bytes: number) => void) | undefined
   connections: ConnectionAccess | undefined
   spill_bytes: number | null
   texts: SmallTaskOptions['texts']
@@ -94,7 +97,10 @@ interface QueuedTask extends Schedulable {
 
 type Submitted = Schedulable &
   Omit<RunOptions, 'workspace_id'> &
-  Pick<SmallTaskOptions, 'texts' | 'patient'> & { max_queued?: number | null }
+  Pick<SmallTaskOptions, 'texts' | 'patient'> & {
+    max_queued?: number | null
+    onMemory?: (bytes: number) => void
+  }
 
 /** A pool with its processes. Call `stop` to end them. */
 export function createPool(options: PoolOptions = {}): Pool {
@@ -105,7 +111,8 @@ const NO_LOG: PoolLog = { warn: () => undefined, error: () => undefined }
 
 class ProcessPool implements Pool {
   readonly jail: JailReport
-  readonly #options: PoolOptions & Required<Pick<PoolOptions, 'size' | 'clock' | 'log' | 'caps' | 'tempRoot'>>
+  readonly #options: PoolOptions &
+    Required<Pick<PoolOptions, 'size' | 'box' | 'clock' | 'log' | 'caps' | 'tempRoot'>>
   /** The most recently used last. */
   #children: AnalysisProcess[] = []
   readonly #scheduler: Scheduler<QueuedTask>
@@ -122,7 +129,8 @@ class ProcessPool implements Pool {
   constructor(options: PoolOptions) {
     this.#options = {
       ...options,
-      size: options.size ?? availableParallelism(),
+      size: options.size ?? workersHere(),
+      box: options.box ?? HERE,
       clock: options.clock ?? systemClock,
       log: options.log ?? NO_LOG,
       caps: options.caps ?? DEFAULT_LIMITS,
@@ -147,27 +155,14 @@ class ProcessPool implements Pool {
     return this.#analyse(task, { queue: 'preview', owner: workspace_id, ...options })
   }
 
-  async #analyse(task: Omit<RunTask, 'caps'>, submitted: Submitted): Promise<RunResult> {
-    const ending = await this.#submit({ ...task, caps: this.#options.caps }, submitted)
-    switch (ending.kind) {
-      case 'result':
-        return ending.result as RunResult
-      case 'stopped':
-        return { status: 'stopped' }
-      case 'timed_out':
-        return failed(
-          'timed_out',
-          `The analysis took longer than ${ending.after_ms / 1000} s (limits.timeout).`,
-        )
-      case 'unread':
-        throw ending.error
-      case 'fault':
-        return { status: 'crashed', detail: ending.message }
-      case 'died':
-        return ending.memory
-          ? failed('memory_exceeded', 'The analysis needed more memory than limits.memory allows.')
-          : { status: 'crashed', detail: ending.detail }
-    }
+  #analyse(task: Omit<RunTask, 'caps'>, submitted: Submitted): Promise<RunResult> {
+    return runIn(this.#options, (caps, isRepeat, onMemory) =>
+      this.#submit(
+        { ...task, caps },
+        // It has begun, and was admitted, when it ran first.
+        { ...submitted, ...(isRepeat ? { onBegin: () => undefined, patient: true } : {}), onMemory },
+      ),
+    )
   }
 
   check(task: CheckTask, options: SmallTaskOptions): Promise<Fault[]> {
@@ -218,7 +213,7 @@ class ProcessPool implements Pool {
 
   async #submit(task: Task, submitted: Submitted): Promise<Ending<Task['kind']>> {
     const { queue, owner, max_running = null, max_queued = null, patient = false } = submitted
-    const { signal, onBegin, onProgress, connections, texts, reader = false } = submitted
+    const { signal, onBegin, onProgress, onMemory, connections, texts, reader = false } = submitted
     const { budgets } = this.#options
     const accepted = queue === 'job' || patient || COUNTED_ONLY.has(task.kind)
     const claim = accepted ? 'accepted' : reader ? 'reader' : 'new'
@@ -235,6 +230,7 @@ class ProcessPool implements Pool {
       signal,
       onBegin,
       onProgress,
+      onMemory,
       connections,
       spill_bytes: this.#shareOf(own),
       texts,
@@ -330,6 +326,7 @@ class ProcessPool implements Pool {
         timeout_ms: this.#timeoutOf(waiting.task),
         signal: waiting.signal,
         onProgress: waiting.onProgress,
+        onMemory: waiting.onMemory,
         connections: waiting.connections,
         spill_bytes: waiting.spill_bytes,
         texts: waiting.texts,
@@ -490,8 +487,4 @@ function note(known: Map<string, number>, owner: string, ms: number): void {
   known.delete(owner)
   known.set(owner, before + ms)
   if (known.size > OWNERS_MOST) known.delete(known.keys().next().value!)
-}
-
-function failed(code: JobErrorCode, detail: string): RunResult {
-  return { status: 'failed', error: { code, detail } }
 }

@@ -60,9 +60,9 @@ function* takeFrom(
   return { jobs: jobs.length, deliveries: yield* giveBackDeliveries(tx, node_ids) }
 }
 
-/** What a node that bore this id before still holds is given back as lost: the new one knows nothing of it. */
+/** Gives back as lost what an earlier node of this id still holds. The new node knows nothing of it. */
 export function* registerNode(tx: Transaction, input: Input<'registerNode'>): Routine<{ now: string }> {
-  // What the one before it is claiming in this moment is waited for: it is taken, too.
+  // Waits for a claim that the earlier node has under way, and takes it back, too.
   yield* tx.find(LOCK, input)
   yield* tx.run(WRITE, { ...input, started_at: tx.now, lease_until: leaseUntil(tx, input.lease_ms) })
   yield* takeFrom(tx, [input.node_id])

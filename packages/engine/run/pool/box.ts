@@ -1,0 +1,113 @@
+/**
+ * The box that a node lives in: the memory that its container or unit may use (cgroups), or the machine. Analyses get no more than
+ * what fits in it. One that the system ends for want of memory runs once more with half of it, so that it spills to disk, and what
+ * fails then names the box.
+ */
+import { readFileSync } from 'node:fs'
+import { availableParallelism, totalmem } from 'node:os'
+import type { Caps, RunResult, Task } from '../protocol.ts'
+import type { PoolLog } from './contract.ts'
+import { type Ending, failed, resultOf } from './ending.ts'
+
+export interface Box {
+  memory_bytes: number
+  /** How many processes the system has ended for want of memory so far; null: it does not tell. */
+  kills(): number | null
+}
+
+/** A node under load, and a warm analysis process before its task. */
+const NODE_BYTES = 200_000_000
+const PROCESS_BYTES = 120_000_000
+/** What an analysis should have at least, before another one may run beside it. */
+const ANALYSIS_BYTES = 250_000_000
+/** Less helps no analysis. */
+const LEAST_BYTES = 64_000_000
+
+/** `constrainedMemory` is 0 or beyond all memory where nothing bounds it. */
+export const HERE: Box = {
+  memory_bytes: Math.min(process.constrainedMemory() || totalmem(), totalmem()),
+  kills() {
+    try {
+      const counted = /^oom_kill (\d+)$/m.exec(readFileSync('/proc/vmstat', 'latin1'))
+      return counted && Number(counted[1])
+    } catch {
+      return null
+    }
+  },
+}
+
+/** Analyses at a time where nobody says how many: one for each processor, as far as the memory reaches. */
+export function workersHere({ memory_bytes } = HERE, processors = availableParallelism()): number {
+  const room = Math.floor((memory_bytes - NODE_BYTES - PROCESS_BYTES) / (PROCESS_BYTES + ANALYSIS_BYTES))
+  return Math.max(1, Math.min(processors, room))
+}
+
+/** What each of `size` analyses may use at a time beside a process that is started ahead. */
+export function memoryIn({ memory_bytes }: Box, size: number): number {
+  const room = memory_bytes - NODE_BYTES - (size + 1) * PROCESS_BYTES
+  return Math.max(LEAST_BYTES, Math.floor(room / size))
+}
+
+interface Bounds {
+  box: Box
+  /** Analyses at a time. */
+  size: number
+  caps: Caps
+  log: PoolLog
+}
+
+/** Performs the task once; `onMemory` is told what it may use when it begins. */
+type Perform = (
+  caps: Caps,
+  isRepeat: boolean,
+  onMemory: (bytes: number) => void,
+) => Promise<Ending<Task['kind']>>
+
+const textOf = (bytes: number): string =>
+  bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${Number((bytes / 1e9).toFixed(1))} GB`
+
+export async function runIn({ box, size, caps, log }: Bounds, perform: Perform): Promise<RunResult> {
+  const most = Math.min(caps.memory_bytes, memoryIn(box, size))
+  const analyses = size === 1 ? 'one analysis' : `${size} analyses`
+  const room = `This node may use ${textOf(box.memory_bytes)} of memory and runs ${analyses} at a time`
+  const remedy = 'give it more, set ASSAY_WORKERS lower, or let the template read less.'
+  let given = most
+  const once = async (memory_bytes: number, isRepeat: boolean) => {
+    const before = box.kills()
+    const ending = await perform({ ...caps, memory_bytes }, isRepeat, (bytes) => {
+      given = bytes
+    })
+    const isKilled = ending.kind === 'died' && ending.killed === true
+    return { ending, isShort: isKilled && before !== null && (box.kills() ?? 0) > before }
+  }
+
+  const first = await once(most, false)
+  if (!first.isShort) {
+    const result = resultOf(first.ending)
+    const isOfBox = given === most && most < caps.memory_bytes
+    return isOfBox ? withReason(result, `Here that is ${textOf(most)}: ${lower(room)}. So ${remedy}`) : result
+  }
+  const [had, smaller] = [given, Math.max(LEAST_BYTES, Math.floor(given / 2))]
+  log.warn(
+    { memory_bytes: had, again_with: smaller },
+    'the system ended an analysis for want of memory: it runs once more with less',
+  )
+  const second = await once(smaller, true)
+  if (second.isShort)
+    return failed(
+      'memory_exceeded',
+      `The system ended the analysis for want of memory, with limits.memory at ${textOf(had)} and again at ${textOf(smaller)}. ${room}: ${remedy}`,
+    )
+  return withReason(
+    resultOf(second.ending),
+    `It had ${textOf(smaller)}, because the system ended it with ${textOf(had)} for want of memory. ${room}: ${remedy}`,
+  )
+}
+
+const lower = (sentence: string): string => `${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`
+
+/** Why there was no more memory, behind what the analysis says. */
+function withReason(result: RunResult, reason: string): RunResult {
+  if (result.status !== 'failed' || result.error.code !== 'memory_exceeded') return result
+  return failed('memory_exceeded', `${result.error.detail} ${reason}`)
+}

@@ -1,0 +1,62 @@
+/** How a task ended, what is read from the death of its process, and the result that a run gets from it. */
+import type { JobErrorCode } from '@assay/model/errors'
+import type { Results, RunResult, Task } from '../protocol.ts'
+
+/** `died`: the process ended by itself; `memory`: it reported a failed allocation; `killed`: somebody ended it by SIGKILL. */
+export type Ending<Kind extends Task['kind']> =
+  | { kind: 'result'; result: Results[Kind] }
+  | { kind: 'fault'; message: string }
+  | { kind: 'died'; memory: boolean; killed?: boolean; detail: string }
+  | { kind: 'stopped' }
+  | { kind: 'timed_out'; after_ms: number }
+  /** The texts of the task could not be read. */
+  | { kind: 'unread'; error: unknown }
+
+const MEMORY_SIGNS =
+  /heap out of memory|std::bad_alloc|out of memory|Cannot allocate memory|allocation failed/i
+/** What the programs that build walls end with where the process within them was killed. */
+const KILLED_WITHIN = 137
+
+export function death(
+  code: number | null,
+  signal: NodeJS.Signals | null,
+  output: string,
+): Ending<Task['kind']> {
+  const killed = signal === 'SIGKILL' || code === KILLED_WITHIN
+  const memory = !killed && MEMORY_SIGNS.test(output)
+  const how = signal === null ? `with code ${code}` : `by ${signal}`
+  const last = output.trim().split('\n').slice(-5).join(' ')
+  return {
+    kind: 'died',
+    memory,
+    killed,
+    detail: `The analysis process ended ${how}.${last ? ` ${last}` : ''}`,
+  }
+}
+
+export function failed(code: JobErrorCode, detail: string): RunResult {
+  return { status: 'failed', error: { code, detail } }
+}
+
+/** Throws where the texts of the task could not be read. */
+export function resultOf(ending: Ending<Task['kind']>): RunResult {
+  switch (ending.kind) {
+    case 'result':
+      return ending.result as RunResult
+    case 'stopped':
+      return { status: 'stopped' }
+    case 'timed_out':
+      return failed(
+        'timed_out',
+        `The analysis took longer than ${ending.after_ms / 1000} s (limits.timeout).`,
+      )
+    case 'unread':
+      throw ending.error
+    case 'fault':
+      return { status: 'crashed', detail: ending.message }
+    case 'died':
+      return ending.memory
+        ? failed('memory_exceeded', 'The analysis needed more memory than limits.memory allows.')
+        : { status: 'crashed', detail: ending.detail }
+  }
+}
