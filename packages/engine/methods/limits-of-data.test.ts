@@ -305,3 +305,22 @@ test('the largest row of monthly sums is there each month, and is no single row 
   assert.ok(Math.abs(change as number) < 750)
   assert.ok(caveats.every(({ code }) => code !== 'one_row_decides'))
 })
+
+test('a season of sums of months that is that of their lengths is told as such, and another one is not', async () => {
+  const days = 'day(last_day(t))'
+  const seasonOf = async (value: string) =>
+    outcomeOf(
+      METHODS.seasonality!,
+      await relation(
+        `select t, cast(${value} as double) as v from (select date '2020-01-01' + interval (k) month as t, k from range(48) r(k))`,
+      ),
+      { time: 't', value: 'v' },
+    )
+  const lengths = await seasonOf(`100 * ${days} + sin(k * k)`)
+  assert.deepEqual(
+    [lengths.grade, lengths.caveats.some(({ code }) => code === 'periods_unequal')],
+    ['firm', true],
+  )
+  const warm = await seasonOf('20 + 10 * sin(k * pi() / 6) + sin(k * k)')
+  assert.deepEqual([warm.grade, warm.caveats.map(({ code }) => code)], ['firm', []])
+})

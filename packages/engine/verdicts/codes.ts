@@ -77,7 +77,7 @@ export const CODES = {
   },
   periods_unequal: {
     kind: 'caveat',
-    rule: 'The periods that are compared have different numbers of days.',
+    rule: 'The periods that are compared have different numbers of days, or a season of months is that of their lengths.',
     threshold: 'one day',
     reason: 'A longer month sums to more without any change.',
   },

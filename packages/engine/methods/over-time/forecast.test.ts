@@ -136,6 +136,16 @@ test('sales on selling days only are forecast at their rate a day where no row m
   assert.ok((outcome.caveats as Coded[]).some(({ code }) => code === 'sparse'))
 })
 
+test('where most days have no row a forecast is of a day that has one, and no claim of the day it names', async () => {
+  const sales = await relation(
+    "select date '2025-01-01' + k::int as t, 4.0 + sin(k) as v from range(300) r(k) where k * 7919 % 10 < 3",
+  )
+  const { grade, headline, caveats } = await outcomeOf(METHODS.forecast!, sales, { ...asked, horizon: 3 })
+  assert.equal(grade, 'unclear')
+  assert.match(headline, /^V may be .*, but most days have no row, and it holds for one that has a row\.$/)
+  assert.ok((caveats as Coded[]).some(({ code }) => code === 'days_missing'))
+})
+
 test('what repeats itself exactly is forecast exactly: two values in turn, a season with a step, steady growth', async () => {
   const next: [sql: string, coming: (i: number) => number, n: number][] = [
     ['10 + 2 * (i % 2)', (i) => 10 + 2 * (i % 2), 31],

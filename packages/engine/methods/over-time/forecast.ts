@@ -20,7 +20,7 @@ import {
 import type { Ahead } from '../../forecasting/prediction.ts'
 import type { EtsParameters } from '../../numeric/smoothing/ets-model.ts'
 import { calendarSeasons } from '../../series/calendar-seasons.ts'
-import type { Grid } from '../../series/grid.ts'
+import { type Grid, stepName } from '../../series/grid.ts'
 import type { Series, Time } from '../../series/load.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.ts'
 import { begunSeasons, testSeason } from '../../series/seasons.ts'
@@ -303,8 +303,14 @@ function untried({ model }: Forecast): string {
     : 'this cannot be tried on its own past'
 }
 
+/** Where most times have no row, and none of these is zero. */
+const isRare = ({ grid, diagnosis: { gaps } }: ReadSeries): boolean =>
+  gaps.treated === 'missing' && 2 * gaps.n > grid.times.length
+
 /** "Revenue is expected to be 120 in June 2001 (most likely 110 to 130), and ..."; "may be" where it is unclear. */
-function finding({ measure, grid, series }: ReadSeries, points: readonly Point[], found: Forecast): Finding {
+function finding(read: ReadSeries, points: readonly Point[], found: Forecast): Finding {
+  const { measure, grid, series } = read
+  const rare = isRare(read)
   const told = ({ time, value, low_95, high_95 }: Point): string => {
     const half = low_95 === null || high_95 === null ? null : (high_95 - low_95) / 2
     const range =
@@ -323,9 +329,11 @@ function finding({ measure, grid, series }: ReadSeries, points: readonly Point[]
     ? 'nothing shows whether that may change'
     : known < LEAST_TO_JUDGE
       ? `${count(known, 'value')} are too few to rely on it`
-      : backtest === null
-        ? untried(found)
-        : 'on its own past the forecast was no better than repeating what was last seen'
+      : rare
+        ? `most ${stepName(grid.step) ?? 'time'}s have no row, and it holds for one that has a row`
+        : backtest === null
+          ? untried(found)
+          : 'on its own past the forecast was no better than repeating what was last seen'
   const errs = backtest?.exact
     ? `errs by less than a ${found.model === LAST_SEASON ? 'hundredth' : 'thousandth'} of the range of the values`
     : `MASE ${figure(backtest?.mase ?? null)}, of the naive forecast ${figure(backtest?.naive ?? null)}`
@@ -337,7 +345,7 @@ function finding({ measure, grid, series }: ReadSeries, points: readonly Point[]
       grade === 'unclear'
         ? `${opening(measure.label)} may be ${told(points[0]!)}${last}, but ${unsure}.`
         : `${opening(measure.label)} ${verbFor(measure.label)} expected to be ${told(points[0]!)}${last}.`,
-    grade: better && known >= LEAST_TO_JUDGE ? 'likely' : 'unclear',
+    grade: better && known >= LEAST_TO_JUDGE && !rare ? 'likely' : 'unclear',
     evidence: `${found.model} (n = ${count(known, 'value')}${proof}).`,
   }
 }

@@ -19,7 +19,7 @@ import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.t
 import { testSeason } from '../../series/seasons.ts'
 import { onTheClock, spanOf } from '../../series/spans.ts'
 import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
-import { gradeOf, LIKELY, verdict } from '../../verdicts/verdict.ts'
+import { doubt, gradeOf, LIKELY, verdict } from '../../verdicts/verdict.ts'
 import { changeOf } from '../../verdicts/words.ts'
 import { seriesColumns } from '../shared/columns.ts'
 import { diagnosis, integer, moment, number, pAdjusted, rowsWith, text } from '../shared/fields.ts'
@@ -85,7 +85,11 @@ export const seasonality: Method = {
       // What `auto` finds is tested at 5 % over all candidates.
       grade: wanted === 'auto' && p !== null ? gradeOf(Math.min(p, LIKELY)) : gradeOf(p),
       evidence: evidence(read.measure.label, n, period, strength, p),
-      doubts: [...(stop ? [stop] : []), ...read.doubts],
+      doubts: [
+        ...(stop ? [stop] : []),
+        ...(absent || gradeOf(p) === 'unclear' ? [] : ofLengths(read, period)),
+        ...read.doubts,
+      ],
       unfound: wanted === 'auto' ? { period: null, seasons: [] } : {},
     })
     return {
@@ -115,6 +119,21 @@ function stopOf({ series, grid, measure }: ReadSeries, wanted: Options['period']
   const least = Number.isFinite(shortest) ? Math.max(LEAST, shortest) : LEAST
   return steps < least ? tooFew(steps, measure.label, 'two whole seasons need', least) : null
 }
+
+/** Sums of months have the season of their lengths, where nothing else varies with the time of the year. */
+function ofLengths({ series, grid, rows }: ReadSeries, period: number): Doubt[] {
+  if (grid.step.unit !== 'months' || grid.step.size !== 1 || period !== 12 || series.kind === 'number')
+    return []
+  const perDay = series.values.map((value, row) => value / daysOfMonth(String(series.times[row])))
+  const p = testSeason(perDay, rows, period)?.p ?? 1
+  if (p <= LIKELY) return []
+  return [
+    doubt('periods_unequal', 'Counted per day of the month no season shows: it is that of their lengths.'),
+  ]
+}
+
+const daysOfMonth = (time: string): number =>
+  new Date(Date.UTC(Number(time.slice(0, 4)), Number(time.slice(5, 7)), 0)).getUTCDate()
 
 function rowsOf({ series, grid }: ReadSeries, parts: Decomposition) {
   return grid.times.map((at, index) => ({
