@@ -324,3 +324,19 @@ test('a season of sums of months that is that of their lengths is told as such, 
   const warm = await seasonOf('20 + 10 * sin(k * pi() / 6) + sin(k * k)')
   assert.deepEqual([warm.grade, warm.caveats.map(({ code }) => code)], ['firm', []])
 })
+
+test('steps of minutes and of several hours are named by them, and counted as times', async () => {
+  const every = async (minutes: number, gap = '') =>
+    outcomeOf(
+      METHODS.trend!,
+      await relation(
+        `select timestamp '2024-01-01' + interval (${minutes} * k) minute as t, k + sin(k * k) as v from range(100) r(k) ${gap}`,
+      ),
+      { time: 't', value: 'v' },
+    )
+  assert.match((await every(15)).headline, /, by about 1 every 15 minutes\.$/)
+  assert.match(
+    (await every(120, 'where k <> 50')).summary,
+    /, by about 1 every 2 hours\. 1 time of 100 has no row\./,
+  )
+})

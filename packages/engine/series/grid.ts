@@ -301,7 +301,7 @@ function timeText(series: Series, position: number): Time {
   return series.kind === 'zoned' ? `${seconds}Z` : seconds
 }
 
-/** The name of one step: "month", "day", "2 hours"; null if it has none. */
+/** The name of one step: "month", "day", "15 minutes", "2 hours"; null if it has none. */
 export function stepName(step: Step): string | null {
   switch (step.unit) {
     case 'months':
@@ -322,12 +322,21 @@ export function stepName(step: Step): string | null {
         [1 / 1440, 'minute'],
       ]
       const found = named.find(([size]) => Math.abs(step.size / size - 1) < 1e-6)
-      return found ? found[1] : `${Number(step.size.toPrecision(4))} days`
+      if (found) return found[1]
+      const [size, name] =
+        step.size < 1 / 24 ? [1 / 1440, 'minutes'] : step.size < 1 ? [1 / 24, 'hours'] : [1, 'days']
+      return `${Number((step.size / size).toPrecision(4))} ${name}`
     }
     case 'number':
     case 'order':
       return null
   }
+}
+
+/** What steps are counted by: "day", or "time" where a step has no name of its own, as one of 15 minutes. */
+export function countedStep(step: Step): string {
+  const name = stepName(step)
+  return name === null || /^\d/u.test(name) ? 'time' : name
 }
 
 /** The calendar unit that a step begins, for words; null where it is none. */

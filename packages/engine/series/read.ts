@@ -11,7 +11,7 @@ import { dayInWords, timeInWords } from '../verdicts/times.ts'
 import { doubt } from '../verdicts/verdict.ts'
 import type { FoundSeason } from './calendar-seasons.ts'
 import { type Diagnosis, diagnose } from './diagnosis.ts'
-import { type Grid, gridOf, stepName, unitOf } from './grid.ts'
+import { countedStep, type Grid, gridOf, unitOf } from './grid.ts'
 import type { LevelChange } from './level-changes.ts'
 import { loadSeries, type Series, type Time } from './load.ts'
 import { type Cut, firstCut, lastCut } from './partial.ts'
@@ -157,7 +157,7 @@ const isYear = (time: Time): boolean =>
 function doubtsOf(series: Series, grid: Grid, diagnosis: Diagnosis, options: SeriesOptions): Doubt[] {
   const doubts: Doubt[] = []
   const { gaps } = diagnosis
-  const step = stepName(grid.step) ?? (series.times.every(isYear) ? 'year' : 'time')
+  const step = series.times.every(isYear) ? 'year' : countedStep(grid.step)
   if (gaps.n > 0) {
     // A row without a number is a row: what is missing then is the value.
     const what = series.doubts.some(({ code }) => code === 'rows_left_out') ? 'value' : 'row'

@@ -20,7 +20,7 @@ import {
 import type { Ahead } from '../../forecasting/prediction.ts'
 import type { EtsParameters } from '../../numeric/smoothing/ets-model.ts'
 import { calendarSeasons } from '../../series/calendar-seasons.ts'
-import { type Grid, stepName } from '../../series/grid.ts'
+import { countedStep, type Grid } from '../../series/grid.ts'
 import type { Series, Time } from '../../series/load.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.ts'
 import { begunSeasons, testSeason } from '../../series/seasons.ts'
@@ -330,7 +330,7 @@ function finding(read: ReadSeries, points: readonly Point[], found: Forecast): F
     : known < LEAST_TO_JUDGE
       ? `${count(known, 'value')} are too few to rely on it`
       : rare
-        ? `most ${stepName(grid.step) ?? 'time'}s have no row, and it holds for one that has a row`
+        ? `most ${countedStep(grid.step)}s have no row, and it holds for one that has a row`
         : backtest === null
           ? untried(found)
           : 'on its own past the forecast was no better than repeating what was last seen'
