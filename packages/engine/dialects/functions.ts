@@ -1,11 +1,10 @@
 /** The functions that a method's SQL may call where it is printed for another engine, and how each is written there. */
 import type { Grain } from '@assay/model/metric'
-import type { ValuePrinter } from './print-values.ts'
-import { NotAsked, type Printed, type Rank, type ValueType } from './scope.ts'
+import { NotAsked, type Printed, type Rank, type ValueType, type Writing } from './scope.ts'
 
 export interface Call {
   all: readonly Printed[]
-  printer: ValuePrinter
+  printer: Writing
   distinct: boolean
   /** An aggregate's value, null of rows that a filter leaves out. */
   only(sql: string): string
@@ -41,7 +40,7 @@ const arithmetic =
   }
 
 const aggregate =
-  (write: (sql: string, printer: ValuePrinter) => string, type?: ValueType): Writer =>
+  (write: (sql: string, printer: Writing) => string, type?: ValueType): Writer =>
   ({ all, printer, only, over }) => {
     const [one] = all as [Printed]
     const sql = type === 'double' ? printer.double(one) : one.sql
@@ -103,7 +102,7 @@ export const QUANTILES: ReadonlySet<string> = new Set(['median', 'quantile_cont'
 
 /** Quantiles by the places of values; of two values the point between. */
 const quantile =
-  (write: (value: string, share: number, rank: Rank, printer: ValuePrinter) => string): Writer =>
+  (write: (value: string, share: number, rank: Rank, printer: Writing) => string): Writer =>
   ({ all: [one, share], printer, rank }) => {
     const at = share === undefined ? 0.5 : share.constant
     if (typeof at !== 'number' || !rank) throw new NotAsked('quantile')

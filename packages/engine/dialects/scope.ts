@@ -1,5 +1,6 @@
 /** What is known of the columns of a query that is printed for another engine: their types, and the names that they have there. */
 import type { Column } from '@assay/model/insight'
+import type { Dialect } from './dialect.ts'
 import type { Tree } from './tree.ts'
 
 /** `moment`: a time with a zone. `clock`: one on the clock of a zone. `word`: text. */
@@ -24,6 +25,14 @@ export interface Printed {
   type: ValueType
   /** Of what is known before it runs. */
   constant?: string | number | boolean | null
+}
+
+/** What a function needs of the printer of expressions. */
+export interface Writing {
+  dialect: Dialect
+  /** As a double, whatever kind of number it is. */
+  double(one: Printed): string
+  literal(value: string | number | boolean | null): Printed
 }
 
 /** The engine lacks a phrase, or the printer a rule: what is asked cannot be asked there. */
