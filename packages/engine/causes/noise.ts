@@ -34,6 +34,8 @@ export interface Noise {
   sure: number
 }
 
+/** Values on both sides of zero are no smaller than so many times their noise: else a score says nothing of it. */
+const AROUND_ZERO = 3
 /** 1 over the events of a leaf; above, they are fewer than 20. */
 const FEW_EVENTS = 0.05
 /** Fewer leaves than this cannot show how noise depends on size. */
@@ -52,12 +54,14 @@ export function scoresOf(leaves: Leaves, factor: number): Scores {
   const s = new Float64Array(n)
   const x = new Float64Array(n)
   const { before, after, variances } = leaves
+  const around = variances !== null && [before, after].some((values) => values.some((value) => value < 0))
   for (let leaf = 0; leaf < n; leaf++) {
     const f = before[leaf]! * factor
     const v = after[leaf]!
-    const size = Math.max(Math.abs(f), Math.abs(v))
+    const told = variances ? variances.after[leaf]! + variances.before[leaf]! * factor * factor : null
+    const size = Math.max(Math.abs(f), Math.abs(v), around ? AROUND_ZERO * Math.sqrt(told!) : 0)
     s[leaf] = size > 0 ? (v - f) / size : Number.NaN
-    const u = variances ? variances.after[leaf]! + variances.before[leaf]! * factor * factor : size
+    const u = told ?? size
     x[leaf] = size > 0 ? u / size / size : 0
   }
   return { s, x }

@@ -340,3 +340,20 @@ test('steps of minutes and of several hours are named by them, and counted as ti
     /, by about 1 every 2 hours\. 1 time of 100 has no row\./,
   )
 })
+
+test('values around zero name the part that left it, and where none did none', async () => {
+  const profit = (rise: number) =>
+    relation(
+      `select d::date as day, country, channel, 20 * (list_sum(list_transform(range(12), k -> (hash(d, country, channel, k) % 10000) / 10000.0)) - 6)
+          + if(country = 'US' and d >= date '2025-06-01', ${rise}, 0) as profit
+        from generate_series(date '2025-05-01', date '2025-06-30', interval 1 day) t(d), unnest(['DE', 'US', 'FR', 'UK']) c(country),
+          unnest(['paid', 'organic', 'email']) h(channel)`,
+    )
+  const asked = { value: 'profit', time: 'day', period: 'month', by: ['country', 'channel'] }
+  const causes = async (rise: number) => {
+    const outcome = await outcomeOf(METHODS.drivers!, await profit(rise), asked, '2025-07-01T00:00:00.000Z')
+    return (outcome.causes as { where: unknown }[]).map(({ where }) => where)
+  }
+  assert.deepEqual(await causes(40), [{ country: 'US' }])
+  assert.deepEqual(await causes(0), [])
+})
