@@ -6,14 +6,8 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism, totalmem } from 'node:os'
 import type { Caps, RunResult, Task } from '../protocol.ts'
-import type { PoolLog } from './contract.ts'
+import type { Box, PoolLog } from './contract.ts'
 import { type Ending, failed, resultOf } from './ending.ts'
-
-export interface Box {
-  memory_bytes: number
-  /** How many processes the system has ended for want of memory so far; null: it does not tell. */
-  kills(): number | null
-}
 
 /** A node under load, and a warm analysis process before its task. */
 const NODE_BYTES = 200_000_000

@@ -26,7 +26,6 @@ import type {
   Task,
 } from '../protocol.ts'
 import type { VetDial } from '../socket-requests.ts'
-import type { Box } from './box.ts'
 import type { Ending } from './ending.ts'
 import type { Usage } from './scheduler.ts'
 import type { Texts } from './texts.ts'
@@ -35,6 +34,13 @@ import type { Texts } from './texts.ts'
 export interface PoolLog {
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
+}
+
+/** What a node lives in. */
+export interface Box {
+  memory_bytes: number
+  /** How many processes the system has ended for want of memory so far; null: it does not tell. */
+  kills(): number | null
 }
 
 /** Whose work a task is: `new` work of the workspace, a page for a `reader` of a link, or work that was `accepted` before. */
