@@ -198,7 +198,7 @@ select region, whole, whole as ${dialectOf(kind).identifier(ODD_NAME)} from meas
 \`\`\`
 ${block('asked', 'few', 'method: describe\nvalue: whole')}
 ${block('odd', 'few', `method: describe\nvalue: ${JSON.stringify(ODD_NAME)}`)}
-${block('moved', 'few', 'method: outliers\nvalue: whole')}
+${block('moved', 'few', 'method: normality\nvalue: whole')}
 # A
 
 {{ asked.summary }} {{ moved.summary }}
@@ -217,6 +217,6 @@ async function rowsStayOrAreCounted(server: Adding, bench: TestPool): Promise<vo
   assert.ok(refused.status === 'failed', refused.status)
   assert.match(
     refused.error.detail,
-    /"moved" \(outliers\) reads its rows here.*counts 300, more than the 299/,
+    /"moved" \(normality\) reads its rows here.*counts 300, more than the 299/,
   )
 }
