@@ -41,6 +41,10 @@ async function main(): Promise<number> {
     await list()
     return 2
   }
+  if (options.includes('--help')) {
+    process.stdout.write(`npm run proof -- ${name} [--seed N]\n${(await load(name)).summary}\n`)
+    return 0
+  }
   const text = (option: string, fallback: string): string => {
     const at = options.indexOf(`--${option}`)
     return at < 0 ? fallback : (options[at + 1] ?? '')
