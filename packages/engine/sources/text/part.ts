@@ -55,7 +55,7 @@ export async function partOf(
   await mkdir(temp_folder, { recursive: true, mode: 0o700 })
   const real = path.join(temp_folder, `${randomUUID()}.utf8`)
   const most = roomLeft(most_bytes, temp_folder)
-  if (head.whole) await writeFile(real, text.slice(0, text.length - shape.totals.length), { mode: 0o600 })
+  if (head.whole) await writeKept(file, text.slice(0, text.length - shape.totals.length), real, most)
   else if (plain) await copyOf(file, real, most)
   else await writeAsUtf8(file, encoding.is, real, most)
   const copy = await open(real, 'r+')
@@ -66,6 +66,15 @@ export async function partOf(
     await copy.close()
   }
   return { file: { ...file, real, modified_ns: null }, encoding, shape }
+}
+
+async function writeKept(file: SourceFile, text: string, into: string, most: number): Promise<void> {
+  const bytes = Buffer.from(text)
+  if (bytes.length > most)
+    throw new NoRoom(
+      `${JSON.stringify(file.path)} cannot be read: a copy in UTF-8 without its rows of totals has more than ${most} bytes, so save it in this form.`,
+    )
+  await writeFile(into, bytes, { mode: 0o600 })
 }
 
 async function copyOf(file: SourceFile, into: string, most: number): Promise<void> {
