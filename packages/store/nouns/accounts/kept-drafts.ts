@@ -12,7 +12,7 @@ import type { Reader, Routine, Writer } from '../../rows.ts'
 import type { Input } from '../../store.ts'
 import { KEPT_DRAFTS } from '../../tables/accounts/kept-drafts.ts'
 import { by } from '../../tables/table.ts'
-import { WORKSPACES } from '../../tables/workspaces/accounts.ts'
+import { LOCK_WORKSPACE } from '../workspace-lock.ts'
 
 const SHOWN = KEPT_DRAFTS.except('workspace_id', 'source')
 const OF_ID = by('workspace_id', 'draft_id')
@@ -30,8 +30,6 @@ const KEEP = KEPT_DRAFTS.insert<KeptDraft>(
      DO UPDATE SET source = excluded.source, updated_at = excluded.updated_at
    RETURNING ${KEPT_DRAFTS.list(SHOWN)}`,
 )
-/** Two at once see each other. */
-const LOCK = WORKSPACES.select(`${by('workspace_id')} FOR NO KEY UPDATE`, ['workspace_id'])
 const OTHERS = KEPT_DRAFTS.sql<{ count: number; length: number }>(
   `SELECT CAST(count(*) AS integer) AS count, CAST(coalesce(sum(length(source)), 0) AS integer) AS length
    FROM kept_drafts WHERE workspace_id = :workspace_id
@@ -43,7 +41,7 @@ const END = KEPT_DRAFTS.delete(by('workspace_id', 'kind', 'name', 'source'))
 export const FORGET_DRAFTS = KEPT_DRAFTS.delete(by('workspace_id', 'user_id'))
 
 export function* keepDraft(tx: Writer, input: Input<'keepDraft'>): Routine<KeptDraft> {
-  yield* tx.find(LOCK, input)
+  yield* tx.find(LOCK_WORKSPACE, input)
   const { count, length } = (yield* tx.find(OTHERS, input))!
   if (count >= DRAFTS_KEPT)
     throw new AppError(

@@ -18,7 +18,7 @@ import {
   type CollectionRow,
 } from '../../tables/jobs/collections.ts'
 import { by } from '../../tables/table.ts'
-import { WORKSPACES } from '../../tables/workspaces/accounts.ts'
+import { LOCK_WORKSPACE } from '../workspace-lock.ts'
 
 const FOLLOWERS_MOST = 1000
 
@@ -37,8 +37,6 @@ const LIST = listOf(COLLECTIONS, {
 const COUNT = statement<{ count: number }>(
   'SELECT count(*) AS count FROM collections WHERE workspace_id = :workspace_id AND pins = false',
 )
-/** Two at once see each other. */
-const LOCK_WORKSPACE = WORKSPACES.select(`${by('workspace_id')} FOR NO KEY UPDATE`, ['workspace_id'])
 const INSERT = COLLECTIONS.insert(COLLECTIONS.columns, 'ON CONFLICT DO NOTHING')
 const UPDATE = COLLECTIONS.update(['name', 'description', 'updated_at'], OF_ID)
 const DELETE = COLLECTIONS.delete(`${OF_ID} AND NOT pins`)

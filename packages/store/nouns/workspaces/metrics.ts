@@ -4,9 +4,9 @@ import { METRICS_MOST, type StoredMetric } from '../../contract/workspaces/metri
 import type { Reader, Routine, Writer } from '../../rows.ts'
 import type { Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
-import { WORKSPACES } from '../../tables/workspaces/accounts.ts'
 import { METRICS } from '../../tables/workspaces/metrics.ts'
 import { endDrafts } from '../accounts/kept-drafts.ts'
+import { LOCK_WORKSPACE } from '../workspace-lock.ts'
 
 const OF_ID = by('workspace_id', 'metric_id')
 const FIND = METRICS.select(OF_ID)
@@ -19,8 +19,6 @@ const LIST = METRICS.select(
 )
 const WRITE = METRICS.upsert()
 const DELETE = METRICS.delete(OF_ID)
-/** A lock, so that of two puts at once the second counts the first's length. */
-const LOCK = WORKSPACES.select(`${by('workspace_id')} FOR NO KEY UPDATE`, ['workspace_id'])
 const LENGTH = METRICS.sql<{ length: number }>(
   `SELECT CAST(coalesce(sum(length(source)), 0) AS integer) AS length FROM metrics
    WHERE workspace_id = :workspace_id AND metric_id <> :metric_id`,
@@ -33,7 +31,7 @@ interface Key {
 
 export function* putMetric(tx: Writer, input: Input<'putMetric'>): Routine<'new' | 'replaced'> {
   const metric: StoredMetric = { ...input, updated_at: tx.now }
-  yield* tx.find(LOCK, metric)
+  yield* tx.find(LOCK_WORKSPACE, metric)
   const others = (yield* tx.find(LENGTH, metric))?.length ?? 0
   if (others + metric.source.length > METRICS_MOST)
     throw new AppError(

@@ -6,9 +6,9 @@ import { decodeCursor, encodeCursor } from '../../cursor.ts'
 import type { Reader, Routine, Transaction } from '../../rows.ts'
 import type { Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
-import { WORKSPACES } from '../../tables/workspaces/accounts.ts'
 import { READERS } from '../../tables/workspaces/readers.ts'
 import { deleteWebhook } from '../webhooks/webhooks.ts'
+import { LOCK_WORKSPACE } from '../workspace-lock.ts'
 
 const OF_ID = by('workspace_id', 'reader_id')
 const OF_IDS = 'WHERE workspace_id = :workspace_id AND reader_id = ANY (:reader_ids)'
@@ -32,8 +32,6 @@ export const FORGET_USER = READERS.sql(
   'UPDATE readers SET user_id = NULL WHERE workspace_id = :workspace_id AND user_id = :user_id',
 )
 const DELETE = READERS.delete(OF_ID)
-/** A lock, so that of two puts at once the second sees the first's rows. */
-const LOCK = WORKSPACES.select(`${by('workspace_id')} FOR NO KEY UPDATE`, ['workspace_id'])
 
 interface Key {
   workspace_id: string
@@ -50,7 +48,7 @@ export function* putReaders(
   tx: Transaction,
   { workspace_id, readers }: Input<'putReaders'>,
 ): Routine<{ created: number; replaced: number }> {
-  yield* tx.find(LOCK, { workspace_id })
+  yield* tx.find(LOCK_WORKSPACE, { workspace_id })
   const reader_ids = readers.map(({ reader_id }) => reader_id)
   const present = yield* tx.all(FIND_SOME, { workspace_id, reader_ids })
   const replaced = present.length

@@ -9,9 +9,9 @@ import {
 import type { Reader, Routine, Writer } from '../../rows.ts'
 import type { Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
-import { WORKSPACES } from '../../tables/workspaces/accounts.ts'
 import { TEMPLATE_VERSIONS, TEMPLATES } from '../../tables/workspaces/templates.ts'
 import { endDrafts } from '../accounts/kept-drafts.ts'
+import { LOCK_WORKSPACE } from '../workspace-lock.ts'
 
 const OF_ID = by('workspace_id', 'template_id')
 const FIND = TEMPLATES.select(OF_ID)
@@ -20,8 +20,6 @@ const LIST = TEMPLATES.select('WHERE workspace_id = :workspace_id ORDER BY templ
 const INSERT = TEMPLATES.insert(TEMPLATES.columns, 'ON CONFLICT DO NOTHING')
 const REPLACE = TEMPLATES.update(['source', 'user_id', 'updated_at'], OF_ID)
 const DELETE = TEMPLATES.delete(OF_ID)
-/** Two puts at once see each other. */
-const LOCK_WORKSPACE = WORKSPACES.select(`${by('workspace_id')} FOR NO KEY UPDATE`, ['workspace_id'])
 const OTHERS = TEMPLATES.sql<{ count: number; length: number }>(
   `SELECT CAST(count(*) AS integer) AS count, CAST(coalesce(sum(length(source)), 0) AS integer) AS length
    FROM templates WHERE workspace_id = :workspace_id AND template_id <> :template_id`,
