@@ -114,6 +114,12 @@ export async function* piecesOf(file: SourceFile): AsyncGenerator<Buffer> {
   }
 }
 
+/** Why a text cannot be written again for the engine. One in UTF-8 is written again only without its rows of totals. */
+export const tooLarge = ({ path }: SourceFile, encoding: string, most: number): NoRoom =>
+  new NoRoom(
+    `${JSON.stringify(path)} cannot be read: it is ${encoding} and larger than ${most} bytes, so ${encoding === 'utf-8' ? 'take its rows of totals out' : 'save it as UTF-8'}.`,
+  )
+
 /** Writes the text again as UTF-8, unpacked. Throws SourceError beyond `most` bytes. */
 export async function writeAsUtf8(
   file: SourceFile,
@@ -127,10 +133,7 @@ export async function writeAsUtf8(
   const decoded = async function* (pieces: AsyncIterable<Buffer>): AsyncGenerator<string> {
     for await (const piece of pieces) {
       bytes += piece.length
-      if (bytes > most)
-        throw new NoRoom(
-          `${JSON.stringify(file.path)} cannot be read: it is ${encoding} and larger than ${most} bytes, so save it as UTF-8.`,
-        )
+      if (bytes > most) throw tooLarge(file, encoding, most)
       yield decoder.decode(piece, { stream: true })
     }
     yield decoder.decode()

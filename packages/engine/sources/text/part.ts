@@ -1,12 +1,12 @@
 /** One file of a table in text: how it is encoded and divided, and a copy where the engine must not read it as it stands. */
 import { randomUUID } from 'node:crypto'
-import { copyFile, mkdir, open, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, open, stat, truncate } from 'node:fs/promises'
 import path from 'node:path'
 import type { Dialect } from '@assay/model/dialect'
 import { packingOf } from '@assay/model/file'
 import type { SourceFile } from '../files/source-file.ts'
-import { NoRoom, roomLeft } from '../room.ts'
-import { decoderOf, encodingOf, type FoundEncoding, headOf, writeAsUtf8 } from './encoding.ts'
+import { roomLeft } from '../room.ts'
+import { decoderOf, encodingOf, type FoundEncoding, headOf, tooLarge, writeAsUtf8 } from './encoding.ts'
 import { type Shape, shapeOf } from './shape.ts'
 
 const HEAD_BYTES = 262_144
@@ -55,34 +55,18 @@ export async function partOf(
   await mkdir(temp_folder, { recursive: true, mode: 0o700 })
   const real = path.join(temp_folder, `${randomUUID()}.utf8`)
   const most = roomLeft(most_bytes, temp_folder)
-  if (head.whole) await writeKept(file, text.slice(0, text.length - shape.totals.length), real, most)
-  else if (plain) await copyOf(file, real, most)
+  // Byte by byte, so that bytes which are no UTF-8 still end the reading beyond the head.
+  if (plain && packingOf(file.path) === null) await copyOf(file, real, most)
   else await writeAsUtf8(file, encoding.is, real, most)
-  const copy = await open(real, 'r+')
-  try {
-    const { size } = await copy.stat()
-    if (!head.whole) await copy.truncate(size - Buffer.byteLength(shape.totals))
-  } finally {
-    await copy.close()
-  }
+  if (shape.totals !== '') await truncate(real, (await stat(real)).size - Buffer.byteLength(shape.totals))
   return { file: { ...file, real, modified_ns: null }, encoding, shape }
 }
 
-async function writeKept(file: SourceFile, text: string, into: string, most: number): Promise<void> {
-  const bytes = Buffer.from(text)
-  if (bytes.length > most)
-    throw new NoRoom(
-      `${JSON.stringify(file.path)} cannot be read: a copy in UTF-8 without its rows of totals has more than ${most} bytes, so save it in this form.`,
-    )
-  await writeFile(into, bytes, { mode: 0o600 })
-}
-
 async function copyOf(file: SourceFile, into: string, most: number): Promise<void> {
-  if (file.bytes > most)
-    throw new NoRoom(
-      `${JSON.stringify(file.path)} cannot be read: a copy without its rows of totals has more than ${most} bytes, so take them out of the file.`,
-    )
+  if (file.bytes > most) throw tooLarge(file, 'utf-8', most)
   await copyFile(file.real, into)
+  // The file may be one that nobody writes.
+  await chmod(into, 0o600)
 }
 
 /** Whole lines at the end of a text; null: it is packed, so that its end is not known without reading all. */
@@ -95,8 +79,6 @@ async function tailOf(file: SourceFile, encoding: string): Promise<string | null
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(TAIL_BYTES + 1), 0, TAIL_BYTES + 1, from)
     const text = decoderOf(encoding).decode(buffer.subarray(0, bytesRead), { stream: true })
     return text.slice(text.indexOf('\n') + 1)
-  } catch {
-    return null
   } finally {
     await handle.close()
   }
