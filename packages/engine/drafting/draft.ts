@@ -1,5 +1,6 @@
 /** Drafts metrics and a template from a table: looks at every column by one run of `profile`, decides, and writes. */
 import type { ColumnDoubt } from '@assay/model/dialect'
+import { fileFormat } from '@assay/model/file'
 import type { Cell, Findings } from '@assay/model/insight'
 import type { TemplateSource } from '@assay/model/template'
 import { parse, stringify } from 'yaml'
@@ -104,8 +105,6 @@ interface ProfiledColumn {
   top: { value: Cell; n: number }[]
 }
 
-const JSON_FILE = /\.(json|ndjson|jsonl)(\.(gz|zst))?$/i
-
 /** A line of two readings counts for all columns that hold such values, and one for missing values for its own column alone. */
 function questionOf(column: string, { kind, says, readings }: ColumnDoubt): Question {
   const own = ({ as, write }: ColumnDoubt['readings'][number]) => ({
@@ -124,13 +123,14 @@ export function draftFrom(found: Findings, table: Draftable, alone = false): Dra
       doubt ? [[name, doubt] as const] : [],
     ),
   )
-  const texts = read?.dialect ? null : JSON_FILE.test(table.called)
+  const inText = read?.dialect !== undefined
+  const inJson = ['json', 'ndjson'].includes(fileFormat(table.called)?.name ?? '')
   const columns = (profile.columns as ProfiledColumn[]).map((column): DraftColumn => {
     const doubt = doubts.get(column.name)
-    const line = texts === null || (texts && column.type === 'text')
+    const byLine = inText || (inJson && column.type === 'text')
     return {
       ...column,
-      typed: table.sample !== null ? 'database' : line ? undefined : 'file',
+      typed: table.sample !== null ? 'database' : byLine ? undefined : 'file',
       question: doubt ? questionOf(column.name, doubt) : null,
     }
   })
