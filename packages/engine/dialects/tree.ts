@@ -1,6 +1,6 @@
 /**
- * DuckDB's parse tree (json_serialize_sql) of a SELECT that a method of Assay wrote, as far as read-tree prints it for another engine.
- * What is no part of these types is refused there.
+ * DuckDB's parse tree (json_serialize_sql) of a SELECT that a method of Assay wrote, as far as print-tree.ts prints it for another engine.
+ * A node outside these types is NotAsked.
  */
 export interface Tree {
   class: string

@@ -47,6 +47,16 @@ export type Acquire = (name: string, signal: AbortSignal) => Promise<AcquiredCon
 /** The source cannot be read: the job ends as `source_unavailable` with this message, which holds no absolute path. */
 export class SourceError extends Error {}
 
+/** The database refused the query over a connection. `reason`: its words, and a hint. `timedOut`: the query ran into its time limit. */
+export class QueryRefused extends SourceError {
+  readonly timedOut: boolean
+
+  constructor({ name }: Pick<OpenConnection, 'name'>, reason: string, timedOut = false) {
+    super(`The query over the connection "${name}" was refused: ${reason}`)
+    this.timedOut = timedOut
+  }
+}
+
 export function sameName(column: string): SourceError {
   return new SourceError(`The query gives two columns named ${JSON.stringify(column)}: name each with "as".`)
 }

@@ -34,7 +34,14 @@ import { attachQuery, createTable, type QuerySource } from './query.ts'
 import type { TableRoom } from './rows/large-tables.ts'
 import { viewRows } from './rows/rows-file.ts'
 import { RowsTable } from './rows/rows-table.ts'
-import { type AskedThere, type Attached, SourceError, type Statements, Stopped } from './source.ts'
+import {
+  type AskedThere,
+  type Attached,
+  QueryRefused,
+  SourceError,
+  type Statements,
+  Stopped,
+} from './source.ts'
 
 /**
  * The source with its columns. `moved`: what reads its rows here, in words; null leaves them there. More rows than the connection allows
@@ -74,6 +81,8 @@ class There {
   readonly #text: string
   #statements: Statements = { sql: [], rows: 0, bytes: 0 }
   #answers = 0
+  /** The rows, once an analysis has needed them here: the next one that does finds them. */
+  #brought: Promise<void> | null = null
   readonly #room: TableRoom
   /** Where an answer lies that the database gives as a file. */
   readonly #file: string
@@ -116,7 +125,7 @@ class There {
       from: { query: this.#text },
       ask: (select) => this.#ask(select),
       query: (sql, values, columns) => this.#query(sql, values, columns),
-      bring: (what) => this.#bring(what),
+      bring: (what) => (this.#brought ??= this.#bring(what)),
       takeStatements: () => {
         const taken = this.#statements
         this.#statements = { sql: [], rows: 0, bytes: 0 }
@@ -188,8 +197,7 @@ class There {
       return rows.map((row) => readAnswer(row, statement))
     } catch (error) {
       // An old server may lack a function, and some take a number without digits for an error.
-      if (error instanceof SourceError && error.message.includes(' was refused: '))
-        throw new NotAsked(error.message)
+      if (error instanceof QueryRefused && !error.timedOut) throw new NotAsked(error.message)
       throw error
     }
   }

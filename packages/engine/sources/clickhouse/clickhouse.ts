@@ -17,7 +17,7 @@ import type { FileReader, Kind, OpenOptions, ProbeOptions, RemoteColumn, RowsFil
 import { acceptedPrivileges, refusePrivileged } from '../privileges.ts'
 import { requireSelect } from '../rows/only-select.ts'
 import { openSocket } from '../sockets.ts'
-import { brokeOff, SourceError, sameName } from '../source.ts'
+import { brokeOff, QueryRefused, SourceError, sameName } from '../source.ts'
 import { PARQUET_SETTINGS, saveBody } from './parquet.ts'
 import { privilegesOf } from './privileges.ts'
 import { type Asked, columnOf } from './types.ts'
@@ -188,7 +188,7 @@ function refusal(name: string, answer: string): SourceError {
     : /unknown[_ ]setting/i.test(answer)
       ? ' Sources need ClickHouse 23.9 or later.'
       : ''
-  return new SourceError(`The query over the connection "${name}" was refused: ${reason.trim()}${hint}`)
+  return new QueryRefused({ name }, `${reason.trim()}${hint}`, timedOut)
 }
 
 class ClickhouseReader implements FileReader {

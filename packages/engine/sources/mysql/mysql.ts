@@ -12,7 +12,7 @@ import { CONNECT_TIMEOUT_MS, type Dialed, dial } from '../dial.ts'
 import type { BatchReader, ColumnBatch, Kind, OpenOptions, ProbeOptions, RemoteColumn } from '../kind.ts'
 import { acceptedPrivileges, refusePrivileged } from '../privileges.ts'
 import { questionMarks, valuesOf } from '../rows/question-marks.ts'
-import { brokeOff, SourceError } from '../source.ts'
+import { brokeOff, QueryRefused, SourceError } from '../source.ts'
 import { privilegesOf } from './privileges.ts'
 import { type Command, Rows, type Wire } from './rows.ts'
 import { type Field, mapField } from './types.ts'
@@ -305,9 +305,7 @@ function refused(error: unknown, connection: OpenConnection): unknown {
   if (sqlMessage === undefined) return code === undefined ? error : brokeOff(connection, message || code)
   const timedOut = errno === 1969 || errno === 3024
   const hint = timedOut ? ' It took longer than the limits.timeout_seconds of the connection.' : ''
-  return new SourceError(
-    `The query over the connection "${connection.name}" was refused: ${sqlMessage}.${hint}`,
-  )
+  return new QueryRefused(connection, `${sqlMessage}.${hint}`, timedOut)
 }
 
 function encode(value: Plain, type: Parameter['type']): string | number | null {

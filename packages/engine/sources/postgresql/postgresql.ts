@@ -12,7 +12,7 @@ import { CONNECT_TIMEOUT_MS, type Dialed, dial, sendAndWait } from '../dial.ts'
 import type { BatchReader, ColumnBatch, Kind, OpenOptions, ProbeOptions, RemoteColumn } from '../kind.ts'
 import { acceptedPrivileges, refusePrivileged } from '../privileges.ts'
 import { roomFor } from '../rows/columns.ts'
-import { brokeOff, SourceError } from '../source.ts'
+import { brokeOff, QueryRefused, SourceError } from '../source.ts'
 import { Portal } from './portal.ts'
 import { privilegesOf } from './privileges.ts'
 import { RowCollector } from './rows.ts'
@@ -238,9 +238,7 @@ function refused(error: unknown, connection: OpenConnection): unknown {
     '57014': ' It took longer than the limits.timeout_seconds of the connection, or was canceled there.',
   }
   const where = position === undefined ? '' : ` (at character ${position} of the query)`
-  return new SourceError(
-    `The query over the connection "${connection.name}" was refused: ${message}${where}.${hints[code] ?? ''}`,
-  )
+  return new QueryRefused(connection, `${message}${where}.${hints[code] ?? ''}`, code === '57014')
 }
 
 function encode({ value, list }: Parameter): string | null {

@@ -20,7 +20,7 @@ import { roomFor } from '../rows/columns.ts'
 import { misfit } from '../rows/misfit.ts'
 import { requireSelect } from '../rows/only-select.ts'
 import { questionMarks, valuesOf } from '../rows/question-marks.ts'
-import { SourceError } from '../source.ts'
+import { QueryRefused, SourceError } from '../source.ts'
 import { type Column, columnOf, isLoose, type Value } from './columns.ts'
 
 const ROWS = 8192
@@ -75,7 +75,7 @@ function tellsNoPath(action: number, subject: string | null): number {
 
 function explained(error: unknown, name: string): unknown {
   if (!(error instanceof Error) || (error as NodeJS.ErrnoException).code !== 'ERR_SQLITE_ERROR') return error
-  return new SourceError(`The query over the connection "${name}" was refused: ${error.message}.`)
+  return new QueryRefused({ name }, `${error.message}.`)
 }
 
 class SqliteReader implements BatchReader {
