@@ -229,7 +229,7 @@ const printedThere = (plain: Relation, asked: AskedThere): Relation => ({
   query: (sql, values = {}) => asked.query(sql, values, plain.columns),
 })
 
-/** The outcome of an analysis there; where its database has no words for what is asked, the rows come here first. */
+/** The outcome of an analysis there. What the database cannot run is computed here, after the rows have come. */
 async function orHere(
   { sources }: BlockRun,
   { name, method, of }: AnalysisBlock,

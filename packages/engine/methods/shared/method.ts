@@ -60,7 +60,7 @@ export interface Method {
   /** Whether it asks a database for what these options need, so that no row has to come here. */
   asks?(options: Record<string, unknown>): boolean
   /**
-   * Whether its own SQL may be asked of a database, printed in the SQL of that (dialects/print-tree.ts). What an engine has no words for
+   * Whether its own SQL may be asked of a database, printed in the SQL of that (dialects/print-tree.ts). What an engine cannot run
    * brings the rows here.
    */
   prints?(options: Record<string, unknown>): boolean

@@ -1,7 +1,7 @@
 /**
- * The box that a node lives in: the memory that its container or unit may use (cgroups), or the machine. Analyses get no more than
- * what fits in it. One that the system ends for want of memory runs once more with half of it, so that it spills to disk, and what
- * fails then names the box.
+ * The box of a node: the memory of its container or unit (cgroups), or of the machine. All analyses together get no more. An analysis
+ * that the system ends for want of memory runs once more with half of its own, so that it spills to disk. If that fails, the error names
+ * the memory of the box.
  */
 import { readFileSync } from 'node:fs'
 import { availableParallelism, totalmem } from 'node:os'
