@@ -41,7 +41,7 @@ const wish: fc.Arbitrary<Wish> = fc.record({
   flag: fc.boolean(),
 })
 
-/** Null if no object exists that the command applies to. */
+/** Returns null if no object exists that the command applies to. */
 function commandOf({ name, n, flag }: Wish, { jobs, webhooks }: Model): Command | null {
   const pick = (things: object): string | undefined => {
     const ids = Object.keys(things)

@@ -170,7 +170,7 @@ const CLOCK = `
   CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql STABLE
     AS 'SELECT at FROM simulated.clock';`
 
-/** Null where there is no PostgreSQL: the reason. */
+/** Returns the reason in place of a world if there is no PostgreSQL. */
 export async function postgresWorld(): Promise<World | string> {
   const missing = await missingPostgres()
   if (missing !== null) return missing

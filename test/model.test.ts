@@ -8,7 +8,7 @@ import { missingPostgres } from './postgres.ts'
 const ok = (over: Partial<Answer> = {}): Answer => ({ status: 200, code: null, ...over })
 const refused = (status: number, code: string): Answer => ({ status, code })
 
-/** Null where an answer is not one that the model allows. */
+/** Returns null where an answer is not one that the model allows. */
 function after(...steps: [Command, Answer][]): Model | null {
   return steps.reduce<Model | null>(
     (model, [command, answer]) => model && apply(model, command, answer),

@@ -41,7 +41,7 @@ function nameOf(home: string): string {
   return `${name}.json`
 }
 
-/** True if the folder is there afterwards and is this user's alone. */
+/** Returns true if the folder is there afterwards and is this user's alone. */
 function prepare(folder: string): boolean {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })

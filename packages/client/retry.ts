@@ -11,8 +11,8 @@ export const passes = (status: number, code: string): boolean =>
   PASSING.includes(status) || code === 'idempotency_in_progress'
 
 /**
- * Milliseconds that a `Retry-After` asks for (RFC 9110, section 10.2.3): seconds, or a date, which is counted from the answer's own
- * `Date` so that the clock of this machine may be wrong. Null where it says neither.
+ * Milliseconds that a `Retry-After` asks for (RFC 9110, section 10.2.3): seconds, or a date, which is counted from the
+ * answer's own `Date` so that the clock of this machine may be wrong. Returns null where it says neither.
  */
 export function askedWait(headers: Headers): number | null {
   const text = headers.get('retry-after')?.trim() ?? ''

@@ -9,7 +9,7 @@ const KNOWN =
   /CSV Error on Line: (\d+(?:, column \d+)?)\nOriginal Line:([^]*?)\n((?:Expected Number|Value with|Error when|Invalid unicode|Maximum line)[^\n]*)(?:\n|$)/
 const ANY = /CSV Error on Line: (\d+(?:, column \d+)?)\nOriginal Line:([^]*?)\n([^\n]+)(?:\n|$)/
 
-/** Null if the message is not about a line of a text. */
+/** Returns null if the message is not about a line of a text. */
 export function csvFault(message: string): string | null {
   const place = KNOWN.exec(message) ?? ANY.exec(message)
   if (!place) {

@@ -14,7 +14,7 @@ const REASON_MAX = 600
 const MEMORY = /^Out of Memory Error|bad allocation|std::bad_alloc|failed to allocate|could not allocate/i
 const SPILL = /max_temp_directory_size|No space left on device|ENOSPC/i
 
-/** Null if the error is not DuckDB's. */
+/** Returns null if the error is not DuckDB's. */
 export function engineFailure(error: unknown): EngineFailure | null {
   if (!(error instanceof Error) || error.constructor !== Error) return null
   const { message } = error

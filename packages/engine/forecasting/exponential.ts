@@ -31,9 +31,9 @@ interface Part {
 }
 
 /**
- * The mean over all forms, weighed by AICc (Kolassa, Int. J. Forecasting 27, 2011), and over level constants about the likeliest, weighed by
- * their restricted likelihood: neither the form nor the constant is taken as known. `period` 1: no season. Null where there are too few
- * values. `values` given to `ahead` begin as these do.
+ * The mean over all forms, weighed by AICc (Kolassa, Int. J. Forecasting 27, 2011), and over level constants about the
+ * likeliest, weighed by their restricted likelihood: neither the form nor the constant is taken as known. `period` 1:
+ * no season. Returns null where there are too few values. `values` given to `ahead` begin as these do.
  */
 export function smoothing(values: readonly number[], period: number): Smoothing | null {
   const from = Math.max(0, values.length - Math.max(MOST, 4 * period))

@@ -30,7 +30,7 @@ function costOfLine(parameters: number, n: number): number {
 /** Prior weight of a random walk beside that of persistent-regression.ts: intervals of a walk that is not known as one come out too narrow. */
 const WALK = 15
 
-/** `line` is tried and left out; the design stays. Null where there are too few values for it. */
+/** `line` is tried and left out; the design stays. Returns null where there are too few values for it. */
 export function fitLine(
   values: readonly number[],
   line: readonly number[] | null,

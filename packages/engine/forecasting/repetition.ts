@@ -16,7 +16,7 @@ const LEAST = 6
 /** A difference below this share of the distance from the least to the largest value is rounding. */
 const ROUNDING = 1e-9
 
-/** Null where there is none. `periods` are seasons that the series is known to have. */
+/** Returns null where there is none. `periods` are seasons that the series is known to have. */
 export function repetitionOf(
   values: readonly number[],
   horizon: number,

@@ -37,7 +37,7 @@ function itemAt(list: unknown[], index: number): unknown {
 
 /** In place of an item that a list does not have. */
 export interface AbsentItem {
-  /** Null for a column of the rows, undefined for a name that they lack. */
+  /** Returns null for a column of the rows, undefined for a name that they lack. */
   property(key: unknown): null | undefined
 }
 

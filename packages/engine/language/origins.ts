@@ -211,7 +211,7 @@ export function filtered(
   return all && from === null ? { ...all, through: [plainStep(argument(value)), ...all.through] } : all
 }
 
-/** Null where the filter does with the list what it does with any value. */
+/** Returns null where the filter does with the list what it does with any value. */
 function filteredList(step: Step, list: unknown[], from: From | null, result: unknown): From | null {
   const { name, args } = step
   const [column] = args
@@ -230,7 +230,7 @@ function pickedRow(name: string, list: unknown[], column: string, result: unknow
   return list.find((item) => isPlainObject(item) && item[column] === result)
 }
 
-/** A block's own list has a size; rows that a filter kept are counted. Null for a list of other values. */
+/** A block's own list has a size; rows that a filter kept are counted. Returns null for a list of other values. */
 function counted(list: unknown[], from: From | null, step: Step): From | null {
   const whole = homeOf(list)
   if (whole && from?.exact) return exactly({ ...whole, field: joined(whole.field, 'size') })

@@ -4,9 +4,9 @@
  * Means (`value`): Welch's t test with Satterthwaite's degrees of freedom, as R's t.test. Rates (`success`): Newcombe's
  * interval for a difference (Statistics in Medicine 17, 1998, 873-890, method 10), the pooled z test (prop.test without
  * correction); Fisher's exact test where an expected count is under 5. With `unit` the rows of one unit are one
- * observation, their mean. Holm over the arms: p-values and intervals are both adjusted, and agree. The split is checked
- * against the planned shares by chi-square. `detectable` is the smallest difference that arms of this size find with 80 %
- * power by the test that was used. What is fetched: ab-test/observations.ts.
+ * observation, their mean. Holm over the arms: p-values and intervals are both adjusted, and agree. The split is
+ * checked against the planned shares by chi-square. `detectable` is the smallest difference that arms of this size find
+ * with 80 % power by the test that was used. ab-test/observations.ts says how many rows are fetched.
  */
 import type { Doubt } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -159,7 +159,10 @@ function controlOf(arms: readonly ObservedArm[], wanted: string | undefined): Ob
   return arms.find((arm) => arm.name === wanted)
 }
 
-/** Each arm against the control. The intervals of several arms are as wide as Holm's correction of their p-values asks. */
+/**
+ * Compares each arm with the control. With several arms the intervals have the levels of Holm's correction, as the
+ * p-values do.
+ */
 function compareAll(seen: Observations, control: ObservedArm, given: Options): Comparison[] {
   const others = seen.arms.filter((arm) => arm !== control)
   const compared = (arm: ObservedArm, confidence: number): Comparison =>
@@ -170,7 +173,7 @@ function compareAll(seen: Observations, control: ObservedArm, given: Options): C
   const alpha = 1 - given.confidence
   for (const [place, { p, index }] of known.entries()) {
     const p_adjusted = adjusted[place]!
-    // A rejected arm keeps the level of its own step of Holm's; the others have Bonferroni's.
+    // A rejected arm has the level of its own step of Holm's correction. The others have Bonferroni's level.
     const factor = p_adjusted <= alpha && p > 0 ? p_adjusted / p : known.length
     const again = known.length === 1 ? first[index]! : compared(others[index]!, 1 - alpha / factor)
     first[index] = { ...again, p, p_adjusted }
@@ -178,13 +181,13 @@ function compareAll(seen: Observations, control: ObservedArm, given: Options): C
   return first
 }
 
-/** The grade of the surest difference. */
+/** Returns the grade of the surest difference. */
 function lowest(comparisons: readonly Comparison[], confidence: number) {
   const values = comparisons.flatMap(({ p_adjusted }) => (p_adjusted === null ? [] : [p_adjusted]))
   return gradeAt(values.length === 0 ? null : Math.min(...values), confidence)
 }
 
-/** What forbids any claim, beside the split. */
+/** Returns the doubts that forbid any claim. The doubt about the split is added elsewhere. */
 function stopsOf(
   given: Options,
   seen: Observations,
@@ -231,7 +234,7 @@ function stopsOf(
   return stops
 }
 
-/** Which blockers only count as caveats here. */
+/** Returns the codes of blockers that count as caveats only. */
 function mildOf(seen: Observations, comparisons: readonly Comparison[]) {
   return [
     ...(seen.across === 0 ? (['unit_repeated'] as const) : []),

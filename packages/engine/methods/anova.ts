@@ -1,8 +1,9 @@
 /**
  * anova: one-way analysis of variance. F = (SSB / (k - 1)) / (SSW / (n - k)), Fisher (1925); eta squared (`r_squared`)
- * is SSB / (SSB + SSW). `test: auto` lets Welch's form decide where the groups spread differently (Brown-Forsythe, p below
- * 0.05) and says so; `f` and `p` are Fisher's, `welch` is Welch's. Pairs after Tukey or Games and Howell up to 12 groups. Sums
- * about shifts, exact (moments.ts). Groups without any spread are judged by the orders of their values. One row for each group is fetched, at most 10,000.
+ * is SSB / (SSB + SSW). With `test: auto` Welch's form decides if the spreads of the groups differ (Brown-Forsythe, p
+ * below 0.05), and the insight says so. `f` and `p` are Fisher's, `welch` is Welch's. Up to 12 groups are compared in
+ * pairs after Tukey or Games and Howell. Sums are exact, about shifts (moments.ts). Groups without any spread are
+ * judged by a permutation test. One row for each group is fetched, at most 10,000.
  */
 import type { Doubt, Grade } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -198,15 +199,15 @@ function judge(
 }
 
 /**
- * The chance that values fall into groups without any spread if the groups are drawn from them at random (Fisher and Pitman's
- * test by permutation, here in closed form; at most this where several groups have one value).
+ * Returns the chance that groups drawn at random from these values all have no spread: the permutation test of Fisher
+ * and Pitman in closed form. It is an upper bound if several groups share a value.
  */
 function orderedByChance(groups: readonly GroupMoments[]): number {
   const alike = Map.groupBy(groups, ({ low }) => low)
   const sums = [...alike.values()].map((own) => own.reduce((sum, { n }) => sum + n, 0))
   const n = sums.reduce((sum, one) => sum + one, 0)
   const sizes = [...Map.groupBy(groups, (one) => one.n).values()]
-  // Ways to give the values to the groups: of different values only to groups of their size.
+  // The number of ways to give the values to the groups. A value fits only a group of its size.
   const ways =
     alike.size === groups.length
       ? sizes.reduce((sum, own) => sum + logGamma(own.length + 1), 0)
@@ -227,7 +228,7 @@ function noSpread(label: string, grade: Grade): Doubt {
   )
 }
 
-/** What one row decides, and of two groups what a further column hides. */
+/** Returns the doubts that one row decides, and for two groups that a further column hides the difference. */
 async function lookedThrough(
   table: Relation,
   { groups, unit }: Grouped,
@@ -240,7 +241,7 @@ async function lookedThrough(
   const tested = compareMeansOf({ groups, unit }, name, 0.95)
   const asked = { measure: measureOf(meanings, value), confidence: 0.95 }
   const moves = oneRowMoves({ groups, unit }, tested, asked)
-  // What one row decides of independent rows says nothing where neighbours decide.
+  // The check of one row assumes independent rows, so it is left out if neighbours decide.
   const independent = grade === gradeOf(p)
   const decided: DoubtsBy = (factor) =>
     independent ? [...alone(groups, test, p, factor), ...moves(factor)].slice(0, 1) : []
@@ -250,7 +251,10 @@ async function lookedThrough(
   return [decided, ...(await hiddenBetween(table, { value, by, first, strength }, meanings))]
 }
 
-/** A group of one row is a claim about that row: whether the others differ without it. */
+/**
+ * Tells whether the other groups still differ without a group of one row. A claim that needs that group is a claim
+ * about its row.
+ */
 function alone(
   groups: readonly GroupMoments[],
   test: Judged['test'],
@@ -270,7 +274,7 @@ function alone(
   return []
 }
 
-/** Brown and Forsythe's p that the groups spread alike; null where it cannot be made. */
+/** Returns the p of Brown and Forsythe's test of equal spreads, or null if it cannot be computed. */
 async function spreadP(table: Relation, group: string, value: string, unit: number): Promise<number | null> {
   const raw = `(select ${group} as g, ${value} / ${double(unit)} as v from ${table.relation} where ${group} is not null and isfinite(${value}))`
   const relation = `(with d as (select * from ${raw}), c as (select g, median(v) as middle, count(*) as size from d group by g)

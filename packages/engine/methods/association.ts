@@ -1,10 +1,11 @@
 /**
- * association: do two columns go together, whatever their types.
+ * association: tells whether two columns go together, whatever their types.
  *
- * Two categories: chi-square with Cramer's V, Fisher's exact test where counts are few, Cochran-Mantel-Haenszel with `strata`.
- * Two numbers: Pearson where both are near enough to normal, else Spearman; Kendall by name; partial correlation with
- * `controls`. A number and a category: compare_groups. `test: auto` says what it took and why. Sources stand beside the numbers
- * in numeric/. Counts come as one row for each cell, at most 50 by 50; of numbers at most 20,000 are fetched, to test shapes.
+ * Two categories: chi-square with Cramer's V, Fisher's exact test where counts are few, Cochran-Mantel-Haenszel with
+ * `strata`. Two numbers: Pearson where both are near enough to normal, else Spearman; Kendall by name; partial
+ * correlation with `controls`. A number and a category: compare_groups. `test: auto` names the chosen test and the
+ * reason. The sources of the numbers stand in numeric/. It fetches one row for each cell of a table of counts, at most
+ * 50 by 50, and at most 20,000 numbers, to test their shapes.
  */
 import type { Grade, Outcome } from '@assay/model/insight'
 import { type Meanings, measureOf, opening } from '../verdicts/measure.ts'
@@ -79,7 +80,7 @@ function heldEqual({ controls, strata }: Options, meanings: Meanings): string {
   return controls === undefined ? '' : ` with ${controls.map(name).join(' and ')} held equal`
 }
 
-/** By types, and by whether a number has only two values. */
+/** Returns the kind of each column by its type. A number with only two values is a category. */
 async function kindOf(
   table: Relation,
   given: Options,

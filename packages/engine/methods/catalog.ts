@@ -53,5 +53,5 @@ export const METHODS: Record<string, Method> = Object.fromEntries(
   LIST.map((method) => [method.name, perGroup(method)]),
 )
 
-/** The methods without `by` (shared/per-group.ts), for the lists of their own fields. */
+/** The methods before `by` is added (shared/per-group.ts). Lists of a method's own fields read them. */
 export const OWN: Record<string, Method> = Object.fromEntries(LIST.map((method) => [method.name, method]))

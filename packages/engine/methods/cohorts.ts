@@ -1,10 +1,10 @@
 /**
- * cohorts: how many come back, by the period in which they were first seen.
- *
+ * cohorts: tells how many ids come back, by the period in which each was first seen.
  * An id belongs to the period of its first row; it is retained k periods later if it has a row in that period. The size
- * of a cohort never changes. Periods that are not complete (periods.ts) have no number, neither as cohorts nor as cells.
- * The best and the worst cohort are named where their rates differ after a correction for all pairs of cohorts.
- * Intervals by Wilson (JASA 22, 1927) at 95 %. Grouped in DuckDB; one row for each cell is fetched, of the latest 60 cohorts.
+ * of a cohort never changes. Periods that are not complete (periods.ts) have no number, neither as cohorts nor as
+ * cells. The best and the worst cohort are named where their rates differ after a correction for all pairs of cohorts.
+ * Intervals by Wilson (JASA 22, 1927) at 95 %. DuckDB groups the rows. One row is fetched for each cell of the latest
+ * 60 cohorts.
  */
 import { Type } from '@assay/model/schema'
 import type { ColumnMeaning } from '@assay/model/template'
@@ -33,7 +33,7 @@ const CELL = { size: integer, period: integer, retained: integer, rate: number, 
 
 interface Retention {
   size: number
-  /** Periods since the first. */
+  /** The number of periods since the first. */
   period: number
   retained: number | null
   rate: number | null
@@ -100,13 +100,16 @@ function rowsOf(listed: readonly Bucket[], cells: Map<string, number>): Row[] {
     const seen = listed
       .slice(cohort)
       .map((_, period) => retention(size, period, cells.get(`${cohort} ${cohort + period}`) ?? 0))
-    // The present period is not over and has no number yet.
+    // The present period has not ended, so it has no number.
     const open = { size, period: listed.length - cohort, retained: null, rate: null, low: null, high: null }
     return [...seen, open].map((cell) => ({ cohort: bucket.label, ...cell }))
   })
 }
 
-/** The number of ids of each cohort with a row in each period, keyed "cohort period" (both indexes in the list). */
+/**
+ * Returns the number of ids of each cohort with a row in each period. A key is "cohort period", both as indexes in the
+ * list.
+ */
 async function cellsOf(
   table: Relation,
   id: string,
@@ -129,7 +132,7 @@ function retention(size: number, period: number, retained: number): Retention {
   return { size, period, retained, rate: retained / size, ...interval }
 }
 
-/** All cohorts together: at each age those that have reached it. */
+/** Returns the retention of all cohorts together. Each age counts the cohorts that have reached it. */
 function curveOf(rows: readonly Retention[], periods: number): Retention[] {
   return Array.from({ length: periods }, (_, period) => {
     const cells = rows.filter((row) => row.period === period && row.retained !== null)
@@ -147,7 +150,7 @@ type Row = Retention & { cohort: string }
 interface Extremes {
   best: Row
   worst: Row
-  /** Of the test of the two, corrected for all pairs. */
+  /** The p of the test of the two, corrected for all pairs. */
   p: number
   pairs: number
   cohorts: number
@@ -155,7 +158,9 @@ interface Extremes {
   named: boolean
 }
 
-/** The cohorts that came back most and least in their second period; null with fewer than two. */
+/**
+ * Returns the cohorts with the highest and the lowest retention in their second period, or null with fewer than two.
+ */
 function extremesOf(rows: readonly Row[]): Extremes | null {
   const second = rows.filter((row) => row.period === 1 && row.retained !== null)
   if (second.length < 2) return null

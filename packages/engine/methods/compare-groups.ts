@@ -1,9 +1,11 @@
 /**
- * compare_groups: do groups differ, in level, in spread or in their whole distribution; with `paired`, within units.
+ * compare_groups: tells whether groups differ in level, in spread or in their whole distribution; with `paired`, within
+ * units.
  *
- * `test: auto` checks what a test of means needs (groups/choose.ts) and takes Welch's test, which lets variances differ, or
- * ranks; it says which and why. Spread goes by Brown and Forsythe. Sources stand beside the numbers in numeric/tests/. Sums,
- * ranks and medians are taken inside DuckDB; at most 20,000 values are fetched, and only to test their shape or for exact p.
+ * `test: auto` checks what a test of means needs (groups/choose.ts) and chooses Welch's test, which lets variances
+ * differ, or ranks. It says which and why. Spreads are compared by the test of Brown and Forsythe. The sources of the
+ * numbers stand in numeric/tests/. DuckDB computes sums, ranks and medians. At most 20,000 values are fetched, only to
+ * test their shape or for an exact p.
  */
 import type { Doubt } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -52,7 +54,7 @@ const Options = Type.Object(
 type Options = Static<typeof Options>
 export type What = Options['what']
 
-/** Two values lie equally far from their middle, whatever they are: they show no spread. */
+/** Any two values lie equally far from their middle, so they show no spread. */
 const LEAST_SPREAD = 3
 
 const NOTHING: Tested = {
@@ -123,7 +125,7 @@ export const compareGroups: Method = {
       doubts: [
         ...mixed,
         ...(ordered?.doubts ?? []),
-        // What one row decides of independent rows says nothing where neighbours decide.
+        // The check of one row assumes independent rows, so it is left out if neighbours decide.
         ...answer.doubts.filter((one) => typeof one !== 'function' || gradeOf(tested.p) === gradeOf(apart.p)),
         ...leftOutOf(rows),
       ],
@@ -191,7 +193,7 @@ function stopOf({ value, test }: Options, what: What, { groups, n }: GroupRows, 
   return null
 }
 
-/** Whether the difference of two means is another within the values of a further column. */
+/** Tells whether the difference of two means changes within the values of a further column. */
 async function hiddenBehind(
   table: Relation,
   { value, group, paired }: Options,
@@ -229,7 +231,7 @@ async function answerOf(
   const ranks = ['mann_whitney', 'kruskal_wallis'].includes(test) || (choice && !choice.means)
   const doubts = [...small, ...(await spreadDoubt(rows)), ...manyPairs(rows)]
   const decided = (tested: Tested): Promise<DoubtsBy> => oneRowDecides(rows, tested, { measure, confidence })
-  // Where a group never varies its mean has no error: only ranks can judge.
+  // The mean of a group that never varies has no error, so only ranks can judge it.
   if (ranks || flat) {
     const tested = await compareRanks(rows)
     return { tested, choice, doubts: [await decided(tested), ...doubts], n: rows.n }
@@ -294,7 +296,7 @@ function manyPairs({ groups }: GroupRows): Doubt[] {
   return [doubt('many_tests', says)]
 }
 
-/** Of a level, and without pairs, which hold each other equal. */
+/** Only for levels, and only without pairs: pairs already compare like with like. */
 async function inOrder(
   table: Relation,
   { value, group, paired }: Options,

@@ -1,11 +1,11 @@
 /**
- * correlation: how strongly columns go together, pair by pair.
+ * correlation: measures how strongly columns go together, pair by pair.
  *
- * Pearson's r with Fisher's interval (tanh(atanh r +- z / sqrt(n - 3))) and its t test, as R's cor.test; Spearman's rank
- * correlation with mean ranks for ties; Kendall's tau-b with `test: kendall`; partial correlation with `controls`. p adjusted over
- * the pairs by Benjamini and Hochberg. Rows that lack either value of a pair are left out of that pair; rows with a date of
- * their own are a series (relations/series-order.ts). relations/pair.ts says how much is fetched,
- * there/correlation.ts what is asked of a database.
+ * Pearson's r with Fisher's interval (tanh(atanh r +- z / sqrt(n - 3))) and its t test, as R's cor.test; Spearman's
+ * rank correlation with mean ranks for ties; Kendall's tau-b with `test: kendall`; partial correlation with `controls`.
+ * p adjusted over the pairs by Benjamini and Hochberg. Rows that lack either value of a pair are left out of that pair;
+ * rows with a date of their own are a series (relations/series-order.ts). relations/pair.ts says how much is fetched;
+ * there/correlation.ts has the queries to a database.
  */
 import type { Doubt, Grade } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -156,7 +156,7 @@ async function toldOf(
   }
 }
 
-/** The pairs after a correction for further tests. */
+/** Returns the pairs after a correction for further tests. */
 const raisedBy = (pairs: readonly Told[], factor: number): Told[] =>
   pairs.map((pair) => ({ ...pair, p_adjusted: Math.min(1, pair.p_adjusted! * factor) }))
 
@@ -204,13 +204,13 @@ function evidence(pairs: readonly Told[], all: number, given: Options, meanings:
   )
 }
 
-/** To three decimals, as coefficients are printed; to more where `resolution`, half an interval, asks for them. */
+/** Prints a coefficient to three decimals, or to more if `resolution`, half the width of its interval, is finer. */
 function coefficient(value: number | null, resolution?: number): string {
   const decimals = resolution ? Math.min(6, Math.max(3, 1 - Math.floor(Math.log10(resolution)))) : 3
   return value === null ? 'unknown' : value.toFixed(decimals).replace(/^-(?=0\.0+$)/u, '')
 }
 
-/** What one row decides: of the links that are found, or of the only pair. */
+/** Returns the doubts that one row decides a link that was found, or the only pair. */
 function oneRow(
   found: readonly Pair[],
   tested: readonly Told[],
@@ -226,7 +226,7 @@ function oneRow(
   })
 }
 
-/** Whether the strongest link is another within the values of a further column. */
+/** Tells whether the strongest link changes within the values of a further column. */
 async function hidden(
   table: Relation,
   tested: readonly Told[],

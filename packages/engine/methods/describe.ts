@@ -2,11 +2,12 @@
  * describe: location, spread and shape of number columns.
  *
  * Mean and moments are taken in two passes with exact sums (over a million rows: compensated ones, sums.ts), corrected
- * for the rounding of the mean as Chan, Golub and LeVeque (The American Statistician 37, 1983) do; quartiles are type 7 of Hyndman and Fan (The American
- * Statistician 50, 1996), as in R and Excel, exact (order-statistics.ts); skewness is the adjusted Fisher-Pearson
- * coefficient G1 and kurtosis the adjusted excess G2 (Joanes and Gill, The Statistician 47, 1998), as in pandas and Excel; mode is
- * the most frequent value, the smallest of equals, null where none repeats or above two million rows; autocorrelation is r1
- * over the rows in their order, and unknown of rows that stay in a database. Four to nine scans of a column; at most nine rows of it are fetched.
+ * for the rounding of the mean as Chan, Golub and LeVeque (The American Statistician 37, 1983) do; quartiles are type 7
+ * of Hyndman and Fan (The American Statistician 50, 1996), as in R and Excel, exact (order-statistics.ts); skewness is
+ * the adjusted Fisher-Pearson coefficient G1 and kurtosis the adjusted excess G2 (Joanes and Gill, The Statistician 47,
+ * 1998), as in pandas and Excel; mode is the most frequent value, the smallest of equals, and null if none repeats or
+ * above two million rows; autocorrelation is r1 over the rows in their order, and null for rows that stay in a
+ * database. A column is scanned four to nine times; at most nine rows of it are fetched.
  */
 
 import type { Doubt } from '@assay/model/insight'
@@ -36,7 +37,7 @@ const Options = Type.Object(
   { additionalProperties: false },
 )
 
-/** Rows up to which the most frequent value is counted. */
+/** The most frequent value is counted up to this number of rows. */
 const MOST_MODE = 2_000_000
 
 interface Description {
@@ -56,7 +57,7 @@ interface Description {
   mode_count: number | null
   range: number | null
   autocorrelation: number | null
-  /** Rows left out because the value is infinite or NaN. */
+  /** The number of rows left out because the value is infinite or NaN. */
   not_finite: number
 }
 
@@ -150,7 +151,7 @@ async function describeColumn(table: Relation, option: string, name: string): Pr
   }
 }
 
-/** Of no values. */
+/** The description of no values. */
 const NONE = {
   mean: null,
   sd: null,
@@ -168,7 +169,7 @@ const NONE = {
   range: null,
 }
 
-/** Of rows in a database, which have no order: their autocorrelation is not known. */
+/** Describes rows in a database. They have no order, so their autocorrelation is null. */
 async function describeThere(asked: Asked, name: string): Promise<Description> {
   const asking = { placesOf: (n: number) => placesOf(n).flat(), mostMode: MOST_MODE }
   const { range, found } = await columnThere(asked, name, asking)
@@ -203,8 +204,8 @@ async function modeOf(table: Relation, kept: string, n: number) {
 }
 
 /**
- * Everything is computed on v / unit, with `unit` a power of two above every |v|, so that no square overflows, about a
- * `center` near the mean: what it lacks is added afterwards.
+ * Computes the moments of v / unit about a `center` near the mean. `unit` is a power of two above every |v|, so that no
+ * square overflows. The difference between the center and the mean is corrected afterwards.
  */
 async function moments(
   table: Relation,
@@ -241,7 +242,7 @@ async function moments(
   }
 }
 
-/** Spread and shape by the sums of the powers of v / unit about the mean. */
+/** Computes spread and shape from the sums of the powers of v / unit about the mean. */
 function shapeOf(
   n: number,
   { unit, squares, cubes, fourths }: Pick<Moments, 'unit' | 'squares' | 'cubes' | 'fourths'>,
@@ -263,7 +264,9 @@ async function quartiles(table: Relation, kept: string, n: number): Promise<numb
   return quartilesAt(await orderStatistics(table, kept, n, [...new Set(placesOf(n).flat())]), n)
 }
 
-/** Quartiles of type 7 lie at 0-based positions (n - 1) p of the sorted values, linear between these places. */
+/**
+ * Quartiles of type 7 lie at 0-based positions (n - 1) p of the sorted values, linear between neighbouring positions.
+ */
 const placesOf = (n: number): number[][] =>
   [0.25, 0.5, 0.75].map((p) => [Math.floor((n - 1) * p) + 1, Math.ceil((n - 1) * p) + 1])
 
@@ -275,12 +278,12 @@ function quartilesAt(at: ReadonlyMap<number, number>, n: number): number[] {
   })
 }
 
-/** G2 out of the fourth moment over the second's square. */
+/** Computes G2 from the fourth moment over the square of the second. */
 function excess(n: number, ratio: number): number | null {
   return finite(((n - 1) / ((n - 2) * (n - 3))) * ((n + 1) * (ratio - 3) + 6))
 }
 
-/** Of fewer values no half lies between the quartiles. */
+/** With fewer values no half of them lies between the quartiles. */
 const LEAST_QUARTILES = 5
 
 /** "The average of delay is 8.9 minutes; half of the values lie between minus 3 and 14." */
@@ -303,7 +306,7 @@ function sentence(measure: Measure, described: Description): string {
   return `The average of ${label} is ${amount(mean, measure)}; ${middle}.`
 }
 
-/** Where the median describes a column better than the mean. */
+/** Tells whether the median describes a column better than the mean. */
 const skewed = ({ skewness }: Description): boolean => skewness !== null && Math.abs(skewness) > 2
 
 function evidence(name: string, described: Description): string {
@@ -318,7 +321,7 @@ function evidence(name: string, described: Description): string {
   return `${name}: mean ${figure(mean, half)}${interval}, median ${place(median)}, quartiles ${place(q1)} and ${place(q3)}${shape}, n = ${count(n, 'value')}.`
 }
 
-/** A value that the data hold, to four digits: it is read off and not estimated, so no width decides its decimals. */
+/** Prints a value of the data to four digits. It is read off, not estimated, so no interval decides its decimals. */
 function place(value: number | null): string {
   return figure(value, value === null ? null : value / 100)
 }

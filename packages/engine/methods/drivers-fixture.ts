@@ -1,8 +1,11 @@
-/** For tests and the proof of causes: orders whose season, growth and noise are known. */
+/** Makes orders with known season, growth and noise for tests and the proof of causes. */
 import { relation } from './relation-fixture.ts'
 import type { Relation } from './shared/method.ts'
 
-/** Orders a day with weekdays, a yearly wave and growth; `planted` is what happens to one combination from 1 December 2025 on. */
+/**
+ * Makes daily orders with a weekly and a yearly season and growth. `planted` is the SQL of what happens to one
+ * combination from 1 December 2025 on.
+ */
 const makeSeasonal = (planted: string, seed: string): Promise<Relation> =>
   relation(
     `select day, country, channel, greatest(0, round(m + sqrt(m) * z))::int as orders, greatest(10, round(m)) as visits from (

@@ -1,11 +1,13 @@
 /**
- * drivers: why a number changed. Two periods, two groups, or what was expected against what came.
+ * drivers: explains why a number changed between two periods, between two groups, or between what was expected and what
+ * came.
  *
- * `causes` are the fewest combinations of attributes that explain the change beyond ordinary noise (causes/search.ts; measured in
- * docs/causes.md). What moved as everything else did is no cause. The noise comes from the leaves, from up to 12 earlier
- * changes of the same kind where there are any, and from the spread of rows. Where periods differ in days they are compared per
- * day that has data. `segments` split the change by one attribute at a time (drivers/segments.ts). One row travels for each
- * combination of values (at most 100,000, drivers/leaves.ts) and side, and for each of the 200 largest segments.
+ * `causes` are the fewest combinations of attributes that explain the change beyond ordinary noise (causes/search.ts;
+ * measured in docs/causes.md). A part that moved as everything else did is no cause. The noise is estimated from the
+ * leaves, from up to 12 earlier changes of the same kind if there are any, and from the spread of rows. Periods with
+ * different numbers of days are compared per day that has data. `segments` split the change by one attribute at a time
+ * (drivers/segments.ts). One row is fetched for each combination of values (at most 100,000, drivers/leaves.ts) and
+ * side, and for each of the 200 largest segments.
  */
 import type { Column, Doubt, Outcome } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -155,7 +157,7 @@ export const drivers: Method = {
 const clockSql = (column: Column): string =>
   isNumeric(column) ? `cast(${quote(column.name)} as double)` : quote(column.name)
 
-/** Rows that are on no side because they have no time or no number. */
+/** Counts the rows that belong to no side because they have no time or no number. */
 async function withoutNumber(table: Relation, options: Options): Promise<Doubt[]> {
   const { value, numerator, denominator, expected, time } = options
   const numbers = Object.entries({ value, numerator, denominator, expected }).flatMap(([option, column]) =>
@@ -167,7 +169,10 @@ async function withoutNumber(table: Relation, options: Options): Promise<Doubt[]
   return leftOut(row!.n as number, time === undefined ? 'without a number' : 'without a time or a number')
 }
 
-/** What is compared: sides, the change by one column at a time, and the leaves. A sentence where there is nothing to compare. */
+/**
+ * Reads what is compared: the sides, the change by one column at a time, and the leaves. Returns a sentence if there is
+ * nothing to compare.
+ */
 async function load(table: Relation, options: Options, context: MethodContext) {
   if (options.compare_with === 'forecast') {
     const known = await expectationOf(table, options, context)
@@ -186,7 +191,7 @@ async function load(table: Relation, options: Options, context: MethodContext) {
   return { sides, dimensions, n, error: null, leaves }
 }
 
-/** The segment whose share did most of what the mix did. */
+/** Returns the segment whose share made most of the effect of the mix. */
 function mixOf(part: number, { by, ends, names }: Dimension): Mix {
   const bottoms = [0, 1].map((side) => exactSum(ends.map(({ bottom }) => bottom[side]!)))
   const rows = partsOfRatio(ends).map(({ mix }, index) => ({ mix: (mix ?? 0) * Math.sign(part), index }))
@@ -224,7 +229,7 @@ function nothing(options: Options, context: MethodContext, n: number, why: strin
   }
 }
 
-/** A change whose cause may be there and cannot be seen, and what would let it be seen. */
+/** Returns the doubt that a cause may exist that these data cannot show, with what would show it. */
 function unseenOf(lie: Lie | null, { told }: Causes, { time, expected }: Options): Doubt[] {
   if (lie !== 'unseen' && lie !== 'too_few') return []
   const more = told || expected !== undefined ? [] : ['single rows in place of their sums']

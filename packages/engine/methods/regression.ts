@@ -1,12 +1,13 @@
 /**
- * regression: a number on others and on their powers, ordinary least squares; true or false by `family: logistic`, counts by
- * `poisson`.
+ * regression: explains a number by other columns and their powers with ordinary least squares; true or false with
+ * `family: logistic`, counts with `poisson`.
  *
- * Householder QR with exact residuals (numeric/least-squares.ts), not normal equations; sums of squares from exact sums; t and F
- * from upper tails of their own; logistic and Poisson by iteratively reweighted least squares (numeric/models/glm.ts) with z and
- * likelihood ratio. `errors: hc3` allows the spread to change. Without an intercept R-squared is taken about 0, as in R's lm.
- * Form, spread, collinearity and neighbours are checked (regress/checks.ts): in a series of alike neighbours the grade goes by
- * errors as persistent as theirs. The columns of at most 200,000 complete rows are fetched.
+ * Householder QR with exact residuals (numeric/least-squares.ts), not normal equations; sums of squares come from exact
+ * sums, t and F from their upper tails; logistic and Poisson are fitted by iteratively reweighted least squares
+ * (numeric/models/glm.ts) with z and likelihood ratio. `errors: hc3` allows the spread to change. Without an intercept
+ * R-squared is taken about 0, as in R's lm. Form, spread, collinearity and neighbours are checked (regress/checks.ts).
+ * In a series whose neighbours are alike the grade allows for errors that are as persistent. The columns of at most
+ * 200,000 complete rows are fetched.
  */
 import type { Doubt, Grade } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -189,7 +190,7 @@ function stopOf(response: readonly number[], n: number, width: number, label: st
     : null
 }
 
-/** The first column that never changes, which explains nothing. */
+/** Returns the first column that never changes. Such a column explains nothing. */
 function neverChanges(
   columns: readonly (readonly number[])[],
   terms: readonly NamedTerm[],
@@ -252,7 +253,7 @@ function headline(
   return `Higher ${x.label} ${CERTAINTY[grade]} ${verbFor(x.label, 'goes', 'go')} with ${response(given, measure, up)}${others}: ${rate(lead, step, given, measure, x)}${bent ? ' on average' : ''}.` // Along a curve no single step has this effect.
 }
 
-/** "higher revenue"; of true or false "a higher rate of paid". */
+/** "higher revenue"; for true or false "a higher rate of paid". */
 function response({ family }: Options, { label }: Measure, up: boolean): string {
   const way = up ? 'higher' : 'lower'
   if (family !== 'logistic') return `${way} ${label}`

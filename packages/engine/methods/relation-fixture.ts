@@ -1,6 +1,6 @@
 /**
- * For tests of methods only: rows in a real DuckDB in memory, seen as the `Relation` that a method is given, with
- * options checked and filled in as the engine does it.
+ * For tests of methods only: makes a `Relation` over rows in a real DuckDB in memory. Options are checked and filled in
+ * as the engine does it.
  */
 
 import type { Cell, Column, ColumnType, Outcome } from '@assay/model/insight'

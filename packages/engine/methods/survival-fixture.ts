@@ -1,4 +1,4 @@
-/** For survival.test.ts and the proof of that name: every method over tables that no author had in mind. */
+/** For survival.test.ts and the proof of that name: runs every method over random tables. */
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import type { Outcome } from '@assay/model/insight'
@@ -11,7 +11,7 @@ import { outcomeSchema } from './shared/fields.ts'
 import type { Relation } from './shared/method.ts'
 import { adjustAcross } from './shared/multiplicity.ts'
 
-/** What each method is asked, over the columns t, v, w, g, i, e, s. */
+/** The options of each method, over the columns t, v, w, g, i, e, s. */
 export const asked: Record<string, Record<string, unknown>[]> = {
   describe: [{ value: 'v' }, { values: ['v', 'w'] }],
   profile: [{}],
@@ -128,7 +128,7 @@ export const asked: Record<string, Record<string, unknown>[]> = {
   pareto: [{ value: 'v', by: 'g' }],
 }
 
-/** The table, whose rows stay as they are, with each query asked once: the methods ask much of it again and again. */
+/** Returns the table with a cache of its queries. Its rows do not change, and the methods repeat many queries. */
 export function remembering(table: Relation): Relation {
   const answers = new Map<string, ReturnType<Relation['query']>>()
   return {
@@ -161,7 +161,7 @@ export function assertSound(outcome: Outcome, title: string): void {
 
 const validators = new Map<string, Validator>()
 
-/** Every field is described, and every described field is there. */
+/** Asserts that every field is described and that every described field exists. */
 function assertDescribed(
   name: string,
   options: Record<string, unknown>,
@@ -175,7 +175,9 @@ function assertDescribed(
   if (!validator.Check(sent)) assert.fail(`${title} ${key}: ${JSON.stringify(validator.Errors(sent))}`)
 }
 
-/** Of what a method is asked, all; or by turns every third, so that every method is asked something each time. */
+/**
+ * Which options of a method are run: all, or every third from a changing start, so that every method runs each time.
+ */
 type Third = number | 'all'
 function taken(name: string, third: Third): Record<string, unknown>[] {
   const all = asked[name]!

@@ -120,7 +120,10 @@ export function receivedSql(metric: Metric, relation: string, wanted: Wanted): s
   return `select ${list.join(', ')} from ${DUCKDB.identifier(relation)} order by all`
 }
 
-/** One row: `n`, the number of rows; `newest`, the latest time; and for each other test how many rows fail it. Null without tests. */
+/**
+ * One row: `n`, the number of rows; `newest`, the latest time; and for each other test how many rows fail it. Returns
+ * null without tests.
+ */
 function testList(metric: MetricInfo, dialect: Dialect): string[] {
   const name = (column: string): string => dialect.identifier(column)
   return metric.tests.flatMap((test, index) => {

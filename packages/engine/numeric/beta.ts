@@ -5,8 +5,8 @@
 import { deviance, stirlingError } from './gamma.ts'
 
 /**
- * Lower I_x(a, b) and upper 1 - I_x(a, b) = I_y(b, a), for a, b > 0. `y` is 1 - x, given apart so that nothing is lost
- * where x is near 1.
+ * Lower I_x(a, b) and upper 1 - I_x(a, b) = I_y(b, a), for a, b > 0. `y` is 1 - x, given separately so that no digit is
+ * lost if x is near 1.
  */
 export function betaTails(x: number, y: number, a: number, b: number): { lower: number; upper: number } {
   if (Number.isNaN(x + y) || !(a > 0 && b > 0)) return { lower: Number.NaN, upper: Number.NaN }

@@ -67,7 +67,7 @@ export function studentQuantile(p: number, df: number): number {
 /** t with P(T > t) = p. */
 export function studentUpperQuantile(p: number, df: number): number {
   if (Number.isNaN(p) || !(df > 0)) return Number.NaN
-  // Beyond that the difference from the normal is below 1e-15.
+  // Beyond this df the difference from the normal distribution is below 1e-15.
   if (df > 1e15) return normalUpperQuantile(p)
   if (p > 0.5) return -studentUpperQuantile(1 - p, df)
   if (p === 0.5) return 0
@@ -85,7 +85,7 @@ export function studentUpperQuantile(p: number, df: number): number {
 /** Tails of |T| at t >= 0. */
 function studentTails(t: number, df: number): { lower: number; upper: number } {
   if (t === Number.POSITIVE_INFINITY) return { lower: 1, upper: 0 }
-  // t² over df, or its inverse where that would overflow: a share and its complement, neither by subtraction.
+  // t² over df, or its inverse if that would overflow. It gives a share and its complement without a subtraction.
   const ratio = (t / df) * t
   const near = 1 / (1 + ratio)
   const far = ratio > 1e300 ? 1 : ratio * near

@@ -7,7 +7,7 @@
 
 const NEAR = 0.46875
 const MIDDLE = 4
-/** Beyond it the least number is larger than erfc. */
+/** Beyond it erfc is below the smallest double. */
 const GONE = 28
 const ONE_OVER_ROOT_PI = 0.5641895835477563
 

@@ -1,7 +1,9 @@
-/** What is made of exact sums: means, deviations, products. */
+/** Means, deviations and products by exact sums. */
 import { exactSum } from './sum.ts'
 
-/** The exact mean of the values, rounded twice: once as a sum, once as a quotient. NaN where there are none. */
+/**
+ * Returns the mean of the values, rounded twice: once as an exact sum, once as a quotient. Returns NaN for no values.
+ */
 export function exactMean(values: readonly number[]): number {
   return exactSum(values) / values.length
 }
@@ -14,7 +16,7 @@ export function squaredDeviations(values: readonly number[]): number {
   return exactSum(deviations.map((deviation) => deviation * deviation)) - (rest * rest) / values.length
 }
 
-/** Variance with n - 1 below the line. NaN under two values. */
+/** Variance with n - 1 below the line. Returns NaN under two values. */
 export function variance(values: readonly number[]): number {
   return values.length < 2 ? Number.NaN : squaredDeviations(values) / (values.length - 1)
 }

@@ -9,7 +9,7 @@ import { exactSum } from './sum.ts'
 
 export interface DesignColumn {
   high: number[]
-  /** What is left of each value beyond its double. */
+  /** The low part of each value, beyond its double. */
   low?: number[]
 }
 
@@ -171,7 +171,7 @@ function solve({ vectors, betas, triangle }: Factors, { f, g }: { f: number[]; g
 }
 
 /**
- * Row sums of squares of R^-1. Refined, which costs a solution for each column, where that is cheap or where the
+ * Row sums of squares of R^-1. They are refined, which costs a solution for each column, if that is cheap or if the
  * columns are nearly dependent.
  */
 function inverseDiagonal(columns: readonly DesignColumn[], factors: Factors): number[] {

@@ -1,4 +1,4 @@
-/** Small systems of linear equations: elimination with partial pivots. For the handful of unknowns of a test. */
+/** Solves small systems of linear equations, with the few unknowns of a test, by elimination with partial pivots. */
 
 /** x with `matrix` x = `right`; null where the matrix has no inverse to working precision. */
 export function solveLinear(

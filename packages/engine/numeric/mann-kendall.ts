@@ -33,7 +33,7 @@ export function hamedRao(values: readonly number[], slope: number): MannKendall 
     if (Math.abs(correlation) > bound) extra += (n - lag) * (n - lag - 1) * (n - lag - 2) * correlation
   }
   const factor = 1 + (2 / (n * (n - 1) * (n - 2))) * extra
-  // A negative variance can come of strong negative correlation; the plain one is then the careful choice.
+  // Strong negative correlation can give a negative variance. The plain variance is then the conservative choice.
   return tested({ s, variance: factor > 0 ? variance * factor : variance, pairs })
 }
 

@@ -1,4 +1,4 @@
-/** The middle value; moves values in place. NaN of none. */
+/** The middle value; moves values in place. Returns NaN for no values. */
 export function median(values: Float64Array): number {
   const n = values.length
   if (n === 0) return Number.NaN

@@ -1,4 +1,4 @@
-/** Autocorrelation, and what is left of a series beside its straight line. */
+/** Autocorrelation of a series, and its residuals from a straight line. */
 import { exactMean } from './exact.ts'
 
 /** Autocorrelations at lags 0 to `most` of the series less its straight line. */

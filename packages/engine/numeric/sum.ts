@@ -4,8 +4,8 @@
  */
 
 /**
- * The correctly rounded sum; 0, never -0, where nothing is left. Infinite where a value is, or where the running sum leaves
- * the range of doubles; NaN where both infinities or a NaN are among them.
+ * Returns the correctly rounded sum; a zero sum is 0, never -0. It is infinite if a value is infinite or the running
+ * sum overflows, and NaN if the values contain NaN or both infinities.
  */
 export function exactSum(values: Iterable<number>): number {
   const partials: number[] = []

@@ -106,7 +106,10 @@ function cellText(value: unknown, fmt: string | null): string {
   return escapeMarkdown(nested ? (selection(value) ?? JSON.stringify(cell, shortNumber)) : printText(value))
 }
 
-/** Values of columns, as the `where` of a cause: "country DE, channel paid"; the whole is "all". Null for what is nested deeper. */
+/**
+ * Values of columns, as the `where` of a cause: "country DE, channel paid"; the whole is "all". Returns null for what
+ * is nested deeper.
+ */
 function selection(value: unknown): string | null {
   if (!isPlainObject(value)) return null
   const entries = Object.entries(value)

@@ -37,7 +37,7 @@ export function printedTable(all: Row[], from: From | null, printed: PrintedTabl
   return { text: `${APART}${table}${APART}${note}${APART}`, marks }
 }
 
-/** Null where the rows are not all of one list, or in too many pieces. */
+/** Returns null where the rows are not all of one list, or in too many pieces. */
 function runsOf(rows: Row[], block?: string, field?: string): MarkedTable['rows'] | null {
   const runs: MarkedTable['rows'] = []
   for (const one of rows) {

@@ -44,14 +44,14 @@ export function valueAt(origin: Origin, { tables, analyses, vars, run }: Marked)
   return column !== undefined && Object.hasOwn(found!, column) ? found![column] : pathOf(found, column)
 }
 
-/** Null for what no filter of ours began: a literal stands first. */
+/** Returns null for what no filter of ours began: a literal stands first. */
 function stepOf(text: string): { name: string; args: unknown[] } | null {
   const [, name, args = ''] = /^([a-z_]+)(?:: (.*))?$/s.exec(text) ?? []
   if (name === undefined || !filterNamed(name)) return null
   return { name, args: JSON.parse(`[${args}]`) as unknown[] }
 }
 
-/** Null where the origins do not tell the text: several were reckoned together by a loop, or a text was cut. */
+/** Returns null where the origins do not tell the text: several were reckoned together by a loop, or a text was cut. */
 function replayed(mark: Mark, insight: Marked): string | null {
   const { from, more = 0, through = [] } = mark
   if (

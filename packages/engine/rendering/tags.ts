@@ -92,8 +92,8 @@ function factTag(facts: Fact[]): Tag {
 }
 
 /**
- * `{% doubts %}`: what blockers and caveats of the analyses say, each once, blockers first and in bold. Nothing where there
- * are none.
+ * `{% doubts %}`: what blockers and caveats of the analyses say, each once, blockers first and in bold. Returns nothing
+ * where there are none.
  */
 function doubtsTag(blocks: Ran['blocks']): Tag {
   return ({ expressions }, valueOf) => {

@@ -24,7 +24,7 @@ const LEAST_SEASONAL = 3
 /** Changes below this share of the largest value are rounding. */
 const ROUNDING = 1e-9
 
-/** Null where there are too few values to tell. `periods`: lengths of seasons, in steps. */
+/** Returns null where there are too few values to tell. `periods`: lengths of seasons, in steps. */
 export function chanceOfLastChange(values: readonly number[], periods: readonly number[]): number | null {
   const changes = values.slice(1).map((value, index) => value - values[index]!)
   const history = changes.slice(0, -1)

@@ -48,8 +48,8 @@ const SHARE = 1e-13
 const ROUNDING = 1e-20
 
 /**
- * Null where there are too few rows, and where p is certainly not below `alpha`. `base` holds the columns that explain the
- * series otherwise, without a constant.
+ * Returns null where there are too few rows, and where p is certainly not below `alpha`. `base` holds the columns that
+ * explain the series otherwise, without a constant.
  */
 export function strongestShift(
   given: readonly number[],
@@ -226,8 +226,9 @@ interface Scan {
 }
 
 /**
- * The places of a step (0 before `index`, 1 from it on) at one persistence. The factor of the other columns is made once; the
- * products of the step with each column come from that column's sums. Null where the columns depend on each other.
+ * The places of a step (0 before `index`, 1 from it on) at one persistence. The factor of the other columns is made
+ * once; the products of the step with each column come from that column's sums. Returns null where the columns depend
+ * on each other.
  */
 function scanOf(moments: Moments, sums: Sums, n: number, a: number): Scan | null {
   const factor = factorAt(moments, a)

@@ -18,7 +18,7 @@ export interface Wall {
   after(from: number, step: (shown: number) => number): number
 }
 
-/** Null where the times are even steps in time, or have no zone. */
+/** Returns null where the times are even steps in time, or have no zone. */
 export function wallOf({ kind, time_zone, positions, offsets }: Series): Wall | null {
   if (kind !== 'zoned' || time_zone === undefined || time_zone === 'UTC' || positions.length < 2) return null
   const gap = medianOf(positions.slice(1).map((position, row) => position - positions[row]!))

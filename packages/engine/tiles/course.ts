@@ -6,7 +6,7 @@ const MOST = 60
 /** Below this many earlier steps no range is called usual. */
 const LEAST = 8
 
-/** Null for fewer than 3 steps with values. */
+/** Returns null for fewer than 3 steps with values. */
 export function courseOf(points: { at: string; value: number | null }[]): TileCourse | null {
   const shown = points.slice(-MOST)
   const earlier = shown

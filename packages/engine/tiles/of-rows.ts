@@ -10,7 +10,7 @@ import { changeWords, targetWords, timeWords } from './changes.ts'
 import { courseOf } from './course.ts'
 import { plainTile, textOf } from './of-outcome.ts'
 
-/** Null without rows, or where the value is no number. */
+/** Returns null without rows, or where the value is no number. */
 export function tileOfRows(of: string, table: Table, field: string, measure: Measure): Tile | null {
   const names = table.columns.map(({ name }) => name.toLowerCase())
   const column = names.indexOf(field.toLowerCase())

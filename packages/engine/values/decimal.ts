@@ -10,7 +10,7 @@ export interface Decimal {
 
 const NUMBER = /^([+-]?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/
 
-/** Null if the value is no number; NaN and the infinities are none. */
+/** Returns null if the value is no number; NaN and the infinities are none. */
 export function toDecimal(value: unknown): Decimal | null {
   const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value
   const match = typeof text === 'string' ? NUMBER.exec(text.trim()) : null

@@ -18,14 +18,14 @@ export function isAddress(file: string): boolean {
   return /^https:\/\//i.test(file)
 }
 
-/** Null if the address may be requested, else the reason why not. */
+/** Returns null if the address may be requested, else the reason why not. */
 export function vetAddressText(file: string): string | null {
   if (!/^https:\/\/[^/?#{}\s@\\]+\/./i.test(file) || !URL.canParse(file.split('{')[0]!))
     return 'An address must name its host and a file in full: https://HOST/PATH, variables only in the path.'
   return /\p{Cc}/u.test(file) ? 'An address must not hold control characters.' : null
 }
 
-/** Null if the path can be used, else the reason why not. Globs are allowed. */
+/** Returns null if the path can be used, else the reason why not. Globs are allowed. */
 export function vetPath(path: string): string | null {
   if (path === '' || path.trim() !== path) return 'A path must not be empty or have blanks at its ends.'
   if (path.length > MAX_PATH) return `A path may have at most ${MAX_PATH} characters.`

@@ -5,7 +5,7 @@ import { Exact, Rounded } from './value.ts'
 
 export type Numeric = number | Exact
 
-/** Null if the value is no number. The texts NaN, Infinity and -Infinity are numbers: cells hold them so. */
+/** Returns null if the value is no number. The texts NaN, Infinity and -Infinity are numbers: cells hold them so. */
 export function toNumeric(value: unknown): Numeric | null {
   if (typeof value === 'number' || value instanceof Exact) return value
   if (value instanceof Rounded) return value.valueOf()
@@ -40,7 +40,7 @@ export function sumOf(values: Numeric[]): Numeric {
   return fromDecimal(sum, true)
 }
 
-/** Null for an empty list. */
+/** Returns null for an empty list. */
 export function meanOf(values: Numeric[]): number | null {
   return values.length === 0 ? null : Number(sumOf(values)) / values.length
 }

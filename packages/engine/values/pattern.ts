@@ -45,7 +45,7 @@ export class PatternWork {
     this.#left = quick ? QUICK_STEPS : MAX_STEPS
   }
 
-  /** Null if the pattern can be used, else why it cannot. */
+  /** Returns null if the pattern can be used, else why it cannot. */
   fault(pattern: string): PatternFault | null {
     const read = this.#compile(pattern)
     return 'message' in read ? read : null

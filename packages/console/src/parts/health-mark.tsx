@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useIsLimited } from '../api.ts'
 import { useTroubles } from '../troubles.ts'
 
-/** Nothing where nothing fails, and for who may not see what could. */
+/** Renders nothing where nothing fails, and for who may not see what could. */
 export function HealthMark() {
   return useIsLimited() ? null : <Mark />
 }

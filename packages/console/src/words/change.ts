@@ -57,7 +57,10 @@ function moveOf(text: string, now: number, before: number): Move {
   return { direction, words: `${direction} ${rounded(100 * share)} %` }
 }
 
-/** The change as the text prints its value: 1.9 beside "16.2 minutes" is "1.9 minutes". Null where it prints another number. */
+/**
+ * The change as the text prints its value: 1.9 beside "16.2 minutes" is "1.9 minutes". Returns null where it prints
+ * another number.
+ */
 function printedLike(text: string, value: number, change: number): string | null {
   const shown = /[-−]?([\d,]*\.?\d+)/u.exec(text)
   if (!shown) return null

@@ -1,33 +1,39 @@
 /**
- * Whether one observation decides. The largest and the least of both arms are left out, one at a time: no other moves a
- * difference of means farther. Nothing is read again.
+ * Tells whether one observation decides. The largest and the smallest of both arms are left out, one at a time: no
+ * other observation moves a difference of means farther. The data are not read again.
  */
 import type { Grade } from '@assay/model/insight'
 import { gradeOf } from '../../verdicts/verdict.ts'
 import { type Comparison, compareMeans, testRates } from '../shared/arms.ts'
 import type { ObservedArm } from './observations.ts'
 
-/** The grade of a difference. At a confidence above 95 % a claim needs that. */
+/** The grade of a difference. If the confidence is above 95 %, a claim needs that confidence. */
 export function gradeAt(p: number | null, confidence: number): Exclude<Grade, 'withheld'> {
   return p !== null && p > 1 - confidence && confidence > 0.95 ? 'unclear' : gradeOf(p)
 }
 
-/** A change counts from this part of the standard error on: beside a difference near zero every row would decide. */
+/**
+ * The smallest change that counts, as a share of the standard error. Without it every row would decide a difference
+ * near zero.
+ */
 const LEAST = 0.5
 
 export interface Decisive {
-  /** The arm whose observation it is. */
+  /** The arm of the observation. */
   arm: string
   value: number
   /** The difference with and without it. */
   before: number
   after: number
   grades: [before: Grade, after: Grade]
-  /** What changes most: the direction, the size by more than half, or the grade alone. */
+  /** What changes: the direction, the size by more than half, or only the grade. */
   what: 'direction' | 'size' | 'grade'
 }
 
-/** The observation without which the answer is another one; null where there is none. `factor`: what corrections raised p by. */
+/**
+ * Returns the observation that changes the answer when it is left out, or null if none does. `factor` is what
+ * corrections multiplied p by.
+ */
 export function decisive(
   control: ObservedArm,
   arm: ObservedArm,
@@ -74,7 +80,7 @@ function differ(control: ObservedArm, arm: ObservedArm, test: string) {
   return { estimate: a.successes / a.n - c.successes / c.n, ...testRates(a, c, test) }
 }
 
-/** The arm without one observation of this value. */
+/** Returns the arm without one observation of this value. */
 function without(arm: ObservedArm, value: number): ObservedArm {
   const n = arm.n - 1
   if (arm.successes !== null) {
@@ -83,7 +89,7 @@ function without(arm: ObservedArm, value: number): ObservedArm {
   }
   const away = value - arm.mean!
   if (away === 0) return { ...arm, n, sd: arm.sd! * Math.sqrt(n / (n - 1)) }
-  // In units of the distance. What is under rounding is nothing: all the spread was that of one value.
+  // In units of the distance. A rest that is only rounding counts as 0: this one value made the whole spread.
   const rest = (arm.sd! / away) ** 2 * n - arm.n / n
   const sd = rest < 1e-9 ? 0 : Math.abs(away) * Math.sqrt(rest / (n - 1))
   return { ...arm, n, mean: arm.mean! - away / n, sd }

@@ -1,6 +1,6 @@
 /**
- * What a test compares: rows, or with `unit` one observation for each unit and arm, the mean of its rows. One row for each
- * arm is fetched, at most 50, and its extremes.
+ * Reads what a test compares: rows, or with `unit` one observation for each unit and arm, which is the mean of its
+ * rows. It fetches one row for each arm, at most 50, and the extremes of each arm.
  */
 
 import type { Arm } from '../shared/arms.ts'
@@ -27,17 +27,17 @@ export interface ObservedArm extends Arm {
 
 export interface Observations {
   arms: ObservedArm[]
-  /** Observations of each arm, those without a value too: the split is of all. */
+  /** The number of observations of each arm, including those without a value, because the split counts all. */
   split: Record<string, number>
-  /** Observations that have no arm or no finite value. */
+  /** The number of observations without an arm or without a finite value. */
   left: number
-  /** Rows behind the observations; null without `unit`. */
+  /** The number of rows that made the observations; null without `unit`. */
   rows: number | null
-  /** Units that stand in several arms. */
+  /** The number of units that occur in several arms. */
   across: number
   /** Whether each observation is 0 or 1. */
   binary: boolean
-  /** Excess kurtosis of the observations beside the means of their arms; null where it is not defined. */
+  /** Excess kurtosis of the observations less the means of their arms; null if it is not defined. */
   kurtosis: number | null
 }
 
@@ -85,7 +85,7 @@ async function valueSql(table: Relation, { value, success }: Asked): Promise<str
   return sql
 }
 
-/** Rows that have a unit and an arm, and units with several arms. */
+/** Counts the rows that have a unit and an arm, and the units with several arms. */
 export async function repeatsOf(table: Relation, unit: string, group: string) {
   const [row] = await table.query(
     `select sum(rows)::double as rows, count(*) filter (arms > 1) as across from
@@ -95,7 +95,10 @@ export async function repeatsOf(table: Relation, unit: string, group: string) {
   return { rows: (row!.rows as number | null) ?? 0, across: row!.across as number }
 }
 
-/** Excess kurtosis of the values `v` of `source` less the mean of their group `g`, over their group's spread. */
+/**
+ * Returns the excess kurtosis of the values `v` of `source`, each standardised by the mean and the spread of its group
+ * `g`.
+ */
 export async function kurtosisOf(table: Relation, source: string, scale: number): Promise<number | null> {
   const [row] = await table.query(
     `with u as (select g, v / ${double(scale)} as u from ${source} where g is not null and isfinite(v)),

@@ -19,17 +19,17 @@ import { type Decisive, decisive, gradeAt } from './influence.ts'
 import type { ObservedArm } from './observations.ts'
 
 export interface Told {
-  /** The column, for sentences. */
+  /** How sentences name the column. */
   measure: Measure
   rates: boolean
-  /** False where the groups were not drawn by chance. */
+  /** False if the groups were not drawn by chance. */
   randomised: boolean
   confidence: number
   test: string
   control: ObservedArm
   arms: readonly ObservedArm[]
   comparisons: readonly Comparison[]
-  /** What corrections beyond those over the arms raised p by. */
+  /** The factor by which corrections raised p, beyond the correction over the arms. */
   factor: number
   /** What an observation is called: "row" and "rows", or after the unit. */
   nouns: { one: string; many: string }
@@ -51,7 +51,7 @@ export function measured(meanings: Meanings, name: string, rates: boolean): Meas
 
 const levelOf = (arm: ObservedArm): number | null => arm.rate ?? arm.mean
 
-/** No surer than `most`, which a correction over the whole report may set. */
+/** The headline. It claims no more than the grade `most`, which a correction over the whole report may lower. */
 export function headline(told: Told, most: Grade): string {
   const { comparisons, measure } = told
   const [only] = comparisons
@@ -99,7 +99,7 @@ function oneArm(told: Told, found: Comparison, most: Grade): string {
 const association = ({ randomised }: Told): string =>
   randomised ? '' : '; the groups were not drawn by chance, so this is an association and no proof of a cause'
 
-/** ", for the better" where the template says which direction is good. */
+/** Returns ", for the better" or its opposite if the template says which direction is good. */
 export function better({ good }: Measure, change: number): string {
   if (good === 'none') return ''
   return change > 0 === (good === 'up') ? ', for the better' : ', for the worse'
@@ -141,7 +141,7 @@ function difference({ rates, arms, comparisons, confidence }: Told, found: Compa
   return `${quoted(found.arm)} ${shown(estimate)}${unit} (${parts.filter((part) => part !== '').join('; ')})`
 }
 
-/** The comparisons after a correction for further tests. */
+/** Returns the comparisons after a correction for further tests. */
 export function raisedBy(told: Told, factor: number): Told {
   const raised = (p: number | null): number | null => (p === null ? null : Math.min(1, p * factor))
   const comparisons = told.comparisons.map((one) => ({ ...one, p_adjusted: raised(one.p_adjusted) }))
@@ -162,7 +162,7 @@ export function oneDecides(told: Told): Doubt[] {
   return []
 }
 
-/** What a reader must know of the comparisons. */
+/** Returns the caveats about the comparisons. */
 export function caveats(told: Told, kurtosis: number | null): Doubt[] {
   const { arms, control, comparisons, rates } = told
   const found: Doubt[] = []

@@ -1,4 +1,4 @@
-/** The causes of a change: what the search found, as the parts of the change that they make. */
+/** Turns what the search found into causes, each with the part of the change that it makes. */
 import type { Cell } from '@assay/model/insight'
 import type { Leaves } from '../../causes/leaves.ts'
 import { type Found, type FoundCause, searchCauses } from '../../causes/search.ts'
@@ -13,14 +13,14 @@ import type { Sides } from './sides.ts'
 
 export interface Cause {
   where: Record<string, Cell>
-  /** Of a ratio: whether its rate moved, or its share of the denominator. */
+  /** For a ratio: whether its rate moved, or its share of the denominator. */
   kind?: 'rate' | 'mix'
-  /** Of a ratio: its share of the denominator. */
+  /** For a ratio: its share of the denominator. */
   weight_before?: number | null
   weight_after?: number | null
   before: number | null
   after: number | null
-  /** What would have come, had it moved as everything else did. */
+  /** The value if it had moved as everything else did. */
   expected: number | null
   change: number | null
   share: number | null
@@ -33,48 +33,54 @@ export interface Causes {
   causes: Cause[]
   /** The share of the change that the causes explain. */
   explained: number | null
-  /** What is left, before and after. */
+  /** The sums without the causes, before and after. */
   rest: { before: number; after: number } | null
-  /** Both sides as they are compared: per day where periods differ. */
+  /** The value before, as it is compared: per day if the periods differ in days. */
   before: number
   after: number
-  /** The standard error of the whole change by the noise of its leaves; null where causes stand out. */
+  /** The standard error of the whole change by the noise of its leaves; null if causes stand out. */
   error: number | null
-  /** Whether rows tell the noise of leaves. */
+  /** Whether the rows show the noise of the leaves. */
   told: boolean
-  /** Where no cause stands out: whether the change lies in all parts alike. */
+  /** Whether all parts changed alike; only if no cause stands out. */
   in_all: boolean
-  /** Whether causes pull against each other so much that shares of the change say nothing. */
+  /** Whether causes cancel each other so much that shares of the change mean nothing. */
   cancelling: boolean
   searched: number
   depth: number
   /** Whether `before` is what was expected. */
   beside?: boolean
-  /** Whether the parts by each attribute moved much as the whole did. */
+  /** Whether the parts by each attribute moved about as the whole did. */
   even?: boolean
-  /** Of a ratio: what its numerators without a denominator do. */
+  /** For a ratio: the effect of numerators without a denominator. */
   unmatched?: Unmatched | null
   /** The labels of the numerator and the denominator of a ratio. */
   top?: string
   weight?: string
 }
 
-/** How far a part may stray from the change of the whole, as a share of it, and how small it may be to count. */
+/**
+ * The largest distance of an even part from the change of the whole, as a share of that change, and the smallest size
+ * of a part that counts.
+ */
 const EVEN = 0.5
 const COUNTS = 0.05
 
 const Q = 0.005
 const NORMAL_95 = 1.959963984540054
-/** A change below this share of what moved inside it is the remainder of a cancellation. */
+/** A change below this share of the moves inside it is what is left after they cancel. */
 const CANCELS = 0.25
-/** Fewer leaves do not tell by themselves what is noise and what moved them all. */
+/** Fewer leaves cannot show by themselves what is noise and what moved them all. */
 const LEAST_TO_SHOW = 6
-/** So many earlier changes tell what is usual of the whole; so few know it badly, so theirs counts for more. */
+/**
+ * The fewest earlier changes that show what is usual for the whole. Their spread is multiplied by `WIDER`, because so
+ * few show it badly.
+ */
 const LEAST_CHANGES = 5
 const WIDER = 1.5
-/** Everything else moved far where it is this share above or below what was expected. */
+/** Everything else moved far if it is more than this share above or below what was expected. */
 const FAR = 0.5
-/** Above this share of the change rates made it. */
+/** Rates made a change if they made more than this share of it. */
 const MOSTLY = 0.5
 
 export function causesOf(given: Table, options: Options, sides: Sides, history: readonly Earlier[]): Causes {
@@ -104,19 +110,22 @@ export function causesOf(given: Table, options: Options, sides: Sides, history: 
   const told = ratio
     ? ofRatio(leaves, { table, unmatched }, options, found, sharesThatMoved(table, options, history))
     : ofSum(leaves, table, options, found)
-  // The whole strays no farther than its earlier changes did, whatever its rows let one expect.
+  // The spread of earlier changes of the whole is a floor, whatever the rows show.
   const usual = ratio || sides.expected !== undefined ? null : usualChange(pasts)
   const error = usual === null || told.error === null ? told.error : Math.min(told.error, WIDER * usual)
   return { ...told, error, even: isEven(leaves), beside: sides.expected !== undefined }
 }
 
-/** Where a part ended its rows are gone, and both sides look no more like a grid: then earlier changes tell. */
+/**
+ * If a part ended, its rows are gone, and the two sides no longer look like a grid. Earlier changes then show the
+ * spread.
+ */
 function spreadOfAll(table: Table, history: readonly Earlier[]): number {
   const all = spreadOfRows([table, ...history])
   return all < 1 ? all : spreadOfRows(history)
 }
 
-/** The root mean square of earlier changes of the whole; null of too few. */
+/** Returns the root mean square of earlier changes of the whole, or null if they are too few. */
 function usualChange(pasts: readonly Leaves[]): number | null {
   if (pasts.length < LEAST_CHANGES) return null
   const changes = pasts.map(({ before, after }) => exactSum([...after]) - exactSum([...before]))
@@ -124,8 +133,9 @@ function usualChange(pasts: readonly Leaves[]): number | null {
 }
 
 /**
- * Where few parts made most of what came, what moved them passes for what everything moved by. So causes beside which everything else
- * moved far give way to fewer beside which everything else came as expected. A change without a cause keeps none.
+ * Chooses between two readings. If few parts made most of what came, their move looks like the move of everything. So
+ * causes that leave everything else far from what was expected give way to fewer causes that leave it as expected. A
+ * change without a cause keeps none.
  */
 function besideExpected(own: Found, asExpected: () => Found): Found {
   if (own.causes.length < 2 || Math.abs(own.factor - 1) <= FAR) return own
@@ -151,7 +161,10 @@ function isEven({ codes, sizes, before, after }: Leaves): boolean {
   return even && most > 1
 }
 
-/** The segments whose share of the denominator moved; beside a forecast the noise of shares is not known. */
+/**
+ * Returns the segments whose share of the denominator moved. It returns none beside a forecast, where the noise of
+ * shares is not known.
+ */
 function sharesThatMoved(table: Table, options: Options, history: readonly Earlier[]): Found | null {
   if (table.noise) return null
   return searchCauses(leavesOfMix(table, table, options), {
@@ -213,7 +226,7 @@ function ofSum(leaves: Leaves, table: Table, options: Options, found: Found): Ca
   }
 }
 
-/** What is known of a change without a cause. `size`: what the sums are over, for a ratio. */
+/** Describes a change without a cause. For a ratio, `size` is the number that its sums are divided by. */
 function lieOf({ variances, before, partly }: Leaves, { whereabouts }: Found, size: number) {
   const enough = before.length >= LEAST_TO_SHOW
   const told = variances !== null && (!partly || enough)
@@ -225,7 +238,7 @@ function lieOf({ variances, before, partly }: Leaves, { whereabouts }: Found, si
   }
 }
 
-/** Whether the parts pull against each other: the whole is small beside them. */
+/** Tells whether the parts cancel each other, so that the whole is small beside them. */
 function cancels(whole: number, effects: readonly number[]): boolean {
   const gross = exactSum(effects.map(Math.abs))
   return effects.length > 1 && Math.abs(whole) < CANCELS * gross
@@ -280,7 +293,7 @@ function ofRatio(
   const explained = exactSum(rows.map(({ effect }) => effect))
   const lie = lieOf(leaves, found, whole.bottom[1])
   const ofRates = (exactSum([...leaves.after]) - exactSum([...leaves.before])) / whole.bottom[1]
-  // Where shares moved, what is left is what all other shares and rates did to the ratio.
+  // If shares moved, the rest is the effect of all other shares and rates on the ratio.
   const others = { before: matched.before, after: matched.after - explained }
   return {
     causes,
@@ -289,7 +302,7 @@ function ofRatio(
     before,
     after,
     ...lie,
-    // Where shares moved it, too, rates that moved alike are not all.
+    // If shares moved the ratio, too, rates that moved alike explain only a part.
     in_all: lie.in_all && ofRates / (after - before) >= MOSTLY,
     cancelling,
     searched: found.searched + (shares?.searched ?? 0),

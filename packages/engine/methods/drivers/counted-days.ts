@@ -1,4 +1,4 @@
-/** The periods of a forecast, from the first to the last, and how many days each counts for. */
+/** Lists the periods of a forecast from the first to the last, with the number of days that each counts for. */
 import { dayText, periodAfter, weekdayOf } from '@assay/model/dates'
 import { exactSum } from '../../numeric/sum.ts'
 import { isNumeric, timeColumn } from '../shared/columns.ts'
@@ -6,25 +6,25 @@ import { type MethodContext, quote, type Relation } from '../shared/method.ts'
 import { type Bucket, localTime } from '../shared/time/periods.ts'
 import type { Options } from './options.ts'
 
-/** A segment's recent part of its neighbours is that of so many periods. */
+/** The number of periods over which a segment's recent part of its group is taken. */
 const RECENT = { day: 28, week: 13, month: 12, quarter: 8, year: 4 }
-/** Weeks that show how weekdays differ. */
+/** The weeks from which the weights of weekdays are taken. */
 const WEEKS = { least: 8, most: 26 }
 
 export interface Calendar {
-  /** SQL of the number of a row's period, from 0 on; -1 outside of all. */
+  /** SQL of the number of a row's period, from 0 on; -1 outside all periods. */
   side: string
   times: (string | number)[]
   positions: number[]
   kind: 'number' | 'date'
   /** Whether any row lies in the period. */
   seen: boolean[]
-  /** The days with data, weekdays by their weight; 1 where time is a number. */
+  /** The days with data of each period, each weekday counted by its weight; 1 if time is a number. */
   days: number[]
   recent: number
 }
 
-/** All periods from the first to the last, also those without a row. */
+/** Returns all periods from the first to the last, including those without a row. */
 export function calendarOf(
   table: Relation,
   options: Options,
@@ -76,7 +76,7 @@ export function calendarOf(
   }
 }
 
-/** The days, and with the value 0 those between them without a row, on weekdays that ever have one. */
+/** Returns the days, and the days without a row between them with the value 0, on weekdays that ever have a row. */
 export function withZeros(
   daily: readonly { day: number; value: number }[],
 ): { day: number; value: number }[] {
@@ -100,7 +100,10 @@ function laidOut(
   return { times: positions, positions, seen }
 }
 
-/** The mean of each weekday (0 is Sunday) over that of all days; 1 where too few weeks tell, or a weekday is not above 0. */
+/**
+ * Returns the mean of each weekday (0 is Sunday) over the mean of all days; 1 if there are too few weeks or a weekday's
+ * mean is not above 0.
+ */
 function weekdayWeights(daily: readonly { day: number; value: number }[]): number[] {
   const recent = daily.slice(-7 * WEEKS.most)
   const by = Map.groupBy(recent, ({ day }) => weekdayOf(day))

@@ -1,8 +1,9 @@
 /**
- * Whether sums are counts, in whatever unit they are told: 23,400 jobs and 23.4 thousand are the same counts, and have the same
- * causes. The unit is 1, or the decimal of which all values are whole multiples, or the largest such number: seven pounds a ticket.
- * Values that stray farther than counts do are no counts for the search: their noise is taken from the leaves.
- * And whether the rows of sums come as events do, their number by chance, or lie on a grid, one for each day, say, of which some are missing.
+ * Tells whether sums are counts, in any unit: 23,400 jobs and 23.4 thousand are the same counts and have the same
+ * causes. The unit is 1, or the decimal of which all values are whole multiples, or the largest such number, for
+ * example 7 pounds for a ticket. Values that vary more than counts do are not counts for the search: their noise is
+ * taken from the leaves. It also tells whether rows come as events, whose number is random, or lie on a grid, for
+ * example one row for each day, with gaps.
  */
 import { commonFactor } from '../../causes/state.ts'
 import { chiSquareLower } from '../../numeric/distributions.ts'
@@ -11,9 +12,9 @@ import { exactSum } from '../../numeric/sum.ts'
 import type { Sums } from './leaf-rows.ts'
 
 export interface Counts {
-  /** What one event is in the values. */
+  /** The value of one event. */
   unit: number
-  /** Noise beyond that of counts, as a share of the value: assumed where too few values could show it. */
+  /** Noise beyond that of counts, as a share of the value. It is assumed if there are too few values to show it. */
   beyond: number
 }
 
@@ -23,16 +24,19 @@ interface Pair {
 }
 
 const POWERS = [0, -1, -2, -3, -4, -5, -6]
-/** How near a whole multiple is, in parts of a unit and of the value. */
+/** The tolerance of a whole multiple, as a share of the unit and of the value. */
 const NEAR = 1e-9
 /** The median of a chi-square with one degree of freedom. */
 const MEDIAN = 0.4549364231195724
-/** Changes that stray by twice the noise of counts are not those of counts. */
+/** Values whose changes vary by more than this times the noise of counts are not counts. */
 const MOST_DISPERSION = 4
 const LEAST_TO_SHOW = 6
 const ASSUMED = 0.05
 
-/** 1, 0.1 and so on to a millionth: the first of which all values, none below 0, are whole multiples; null where none is. */
+/**
+ * Returns the first of 1, 0.1 and so on to a millionth of which all values are whole multiples. Returns null if there
+ * is none or a value is below 0.
+ */
 export function unitOf(lists: readonly Float64Array[]): number | null {
   if (lists.some((values) => values.some((value) => !(value >= 0)))) return null
   if (lists.every((values) => values.every((value) => value === 0))) return 1
@@ -46,8 +50,9 @@ function isWhole(value: number, power: number): boolean {
 }
 
 /**
- * Null where the values are no counts. `pairs`: both sides now, and those of earlier changes. Rounded values have common multiples of 2
- * and 5 as counts of packs do: such a unit is taken where they stray as its counts do.
+ * Returns the unit of counts, or null if the values are no counts. `pairs` are both sides now and those of earlier
+ * changes. Rounded values share factors of 2 and 5, as counts of packs do, so such a unit is taken only if the values
+ * vary as its counts would.
  */
 export function countsOf(pairs: readonly Pair[]): Counts | null {
   const lists = pairs.flatMap(({ before, after }) => [before, after])
@@ -56,13 +61,13 @@ export function countsOf(pairs: readonly Pair[]): Counts | null {
   const most = commonDivisor(lists, unit)
   const shown = dispersion(pairs, unit)
   if (shown === null) return { unit: unit * (isRound(most) ? 1 : most), beyond: ASSUMED }
-  // The unit in which they stray most nearly as counts do.
+  // The unit in which the values vary most nearly as counts do.
   const packed = shown > Math.sqrt(most)
   if ((packed ? shown / most : shown) > MOST_DISPERSION) return null
   return { unit: packed ? unit * most : unit, beyond: 0 }
 }
 
-/** How much more than counts of the unit the values stray, by their median; null of too few. */
+/** Returns how many times more than counts of the unit the values vary, by the median; null if they are too few. */
 function dispersion(pairs: readonly Pair[], unit: number): number | null {
   const squares = pairs.flatMap(({ before, after }) => {
     const factor = commonFactor({ before, after }, null) ?? 1
@@ -74,7 +79,10 @@ function dispersion(pairs: readonly Pair[], unit: number): number | null {
   return squares.length < LEAST_TO_SHOW ? null : median(Float64Array.from(squares)) / MEDIAN
 }
 
-/** The largest whole number of units of which all values are multiples (Euclid); 1 of values beyond 2^53 units. */
+/**
+ * Returns the largest whole number of units of which all values are multiples (Euclid), or 1 if values exceed 2^53
+ * units.
+ */
 function commonDivisor(lists: readonly Float64Array[], unit: number): number {
   let found = 0
   for (const values of lists)
@@ -88,21 +96,22 @@ function commonDivisor(lists: readonly Float64Array[], unit: number): number {
   return Math.max(1, found)
 }
 
-/** Whether a number has no prime factor beside 2 and 5. */
+/** Tells whether a number has no prime factors other than 2 and 5. */
 function isRound(number: number): boolean {
   let left = number
   for (const prime of [2, 5]) while (left % prime === 0) left /= prime
   return left === 1
 }
 
-/** Events are taken for a grid once in so many times. */
+/** The chance to take events for a grid. */
 const RARELY = 0.001
 
 /**
- * The variance of the number of rows of a leaf over the number: 1 of events, far less of a grid with gaps. From the dispersion of pairs of
- * counts (Fisher's index over both sides), which is chi-square for events: less than 1 only where events make that once in 1,000 times.
- * `pairs`: both sides now, and of earlier changes, latest first; those that share a period with the one before are left out. Rows of 1 each are
- * counts, and no values on a grid.
+ * Returns the variance of the number of rows of a leaf over that number: 1 for events, far less for a grid with gaps.
+ * It comes from the dispersion of pairs of counts (Fisher's index over both sides), which is chi-square for events. It
+ * is below 1 only if events would show that less than once in 1,000 times. `pairs` are both sides now and of earlier
+ * changes, latest first; a pair that shares a period with the one before is left out. Rows that are all 1 are counts,
+ * not values on a grid.
  */
 export function spreadOfRows(pairs: readonly { before: Sums; after: Sums }[]): number {
   const ones = pairs.every(({ before, after }) =>
@@ -124,7 +133,8 @@ export function spreadOfRows(pairs: readonly { before: Sums; after: Sums }[]): n
     most = Math.max(most, ...squares)
   }
   if (df > 0 && chiSquareLower(sum, df) < RARELY) return sum / df
-  // A part that ended hides the grid of all others. It may be any of them, so that theirs has to be rarer.
+  // A part that ended hides the grid of all others. Any part may be the one, so the chance is corrected for their
+  // number.
   const left = Math.max(0, sum - most)
   return df > 2 && (df + 1) * chiSquareLower(left, df - 1) < RARELY ? left / (df - 1) : 1
 }

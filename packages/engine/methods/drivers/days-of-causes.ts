@@ -1,4 +1,7 @@
-/** Whether the segment of a cause has rows on fewer days of one side than of the other: its rows may be missing. */
+/**
+ * Tells whether the segment of a cause has rows on fewer days of one side than of the other, because rows may be
+ * missing.
+ */
 import type { Cell, Doubt } from '@assay/model/insight'
 import { opening } from '../../verdicts/measure.ts'
 import { doubt } from '../../verdicts/verdict.ts'
@@ -12,16 +15,19 @@ import type { Sides } from './sides.ts'
 import { whereInWords } from './words.ts'
 
 const MOST_CAUSES = 5
-/** A segment that is there on this share of the days of one side is there day by day. */
+/** A segment with rows on at least this share of the days of one side is expected on each day. */
 const FULL = 0.9
-/** On the other side it has rows on at most this share of as many days. */
+/** Days are missing if the other side has rows on at most this share of as many days. */
 const FEWER = 0.8
-/** Rows at other distances stand at times. */
+/** The steps of time whose rows are named by a unit; rows at other steps are called times. */
 const UNITS: Record<string, string> = Object.fromEntries(
   ['day', 'week', 'month', 'quarter', 'year'].map((unit) => [unit, unit]),
 )
 
-/** `days_missing` for each of the largest causes of which that is so; one query. Beside a forecast the period before is counted. */
+/**
+ * Returns the doubt `days_missing` for each of the largest causes that miss days. It makes one query. Beside a forecast
+ * it counts the days of the period before.
+ */
 export async function daysOfCauses(
   table: Relation,
   options: Options,

@@ -1,11 +1,12 @@
 /**
- * What the past leads to expect of each leaf in the latest complete period (`compare_with: forecast`).
+ * Computes what the past leads one to expect of each leaf in the latest complete period (`compare_with: forecast`).
  *
- * The whole is forecast by its own diagnosis, per day of the calendar (weekdays by their weight). A segment is forecast as its
- * part of the whole, a series with a diagnosis of its own: what all share (season, trend, holidays) is learnt from all, and a
- * season or trend of its own shows in its part. Segments with too few values are put together with their neighbours, the last column of
- * `by` first, until the series is dense; each keeps the part of it that it lately had. The errors of the forecasts are the noise.
- * At most 40 series are forecast; earlier periods are forecast the same way as far as 120 forecasts and 30,000 values allow.
+ * The whole is forecast by its own diagnosis, per day of the calendar (weekdays by their weight). A segment is forecast
+ * as its part of the whole, which is a series with a diagnosis of its own. So the season, trend and holidays that all
+ * segments share are learnt from all, and a season or trend of one segment shows in its part. Segments with too few
+ * values are joined with their neighbours, by the last column of `by` first, until the series is dense. Each keeps the
+ * part of the joint series that it lately had. The errors of the forecasts are the noise. At most 40 series are
+ * forecast. Earlier periods are forecast in the same way, within 120 forecasts and 30,000 values.
  */
 import { exactSum } from '../../numeric/sum.ts'
 import { opening } from '../../verdicts/measure.ts'
@@ -25,7 +26,7 @@ export interface Expectation {
   table: Table
   sides: Sides
   history: Earlier[]
-  /** The standard deviation of what may come of the whole. */
+  /** The standard deviation of the forecast of the whole. */
   error: number
 }
 
@@ -36,7 +37,7 @@ const MOST_FITS = 120
 const MOST_HISTORY = 6
 const LEAST = 6
 
-/** A sentence where the past is too short. */
+/** Returns the expectation, or a sentence if the past is too short. */
 export async function expectationOf(
   table: Relation,
   options: Options,

@@ -1,4 +1,4 @@
-/** What the rows of leaves say of their values and of their noise. */
+/** Computes the values of leaves and their noise from the sums of their rows. */
 import { beyondChance, type RateSides } from '../../causes/beyond-chance.ts'
 import type { Leaves } from '../../causes/leaves.ts'
 import { type Counts, countsOf, unitOf } from './counts.ts'
@@ -12,7 +12,7 @@ export interface Compared {
   noise?: Float64Array
 }
 
-/** The values of both sides, over days where periods differ, with the variances that the rows tell. */
+/** Returns the values of both sides, per day if the periods differ in days, with the variances that the rows show. */
 export function leavesOfSum(
   { codes, names }: Pick<Table, 'codes' | 'names'>,
   sums: Compared,
@@ -36,17 +36,17 @@ export function leavesOfSum(
   }
 }
 
-/** The errors of a forecast hold the noise of what comes, too. */
+/** The errors of a forecast include the noise of what comes. */
 const forecastVariances = (noise: Float64Array): NonNullable<Leaves['variances']> => ({
   before: new Float64Array(noise.length),
   after: noise,
 })
 
 /**
- * What the rows tell of the noise of their sum. Where rows come as events, their number is by chance, too: the variance is the
- * sum of squares (a compound Poisson sum). Where both sides have the same rows, one for each day, say, it is that of the values
- * around their mean; where some of these rows are missing, their number adds its own (`spread`, counts.ts). Of single rows
- * nothing is known.
+ * Returns the variance of a sum by its rows. If rows come as events, their number is random, too, and the variance is
+ * the sum of squares (a compound Poisson sum). If both sides have the same rows, for example one for each day, it is
+ * the variance of the values around their mean. If some of these rows are missing, their number adds its own variance
+ * (`spread`, counts.ts). A single row shows nothing.
  */
 function varianceOfSums(
   before: Sums,
@@ -83,25 +83,25 @@ function sample(values: Float64Array): Float64Array {
   return values.filter((_, index) => index % stride === 0)
 }
 
-/** Whether sums are counts, by both sides and earlier changes. */
+/** Tells whether sums are counts, from both sides and earlier changes. */
 export function countsIn(pairs: readonly Compared[]): Counts | null {
   return countsOf(pairs.map(({ before, after }) => ({ before: before.top, after: after.top })))
 }
 
-/** So many rows of one side show how far they stray. */
+/** The number of rows on one side that is enough to show their spread. */
 const ROWS_TELL = 10
 
-/** A ratio's leaves of one change, with the noise of single events. */
+/** The leaves of a ratio in one change, with the noise of single events. */
 interface RateLeaves extends RateSides {
-  /** Whose rows do not tell what moves their rate beyond single events. */
+  /** The leaves whose rows do not show what moves their rate beyond single events. */
   grouped: number[]
-  /** How many sides tell no noise at all. */
+  /** The number of sides that show no noise at all. */
   untold: number
 }
 
 /**
- * The numerators that the rates of before make of the later denominators, beside those that came. The variance of a ratio's numerator is that
- * of top - rate * bottom over its rows.
+ * Returns the numerators that the earlier rates give with the later denominators, and the numerators that came. The
+ * variance of a ratio's numerator is that of top - rate * bottom over its rows.
  */
 function rateLeavesOf({ before, after }: Compared): RateLeaves {
   const n = before.rows.length
@@ -118,7 +118,7 @@ function rateLeavesOf({ before, after }: Compared): RateLeaves {
       const rows = side.rows[leaf]!
       const spread = side.top2[leaf]! - 2 * rate * side.product[leaf]! + rate * rate * side.bottom2[leaf]!
       if (areEvents(side, leaf)) return spread
-      // Rows of many units each: those of a share have the noise of their units.
+      // If each row stands for many units, a share has the noise of its units.
       const share =
         rate >= 0 && rate <= 1 ? rate * (1 - rate) * side.bottom[leaf]! : Math.abs(side.top[leaf]!)
       if (unit === null && rows < ROWS_TELL) untold += 0.5
@@ -135,8 +135,8 @@ function rateLeavesOf({ before, after }: Compared): RateLeaves {
 }
 
 /**
- * Ratios now and in earlier changes. Where rows are no single events, what all of them stray by beyond that, in all changes together, is added to the
- * noise of each.
+ * Returns the leaves of a ratio now and in earlier changes. If rows are no single events, the variance that all leaves
+ * of all changes show beyond that of single events is added to the noise of each.
  */
 export function leavesOfRates(
   { codes, names }: Pick<Table, 'codes' | 'names'>,
@@ -157,6 +157,6 @@ export function leavesOfRates(
   })
 }
 
-/** Rows of one unit each, as visits. */
+/** Tells whether each row is one unit, such as a visit. */
 const areEvents = ({ rows, bottom }: Sums, leaf: number): boolean =>
   rows[leaf]! >= 5 && bottom[leaf]! <= rows[leaf]! * 1.0000001

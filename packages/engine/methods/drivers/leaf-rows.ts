@@ -1,6 +1,6 @@
 /**
- * The rows of leaves out of DuckDB, one for each combination of values and side. Values travel as numbers, up to three in one, and
- * each name once: rows of names would take most of the time of a search.
+ * Reads the rows of leaves from DuckDB, one for each combination of values and side. Values are fetched as codes,
+ * several in one number, and each name once, because rows of names would take most of the time of a search.
  */
 import type { Cell, Column } from '@assay/model/insight'
 import { cellSql, columnOf, numberSql } from '../shared/columns.ts'
@@ -8,7 +8,7 @@ import type { Relation } from '../shared/method.ts'
 import type { Options } from './options.ts'
 import type { Side } from './sides.ts'
 
-/** Sums of one side, by leaf; those that the question does not need stay 0. */
+/** The sums of one side, by leaf. Sums that the question does not need stay 0. */
 export interface Sums {
   rows: Float64Array
   top: Float64Array
@@ -20,12 +20,12 @@ export interface Sums {
 }
 
 export interface LeafRows {
-  /** By attribute and code; `rare` is the code of what was put together, or -1. */
+  /** The names, by attribute and code. `rare` is the code of the rare values that were joined, or -1. */
   names: Cell[][]
   rare: number[]
-  /** By attribute, for each row. */
+  /** The code of each row, by attribute. */
   codes: Int32Array[]
-  /** For each row. */
+  /** The side of each row. */
   side: Int32Array
   sums: Sums
 }
@@ -43,7 +43,7 @@ export const SUM_NAMES = Object.keys(SUMS) as (keyof Sums)[]
 export const emptySums = (n: number): Sums =>
   Object.fromEntries(SUM_NAMES.map((name) => [name, new Float64Array(n)])) as unknown as Sums
 
-/** Codes of so many attributes, at most 300,000 each, are one number below 2^53. */
+/** The number of attributes whose codes, at most 300,000 each, fit into one number below 2^53. */
 const IN_A_NUMBER = 2
 
 function neededFor({ expected, denominator }: Options): (keyof Sums)[] {
@@ -51,7 +51,10 @@ function neededFor({ expected, denominator }: Options): (keyof Sums)[] {
   return denominator === undefined ? ['rows', 'top', 'top2'] : SUM_NAMES
 }
 
-/** d0, d1, ...: the values; r0, r1, ...: whether the value is one of the rare ones put together; side, a and b. */
+/**
+ * SQL with the columns d0, d1, ... (the values), r0, r1, ... (whether the value is one of the joined rare ones), side,
+ * a and b.
+ */
 function valuesSql(table: Relation, options: Options, side: string, kept: number | null): string {
   const top = numberSql(
     table,
@@ -80,8 +83,8 @@ function valuesSql(table: Relation, options: Options, side: string, kept: number
 }
 
 /**
- * First a row for each value of attribute i (its side is -1 - i, `k0` its code, `top` 1 for the rare ones, and its name), then one
- * for each leaf and side with its codes in k0, k1, ...
+ * SQL that returns a row for each value of attribute i (side is -1 - i, `k0` its code, `top` 1 for the joined rare
+ * ones, and its name), then one for each leaf and side with its codes in k0, k1, ...
  */
 function leavesSql(values: string, needed: readonly string[], attributes: number, most: number): string {
   const all = Array.from({ length: attributes }, (_, index) => index)
@@ -117,11 +120,11 @@ const partsOf = (attributes: number): number[][] =>
     ),
   )
 
-/** The number of the side that a row belongs to, in SQL; -1: none. */
+/** SQL of the number of the side that a row belongs to; -1 for no side. */
 export const sideSql = (sides: readonly Side[]): string =>
   `case ${sides.map(({ where }, index) => `when ${where} then ${index}`).join(' ')} else -1 end`
 
-/** At most `most` rows, or null where there are more. `side` is SQL: a number from 0 on, or -1 for no side. */
+/** Returns at most `most` rows, or null if there are more. `side` is SQL: a number from 0 on, or -1 for no side. */
 export async function leafRows(
   table: Relation,
   options: Options,
@@ -165,7 +168,7 @@ export async function leafRows(
   return { names, rare, codes, side: sides, sums }
 }
 
-/** The value as a cell of its column: names travel as text. */
+/** Returns the cell of a column from its name, which is fetched as text. */
 function valueOf(name: string | null, { type }: Column): Cell {
   if (name === null) return null
   if (type === 'boolean') return name === 'true'

@@ -1,6 +1,6 @@
 /**
- * The leaves of drivers: one for each combination of values, with the sums of both sides. At most 100,000 leaves travel; where
- * there are more, rare values of each attribute become one that no cause can name.
+ * Reads the leaves of drivers: one for each combination of values, with the sums of both sides. At most 100,000 leaves
+ * are fetched. If there are more, the rare values of each attribute are joined into one, which no cause can name.
  */
 import type { Cell } from '@assay/model/insight'
 import type { Relation } from '../shared/method.ts'
@@ -9,20 +9,20 @@ import type { Options } from './options.ts'
 import type { Side } from './sides.ts'
 
 const MOST_LEAVES = 100_000
-/** Leaves of earlier periods that travel. */
+/** The most leaves of earlier periods that are fetched. */
 const MOST_EARLIER = 300_000
 const KEPT = [200, 60, 25, 12, 6, 3, 2, 1]
 
 export interface Table {
   codes: Int32Array[]
-  /** By attribute and code; `rare` is the code of what was put together, or -1. */
+  /** The names, by attribute and code. `rare` is the code of the rare values that were joined, or -1. */
   names: Cell[][]
   rare: number[]
   before: Sums
   after: Sums
   /** Where `before` is a forecast, the variance of `after` around it. */
   noise?: Float64Array
-  /** How many values of each attribute were kept; null: all. */
+  /** The number of values of each attribute that were kept; null if all were. */
   kept: number | null
   n: number
 }
@@ -35,7 +35,7 @@ export interface Earlier {
   days: [number, number]
 }
 
-/** The rows, with rare values put together where there are more than `most`. */
+/** Reads the rows. It joins rare values if there are more rows than `most`. */
 export async function loadRows(
   table: Relation,
   options: Options,
@@ -49,7 +49,7 @@ export async function loadRows(
   throw new Error('drivers: one value of each column, the others together and none are more leaves than fit.')
 }
 
-/** The leaf of each row, and the codes of each leaf. */
+/** Returns the leaf of each row and the codes of each leaf. */
 export function leavesOf({ names, codes, side }: LeafRows): { places: Int32Array; codes: Int32Array[] } {
   const keyOf = keysOf(names.map((list) => list.length))
   const leaves = new Map<number | string, number>()
@@ -92,14 +92,14 @@ function copy(from: Sums, row: number, to: Sums, leaf: number): void {
   for (const name of SUM_NAMES) to[name][leaf] = from[name][row]!
 }
 
-/** The key of a row's codes: a number where all combinations are below 2^53, else text. */
+/** Returns the function that makes a key of a row's codes: a number if all combinations fit below 2^53, else a text. */
 function keysOf(sizes: readonly number[]): (codes: readonly Int32Array[], row: number) => number | string {
   if (sizes.reduce((product, size) => product * size, 1) > Number.MAX_SAFE_INTEGER)
     return (codes, row) => codes.map((list) => list[row]).join()
   return (codes, row) => codes.reduce((key, list, attribute) => key * sizes[attribute]! + list[row]!, 0)
 }
 
-/** The same leaves over earlier pairs of periods, in one query; values that do not occur now are left out. */
+/** Reads the same leaves over earlier pairs of periods, in one query. Values that do not occur now are left out. */
 export async function loadHistory(
   table: Relation,
   options: Options,
@@ -124,7 +124,7 @@ export async function loadHistory(
   }))
 }
 
-/** The sums of each side by the leaves of `now`. */
+/** Returns the sums of each side by the leaves of `now`. */
 function sumsBySide(now: Table, rows: LeafRows, sides: number): Sums[] {
   const n = now.codes[0]!.length
   const keyOf = keysOf(now.names.map((list) => list.length))

@@ -1,9 +1,9 @@
 /**
- * What moved a ratio because shares of its denominator moved (mix) and because rates moved inside them (rate). The segments whose shares
- * moved, each a group of leaves, and the rest are the groups: mix = dw (mean r - mean r of the rest), and what is left of the change is
- * the mean w times dr of each group. That is Kitagawa's decomposition (J. American Statistical Association 50, 1955) over these groups, with the
- * rest as the base, so that a segment that grows is counted whole and what it displaces is not counted again. All parts add up to the
- * change exactly.
+ * Splits the change of a ratio into the effect of moved shares of its denominator (mix) and of moved rates (rate). The
+ * groups are the segments whose shares moved, each a set of leaves, and the rest: mix = dw (mean r - mean r of the
+ * rest), and the remaining change is the mean w times dr of each group. That is Kitagawa's decomposition (J. American
+ * Statistical Association 50, 1955) over these groups, with the rest as the base. So a segment that grows is counted
+ * whole, and what it displaces is not counted again. All parts add up to the change exactly.
  */
 import type { Cell } from '@assay/model/insight'
 import type { Leaves } from '../../causes/leaves.ts'
@@ -21,7 +21,9 @@ export interface Moved {
   effect: number
   /** The standard error of the effect. */
   error: number
-  /** Of a share that moved: the larger of the chances that it did not, and that the ratio did not move by it. */
+  /**
+   * For a share that moved: the larger of two chances, that the share did not move and that it did not move the ratio.
+   */
   q: number
 }
 
@@ -32,20 +34,20 @@ export interface Ends {
 
 /** Numerators of leaves that have no denominator on their side, as orders of a channel whose visits are not counted. */
 export interface Unmatched {
-  /** What they add to the ratio, before and after. */
+  /** Their effect on the ratio, before and after. */
   before: number
   after: number
-  /** The values that all of these leaves have, and how many leaves they are. */
+  /** The values that all of these leaves share. */
   where: Record<string, Cell>
   leaves: number
 }
 
-/** A mix below this share of the change, or of all that rates did, is not told. */
+/** A mix below this share of the change, or of the whole effect of rates, is not told. */
 const LEAST = 0.1
-/** A cause needs this. */
+/** The largest q of a cause. */
 const MOST_Q = 0.01
 
-/** The denominators as leaves: what moved with all is no change of the mix. */
+/** Returns the denominators as leaves. A denominator that moved as all did is no change of the mix. */
 export function leavesOfMix(table: Pick<Table, 'codes' | 'names'>, sums: Compared, options: Options): Leaves {
   const side = ({ rows, bottom, bottom2 }: Sums): Sums => ({
     rows,
@@ -63,7 +65,7 @@ export function leavesOfMix(table: Pick<Table, 'codes' | 'names'>, sums: Compare
   })
 }
 
-/** The sums of some leaves on both sides. */
+/** Returns the sums of some leaves on both sides. */
 export function endsOf(table: Table, leaves: Iterable<number>): Ends {
   const all = [...leaves]
   const of = (side: 'before' | 'after', name: 'top' | 'bottom'): number =>
@@ -74,7 +76,10 @@ export function endsOf(table: Table, leaves: Iterable<number>): Ends {
   }
 }
 
-/** No rate tells of a numerator without a denominator: the table without them, and what they do to the ratio; null without any. */
+/**
+ * Returns the table without numerators that have no denominator, because they have no rate, and the effect of these
+ * numerators on the ratio. The effect is null if there are none.
+ */
 export function matchedOf(
   table: Table,
   by: readonly string[],
@@ -110,7 +115,10 @@ export function matchedOf(
   }
 }
 
-/** The effects of shares that moved, those that matter beside `change`, and of rates that moved, on the ratio. */
+/**
+ * Returns the effects on the ratio of the shares that moved, if they matter beside `change`, and of the rates that
+ * moved.
+ */
 export function effectsOf(
   table: Table,
   change: number,
@@ -120,7 +128,7 @@ export function effectsOf(
   const all = [...table.before.rows.keys()]
   const whole = endsOf(table, all)
   const ofRates = (groups: readonly FoundCause[]): Moved[] => rateEffects(table, whole, groups, rates)
-  // Where they are all there is, the last is what the others displaced.
+  // If they cover all leaves, the last one is what the others displaced.
   const moved = exactSum(mixes.map(({ leaves }) => leaves.length)) < all.length ? mixes : mixes.slice(0, -1)
   const scale = Math.max(Math.abs(change), exactSum(ofRates(moved).map(({ effect }) => Math.abs(effect))))
   let found = mixEffects(table, whole, moved, moved.length)
@@ -134,7 +142,7 @@ export function effectsOf(
 
 const rateOf = ({ top, bottom }: Ends, side: 0 | 1): number => top[side] / bottom[side]
 
-/** The mean of both rates, or the only one; null without any. */
+/** Returns the mean of both rates, or the only one, or null if there is none. */
 function meanRate(ends: Ends): number | null {
   const rates = ([0, 1] as const).flatMap((side) => (ends.bottom[side] > 0 ? [rateOf(ends, side)] : []))
   return rates.length === 0 ? null : rates.reduce((sum, rate) => sum + rate, 0) / rates.length
@@ -145,7 +153,10 @@ const weightsOf = (ends: Ends, whole: Ends): [number, number] => [
   ends.bottom[1] / whole.bottom[1],
 ]
 
-/** `looked`: so many were looked at, and the chances allow for that (Bonferroni). */
+/**
+ * Returns the mix effect of each group. `looked` is the number of groups that were tried; the chances are corrected for
+ * it (Bonferroni).
+ */
 function mixEffects(table: Table, whole: Ends, groups: readonly FoundCause[], looked: number): Moved[] {
   const taken = new Set(groups.flatMap(({ leaves }) => [...leaves]))
   const rest = [...table.before.rows.keys()].filter((leaf) => !taken.has(leaf))
@@ -164,7 +175,7 @@ function mixEffects(table: Table, whole: Ends, groups: readonly FoundCause[], lo
   })
 }
 
-/** The standard error of the rate of some leaves over both sides, by the spread of their rows. */
+/** Returns the standard error of the rate of some leaves over both sides, from the spread of their rows. */
 function errorOfRate({ before, after }: Table, leaves: Iterable<number>, rate: number): number {
   let [spread, bottom] = [0, 0]
   for (const leaf of leaves)
@@ -175,7 +186,7 @@ function errorOfRate({ before, after }: Table, leaves: Iterable<number>, rate: n
   return bottom > 0 ? Math.sqrt(Math.max(0, spread)) / bottom : 0
 }
 
-/** Within each group, a rate that moved counts by its mean share of the group. */
+/** Returns the rate effects. Within each group a rate that moved counts by its mean share of the group. */
 function rateEffects(
   table: Table,
   whole: Ends,

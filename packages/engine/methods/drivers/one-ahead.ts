@@ -1,4 +1,4 @@
-/** What the past of one series leads to expect of its next step: its seasons, trend and changes of level, by its own diagnosis. */
+/** Forecasts the next step of one series from its seasons, trend and changes of level, by its own diagnosis. */
 import { stepAt } from '../../forecasting/design.ts'
 import { forecastSeries } from '../../forecasting/forecast-series.ts'
 import { diagnose } from '../../series/diagnosis.ts'
@@ -6,7 +6,7 @@ import { gridOf } from '../../series/grid.ts'
 import type { Series, Time } from '../../series/load.ts'
 import { powerAbove } from '../shared/sums.ts'
 
-/** The times of a series; `value` is NaN where nothing is known. */
+/** The times of a series. `value` is NaN if it is not known. */
 export interface Past {
   times: Time[]
   positions: number[]
@@ -16,17 +16,17 @@ export interface Past {
 
 export interface Next {
   value: number
-  /** The standard deviation of what may come around it. */
+  /** The standard deviation of the forecast. */
   error: number
 }
 
-/** Half of a 95 % interval of a normal in standard deviations. */
+/** Half the width of a 95 % interval of a normal distribution, in standard deviations. */
 const HALF = 1.959963984540054
-/** As in the method forecast. */
+/** One change of level is modelled for so many values, as in the method forecast. */
 const VALUES_A_LEVEL = 20
 const LEAST = 6
 
-/** Of the step `ahead` steps after the last; null where fewer than 6 values are known. */
+/** Forecasts the step `ahead` steps after the last. Returns null if fewer than 6 values are known. */
 export function oneAhead(past: Past, ahead = 1): Next | null {
   const known = [...past.values.keys()].filter((row) => Number.isFinite(past.values[row]!))
   if (known.length < LEAST) return null

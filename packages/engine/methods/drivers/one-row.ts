@@ -1,4 +1,6 @@
-/** Whether a single row makes most of a change of a sum: then the change is about that row, not about the whole. */
+/**
+ * Tells whether a single row makes most of the change of a sum. Such a change is about that row, not about the whole.
+ */
 import type { Doubt } from '@assay/model/insight'
 import type { Measure } from '../../verdicts/measure.ts'
 import { withArticle } from '../../verdicts/nouns.ts'
@@ -11,11 +13,17 @@ import type { Options } from './options.ts'
 import type { Sides } from './sides.ts'
 import { isLevel } from './words.ts'
 
-/** A row counts from this part of the standard error of the change on: beside a change near zero every row would decide. */
+/**
+ * The smallest row that counts, as a share of the standard error of the change. Without it every row would decide a
+ * change near zero.
+ */
 const LEAST = 0.5
-/** Of fewer rows each is much of the whole, and none is odd. */
+/** With fewer rows each one is much of the whole, and none is odd. */
 const LEAST_ROWS = 20
-/** A row beside one of at least this part of it on the other side is no odd one: rows are sums, and the largest is there each time. */
+/**
+ * A row is not odd if the other side has a row of at least this share of it. Rows may be sums, and then a large one
+ * occurs each time.
+ */
 const LIKE = 0.5
 
 interface Extreme {
@@ -23,7 +31,10 @@ interface Extreme {
   value: number
 }
 
-/** `one_row_decides` where the change would turn round, or be less than half or over one and a half as large, without one row. */
+/**
+ * Returns the doubt `one_row_decides` if the change without one row has the other direction, is less than half as
+ * large, or is more than one and a half times as large.
+ */
 export async function oneRowOfChange(
   table: Relation,
   options: Options,

@@ -1,4 +1,7 @@
-/** The options of drivers. `by: all`: the dimensions of the metric that is read, and a ratio by its two parts. */
+/**
+ * The options of drivers. `by: all` stands for the dimensions of the metric; a metric that is a ratio becomes its two
+ * parts.
+ */
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
 import { type Measure, measureOf } from '../../verdicts/measure.ts'
@@ -49,7 +52,7 @@ export const Options = Type.Object(
 )
 export type Options = Static<typeof Options>
 
-/** As a template writes them. */
+/** The options as a template writes them. */
 export const Asked = Type.Object(
   {
     ...Options.properties,
@@ -80,7 +83,10 @@ export function checkOptions(options: Options): void {
     throw new MethodError('compare_with: year_before needs `time` with dates and a calendar `period`.')
 }
 
-/** A sentence where the metric gives nothing to compare. Throws MethodError where it is not one metric. */
+/**
+ * Fills the options from the metric. Returns a sentence if the metric gives nothing to compare. Throws MethodError if
+ * the data are not one metric.
+ */
 export function ofMetric({ by, ...asked }: Asked, { metrics }: MethodContext): Options | string {
   if (Array.isArray(by)) return { ...asked, by }
   const [metric] = metrics
@@ -107,7 +113,7 @@ interface Measured {
 export const nameOf = ({ value, numerator, denominator }: Measured): string =>
   value ?? `${numerator} per ${denominator}`
 
-/** For sentences. */
+/** Returns how sentences name what is measured. */
 export function measured(options: Measured, context: MethodContext): Measure {
   const { value, numerator, denominator } = options
   if (value !== undefined) return measureOf(context.meanings, value)

@@ -1,4 +1,4 @@
-/** The pasts of leaves, in groups that are dense enough for a diagnosis, and what they lead to expect of a period. */
+/** Holds the pasts of leaves in groups that are dense enough for a diagnosis, and forecasts a period from them. */
 import type { Calendar } from './counted-days.ts'
 import { emptySums, type LeafRows, SUM_NAMES, type Sums } from './leaf-rows.ts'
 import { leavesOf } from './leaves.ts'
@@ -8,14 +8,14 @@ import type { Options } from './options.ts'
 export interface Expected {
   before: Sums
   after: Sums
-  /** The variance of what came of each leaf around what was expected. */
+  /** The variance of each leaf around what was expected. */
   noise: Float64Array
   error: number
 }
 
 interface Group {
   leaves: number[]
-  /** Of all its leaves together, by period. */
+  /** The sum of all its leaves, by period. */
   top: Float64Array
   bottom: Float64Array
 }
@@ -45,12 +45,12 @@ export class Pasts {
     this.#groups = this.#grouped()
   }
 
-  /** How many series are forecast beside the whole. */
+  /** The number of series that are forecast beside the whole. */
   get series(): number {
     return this.#groups.length
   }
 
-  /** What the periods before `target` lead to expect of it; null where they are too few. */
+  /** Forecasts the period `target` from those before it. Returns null if they are too few. */
   expectAt(target: number): Expected | null {
     const whole = this.#values(this.#whole, target)
     const next = this.#next(whole, target)
@@ -67,7 +67,7 @@ export class Pasts {
     const positive = whole.every((value) => !(value <= 0))
     for (const group of this.#groups) {
       const own = this.#values(group, target)
-      // As a part of the whole where there are parts: what all share is in the whole.
+      // A group is forecast as a part of the whole if parts exist, because the whole holds what all share.
       const parts = positive && own.every((value) => !(value < 0))
       const step = this.#next(parts ? own.map((value, at) => value / whole[at]!) : own, target)
       if (!step) continue
@@ -86,7 +86,7 @@ export class Pasts {
     )
   }
 
-  /** Per day of the calendar, or the rate of a ratio; NaN where there is none. */
+  /** Returns the values per day of the calendar, or the rates of a ratio; NaN if there is none. */
   #values({ top, bottom }: Group, target: number): number[] {
     const { seen, days } = this.#calendar
     return Array.from({ length: target }, (_, at) => {
@@ -95,7 +95,7 @@ export class Pasts {
     })
   }
 
-  /** Writes what each leaf of the group is expected to be: its recent part of it. */
+  /** Writes the expectation of each leaf: its recent part of the group. */
   #share(group: Group, next: Next, target: number, expected: Expected): void {
     const { recent, days, seen } = this.#calendar
     const from = Math.max(0, target - recent)
@@ -123,13 +123,13 @@ export class Pasts {
       const at = this.#ratio ? own.bottom[target]! : size
       const ofGroup = (part * next.error * at) ** 2
       expected.noise[leaf] = single ? ofGroup : ofGroup + this.#strays(own, group, part, window, at)
-      // A leaf that was silent for half of the time has the noise of the rows that came.
+      // A leaf without rows for half of the time has the noise of the rows that came.
       const silent = window.filter((period) => own.top[period] === 0).length > window.length / 2
       if (silent) expected.noise[leaf] = Math.max(expected.noise[leaf], expected.after.top2[leaf]!)
     }
   }
 
-  /** How far a leaf lately strayed from its part of the group, as a variance at the size `at`. */
+  /** Returns how much a leaf lately varied around its part of the group, as a variance at the size `at`. */
   #strays(own: Group, group: Group, part: number, window: readonly number[], at: number): number {
     const squares = window.flatMap((period) => {
       const size = this.#ratio ? own.bottom[period]! : this.#calendar.days[period]!
@@ -168,7 +168,7 @@ export class Pasts {
     return { leaves, top, bottom }
   }
 
-  /** Each dense leaf by itself; the others by ever fewer columns; what is left as one. */
+  /** Groups the leaves: each dense leaf by itself, the others by fewer and fewer columns, and the rest as one. */
   #grouped(): Group[] {
     const found: Group[] = []
     let left = [...this.#of.keys()]
@@ -196,7 +196,10 @@ export class Pasts {
     return leaves.reduce((sum, leaf) => sum + this.#of[leaf]!.length, 0) >= LEAST
   }
 
-  /** At least six periods before the last, and at least half of those that have data, with something in them. */
+  /**
+   * Tells whether at least six periods before the last, and at least half of those that have data, have a value other
+   * than 0.
+   */
   #isDense({ top, bottom }: Group): boolean {
     const before = [...this.#calendar.seen.keys()].filter(
       (at) => this.#calendar.seen[at] && at < this.#calendar.positions.length - 1,
@@ -207,7 +210,7 @@ export class Pasts {
   }
 }
 
-/** The rate of a leaf over that of its group; 1 where it had no denominator. */
+/** Returns the rate of a leaf over the rate of its group, or 1 if the leaf had no denominator. */
 function relativeRate(top: number, bottom: number, groupTop: number, groupBottom: number): number {
   return bottom > 0 && groupTop !== 0 ? top / bottom / (groupTop / groupBottom) : 1
 }

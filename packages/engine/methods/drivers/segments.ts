@@ -1,10 +1,11 @@
 /**
- * The change by one attribute at a time. A sum splits into its segments' changes. A ratio R = sum(w r), with w a segment's share of
- * the denominator and r its rate, splits in midpoint form: mix = dw (mean r - mean R), rate = mean w dr. Both are exact: the parts
- * add up to the change without a residual and do not depend on which period is called the first. A segment found in one period
- * only has no rate in the other: its whole part is mix. Dimensions are ordered by their surprise, the Jensen-Shannon divergence of
- * their shares (Bhagwan et al., Adtributor, NSDI 2014). Sums are exact and grouped in DuckDB; of each dimension the 200 segments that
- * matter most are fetched, and the others as one.
+ * Splits the change by one attribute at a time. A sum splits into its segments' changes. A ratio R = sum(w r), with w a
+ * segment's share of the denominator and r its rate, splits in midpoint form: mix = dw (mean r - mean R), rate = mean w
+ * dr. Both are exact: the parts add up to the change without a residual and do not depend on which period is called the
+ * first. A segment that occurs in one period only has no rate in the other, so its whole part is mix. Dimensions are
+ * ordered by their surprise, the Jensen-Shannon divergence of their shares (Bhagwan et al., Adtributor, NSDI 2014).
+ * DuckDB computes exact sums for each segment. For each dimension the 200 segments with the largest changes are
+ * fetched, and the others as one.
  */
 import type { Cell } from '@assay/model/insight'
 import { exactSum } from '../../numeric/sum.ts'
@@ -47,7 +48,7 @@ export async function dimensionsOf(
   return { n, dimensions: dimensions.toSorted((a, b) => b.surprise - a.surprise) }
 }
 
-/** The same out of leaves, where one side is a forecast and no row holds it. */
+/** Returns the same from leaves, for a side that is a forecast and has no rows. */
 export function dimensionsOfLeaves(leaves: Table, options: Options): Dimension[] {
   const ratio = options.denominator !== undefined
   const dimensions = options.by.map((by, attribute): Dimension => {
@@ -114,7 +115,7 @@ function rowsSql(table: Relation, options: Options, by: string, sides: Sides): s
     union all select ${name}, false, ${expected}, 1::double from ${table.relation} ${finite})`
 }
 
-/** Sums of each segment on both sides: the largest changes first, the others combined into one. */
+/** Returns the sums of each segment on both sides: the largest changes first, the others combined into one. */
 async function endsOf(table: Relation, options: Options, by: string, sides: Sides) {
   const kept = `(select * from ${rowsSql(table, options, by, sides)} where isfinite(a) and isfinite(b))`
   const [range] = await table.query(`select count(*) as n, max(abs(a)) as a, max(abs(b)) as b from ${kept}`)
@@ -151,7 +152,7 @@ export function totals(ends: readonly Ends[], ratio: boolean) {
   return { before: finite(before!), after: finite(after!), change: finite(after! - before!) }
 }
 
-/** The side on which there is nothing to compare; null where both have something. */
+/** Returns the side that has nothing to compare, or null if both have something. */
 export function emptySide(ends: readonly Ends[], sides: Sides): Sides['before'] | null {
   for (const [index, side] of [sides.before, sides.after].entries())
     if (exactSum(ends.map((end) => end.bottom[index]!)) === 0) return side

@@ -1,4 +1,4 @@
-/** The two sides that drivers compares: two groups, two periods, or what was expected and what came. */
+/** Finds the two sides that drivers compares: two groups, two periods, or what was expected and what came. */
 import { type DateUnit, isDay, weekdayOf } from '@assay/model/dates'
 import type { Column, Doubt } from '@assay/model/insight'
 import { measureOf, opening } from '../../verdicts/measure.ts'
@@ -18,7 +18,7 @@ export interface Side {
   label: string
   /** In words: "February 2024", "group B". */
   named: string
-  /** The days that it is divided by; 1 where totals are compared. */
+  /** The number of days that its total is divided by; 1 if totals are compared. */
   days: number
 }
 
@@ -26,30 +26,30 @@ export interface Sides {
   before: Side
   after: Side
   per_day: boolean
-  /** What a row of the data is of, where it is not a day. */
+  /** The unit of time of a row, if it is not a day. */
   unit?: string
   doubts: Doubt[]
   /** Earlier pairs of the same distance, latest first. */
   history: { before: Side; after: Side }[]
-  /** Where `before` is what was expected: by a column, or by a forecast. */
+  /** How `before` is expected: by a column, or by a forecast. Absent if `before` is data. */
   expected?: 'column' | 'forecast'
-  /** Where `before` is a forecast: the latest period and the one before it, whose days can be counted. */
+  /** If `before` is a forecast: the latest period and the one before it, whose days can be counted. */
   counted?: { before: Side; after: Side }
-  /** In words: what is usual around what was expected. */
+  /** What is usual around the expectation, in words. */
   usual?: string
-  /** False where it has no parts to tell apart. */
+  /** False if it has no parts to tell apart. */
   parted?: boolean
-  /** Over periods: of the daily sums of the value, or of the numerator. */
+  /** For periods: the diagnosis of the daily sums of the value, or of the numerator. */
   diagnosis?: ReturnType<typeof diagnosisOfPeriods>
-  /** What forbids a comparison, as the sentence in place of the headline. */
+  /** The sentence that replaces the headline if nothing can be compared. */
   unfinished: string | null
 }
 
-/** Earlier changes by which the noise of segments is known. */
+/** The most earlier changes from which the noise of segments is estimated. */
 const MOST_HISTORY = 12
 const DATE_UNITS: readonly DateUnit[] = ['day', 'week', 'month', 'quarter', 'year']
 
-/** A sentence where there are no two sides. */
+/** Returns the sides, or a sentence if there are no two sides. */
 export async function sidesOf(
   table: Relation,
   options: Options,
@@ -96,7 +96,7 @@ async function groups(
   }
 }
 
-/** SQL: numbers are equal whatever their decimals, other values by their text. */
+/** SQL that compares a column with a value: numbers as numbers, other values by their text. */
 function isSide(column: Column, value: string | number | boolean): string {
   const name = quote(column.name)
   if (isNumeric(column) && String(value).trim() !== '' && Number.isFinite(Number(value)))
@@ -173,7 +173,7 @@ async function periods(table: Relation, options: Options, context: MethodContext
   }
 }
 
-/** The period that `after` is compared with. */
+/** Returns the period that `after` is compared with. */
 function partner({ complete, adjoin }: Periods, index: number, options: Options): Bucket | undefined {
   const after = complete[index]!
   if (options.compare_with === 'year_before') return yearBefore(complete, after, options.period)
@@ -181,7 +181,7 @@ function partner({ complete, adjoin }: Periods, index: number, options: Options)
   return before && adjoin(before, after) ? before : undefined
 }
 
-/** The weekdays (0 is Sunday) on which both weeks have data, where either misses some; null where none is missing. */
+/** Returns the weekdays (0 is Sunday) on which both weeks have data, or null if no weekday is missing. */
 function commonWeekdays(
   days: readonly { day: number }[],
   { before, after }: { before: Bucket; after: Bucket },
@@ -194,7 +194,7 @@ function commonWeekdays(
     .map((offset) => weekdayOf(after.start + offset))
 }
 
-/** How days without a row are treated. `weekdays`: how many weekdays are compared, where not all are. */
+/** Says how days without a row are treated. `weekdays` is the number of weekdays that are compared, or null for all. */
 function basisOf(zero: boolean, weekdays: number | null, unit: string): string {
   if (zero) return 'They count as zero (missing: zero).'
   const basis =

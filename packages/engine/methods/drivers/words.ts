@@ -1,4 +1,4 @@
-/** What drivers says: the change, what it came with, and what is left. */
+/** Writes the sentences of drivers: the change, its causes, and the rest. */
 import { type Measure, opening } from '../../verdicts/measure.ts'
 import { verbFor, withArticle } from '../../verdicts/nouns.ts'
 import { alone, within } from '../../verdicts/times.ts'
@@ -10,33 +10,39 @@ import type { Sides } from './sides.ts'
 /** A change below this share of the value before is level. */
 const LEVEL = 0.005
 const MOST_NAMED = 2
-/** Fewer combinations than these have no usual spread by which one could stand out. */
+/** Fewer combinations show no usual spread beside which one could stand out. */
 const LEAST_PARTS = 6
-/** The same where neither rows nor earlier changes tell what is ordinary. */
+/** The same number if neither rows nor earlier changes show what is ordinary. */
 const LEAST_UNTOLD = 30
-/** The largest change, as a share of the value before, that so few parts may call noise. */
+/** The largest change, as a share of the value before, that may be called noise with so few parts. */
 const MOST_OF_FEW = 0.1
-/** Causes with less than this share of the change are counted, not named; where the whole is level, with less than `LEVEL` of it. */
+/**
+ * Causes with less than this share of the change are counted, not named. If the whole is level, the limit is `LEVEL` of
+ * the whole.
+ */
 const LEAST_SHARE = 0.02
-/** Above this share of the change the mix is told first. */
+/** The mix is told first if it made more than this share of the change. */
 const MOSTLY = 0.5
 
 /** A base below this share of the value after is near zero. */
 const NEAR_ZERO = 0.01
 
-/** The change as a share of the value before; null if that is near zero, below it, or of the other sign. */
+/**
+ * Returns the change as a share of the value before, or null if that value is near zero, below zero, or of the other
+ * sign.
+ */
 export function relativeOf(before: number, after: number): number | null {
   return baseLacks(before, after) === null ? (after - before) / before : null
 }
 
-/** Why no percentage is given. */
+/** Says why no percentage is given. */
 export function baseLacks(before: number, after: number): string | null {
   if (before * after < 0) return 'has the other sign'
   if (before < 0) return 'is below zero'
   return Math.abs(before) < NEAR_ZERO * Math.abs(after) || before === 0 ? 'is too near zero' : null
 }
 
-/** Shares, durations and the like are high, not strong. */
+/** Tells whether sentences say "high" (shares, durations and the like) and not "strong". */
 const isSize = (measure: Measure): boolean => inPoints(measure) || measure.unit !== null
 
 export const isLevel = (before: number, after: number): boolean =>
@@ -53,7 +59,7 @@ export function whereInWords({ where }: Pick<Cause, 'where'>, labels: (column: s
   return `${known.length === 0 ? 'the part' : part} without ${without}`
 }
 
-/** How much a value moved: "83 %", "3.4 points" of a share, "12 EUR" where the value before is no base. */
+/** Returns how much a value moved: "83 %", "3.4 points" for a share, "12 EUR" if the value before is no base. */
 function sizeOf(before: number, after: number, measure: Measure): string {
   const relative = relativeOf(before, after)
   const change = after - before
@@ -67,7 +73,7 @@ function moved(before: number | null, after: number | null, measure: Measure): s
   return `${after > before ? 'up' : 'down'} ${sizeOf(before, after, measure)}`
 }
 
-/** A rate that moved, or a share of the denominator: "whose share of visits rose from 28 % to 36 %". */
+/** Says how a rate or a share of the denominator moved: "whose share of visits rose from 28 % to 36 %". */
 const movedInWords = (cause: Cause, measure: Measure, { weight }: Causes): string =>
   cause.kind === 'mix'
     ? `whose ${shareOfWhat(weight)} ${shareMoved(cause)}`
@@ -83,9 +89,9 @@ function shareMoved({ weight_before, weight_after }: Cause): string {
 
 export interface Told {
   headline: string
-  /** What the headline says of the causes, as a sentence of its own; null where it says nothing. */
+  /** The sentence of the headline about the causes; null if there is none. */
   explanation: string | null
-  /** Where the change lies, if no cause is told. */
+  /** How a change without a told cause is described. */
   lie: Lie | null
 }
 
@@ -146,7 +152,7 @@ export function headline(
 
 const joined = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join('; ')
 
-/** What numerators without a denominator did to the ratio; 0 where it is too little to be told. */
+/** Returns the effect on the ratio of numerators without a denominator, or 0 if it is too small to be told. */
 function unmatchedEffect({ unmatched, before, after }: Causes): number {
   const effect = unmatched ? unmatched.after - unmatched.before : 0
   const least = isLevel(before, after) ? LEVEL * Math.abs(before) : LEAST_SHARE * Math.abs(after - before)
@@ -172,18 +178,18 @@ function unmatchedInWords(
     : `${lone} made it ${effect > 0 ? 'rise' : 'fall'} by ${changeOf(effect, measure, effect)}`
 }
 
-/** Whether a cause is large enough to be named. */
+/** Tells whether a cause is large enough to be named. */
 function matters(cause: Cause, { before, after }: Causes): boolean {
   return isLevel(before, after)
     ? Math.abs(effectOf(cause)) >= LEVEL * Math.abs(before)
     : Math.abs(cause.share ?? 1) >= LEAST_SHARE
 }
 
-/** What a cause did to the whole. */
+/** Returns the effect of a cause on the whole. */
 const effectOf = ({ kind, after, expected, change }: Cause): number =>
   kind === undefined ? (after ?? 0) - (expected ?? 0) : (change ?? 0)
 
-/** Whether causes undo each other to half of their sizes or more. */
+/** Tells whether causes cancel each other by half of their sizes or more. */
 function undo(causes: readonly Cause[]): boolean {
   const effects = causes.map(effectOf)
   const sum = effects.reduce((all, effect) => all + effect, 0)
@@ -199,7 +205,7 @@ function smallInWords(causes: readonly Cause[], noun: string): string {
     : `${parts} stand out, each with less than ${what}`
 }
 
-/** The causes of a whole that is level. */
+/** Says the causes inside a whole that stayed level. */
 function levelInWords(found: Causes, measure: Measure, labels: (column: string) => string): string {
   const { causes } = found
   if (causes.length === 0) return ''
@@ -207,7 +213,9 @@ function levelInWords(found: Causes, measure: Measure, labels: (column: string) 
   return `${partsInWords(found, causes, measure, labels)}${undo(causes) ? ', which cancel' : ''}`
 }
 
-/** What the mix did: the part of the change that came because the shares of segments moved, and the segment that did most of it. */
+/**
+ * The effect of the mix: the part of the change from moved shares of segments, and the segment that made most of it.
+ */
 export interface Mix {
   part: number
   by: string
@@ -216,7 +224,10 @@ export interface Mix {
   grew: boolean
 }
 
-/** "most of the fall came with another mix of country: \"US\" has a larger share"; nothing where rates did most. */
+/**
+ * Returns "most of the fall came with another mix of country: \"US\" has a larger share", or an empty text if rates
+ * made most of the change.
+ */
 function mixInWords(
   mix: Mix | null,
   change: number,
@@ -257,7 +268,10 @@ function besideExpected(
   return withoutCause(what, found, sides, { noun: 'gap', swing: 'gap' })
 }
 
-/** Where a change without a cause lies. Of a few parts without earlier changes one cannot be told from noise, however far it moved. */
+/**
+ * How a change without a cause is described. `too_few`: with few parts and no earlier changes, no part can be told from
+ * noise, however far it moved.
+ */
 export type Lie = 'too_few' | 'in_noise' | 'in_all' | 'unseen'
 
 function lieOf({ before, after, error, told, in_all, searched, even }: Causes, { history }: Sides): Lie {
@@ -270,7 +284,7 @@ function lieOf({ before, after, error, told, in_all, searched, even }: Causes, {
   return in_all ? 'in_all' : 'unseen'
 }
 
-/** Why no cause is named. */
+/** Says why no cause is named. */
 function withoutCause(
   what: string,
   found: Causes,
@@ -296,11 +310,13 @@ function restBesideExpected({ rest }: Causes, measure: Measure): string {
   return `everything else was ${sizeOf(before, after, measure)} ${after > before ? 'above' : 'below'}`
 }
 
-/** Whether a part stands out because it did not move as everything else did: its own move is the other way, or none. */
+/**
+ * Tells whether a part stands out because it did not move as everything else did: it moved the other way or not at all.
+ */
 const staysBehind = (cause: Cause): boolean =>
   cause.kind === undefined && (stays(cause) || effectOf(cause) * (cause.change ?? 0) <= 0)
 
-/** Whether its own move is none, as far as its interval tells. */
+/** Tells whether a part did not move: it is level, or the interval of its move contains 0. */
 const stays = ({ before, after, low, high }: Cause): boolean =>
   isLevel(before ?? 0, after ?? 0) || (low !== null && high !== null && low <= 0 && high >= 0)
 
@@ -387,7 +403,7 @@ function restInWords({ rest }: Causes, measure: Measure): string {
   return `everything else ${after > before ? 'rose' : 'fell'} by ${sizeOf(before, after, measure)}`
 }
 
-/** What is left beside the causes, as a sentence. */
+/** Writes the sentence about everything beside the causes. */
 export function restSays(found: Causes, measure: Measure, expected: Sides['expected']): string {
   const rest = expected ? restBesideExpected(found, measure) : restInWords(found, measure)
   if (found.causes.length === 0 && unmatchedEffect(found) === 0)

@@ -148,9 +148,9 @@ export function reachOf(
 }
 
 /**
- * The interval of the lift, the difference over the control's value: all lifts whose distance from the difference the test does
- * not reject. It excludes 0 exactly where the interval of the difference does. Null where the control's value may be 0, so
- * that the lift has no bounds.
+ * The interval of the lift, the difference over the control's value: all lifts whose distance from the difference the
+ * test does not reject. It excludes 0 exactly where the interval of the difference does. Returns null where the
+ * control's value may be 0, so that the lift has no bounds.
  */
 export function liftOf(control: Level, { estimate, error }: Effect, reach: number): [number, number] | null {
   const base = control.value

@@ -27,7 +27,7 @@ export interface InOrder {
   doubts: Doubt[]
 }
 
-/** Null where the rows are no such series. `group` and `value` are SQL over the table's columns. */
+/** Returns null where the rows are no such series. `group` and `value` are SQL over the table's columns. */
 export async function groupsInOrder(
   table: Relation,
   [group, value]: readonly [string, string],

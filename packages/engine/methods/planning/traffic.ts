@@ -17,7 +17,7 @@ export interface Traffic {
 /** A longer stretch is no number of days. */
 const MOST_DAYS = 1_000_000
 
-/** Null where no unit has a day, or the column counts something else. */
+/** Returns null where no unit has a day, or the column counts something else. */
 export async function trafficOf(
   table: Relation,
   { source, metrics }: Units,

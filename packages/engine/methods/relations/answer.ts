@@ -1,4 +1,4 @@
-/** What association asks and answers, for two categories as for two numbers. */
+/** The options and the answer of association, shared by two categories and two numbers. */
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
 import { type Meanings, measureOf } from '../../verdicts/measure.ts'
@@ -44,9 +44,9 @@ export interface Answer {
   n: number
   counts: { x: string; y: string; n: number; expected: number | null }[]
   doubts: Doubting[]
-  /** How the claim reads after "clearly" or "probably". */
+  /** Writes the claim with "clearly" or "probably". */
   claim: (sure: string) => string
-  /** Where another method answered: how it did. */
+  /** How another method answered, if one did. */
   finding?: Finding
 }
 
@@ -70,7 +70,7 @@ export function labels({ x, y }: Options, meanings: Meanings): [string, string] 
   return [measureOf(meanings, x).label, measureOf(meanings, y).label]
 }
 
-/** How closely, as the end of a claim. */
+/** Says how strong the link is, as the end of a claim. */
 export const strength = (size: number): string =>
   size < 0.1
     ? ', but weakly'

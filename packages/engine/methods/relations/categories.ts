@@ -77,7 +77,7 @@ export async function ofCategories(table: Relation, given: Options, meanings: Me
   return { ...common, ...effects, ...limits, ...tested, doubts: [...told, ...thin, ...left], claim }
 }
 
-/** Whether a link of two columns of two values each is another within the values of a further column. */
+/** Tells whether a link of two columns with two values each changes within the values of a further column. */
 async function behind(
   table: Relation,
   { x, y }: Options,
@@ -153,7 +153,7 @@ function cellsOf({ rows, columns, counts, n }: Tabled): Answer['counts'] {
   )
 }
 
-/** The cell that lies farthest above what independence would make. */
+/** Returns the cell that lies farthest above what independence would give. */
 function farthest(counts: Answer['counts']): string {
   const above = (one: (typeof counts)[number]) => (one.n - (one.expected ?? 0)) / Math.sqrt(one.expected || 1)
   const most = counts.toSorted((a, b) => above(b) - above(a))[0]

@@ -1,4 +1,7 @@
-/** Two columns of categories as a table of counts, also in strata. One row for each cell is fetched; bounded. */
+/**
+ * Counts two columns of categories as a table, also in strata. One row for each cell is fetched; their number is
+ * bounded.
+ */
 import type { Counts } from '../../numeric/tests/contingency.ts'
 import { groupSql, nameSql } from '../shared/columns.ts'
 import { MethodError, type Relation } from '../shared/method.ts'
@@ -9,7 +12,7 @@ const MOST_STRATA = 500
 export interface Tabled {
   rows: string[]
   columns: string[]
-  /** Over all strata. */
+  /** The counts over all strata. */
   counts: number[][]
   strata: Counts[]
   n: number

@@ -1,7 +1,8 @@
 /**
- * Whether a link of two columns turns round, or is gone, within the values of a third one that lies in the same rows (Simpson, JRSS B
- * 13, 1951). The link is that of the values about their means within each group (the pooled within-group correlation); a
- * category of two values counts as 0 and 1. Up to eight columns of 2 to 20 values are looked at, each in one pass.
+ * Tells whether a link of two columns reverses, or disappears, within the values of a third column of the same rows
+ * (Simpson, JRSS B 13, 1951). The link is that of the values about their means within each group (the pooled
+ * within-group correlation); a category of two values counts as 0 and 1. Up to eight columns of 2 to 20 values are
+ * tried, each in one pass.
  */
 import type { Column, Doubt } from '@assay/model/insight'
 import { studentTwoSided } from '../../numeric/distributions.ts'
@@ -13,16 +14,19 @@ import { valuesThere, withinThere } from '../there/correlation.ts'
 
 const MOST_COLUMNS = 8
 const MOST_VALUES = 20
-/** Rows that a group holds on average. */
+/** The fewest rows of a group, on average. */
 const LEAST_ROWS = 10
-/** A group that leaves less of a column's variance repeats that column: the link is gone because its range is. */
+/**
+ * The least share of a column's variance that a group must leave. A group that leaves less repeats the column, and the
+ * link disappears only because its range does.
+ */
 const LEAST_LEFT = 0.2
 
 export interface Crude {
-  /** Expressions that yield numbers. */
+  /** SQL expressions that yield numbers. */
   x: string
   y: string
-  /** The columns, where a database is asked. */
+  /** The columns, if a database computes. */
   there?: readonly [string, string]
   /** Columns that make up the link. */
   own: readonly string[]
@@ -55,7 +59,7 @@ export async function hiddenGroup(table: Relation, crude: Crude, meanings: Meani
   ]
 }
 
-/** The same of the means of a value in two groups; `strength` is above zero where `first` is the higher one. */
+/** The same check for the means of a value in two groups. `strength` is above zero if `first` is the higher one. */
 export async function hiddenBetween(
   table: Relation,
   { value, by, first, strength }: { value: string; by: string; first: string; strength: number },
@@ -100,7 +104,7 @@ async function valuesHere(
 interface Within {
   r: number
   p: number
-  /** The share of variance that the groups leave, of the column that they leave less of. */
+  /** The smaller of the shares of variance that the groups leave of the two columns. */
   left: number
 }
 

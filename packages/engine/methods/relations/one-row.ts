@@ -1,14 +1,17 @@
 /**
- * Whether one row makes a link, hides it or turns it round. What a correlation or a slope would be without each row follows in
- * closed form from what is known of all (Belsley, Kuh and Welsch, Regression Diagnostics, 1980); the rows that move it
- * most to either side are judged again.
+ * Tells whether one row makes a link, hides it or reverses it. A correlation or a slope without one row follows in
+ * closed form from the sums over all rows (Belsley, Kuh and Welsch, Regression Diagnostics, 1980). The rows that move
+ * it most to either side are judged again.
  */
 import type { Doubt } from '@assay/model/insight'
 import type { Measure } from '../../verdicts/measure.ts'
 import { doubt, gradeOf } from '../../verdicts/verdict.ts'
 import { amount, withoutRow } from '../../verdicts/words.ts'
 
-/** A change of size or direction counts from this part of the standard error on: beside a link near zero every row would decide. */
+/**
+ * The smallest change of size or direction that counts, as a share of the standard error. Without it every row would
+ * decide a link near zero.
+ */
 const LEAST = 0.5
 
 export interface Link {
@@ -16,13 +19,16 @@ export interface Link {
   p: number
 }
 
-/** What a link is without one row, and where that row lies. */
+/** A link without one row, and where that row lies. */
 export interface Without extends Link {
   x: number
   y: number
 }
 
-/** `all`: the link with every row, and its standard error. `rows`: the candidates. Nothing where none of them decides. */
+/**
+ * Returns the doubt that one row decides, or none. `all` is the link with every row and its standard error; `rows` are
+ * the candidates.
+ */
 export function oneRowDecides(
   all: Link & { error: number },
   rows: readonly Without[],

@@ -1,7 +1,7 @@
 /**
- * Two number columns beside each other: Pearson's r with Fisher's interval and t test, Spearman's coefficient, Kendall's tau-b,
- * partial correlation. Moments and ranks are taken inside DuckDB by exact sums (over a million rows: compensated ones), one row
- * each; Kendall's tau fetches the pairs, at most 100,000 of them.
+ * Relates two number columns: Pearson's r with Fisher's interval and t test, Spearman's coefficient, Kendall's tau-b,
+ * partial correlation. DuckDB computes moments and ranks with exact sums (above a million rows: compensated sums), and
+ * one row is fetched for each. Kendall's tau fetches the pairs, at most 100,000.
  */
 
 import type { Doubt } from '@assay/model/insight'
@@ -27,7 +27,7 @@ import {
   seriesRows,
 } from './series-order.ts'
 
-/** Rows from which a pair is judged. */
+/** The fewest rows for which a pair is judged. */
 export const LEAST_PAIRS = 4
 export const MOST_KENDALL = 100_000
 
@@ -40,11 +40,11 @@ export interface Pair {
   low: number | null
   high: number | null
   p: number | null
-  /** Of Spearman's coefficient, by its t approximation. */
+  /** The p of Spearman's coefficient, by its t approximation. */
   spearman_p: number | null
-  /** The rows as a series; null where they are none. */
+  /** The rows as a series; null if they are no series. */
   series: SeriesRows | null
-  /** How many independent rows they are worth. */
+  /** The number of independent rows that hold as much information. */
   worth: number
   /** Pearson's r and p without the row that lowers r most, and without the one that raises it most. */
   ends: Without[]
@@ -74,7 +74,7 @@ async function pairRows(
   return { source, n, constant, sizes: [(range!.x_size as number) ?? 0, (range!.y_size as number) ?? 0] }
 }
 
-/** All but the names are null under 4 rows or where a column does not vary. */
+/** Computes a pair. With fewer than 4 rows, or a column that does not vary, all fields but the names are null. */
 export async function pairOf(
   table: Relation,
   [x, y]: readonly [string, string],
@@ -102,7 +102,7 @@ export async function pairOf(
     spearman_p: finite(chanceOf(spearman, n, series, ranks)),
     series,
     worth,
-    // Without one of n rows they are worth that much less.
+    // Without one of n rows the worth falls in proportion.
     ends: ends.map((end) => ({ ...end, p: byStudent(end.estimate, (worth * (n - 1)) / n) })),
   }
 }
@@ -153,7 +153,7 @@ async function rowsThere(
   return { n: pair.n, constant, correlated: () => correlated(asked, pair, order) }
 }
 
-/** Whether one row makes, hides or turns Pearson's r; `factor` is what a correction raised p by. */
+/** Tells whether one row makes, hides or reverses Pearson's r. `factor` is what a correction multiplied p by. */
 export function pairDecides(
   { pearson: r, p, worth, ends }: Pair,
   measures: readonly [Measure, Measure],
@@ -165,7 +165,10 @@ export function pairDecides(
   return oneRowDecides({ estimate: r, p: Math.min(1, p * factor), error }, rows, measures)
 }
 
-/** p of a coefficient of `n` rows; of a series not below that of errors as persistent as its columns, after `by`. */
+/**
+ * Returns the p of a coefficient of `n` rows. For a series it is at least the p under errors that are as persistent as
+ * its columns, computed by `by`.
+ */
 function chanceOf(
   r: number,
   n: number,
@@ -178,7 +181,7 @@ function chanceOf(
   return Math.max(byStudent(r, n), persistentLink(by(x), by(y)))
 }
 
-/** The number of independent rows of which r would have this p, at most those of Bartlett's formula. */
+/** Returns the number of independent rows with which r would have this p, at most the number of Bartlett's formula. */
 function worthOf(r: number, n: number, p: number, { dated, worth, values }: SeriesRows): number {
   if (!dated || !values || byStudent(r, n) >= p) return Math.min(n, worth)
   let [low, high] = [LEAST_WORTH, Math.min(n, worth)]
@@ -219,7 +222,7 @@ type End = Omit<Without, 'p'>
 
 /**
  * Pearson's coefficient of x and y (|x|, |y| <= 1) by two passes; the first gives the centre only. `ends` are the rows
- * without which it is least and greatest, with what it is then: 0 where one of x and y does not vary without them.
+ * without which the coefficient is lowest and highest, with its value without them: 0 if x or y then does not vary.
  */
 async function productMoment(table: Relation, source: string): Promise<{ r: number; ends: End[] }> {
   const [first] = await table.query(`select count(*) as n, favg(x) as x, favg(y) as y from ${source}`)
@@ -263,14 +266,17 @@ export interface Tau {
   p: number | null
 }
 
-/** The values of both columns, of rows that have both. */
+/** Reads the values of both columns in the rows that have both. */
 export async function valuesOf(table: Relation, { x, y }: Pair): Promise<{ x: number[]; y: number[] }> {
   const { source } = await pairRows(table, [x, y], 'x')
   const rows = await table.query(`select x, y from ${source}`)
   return { x: rows.map((row) => row.x as number), y: rows.map((row) => row.y as number) }
 }
 
-/** Kendall's tau-b of the pair; null above 100,000 rows. Of a series p is not below that of persistent errors of the ranks. */
+/**
+ * Returns Kendall's tau-b of the pair, or null above 100,000 rows. For a series, p is at least the p under persistent
+ * errors of the ranks.
+ */
 export async function tauOf(table: Relation, pair: Pair, option = 'values'): Promise<Tau> {
   const { source, n, constant } = await pairRows(table, [pair.x, pair.y], option)
   if (n < LEAST_PAIRS || n > MOST_KENDALL || constant) return { tau: null, p: null }
@@ -295,7 +301,10 @@ export interface PartialRows {
   partial: Partial | null
 }
 
-/** The partial correlation of x and y with lines on `controls` taken out; of ranks with `ranked`. Rows that lack any are left out. */
+/**
+ * Returns the partial correlation of x and y after lines on `controls` are removed, or that of the ranks with `ranked`.
+ * Rows that lack any of the columns are left out.
+ */
 export async function partialOf(
   table: Relation,
   [x, y]: readonly [string, string],
@@ -349,7 +358,7 @@ async function correlations(table: Relation, kept: string, names: string[]): Pro
   )
 }
 
-/** What a reader must know of pairs whose rows are a series. */
+/** Returns the caveat for pairs whose rows are a series. */
 export function alikeNeighbours(pairs: readonly Pair[]): Doubt[] {
   const lower = ({ pearson, n, p }: Pair): boolean => gradeOf(byStudent(pearson ?? 0, n)) !== gradeOf(p)
   const alike = pairs.filter((pair) => pair.series && (pair.series.alike || lower(pair)))

@@ -1,6 +1,6 @@
 /**
- * Whether one row makes, hides or turns a rank correlation (Spearman's or Kendall's). The rows whose ranks lie farthest along
- * and against the link are left out, one at a time, and the coefficient is computed again.
+ * Tells whether one row makes, hides or reverses a rank correlation (Spearman's or Kendall's). The rows whose ranks lie
+ * farthest along and against the link are left out, one at a time, and the coefficient is computed again.
  */
 import { ranks } from '../../numeric/mann-kendall.ts'
 import { kendall } from '../../numeric/tests/kendall.ts'
@@ -10,9 +10,9 @@ import type { Relation } from '../shared/method.ts'
 import { type Link, oneRowDecides } from './one-row.ts'
 import { byStudent, type Pair, valuesOf } from './pair.ts'
 
-/** Rows that are fetched; of more a single one moves ranks too little. */
+/** The most rows that are fetched. Among more rows a single one moves ranks too little. */
 const MOST = 5000
-/** Rows that are tried on either side. */
+/** The number of rows that are tried on either side. */
 const TRIED = 2
 
 export async function rankDecides(
@@ -32,7 +32,7 @@ export async function rankDecides(
     const found = link(less(x), less(y))
     return found ? [{ ...found, x: x[row]!, y: y[row]! }] : []
   })
-  // Of tau where nothing goes together (Kendall 1938); of rho as of Pearson's r.
+  // For tau: its error without any link (Kendall 1938). For rho: as for Pearson's r.
   const error =
     test === 'kendall'
       ? Math.sqrt((2 * (2 * n + 5)) / (9 * n * (n - 1)))

@@ -1,15 +1,16 @@
 /**
- * Whether rows are a series. A date or timestamp column that differs in every row orders them, or whole years in steps of one. Without
- * such a column the order of the data counts only where neighbouring rows are strongly alike and neither column is sorted;
- * it need not be a time (rows may stand by group), so rows then count as fewer (Bartlett, below) and no more is assumed.
- * Neighbours of a series are often alike, and two columns that wander then go together by chance: their link is judged
- * under errors as persistent as theirs (series/persistence/persistent-regression.ts), each on the other, and the larger p holds;
- * so does that under a spread that changes (HC3), since two spreads that grow together make links as well. Of
- * more rows than that takes, by the number of rows that hold as much information: n (1 - a b) / (1 + a b) of the lag-1
- * correlations a and b (Bartlett, JRSS 98, 1935).
+ * Tells whether rows are a series, and judges links of series. A date or timestamp column that differs in every row
+ * orders the rows, and so do whole years in steps of one. Without such a column the order of the data counts only if
+ * neighbouring rows are strongly alike and neither column is sorted. That order need not be a time (rows may stand by
+ * group), so the rows then only count as fewer (Bartlett, below).
+ * Neighbours in a series are often alike, and two columns that wander go together by chance. So their link is judged by
+ * three p-values, of which the largest holds: each column on the other under errors as persistent as theirs
+ * (series/persistence/persistent-regression.ts), and under a changing spread (HC3), since two spreads that grow
+ * together make links as well. A longer series is judged by the number of rows that hold as much information: n (1 - a
+ * b) / (1 + a b) of the lag-1 correlations a and b (Bartlett, JRSS 98, 1935).
  *
- * Why not Bartlett's formula throughout: lag-1 correlations of a short series come out too small (Kendall, Biometrika 41, 1954).
- * Between two independent series of 36 values with a = 0.5 it found a correlation in 13 % at a stated 5 %.
+ * Why not Bartlett's formula throughout: lag-1 correlations of a short series come out too small (Kendall, Biometrika
+ * 41, 1954). Between two independent series of 36 values with a = 0.5 it found a correlation in 13 % at a stated 5 %.
  */
 import { studentTwoSided } from '../../numeric/distributions.ts'
 import { exactMean } from '../../numeric/exact.ts'
@@ -19,19 +20,19 @@ import { persistentRegression } from '../../series/persistence/persistent-regres
 import { isTemporal } from '../shared/columns.ts'
 import { quote, type Relation } from '../shared/method.ts'
 
-/** Rows from which a column of times makes a series. */
+/** The fewest rows that a column of times makes a series. */
 export const LEAST = 10
-/** What the worth of rows never falls below. */
+/** The lower bound of the worth of rows. */
 export const LEAST_WORTH = 3.5
-/** Rows up to which persistent errors are estimated. */
+/** The most rows for which persistent errors are estimated. */
 export const PERSISTENT_ROWS = 2000
-/** Lag-1 correlation from which rows without a date are taken for a series. */
+/** The lag-1 correlation above which rows without a date are taken for a series. */
 const STRONG = 0.5
 
 export interface Order {
   /** An expression that orders the rows of the relation. */
   sql: string
-  /** Whether it is a time, and not the order of the data. */
+  /** Whether the order is a time, and not the order of the data. */
   dated: boolean
 }
 
@@ -63,8 +64,9 @@ export function alikeFrom(n: number, dated: boolean): number {
 }
 
 /**
- * How many independent rows `n` are worth whose columns have lag-1 correlations `a` and `b`. Both are raised for what they
- * come out too small about a mean: by (1 + 4 a) / n (Marriott and Pope, Biometrika 41, 1954).
+ * Returns the number of independent rows that hold as much information as `n` rows whose columns have lag-1
+ * correlations `a` and `b`. Both correlations are estimated too low about a mean and are raised by (1 + 4 a) / n
+ * (Marriott and Pope, Biometrika 41, 1954).
  */
 export function worthOfRows(n: number, a: number, b: number): number {
   const raised = (one: number): number => Math.min(0.999, Math.max(0, (n * one + 1) / (n - 4)))
@@ -77,7 +79,10 @@ export function isSorted(values: readonly number[]): boolean {
   return !steps.includes(1) || !steps.includes(-1)
 }
 
-/** The p that two columns go together, `held` held equal, under persistent errors of either; 0 where it cannot be told. */
+/**
+ * Returns the p of a link of two columns with `held` held constant, under persistent errors of either; 0 if it cannot
+ * be computed.
+ */
 export function persistentLink(
   x: readonly number[],
   y: readonly number[],
@@ -90,7 +95,7 @@ export function persistentLink(
   return Math.max(...either.map((fit) => fit?.p ?? 0), ...spread)
 }
 
-/** p of a slope whose error allows the spread to change (HC3); 0 where it cannot be told. */
+/** Returns the p of a slope whose error allows the spread to change (HC3); 0 if it cannot be computed. */
 function spreadLink(y: number[], base: readonly number[][], x: number[]): number {
   const basis = orthonormal([...base, x])
   if (!basis) return 0
@@ -103,7 +108,7 @@ function spreadLink(y: number[], base: readonly number[][], x: number[]): number
   return error ? studentTwoSided(slope / error, y.length - basis.q.length) : 0
 }
 
-/** About their mean and of at most one in size, so that no square overflows. */
+/** Centres values about their mean and scales them to a size of at most 1, so that no square overflows. */
 function even(values: readonly number[]): number[] {
   const size = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1
   const scaled = values.map((value) => value / size)
@@ -118,13 +123,13 @@ export interface SeriesRows {
   /** Whether neighbours are alike in both columns. */
   alike: boolean
   dated: boolean
-  /** How many independent rows they are worth by Bartlett's formula. */
+  /** The number of independent rows with as much information, by Bartlett's formula. */
   worth: number
-  /** The values in order; null of more rows than `PERSISTENT_ROWS`. */
+  /** The values in order; null with more rows than `PERSISTENT_ROWS`. */
   values: { x: number[]; y: number[] } | null
 }
 
-/** Null where the rows are no series. */
+/** Returns null where the rows are no series. */
 export async function seriesRows(
   table: Relation,
   source: string,
@@ -139,7 +144,7 @@ export async function seriesRows(
   return seriesOf(n, dated, values ? lagsOf(values) : await lagsInside(table, source), values)
 }
 
-/** Null where the rows are no series. */
+/** Returns null where the rows are no series. */
 export function seriesOf(
   n: number,
   dated: boolean,

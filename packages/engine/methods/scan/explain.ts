@@ -1,4 +1,7 @@
-/** Hands a finding to drivers: the value that came against the value that the anomaly was judged by, split over the leaves of its segment. */
+/**
+ * Hands a finding to drivers: the value against the expectation by which the anomaly was judged, split over the leaves
+ * of its segment.
+ */
 import type { Cell } from '@assay/model/insight'
 import { inWords } from '../../series/spans.ts'
 import { type Measure, measureOf } from '../../verdicts/measure.ts'
@@ -30,7 +33,7 @@ export interface Explained {
 
 const Z95 = 1.959963984540054
 
-/** `step` is that of the whole's grid; `usual` the steps without a finding. */
+/** Explains a finding. `step` is a step of the whole's grid; `usual` are the steps without a finding. */
 export function explain(
   scanned: Scanned,
   { by, value, numerator, denominator }: Measures,
@@ -78,7 +81,7 @@ export function explain(
     : { value: value! }
   const options = { ...measures, by: columns.map(({ name }) => name), depth: by.length } as Drivers
   const found = causesOf(table, options, sides, compared.history)
-  // Where nothing came of a segment, nothing came of any of its parts.
+  // If a segment fell to nothing, all of its parts did.
   const gone = point.value === 0 && Object.keys(segment.where).length > 0
   return {
     says: headline(measure, sides, found, labels, null).headline,
@@ -91,7 +94,7 @@ export function explain(
   }
 }
 
-/** A segment in which no part stands out is a cause itself; the whole is none. */
+/** Makes a segment in which no part stands out its own cause. The whole cannot be a cause. */
 function itself({ where, ends }: Segment, { value, expected, low, high }: Point, q: number): Cause[] {
   if (Object.keys(where).length === 0) return []
   const change = value - expected
@@ -100,7 +103,7 @@ function itself({ where, ends }: Segment, { value, expected, low, high }: Point,
   return [{ where, ...kind, ...row, low: value - high, high: value - low, q }]
 }
 
-/** A longer season has too few steps of the same place around. */
+/** The longest season. A longer one has too few nearby steps at the same position. */
 const MOST_SEASON = 31
 
 const sideOf = (label: string, named: string): Side => ({ where: 'true', label, named, days: 1 })
@@ -130,7 +133,7 @@ const alone = ({ value, expected }: Point) => ({
   depth: 0,
 })
 
-/** The leaves of a segment, numbered anew; `of` is the number of each in the scan. */
+/** Returns the leaves of a segment with new numbers. `of` is the number of each leaf in the scan. */
 function leavesIn(
   scanned: Scanned,
   { codes }: Segment,

@@ -1,4 +1,4 @@
-/** Rows without a number: what they would add to a segment is unknown, and no fall. */
+/** Handles rows without a number. What they would add to a segment is unknown, so it must not look like a fall. */
 import type { Cell } from '@assay/model/insight'
 import type { Time } from '../../series/load.ts'
 import type { ReadSeries } from '../../series/read.ts'
@@ -8,10 +8,10 @@ import type { Measures } from './measures.ts'
 import type { Scanned } from './scanned.ts'
 import type { Segment } from './segments.ts'
 
-/** Of what is added up at a time, at most this share may be unknown. */
+/** The largest share of a sum at one time that may be unknown. */
 const UNKNOWN = 0.05
 
-/** Cells that hold rows without a number: what they would add is unknown. */
+/** Returns the cells that hold rows without a number. */
 export async function lackingOf(
   table: Relation,
   options: Measures,
@@ -34,7 +34,7 @@ export async function lackingOf(
   })
 }
 
-/** Whether at most a twentieth of what the segment adds up at a time is unknown: a missing number is no fall. */
+/** Tells whether at most a twentieth of what the segment adds up at a time is unknown. */
 export function isWhole({ lacking, leaf, step, codes }: Scanned, segment: Segment, at: number): boolean {
   const inside = (own: (attribute: number) => number): boolean =>
     segment.codes.every((code, attribute) => code === -1 || own(attribute) === code)

@@ -1,4 +1,7 @@
-/** The rows of a scan: one value for each combination of values and time, and the series of the whole that they add up to. */
+/**
+ * Reads the rows of a scan: one value for each combination of values and time, and the series of the whole, which is
+ * their sum.
+ */
 import type { Series } from '../../series/load.ts'
 import { loadSeries } from '../../series/load.ts'
 import { type ReadSeries, readSeries } from '../../series/read.ts'
@@ -13,7 +16,7 @@ import { lackingOf } from './lacking.ts'
 import type { Measured, Measures } from './measures.ts'
 import type { Scanned } from './scanned.ts'
 
-/** Combinations of values and times that travel. */
+/** The most combinations of values and times that are fetched. */
 const MOST_ROWS = 400_000
 
 export async function loadScan(given: Relation, options: Measures, context: MethodContext): Promise<Scanned> {
@@ -62,7 +65,9 @@ export async function loadScan(given: Relation, options: Measures, context: Meth
   }
 }
 
-/** The series of the whole: the sums of each time. A time at which the denominators of a ratio add up to nothing has no value. */
+/**
+ * Reads the series of the whole: the sums of each time. A ratio has no value at a time whose denominators add up to 0.
+ */
 export async function readWhole(
   table: Relation,
   options: Measured,
@@ -92,7 +97,7 @@ export async function readWhole(
   return { ...read, measure: measured({ numerator, denominator }, context), sizes }
 }
 
-/** Events at any time of the day: their day, on the clocks of the zone. */
+/** Replaces times of the day by their day, on the clocks of the zone. */
 function byDay(table: Relation, { time }: Measures, { time_zone }: MethodContext): Relation {
   const { name } = timeColumn(table, time)
   const day = `cast(${localTime(table, time, time_zone)} as date) as ${quote(name)}`

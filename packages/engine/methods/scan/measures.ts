@@ -12,7 +12,7 @@ export interface Measures extends Measured {
   by: string[]
 }
 
-/** Throws MethodError where it is not said, or said twice. */
+/** Throws MethodError if the measure is missing or given twice. */
 export function checkMeasure({ value, numerator, denominator, missing }: Measured): void {
   const ratio = numerator !== undefined || denominator !== undefined
   if (ratio === (value !== undefined))
@@ -25,7 +25,7 @@ export function checkMeasure({ value, numerator, denominator, missing }: Measure
     )
 }
 
-/** A ratio metric is scanned by its two parts. Throws MethodError for what cannot be added up. */
+/** Replaces a ratio metric by its two parts. Throws MethodError for a metric that cannot be added up. */
 export function scannedOf(options: Measures, { metrics }: MethodContext): Measures {
   const [metric] = metrics
   const info = metrics.length === 1 && options.value === 'value' ? metric!.info : null

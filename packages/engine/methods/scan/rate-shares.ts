@@ -1,7 +1,8 @@
 /**
- * What the rate of each leaf is expected to be at one step, so that the leaves make up what is expected of their segment: its rate in the
- * steps around, of the same weekday where there is a season, at its usual share of the denominator. What leaves lately strayed from
- * that, for each unit of the denominator, is their noise; of counts it is at least the chance of single events.
+ * Computes the expected rate of each leaf at one step, so that the leaves make up the expectation of their segment. A
+ * leaf's rate is that of the steps around (of the same weekday if there is a season), at its usual share of the
+ * denominator. The noise of a leaf is its recent variance around that, per unit of the denominator; for counts it is at
+ * least that of single events.
  */
 import { emptySums, type Sums } from '../drivers/leaf-rows.ts'
 import type { Earlier } from '../drivers/leaves.ts'
@@ -9,27 +10,27 @@ import type { Ends } from './segments.ts'
 import { EARLIER, type Expectation, LEAST_AROUND, near, nearest, type Window } from './shares.ts'
 
 export interface RateLeaves {
-  /** How many there are. */
+  /** The number of leaves. */
   n: number
-  /** For each row its leaf, step, numerator and denominator. */
+  /** The leaf, step, numerator and denominator of each row. */
   leaf: Int32Array
   step: Int32Array
   value: Float64Array
   bottom: Float64Array
-  /** What they make up, at each step. */
+  /** Their sums at each step. */
   ends: Ends
-  /** What one event adds to numerator and denominator; null where they are no counts. */
+  /** What one event adds to numerator and denominator; null if they are no counts. */
   event: number | null
 }
 
 interface Sides {
-  /** Expected rates, and the numerators and denominators that would have come of them. */
+  /** The expected rates, and the numerators and denominators at these rates. */
   rate: Float64Array
   before: Ends
   after: Ends
 }
 
-/** A table of leaves before and after, as the search for causes takes it; null where too few steps are around. */
+/** Returns a table of leaves before and after, as the search for causes takes it; null if too few steps are around. */
 export function expectRatesAt(
   leaves: RateLeaves,
   at: number,
@@ -61,7 +62,7 @@ export function expectRatesAt(
   }
 }
 
-/** The variance of what came of each leaf, for each unit of its denominator. */
+/** Returns the variance of each leaf per unit of its denominator. */
 function straysOf(n: number, past: readonly Sides[]): Float64Array {
   const [squares, sizes] = [new Float64Array(n), new Float64Array(n)]
   for (const { rate, after } of past)
@@ -72,13 +73,16 @@ function straysOf(n: number, past: readonly Sides[]): Float64Array {
   return squares.map((square, leaf) => (sizes[leaf]! > 0 ? square / sizes[leaf]! : 0))
 }
 
-/** The variance of a number of events: of shares the binomial one, of others that of Poisson. */
+/** Returns the variance of a number of events: binomial for shares, Poisson for others. */
 function chanceOf(rate: number, size: number, event: number | null): number {
   if (event === null) return 0
   return event * size * (rate >= 0 && rate <= 1 ? rate * (1 - rate) : Math.abs(rate))
 }
 
-/** The rates of the steps around, moved by one factor so that at their usual shares they make up `expected`. */
+/**
+ * Returns the rates of the steps around, multiplied by one factor so that at their usual shares they make up
+ * `expected`.
+ */
 function sidesOf(
   { n, leaf, step, value, bottom }: RateLeaves,
   at: number,

@@ -1,13 +1,14 @@
 /**
  * anomalies with a list `by`: scans the whole and each segment, and explains what stands out.
  *
- * The values of a time are added up. The whole, each value of each column and, with `depth`, their combinations are judged as
- * `anomalies` judges one series, and once more among the values of all of them (`judgeTogether`), which holds the chance of any
- * false finding in the whole scan. What stands out at one time is one event. Its surest
- * part (the whole, where that stands out) is handed to drivers: the value and interval by which it was judged are what its
- * parts are compared with (shares.ts), so an anomaly and its explanation have one expectation. At most 400,000 rows travel.
- * A ratio of sums is judged as a series of rates, by the noise that its denominators let one expect (series/spikes/by-size.ts); of
- * counts no value is surer than the chance of so many events, corrected for all values of the scan (Bonferroni).
+ * The values of a time are added up. The whole, each value of each column and, with `depth`, their combinations are
+ * judged as `anomalies` judges one series. They are judged once more among the values of all series (`judgeTogether`),
+ * which bounds the chance of any false finding in the whole scan. All findings at one time are one event. Its surest
+ * part (the whole, if that stands out) is handed to drivers. Its parts are compared with the value and interval by
+ * which it was judged (shares.ts), so an anomaly and its explanation have one expectation. At most 400,000 rows are
+ * fetched. A ratio of sums is judged as a series of rates, with the noise that its denominators imply
+ * (series/spikes/by-size.ts). For counts no value is surer than the chance of so many events, corrected for all values
+ * of the scan (Bonferroni).
  */
 import type { Cell, Doubt, Outcome } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -39,7 +40,7 @@ export interface Finding extends Point {
 }
 
 export interface Event extends Finding, Explained {
-  /** How many segments, the whole among them, stand out at that time. */
+  /** The number of segments, including the whole, that stand out at that time. */
   segments: number
 }
 
@@ -47,10 +48,10 @@ type Asked = Options & ScanOptions
 
 const METHOD =
   'each segment beside its own seasons, levels and neighbours, judged by its own tails and by those of all together'
-/** Ways to stand out, which share alpha. */
+/** The number of ways to stand out, which share alpha. */
 const WAYS = 2
 const MOST_SILENT = 3
-/** Events that are explained. */
+/** The most events that are explained. */
 const MOST_EVENTS = 20
 
 const FINDING = { ...POINT, where: Type.Record(Type.String(), cell), p_adjusted: number }
@@ -111,19 +112,19 @@ export async function scan(table: Relation, given: ScanOptions, context: MethodC
 }
 
 /**
- * What stands out anywhere at `alpha`, in order of time, the whole first. Two ways share alpha: by the tails of its own series, p
- * corrected over all series after Holm; and among the values of all series by the tails that they have together, where
- * its own series agrees. One sees what is rare for its series, the other what is rare anywhere. Of counts and their ratios there is a
- * third: the chance of so many events, corrected over all values (Bonferroni), where all leaves together and the series itself stray no
- * farther than single events do. No ratio of counts is
- * surer than that chance; sums may be steadier, as flights by timetable are.
+ * Returns what stands out anywhere at `alpha`, in order of time, the whole first. Two ways share alpha. The first takes
+ * the tails of a value's own series and corrects p over all series after Holm: it finds what is rare for its series.
+ * The second takes the common tails of all series and asks that the own series agrees: it finds what is rare anywhere.
+ * Counts and their ratios have a third way: the chance of so many events, corrected over all values (Bonferroni), if
+ * all leaves together and the series itself vary no more than single events do. No ratio of counts is surer than that
+ * chance. Sums may be steadier, as flights by timetable are.
  */
 function judged(segments: readonly Segment[], scanned: Scanned, options: Options): Finding[] {
   const found = segments.flatMap((segment, index) => judgedAlone(segment, index, scanned, options))
   const corrected = holm(found.map(({ least }) => least))
   const together = found.filter(({ residuals }) => residuals !== null)
   const values = found.reduce((sum, { placeOf }) => sum + placeOf.size, 0)
-  // What one part did at a time shows in all that hold it, also where it stands out in none of their own.
+  // The move of one part shows in every segment that holds it, even if it does not stand out there.
   const times = new Set(found.flatMap(({ points }) => points.map(({ time }) => time)))
   const most = found.reduce((sum, { points, farthest }) => {
     const beside = farthest.filter(({ time }) => times.has(time)).length
@@ -159,7 +160,7 @@ function judged(segments: readonly Segment[], scanned: Scanned, options: Options
   )
 }
 
-/** Of what a part that fell to nothing belongs to, that of which nothing came either: it fell as surely as its part. */
+/** Returns the segments that fell to nothing together with a part of them. They fell as surely as that part. */
 function goneWith(told: readonly Finding[], found: readonly Judged[]): Finding[] {
   const gone = told.filter(({ value }) => value === 0).toSorted((a, b) => a.p_adjusted - b.p_adjusted)
   return found.flatMap(({ segment, farthest }) => {
@@ -182,7 +183,7 @@ function leavesAmong<T extends { segment: Segment }>(found: readonly T[]): T[] {
 
 type Judged = ReturnType<typeof judgedAlone>[number]
 
-/** The values of one segment that may stand out, by its own series; none where that is too short. */
+/** Returns the values of one segment that may stand out by its own series; none if the series is too short. */
 function judgedAlone(segment: Segment, index: number, scanned: Scanned, options: Options) {
   const { whole } = scanned
   const read = index === 0 ? whole : seriesOf(segment, scanned)
@@ -212,7 +213,7 @@ function judgedAlone(segment: Segment, index: number, scanned: Scanned, options:
 
 const sizeOf = (where: Record<string, Cell>): number => -Object.keys(where).length
 
-/** One for each time, the surest first. */
+/** Returns one event for each time, the surest first. */
 function eventsOf(
   findings: readonly Finding[],
   scanned: Scanned,
@@ -244,7 +245,7 @@ function eventsOf(
     })
 }
 
-/** Whether the two share no row: another value of one column. */
+/** Tells whether the two share no row, because they fix different values of one column. */
 function isApart({ where }: Finding, top: Finding): boolean {
   return Object.entries(where).some(([name, value]) => name in top.where && top.where[name] !== value)
 }
@@ -268,7 +269,7 @@ function doubtsOf(tests: number, left: number): Doubt[] {
   return doubts
 }
 
-/** Causes that fell to nothing because no row came: their rows may be missing. */
+/** Returns the causes that fell to nothing because no row came. Their rows may be missing. */
 function silent(
   { whole, leaf, step, codes, rows }: Scanned,
   events: readonly Event[],

@@ -1,4 +1,4 @@
-/** What a scan reads. */
+/** The data of a scan. */
 import type { ReadSeries } from '../../series/read.ts'
 import type { LeafRows } from '../drivers/leaf-rows.ts'
 
@@ -9,15 +9,15 @@ export interface Scanned {
   /** The leaf of each row, and the step of the whole's grid; -1 where the step is left out. */
   leaf: Int32Array
   step: Int32Array
-  /** By attribute, for each leaf. */
+  /** The codes of each leaf, by attribute. */
   codes: Int32Array[]
   n: number
   /** Rows without a time or a finite value. */
   left: number
   /** Combinations with rows without a finite value at a time, and what share of their rows these are; code -1 of a value that no other row has. */
   lacking: { step: number; codes: number[]; share: number }[]
-  /** What one event is in the values, or in the parts of a ratio; null where they are no counts. */
+  /** The value of one event, in the values or in the parts of a ratio; null if they are no counts. */
   event: number | null
-  /** Whether it is a ratio: then its denominators are noise. */
+  /** Whether the measure is a ratio, whose denominators set the noise. */
   ratio: boolean
 }

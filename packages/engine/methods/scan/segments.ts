@@ -9,12 +9,12 @@ import { powerAbove } from '../shared/sums.ts'
 import type { Scanned } from './scanned.ts'
 
 export interface Segment {
-  /** For each column of `by` the code of its value, or -1; all -1: the whole. */
+  /** The code of the value of each column of `by`, or -1. The whole has -1 everywhere. */
   codes: number[]
   where: Record<string, Cell>
-  /** The value at each step of the whole's grid; of a ratio NaN where it has no denominator. */
+  /** The value at each step of the whole's grid; NaN for a ratio without a denominator. */
   values: Float64Array
-  /** Of a ratio: what it is made of, at each step. */
+  /** The numerator and denominator of a ratio at each step. */
   ends: Ends | null
 }
 
@@ -23,10 +23,13 @@ export interface Ends {
   bottom: Float64Array
 }
 
-/** Segments that are scanned beside the whole, the largest. */
+/** The most segments that are scanned beside the whole; the largest are kept. */
 export const MOST_SEGMENTS = 60
 
-/** Those with something in at least half of the steps, the largest first; `left` counts the others that were not scanned. */
+/**
+ * Returns the segments with a value other than 0 in at least half of the steps, the largest first. `left` is the number
+ * of segments that are not scanned.
+ */
 export function segmentsOf(
   scanned: Scanned,
   by: readonly string[],
@@ -37,7 +40,7 @@ export function segmentsOf(
     segmentsOver(scanned, by, set),
   )
   const whole = wholeOf(scanned, by)
-  // One value alone is the whole once more.
+  // A column with one value gives the whole again.
   const own = found.filter((segment) => !sameAs(segment, whole, scanned.whole.rows))
   const dense = own.filter(
     ({ values, ends }) => 2 * (ends?.top ?? values).filter((value) => value !== 0).length >= observed,
@@ -122,10 +125,10 @@ export function seriesOf({ values, ends }: Segment, { whole, event }: Scanned): 
   return { ...read, sizes: { denominators: rows.map((row) => ends.bottom[row]!), event } }
 }
 
-/** Changes of level this near are one. */
+/** Changes of level at most this many steps apart are one change. */
 const NEAR = 5
 
-/** A change of level that the whole shows is one of its segments, too, although each shows less clearly when it was. */
+/** Gives a segment the changes of level of the whole. A segment shows less clearly than the whole when a change was. */
 function withThoseOf(
   whole: Diagnosis['level_shifts'],
   own: Diagnosis['level_shifts'],

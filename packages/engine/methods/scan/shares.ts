@@ -1,20 +1,20 @@
 /**
- * What each leaf is expected to be at one step, so that the leaves add up to what is expected of their segment: its part of the
- * segment in the steps around, of the same weekday (place in the season) where there is a season. What leaves lately strayed from that
- * is their noise.
+ * Computes the expected value of each leaf at one step, so that the leaves add up to the expectation of their segment.
+ * A leaf's expectation is its part of the segment in the steps around, or in those at the same position in the season.
+ * The noise of a leaf is its recent variance around that.
  */
 import { unitOf } from '../drivers/counts.ts'
 import { emptySums, type Sums } from '../drivers/leaf-rows.ts'
 import type { Earlier } from '../drivers/leaves.ts'
 
 export interface Leaves {
-  /** How many there are. */
+  /** The number of leaves. */
   n: number
-  /** For each row its leaf, step and value. */
+  /** The leaf, step and value of each row. */
   leaf: Int32Array
   step: Int32Array
   value: Float64Array
-  /** What they add up to, at each step. */
+  /** Their sum at each step. */
   total: Float64Array
 }
 
@@ -31,14 +31,14 @@ export interface Window {
   season: number
 }
 
-/** Steps around that tell a leaf's part: of a season, of each place in it; without one. */
+/** The number of steps around from which a leaf's part is taken: for each position in a season, or without a season. */
 const AROUND = { season: 8, plain: 28 }
 export const LEAST_AROUND = 4
-/** Other steps that are expected in the same way and show what is ordinary. */
+/** The most other steps that are expected in the same way, to show what is ordinary. */
 const MOST_HISTORY = 24
 export const EARLIER = 12
 
-/** A table of leaves before and after, as the search for causes takes it; null where too few steps are around. */
+/** Returns a table of leaves before and after, as the search for causes takes it; null if too few steps are around. */
 export function expectAt(
   leaves: Leaves,
   at: number,
@@ -65,7 +65,7 @@ export function expectAt(
     before.map((value, leaf) => {
       const mean = (strays[leaf]! / Math.max(1, past.length)) * Math.abs(expected)
       const shared = expected === 0 ? 0 : ((value / expected) * error) ** 2
-      // A leaf that was silent for half of the time has the noise of what came.
+      // A leaf without rows for half of the time has the noise of the rows that came.
       const rare = 2 * silent[leaf]! > past.length ? rarely(after[leaf]!, unit) : 0
       return Math.max(mean + shared, rare)
     })
@@ -81,7 +81,7 @@ export function expectAt(
   }
 }
 
-/** The nearest usual steps, whatever their place in the season. */
+/** Returns the nearest usual steps at any position in the season. */
 export function nearest({ usual }: Window, at: number): number[] {
   return usual
     .filter((step) => step !== at)
@@ -89,7 +89,7 @@ export function nearest({ usual }: Window, at: number): number[] {
     .slice(0, MOST_HISTORY)
 }
 
-/** The noise of counts, in their unit; of other values that of one event. */
+/** The noise of a rare leaf: that of counts in their unit; for other values that of one event. */
 const rarely = (value: number, unit: number | null): number =>
   unit === null ? value * value : unit * Math.abs(value)
 
@@ -97,7 +97,7 @@ function sums(top: Float64Array): Sums {
   return { ...emptySums(top.length), top, rows: top.map((value) => (value === 0 ? 0 : 1)) }
 }
 
-/** The nearest usual steps on both sides, of the same place in the season. */
+/** Returns the nearest usual steps on both sides at the same position in the season. */
 export function near({ usual, season }: Window, at: number): number[] {
   const most = season > 1 ? AROUND.season : AROUND.plain
   return usual
@@ -111,7 +111,10 @@ interface Sides {
   after: Float64Array
 }
 
-/** Each leaf's mean over the steps around, moved so that all add up to `expected`: in proportion where all are above zero. */
+/**
+ * Returns each leaf's mean over the steps around, shifted so that all add up to `expected`; in proportion if all are
+ * above zero.
+ */
 function sides(
   { n, leaf, step, value }: Leaves,
   at: number,

@@ -1,4 +1,4 @@
-/** What a scan says. */
+/** Writes the sentences of a scan. */
 import type { Cell } from '@assay/model/insight'
 import type { Time } from '../../series/load.ts'
 import type { ReadSeries } from '../../series/read.ts'

@@ -1,6 +1,6 @@
 /**
- * Two arms of a test against each other: means by Welch, rates by Newcombe, pooled z and Fisher. Test and interval
- * agree: an interval excludes 0 exactly where p is at most 1 - confidence.
+ * Compares two arms of a test: means by Welch, rates by Newcombe, pooled z and Fisher. Test and interval agree: an
+ * interval excludes 0 exactly where p is at most 1 - confidence.
  */
 
 import {
@@ -81,8 +81,8 @@ export function compareMeans(control: Arm, arm: Arm, confidence: number): Compar
 }
 
 /**
- * Two groups of constants. Where the constants differ, p is that of all the ways to deal the rows to two groups of these
- * sizes (Fisher's exact test of the two values); where they are the same, 1.
+ * Compares two groups that each have a single value. If the values differ, p counts all ways to deal the rows to two
+ * groups of these sizes (Fisher's exact test of the two values). If they are equal, p is 1.
  */
 function constants(nothing: Comparison, control: Arm, arm: Arm, estimate: number | null): Comparison {
   const same = arm.mean === control.mean
@@ -140,8 +140,8 @@ function newcombe(a: Count, c: Count, z: number): Interval {
 }
 
 /**
- * Newcombe's interval where it and the test say the same of 0. Where they do not, z is stretched by the ratio of the z at
- * which the interval touches 0 to the z of the test: the interval then excludes 0 exactly where the test rejects.
+ * Returns Newcombe's interval if it and the test agree on 0. Otherwise z is multiplied by the z at which the interval
+ * touches 0 over the z of the test. The interval then excludes 0 exactly if the test rejects.
  */
 function agreeing(a: Count, c: Count, z: number, p: number, confidence: number): Interval {
   const plain = newcombe(a, c, z)
@@ -173,13 +173,13 @@ export function wilson(successes: number, n: number, z: number): { low: number; 
   }
 }
 
-/** Tables that are enumerated at most; beyond, the normal approximation is as good. */
+/** The most tables that are enumerated. With more, the normal approximation is as good. */
 const MOST_TABLES = 250_000
 
 /**
- * The smallest difference from the control's rate, towards one half, that Fisher's test finds with 80 % power: the chances of
- * all tables in which it rejects are added up (Casagrande, Pike and Smith, Biometrics 34, 1978). Null where no difference
- * is found so often, or where the likely tables are too many.
+ * The smallest difference from the control's rate, towards one half, that Fisher's test finds with 80 % power: the
+ * chances of all tables in which it rejects are added up (Casagrande, Pike and Smith, Biometrics 34, 1978). Returns
+ * null if no difference is found so often, or if there are too many likely tables.
  */
 function fisherDetectable(a: Count, c: Count, confidence: number): number | null {
   const base = Math.min(c.successes, c.n - c.successes) / c.n
@@ -209,7 +209,7 @@ function fisherDetectable(a: Count, c: Count, confidence: number): number | null
   return high
 }
 
-/** The most successes that n rows at this rate have but once in 1e12. */
+/** Returns the number of successes that n rows at this rate exceed once in 1e12. */
 function mostLikely(n: number, rate: number): number {
   return Math.min(n, Math.ceil(n * rate + 8 * Math.sqrt(n * rate) + 20))
 }

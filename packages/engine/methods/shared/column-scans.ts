@@ -1,8 +1,9 @@
 /**
- * Exact counts of many columns. Each query costs the width of the table beside its own columns, so that many share one. Of a short
- * table the columns of a type are one list, whose values are counted by their place in it: DuckDB plans one expression, however many
- * columns there are. Of a long one a list would be longer than the columns: they are counted side by side, and the most frequent
- * values beside a copy of a batch of columns, where that has at most `BATCH_CELLS` cells.
+ * Counts many columns exactly. Each query costs the width of the table in addition to its own columns, so many columns
+ * share one. In a short table the columns of a type become one list, whose values are counted by position: DuckDB then
+ * plans one expression, however many columns there are. In a long table that list would cost more memory than the
+ * columns. So its columns are counted side by side, and the most frequent values from a copy of a batch of columns, if
+ * that has at most `BATCH_CELLS` cells.
  */
 import type { Cell, Column } from '@assay/model/insight'
 import { cellSql, isNumeric, isTemporal } from './columns.ts'
@@ -23,13 +24,16 @@ export interface Top {
   top: { value: Cell; n: number }[]
 }
 
-/** DuckDB plans queries of more columns side by side slower than several of them. */
+/** DuckDB plans one query with more columns side by side slower than several queries. */
 const RANGE_BATCH = 16
 const TOP_BATCH = 32
-/** Of a table of at most so many rows, planning a query costs more than counting: the columns of a type are counted as one list. */
+/**
+ * In a table with at most so many rows, planning a query costs more than counting. So the columns of a type are counted
+ * as one list.
+ */
 const LISTED_ROWS = 10_000
 const LIST_BATCH = 1_024
-/** The values that one query may hold beside the table. */
+/** The most values that one query may hold beside the table. */
 const BATCH_CELLS = 2_000_000
 
 /** `n`: the rows of the table. */
@@ -136,7 +140,7 @@ function rangeSql(column: Column, value: string): Record<keyof Range, string> {
   }
 }
 
-/** Values of one type stay what they are where they are listed below each other. */
+/** Returns the type that keeps values as they are when they are listed below each other. */
 function cellType(column: Column): string {
   return isNumeric(column) || column.type === 'boolean' ? column.database_type : 'text'
 }
@@ -155,7 +159,7 @@ function listSql(table: Relation, batch: readonly Column[]): string {
   return `select unnest([${list}]) as v, unnest(range(${batch.length})) as place from ${table.relation}`
 }
 
-/** The columns are read once; a single one is not kept beside the table. */
+/** Reads the columns once into a copy. A single column is not copied. */
 function copiedSql(table: Relation, batch: readonly Column[]): string {
   const names = batch.map((_, index) => `c${index}`)
   const columns = batch.map((column, index) => `${quote(column.name)} as ${names[index]}`)

@@ -1,4 +1,4 @@
-/** Columns that options name: found, checked and turned into SQL. */
+/** Finds the columns that options name, checks them and turns them into SQL. */
 import type { Column } from '@assay/model/insight'
 import { type Method, MethodError, quote, type Relation } from './method.ts'
 
@@ -40,7 +40,10 @@ export function groupSql(table: Relation, option: string, name: string): string 
   return column.type === 'other' ? `cast(${quote(column.name)} as varchar)` : quote(column.name)
 }
 
-/** SQL of a group's name as text: whole numbers without decimals, as data write them. Folded at once where it is no double. */
+/**
+ * SQL of a group's name as text: whole numbers without decimals, as data write them. The cast is left out if the type
+ * is no double.
+ */
 export function nameSql(group: string): string {
   const text = `cast(${group} as varchar)`
   return `case when typeof(${group}) in ('DOUBLE', 'FLOAT') and ends_with(${text}, '.0') then left(${text}, -2) else ${text} end`

@@ -1,6 +1,7 @@
 /**
- * What the outcome of a method holds, written beside the method as a schema. `assay check` finds wrong names by it, the
- * guide and the editors' schema list it, and a test holds each method's outcomes to it. Any value may be null: too little data.
+ * Describes the outcome of a method as a schema, which stands beside the method. `assay check` uses it to find wrong
+ * names, the guide and the editors' schema list it, and a test holds each method's outcomes to it. Any value may be
+ * null, which means too little data.
  */
 import { GRADES } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -30,7 +31,7 @@ export const rowsWith = (columns: Fields): TSchema => list(object(columns))
 export const perName = (option: string, fields: Fields): TSchema =>
   Type.Record(Type.String(), object(fields), { keysFrom: option })
 
-/** The schema with a mark of ours. What may be left out still may. */
+/** Returns the schema with a mark of ours. Optional fields stay optional. */
 function marked(schema: TSchema, mark: Record<string, string>): TSchema {
   const found: TSchema = Type.Unsafe({ ...schema, ...mark })
   return Type.IsOptional(schema) ? Type.Optional(found) : found
@@ -52,7 +53,7 @@ function unlessGiven(option: string, fields: Fields): Fields {
 
 const doubts = list(object({ code: Type.Enum(CODE_NAMES), says: Type.String() }))
 
-/** What every outcome holds. */
+/** The fields of every outcome. */
 export const COMMON: Fields = {
   summary: Type.String(),
   headline: Type.String(),
@@ -107,7 +108,7 @@ export const diagnosis: TSchema = object({
   level_shifts: rowsWith({ index: integer, time: moment }),
 })
 
-/** What the checks and the guide read of a schema. */
+/** The parts of a schema that the checks and the guide read. */
 export interface FieldSchema {
   type?: string
   items?: FieldSchema

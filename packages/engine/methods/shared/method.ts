@@ -1,4 +1,6 @@
-/** What a method is: an analysis block's `method`. One file a method, listed in catalog.ts. */
+/**
+ * The contract of a method, which an analysis block names as `method`. Each method is one file, listed in catalog.ts.
+ */
 
 import type { Cell, Column, Doubt, Outcome } from '@assay/model/insight'
 import type { MetricInfo } from '@assay/model/metric'
@@ -24,9 +26,9 @@ export interface Relation {
     sql: string,
     values?: Record<string, string | number | boolean | null>,
   ): Promise<Record<string, Cell>[]>
-  /** The rows are in a database, for a method that says it asks there: `relation` is then empty. */
+  /** The rows in a database, for a method that computes there (`asks`). `relation` is then empty. */
   there?: Asked
-  /** The rows have no order of their own, since `query` asks a database. */
+  /** Whether the rows have no order of their own, because `query` runs in a database. */
   unordered?: boolean
 }
 
@@ -35,7 +37,10 @@ export function quote(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** A fault of the template that shows when it runs, e.g. a column that is no number. The job fails with this sentence. */
+/**
+ * A fault of the template that appears only when it runs, for example a column that is no number. The job fails with
+ * this sentence.
+ */
 export class MethodError extends Error {}
 
 export type Either = readonly (readonly string[])[]
@@ -51,26 +56,28 @@ export interface Method {
    * timestamp or a number, an option `success` a boolean or a number.
    */
   columns(options: Record<string, unknown>): { option: string; column: string; numeric: boolean }[]
-  /** What the outcome holds beside summary, n, method and notes. */
+  /** The fields of the outcome beside summary, n, method and notes. */
   fields: Fields
-  /** What counts as a finding, for `new` in a template. */
+  /** What counts as new for `new` in a template. */
   news?: News
-  /** The method tells the failed tests of metrics itself, one by one; else they stand against its whole outcome. */
+  /**
+   * Whether the method reports the failed tests of each metric itself. Otherwise they count against its whole outcome.
+   */
   judges_metrics?: boolean
-  /** Whether it asks a database for what these options need, so that no row has to come here. */
+  /** Tells whether a database computes what these options need, so that no row is fetched. */
   asks?(options: Record<string, unknown>): boolean
   /**
-   * Whether its own SQL may be asked of a database, printed in the SQL of that (dialects/print-tree.ts). What an engine cannot run
-   * brings the rows here.
+   * Tells whether its own SQL may run in a database, printed in that database's SQL (dialects/print-tree.ts). If the
+   * database cannot run it, the rows are fetched.
    */
   prints?(options: Record<string, unknown>): boolean
   run(table: Relation, options: Record<string, unknown>, context: MethodContext): Promise<Outcome>
-  /** What the method does where `by` is a list: one outcome over the segments of all these columns. */
+  /** The method for a list in `by`: it gives one outcome over the segments of all these columns. */
   scan?: Scan
 }
 
 export interface Scan {
-  /** What such an outcome holds beside summary, n, method and notes. */
+  /** The fields of such an outcome beside summary, n, method and notes. */
   fields: Fields
   run(table: Relation, options: ScanOptions, context: MethodContext): Promise<Outcome>
 }
@@ -86,23 +93,23 @@ export interface MethodContext {
   block: string
   /** What the template says of its columns. */
   meanings: Meanings
-  /** The metrics behind the relation, each with the tests that failed. */
+  /** The metrics that the relation was computed from, each with the tests that failed. */
   metrics: readonly { info: MetricInfo; doubts: readonly Doubt[] }[]
-  /** Another source or block by its name, as far as it has run. */
+  /** Returns another source or block by its name; null if it has not run. */
   relation(name: string): Relation | null
-  /** The days between which the data behind the relation lie. */
+  /** Returns the first and last days of the data behind the relation. */
   extent(): Promise<Extent>
 }
 
-/** Where data may have been cut off, in days since 1970-01-01. */
+/** The ends of the data, where they may be cut off, in days since 1970-01-01. */
 export interface Extent {
   /** The template's periods: the first day, and the day after the last. */
   periods: { start: number; end: number }[]
   /**
-   * The date and timestamp columns of the sources and blocks behind the relation that the SQL between names: first and last day, and how
-   * many days after the last one the next row is due at the latest, by the gaps between the days with rows. `hours`: of times of the day, the
-   * minute after midnight at which the data begin on the first day and end on the last; null where that day is whole. `lastStep`: the
-   * last of the day's steps of so many minutes.
+   * The date and timestamp columns behind the relation that the SQL in between names. Each has its first and last day,
+   * and the number of days after the last one within which the next row is due, by the gaps between days with rows.
+   * `hours` holds, for times of the day, the minute after midnight at which the data begin on the first day and end on
+   * the last; null if that day is whole. `lastStep` is the last step of so many minutes.
    */
   columns: {
     first: number
@@ -113,10 +120,10 @@ export interface Extent {
   }[]
 }
 
-/** Where the data end within an hour or another step of less than a day. */
+/** The end of data that stop within an hour or another step shorter than a day. */
 export interface LastStep {
-  /** On the clock of the template's zone, in milliseconds since 1970. */
+  /** The start of the step on the clock of the template's zone, in milliseconds since 1970. */
   start: number
-  /** The time of the last row, as "14:20"; null where the step is whole. */
+  /** The time of the last row, as "14:20"; null if the step is whole. */
   until: string | null
 }

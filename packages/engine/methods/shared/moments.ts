@@ -1,6 +1,6 @@
 /**
- * Means and sums of squares of groups, taken inside DuckDB in two passes with exact sums (over a million rows: compensated
- * ones) about a shift near each group's mean, so that nothing cancels. One row for each group is fetched.
+ * Computes means and sums of squares of groups inside DuckDB: two passes with exact sums (above a million rows:
+ * compensated sums) about a shift near each group's mean, so that nothing cancels. One row for each group is fetched.
  */
 import { nameSql } from './columns.ts'
 import { MethodError, type Relation } from './method.ts'
@@ -11,7 +11,7 @@ export interface GroupMoments {
   n: number
   /** All moments are of v / unit, with `unit` a power of two above every |v|. */
   mean: number
-  /** The mean less the first group's, free of the rounding of either. */
+  /** The mean less that of the first group, without the rounding error of either. */
   offset: number
   squares: number
   /** The least and the largest value. */
@@ -72,7 +72,7 @@ export async function groupMoments(
       n,
       mean: shift + sum / n,
       offset: shift - first.shift + (sum / n - first.rest),
-      // A mean may be off by a rounding: values that are all the same have no spread for certain.
+      // Equal values have no spread. A rounded mean could show one.
       squares: row.low === row.high ? 0 : squares,
       low: row.low as number,
       high: row.high as number,

@@ -1,6 +1,6 @@
 /**
- * Corrections for looking more than once. Holm (1979, Scand. J. Statist. 6, 65-70) holds the chance of any false
- * finding; Benjamini and Hochberg (1995, JRSS B 57, 289-300) the share of false ones among the findings.
+ * Corrects p-values for several tests. Holm (1979, Scand. J. Statist. 6, 65-70) bounds the chance of any false finding.
+ * Benjamini and Hochberg (1995, JRSS B 57, 289-300) bound the share of false ones among the findings.
  */
 import type { Outcome } from '@assay/model/insight'
 import { doubt, regraded } from '../../verdicts/verdict.ts'
@@ -56,7 +56,10 @@ export function adjustAcross(
   return result
 }
 
-/** What a correction of several tests raised p by; where it ends at 1, or p is 0, what it may at most. */
+/**
+ * The factor by which a correction for several tests raised p. If p became 1, or is 0, it is the largest factor that is
+ * possible.
+ */
 export const factorOf = (p: number, adjusted: number, tests: number): number =>
   p > 0 && adjusted < 1 ? adjusted / p : tests
 
@@ -72,7 +75,7 @@ interface Part {
   primary?: unknown
 }
 
-/** The p-values of which the least is the outcome's own. */
+/** Returns the p-values whose minimum is the p of the outcome. */
 function primary(outcome: Outcome): number[] {
   if (typeof outcome.p_adjusted === 'number') return [outcome.p_adjusted]
   if (typeof outcome.p === 'number') return [outcome.p]

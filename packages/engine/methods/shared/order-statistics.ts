@@ -1,15 +1,18 @@
 /**
- * Exact order statistics: the values at given places of a sorted column. A sort of all rows is what it costs; where they
- * are many, an evenly spaced sample says between which two values a place must lie, and only the rows there are sorted
- * (measured: half the time at 5 million rows, and a fiftieth of the memory). Where the sample misled, everything is
- * sorted after all: the answer is the same. Two values for each rank are fetched.
+ * Computes exact order statistics: the values at given positions of a sorted column. Few rows are sorted whole. For
+ * many rows an evenly spaced sample gives two values between which a position must lie, and only the rows there are
+ * sorted (measured: half the time at 5 million rows, and a fiftieth of the memory). If the sample misled, all rows are
+ * sorted, so the answer is the same. Two values for each rank are fetched.
  */
 import type { Relation } from './method.ts'
 import { double } from './sums.ts'
 
-/** Rows in the sample; from four times as many on, sampling pays. */
+/** The number of rows in the sample. Sampling pays from four times as many rows on. */
 const SAMPLE = 50_000
-/** Of the sample, on either side of a place: over four standard deviations of where it falls. */
+/**
+ * The margin on either side of a position, as a share of the sample. It exceeds four standard deviations of the
+ * position's error.
+ */
 const MARGIN = 0.01
 
 /**
@@ -48,7 +51,7 @@ async function bySample(
   const found: [number, number][] = []
   const ranges: { low: number; high: number; places: number[] }[] = []
   for (const [index, place] of places.entries()) {
-    // Neighbouring places, such as the two about a median, have one range.
+    // Neighbouring positions, such as the two about a median, share one range.
     const near = ranges.find((range) => Math.abs(range.places[0]! - place) <= 1)
     const [low, high] = [`l${index}`, `h${index}`].map((name) => bounds![name] as number) as [number, number]
     if (near) near.places.push(place)

@@ -1,4 +1,4 @@
-/** The outlier tests of others, for `anomalies` with `test: esd` and `test: fences`: both assume normal values. */
+/** The published outlier tests for `anomalies` with `test: esd` and `test: fences`. Both assume normal values. */
 import { exactMean } from '../../numeric/exact.ts'
 import { type EsdStep, generalisedEsd } from '../../numeric/outliers.ts'
 import { stl, stlOptions } from '../../numeric/smoothing/stl.ts'
@@ -15,8 +15,9 @@ const FENCE = 3
 const ROBUST_WINDOW = 11
 
 /**
- * As R's forecast::tsoutliers: what robust STL leaves beside a smooth curve, further than three interquartile ranges beyond its
- * quartiles. Without a period the curve alone. `score` counts interquartile ranges.
+ * Finds outliers as R's forecast::tsoutliers: residuals of robust STL and a smooth curve that lie more than three
+ * interquartile ranges beyond their quartiles. Without a period only the curve is fitted. `score` counts interquartile
+ * ranges.
  */
 export function beyondFences(
   values: readonly number[],

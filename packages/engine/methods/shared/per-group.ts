@@ -1,8 +1,9 @@
 /**
- * `by: COLUMN` on every method (`each` where the method has a `by` of its own): one outcome for each value of the column, over the
- * rows that have it. The outcome holds them as `groups`, rows with `by` and the fields of the method, and a verdict over all.
- * Where the method tests, p is corrected over the groups after Holm. At most 100 groups; the method runs once for each.
- * A method with `scan` takes a list of columns, too, and then gives one outcome over the segments of all.
+ * Adds `by: COLUMN` to every method (`each` if the method has a `by` of its own): one outcome for each value of the
+ * column, over its rows. The outcome holds them as `groups`, rows with `by` and the fields of the method, and a verdict
+ * over all. If the method tests, p is corrected over the groups after Holm. At most 100 groups are allowed; the method
+ * runs once for each. A method with `scan` takes a list of columns, too, and then gives one outcome over the segments
+ * of all.
  */
 import type { Doubt, Grade, Outcome } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -143,7 +144,7 @@ function metricNamed({ metrics }: MethodContext, column: string, name: string) {
   return column === METRIC ? metrics.find(({ info }) => info.metric === name) : undefined
 }
 
-/** What the method is to know where a group is one metric: that metric alone, by its own label, unit and tests. */
+/** Returns the context for a group that is one metric: only that metric, with its own label, unit and tests. */
 function ofMetric(context: MethodContext, column: string, name: string): MethodContext {
   const found = metricNamed(context, column, name)
   if (!found) return context
@@ -153,7 +154,7 @@ function ofMetric(context: MethodContext, column: string, name: string): MethodC
   return { ...context, metrics: [found], meanings }
 }
 
-/** What the group of a metric tells of it. */
+/** What is known about the metric of a group. */
 interface OfMetric {
   label?: string
   fmt?: string
@@ -178,7 +179,7 @@ interface Whole {
   left: number
 }
 
-/** What forbids the claim of one group only stands beside the others. */
+/** A blocker of one group is only a caveat for the others. */
 const MILD = CODE_NAMES.filter((code) => CODES[code].kind === 'blocker')
 
 const ORDER: Grade[] = ['firm', 'likely', 'unclear', 'withheld']
@@ -250,7 +251,7 @@ function doubtsOf({ method, words, left }: Whole, groups: readonly Group[], test
   return [...found, ...leftOut(left, `without a ${words.one}`)]
 }
 
-/** What a reader does not learn of a group that has no answer. */
+/** The question that stays open for a group without an answer. */
 const QUESTIONS: Record<string, string> = {
   anomalies: 'the data do not say what stands out',
   compare: 'the data do not say what changed',
@@ -263,8 +264,8 @@ const family = ({ label, many }: Words, tests: number): string =>
   `The ${tests} ${many.replace(` of ${label}`, '')} are tested together, and their certainty allows for that.`
 
 /**
- * What stands beside the answers of single groups: each kind of doubt once, in the words of most groups, with the groups that have it.
- * `told` is said of all already, and the headline of one group stands in `shown`.
+ * Returns the doubts of single groups: each kind once, in the words of most groups, with the groups that have it.
+ * `told` holds what is already said about all groups; `shown` holds the headline of one group.
  */
 function ofGroups(groups: readonly Group[], told: string, shown: string): Doubt[] {
   const found = groups.flatMap((group) =>

@@ -50,7 +50,7 @@ function branch(name: string, options: TSchema, fields: Fields) {
     properties?: Record<string, TSchema>
     required?: string[]
   }
-  // What has a default is filled in before a method sees it: a writer need not give it.
+  // An option with a default is filled in before a method sees it, so a writer need not give it.
   const asked = required.filter((option) => !('default' in properties[option]!))
   const mapped = Object.fromEntries(
     Object.entries(properties).map(([option, schema]) => [option, filled(schema)]),
@@ -81,11 +81,11 @@ export const analysisSchema = {
 export interface MethodEntry {
   name: string
   question: string
-  /** The options that it does not run without. */
+  /** The required options. */
   required: string[]
   /** The JSON Schema of its options. */
   options: object
-  /** What its outcome has beside the fields of every outcome. */
+  /** The fields of its outcome beside those of every outcome. */
   fields: string
 }
 

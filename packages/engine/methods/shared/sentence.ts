@@ -1,6 +1,6 @@
 /**
- * Numbers and names as summary sentences show them: plain text, no Markdown, the same in every locale. Nothing here
- * ever yields "NaN" or "Infinity"; what is unknown is "unknown".
+ * Writes numbers and names for summary sentences: plain text, no Markdown, the same in every locale. No function yields
+ * "NaN" or "Infinity"; an unknown number is "unknown".
  */
 
 /**
@@ -37,8 +37,8 @@ export function percent(share: number | null): string {
 }
 
 /**
- * The ends of an interval: "0.12 to 0.34". Ends that read alike get the digits that tell them apart; where the usual twelve
- * decimals do not, "about 1". `shown` writes an end.
+ * The ends of an interval: "0.12 to 0.34". Ends that read alike get more digits, so that they differ. If twelve
+ * decimals are not enough, the text is "about 1". `shown` writes an end.
  */
 export function range(
   low: number | null,
@@ -86,7 +86,7 @@ export function enumeration(words: readonly string[]): string {
   return `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
 }
 
-/** A finite number, or null for what JSON and sentences must not hold. */
+/** Returns a finite number, or null for NaN and infinities, which JSON and sentences must not hold. */
 export function finite(value: number): number | null {
   return Number.isFinite(value) ? value : null
 }

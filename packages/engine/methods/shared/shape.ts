@@ -1,4 +1,7 @@
-/** The shape of a number column: moments taken inside DuckDB about the mean, and its values in rising order where they are asked for. */
+/**
+ * Reads the shape of a number column: moments about the mean, computed inside DuckDB, and its values in rising order on
+ * request.
+ */
 import { numberSql } from './columns.ts'
 import type { Relation } from './method.ts'
 import { finite } from './sentence.ts'
@@ -17,7 +20,7 @@ export interface Shape {
   /** G1 and G2, the adjusted forms (Joanes and Gill, The Statistician 47, 1998), as Excel and pandas give them. */
   skewness: number | null
   kurtosis: number | null
-  /** A power of two above every size: `values` are over it. */
+  /** A power of two above every size. `values` are divided by it. */
   unit: number
   /** At most `most` values in rising order, evenly spaced among all. */
   values(most: number): Promise<number[]>

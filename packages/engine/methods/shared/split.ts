@@ -1,4 +1,4 @@
-/** Whether the sizes of the arms of a test are what was planned. */
+/** Tests whether the sizes of the arms of a test agree with the plan. */
 import type { Doubt } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'

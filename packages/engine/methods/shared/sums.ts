@@ -1,7 +1,7 @@
 /**
- * Exact sums inside DuckDB. Each term is scaled by a power of two, rounded to 2^-90 of the largest possible term and
- * added up as a 128-bit integer: no rounding grows with the number of rows, and the result is the same in whatever
- * order or on however many threads the rows come. One row is fetched.
+ * Computes exact sums inside DuckDB. Each term is scaled by a power of two, rounded to 2^-90 of the largest possible
+ * term and added up as a 128-bit integer: rounding does not grow with the number of rows, and the result does not
+ * depend on the order of rows or the number of threads. One row is fetched.
  */
 import type { Cell } from '@assay/model/insight'
 
@@ -10,19 +10,23 @@ export function exactSumSql(expression: string, bound: number): string {
   return `cast(sum(cast((${expression}) * ${double(scale(bound))} as hugeint)) as varchar)`
 }
 
-/** Rows up to which sums are exact where a compensated one would do as well. */
+/** The most rows for which `momentSql` sums exactly. */
 export const EXACT_ROWS = 1_000_000
 
 /**
- * As `exactSumSql` up to a million rows. Above, DuckDB's fsum (Kahan's compensated sum): its error is at most two units in
- * the last place of the sum of the terms' sizes, however many there are, and it takes a tenth of the time. For moments about
- * a centre near the mean that is enough; what decides a comparison to the last digit stays exact.
+ * Returns SQL as `exactSumSql` up to a million rows. With more rows it is DuckDB's fsum (Kahan's compensated sum),
+ * whose error is at most two units in the last place of the sum of the terms' sizes, and which takes a tenth of the
+ * time. That is enough for moments about a centre near the mean. Sums that decide a comparison to the last digit use
+ * `exactSumSql`.
  */
 export function momentSql(expression: string, bound: number, rows: number): string {
   return rows <= EXACT_ROWS ? exactSumSql(expression, bound) : `fsum(${expression})`
 }
 
-/** The sum that `exactSumSql` or `momentSql` wrote, rounded once. 0 of no rows. Of a database it may come in parts of 30 bits. */
+/**
+ * Reads the sum of `exactSumSql` or `momentSql`, rounded once; 0 for no rows. A database may return it in parts of 30
+ * bits.
+ */
 export function readSum(sum: Cell | undefined, bound: number): number {
   if (typeof sum === 'number') return sum
   return typeof sum === 'string' ? Number(whole(sum)) / scale(bound) : 0

@@ -1,7 +1,7 @@
 /**
- * What correlation asks of a database: the products of a pair, its rows without which r is least and greatest, the products of its ranks,
- * whether a column of times makes the rows a series, and the products within the groups of further columns. At most 2,000 rows of a
- * series come here.
+ * Computes correlation in a database: the products of a pair, the rows without which r is lowest and highest, the
+ * products of its ranks, whether a column of times makes the rows a series, and the products within the groups of
+ * further columns. At most 2,000 rows of a series are fetched.
  */
 import type { Column } from '@assay/model/insight'
 import {
@@ -42,7 +42,10 @@ import { type Lags, LEAST, lagsOf, type Order, PERSISTENT_ROWS, seriesOf } from 
 import { isTemporal } from '../shared/columns.ts'
 import { powerAbove } from '../shared/sums.ts'
 
-/** The column of times that makes the rows a series; null where there is none: rows have no order there. */
+/**
+ * Returns the column of times that makes the rows a series. Returns null without one, because rows in a database have
+ * no order.
+ */
 export async function orderThere({ from, ask }: Asked, columns: readonly Column[]): Promise<Order | null> {
   for (const { name } of columns.filter(isTemporal)) {
     const [row] = await ask({
@@ -67,14 +70,17 @@ export async function orderThere({ from, ask }: Asked, columns: readonly Column[
 
 const TIME = 'time of row'
 
-/** The rows of a pair; of a series with their times. */
+/** Returns the rows of a pair, with their times if they are a series. */
 export const pairRowsThere = (
   asked: Asked,
   names: readonly [string, string],
   order: Order | null,
 ): Promise<PairThere> => pairThere(asked, names, order ? { [TIME]: column(order.sql) } : {})
 
-/** r, the ends without which it is least and greatest (as in relations/pair.ts), the rank correlation, and the series. */
+/**
+ * Returns r, the rows without which it is lowest and highest (as in relations/pair.ts), the rank correlation, and the
+ * series.
+ */
 export async function correlated(asked: Asked, pair: PairThere, order: Order | null) {
   const products = await productsOf(asked, pair, order ? [TIME] : [])
   const { uu, vv, uv } = products
@@ -88,7 +94,7 @@ export async function correlated(asked: Asked, pair: PairThere, order: Order | n
 
 const clamped = (r: number): number => Math.min(1, Math.max(-1, r))
 
-/** A number so small that its square may have no digits, which some engines take for an error. */
+/** The square of a number this small may underflow, which some databases treat as an error. */
 const TINY = 2 ** -400
 
 async function endsThere({ ask }: Asked, products: Products, n: number) {
@@ -109,7 +115,7 @@ async function endsThere({ ask }: Asked, products: Products, n: number) {
     qq: less(vv, 'q', 'q'),
     pq: less(uv, 'p', 'q'),
   })
-  // r |r| in place of r: it rises with r, and takes no root.
+  // r |r| orders rows as r does, without a square root.
   const squared = over(times(column('pq'), size(column('pq'))), times(column('pp'), column('qq')))
   const varies = and(
     below(number(1e-9 * uu), column('pp')),
@@ -153,7 +159,7 @@ async function ranksThere({ ask }: Asked, { rows, n }: PairThere): Promise<numbe
   return uv / Math.sqrt(uu) / Math.sqrt(vv)
 }
 
-/** The values in their order, up to 2,000; of more rows what neighbours have in common. */
+/** Returns the values in order, up to 2,000; for more rows the lag-1 products of neighbours. */
 async function seriesThere(
   asked: Asked,
   { rows, n }: PairThere,
@@ -165,7 +171,7 @@ async function seriesThere(
     list: {
       x: column('x'),
       y: column('y'),
-      // Rows without a time are the last, as here.
+      // Rows without a time come last, as in DuckDB.
       late: where(given(column(TIME)), number(0), number(1)),
       time: column(TIME),
     },
@@ -238,7 +244,7 @@ export async function withinThere(asked: Asked, names: readonly [string, string]
   }
   const sums = sumsOf(known, PRODUCTS, pair.n, [GROUP])
   const groups = await asked.ask({
-    // The groups themselves do not come here.
+    // The groups themselves are not fetched.
     from: { select: { from: sums.from, keys: { one: column(GROUP) }, list: { n: counted, ...sums.list } } },
     list: named(['n', ...Object.keys(sums.list)]),
   })

@@ -1,4 +1,4 @@
-/** What describe asks of a database: a range, two scans of moments, places by counting, the most frequent value. */
+/** Computes describe in a database: a range, two scans of moments, positions by counting, the most frequent value. */
 import { column, counted, type From } from '../../dialects/language.ts'
 import type { Asked } from '../../sufficient/ask.ts'
 import { numberOf } from '../../sufficient/ask.ts'
@@ -14,7 +14,7 @@ import { valuesAt } from '../../sufficient/places.ts'
 
 export interface ColumnThere {
   range: NumberRange
-  /** Null of no values. */
+  /** Null if there are no values. */
   found: {
     moments: Moments
     /** The values at `places`. */
@@ -23,7 +23,7 @@ export interface ColumnThere {
   } | null
 }
 
-/** `placesOf`: which places of the sorted values are wanted, of so many. */
+/** Describes a column. `placesOf` returns the wanted positions of the sorted values for a number of rows. */
 export async function columnThere(
   asked: Asked,
   name: string,

@@ -1,4 +1,7 @@
-/** What pareto asks of a database: the range of the value, then one row for each segment, at most 100,000, with its exact sum. */
+/**
+ * Computes pareto in a database: the range of the value, then one row for each segment, at most 100,000, with its exact
+ * sum.
+ */
 import type { Cell, Column } from '@assay/model/insight'
 import {
   bytes,
@@ -25,11 +28,14 @@ export interface SegmentsThere {
   n: number
   /** A power of two above every value. */
   unit: number
-  /** Of each segment: its name, to be read as the column's type, its sum and its largest value over the unit, its rows. */
+  /** The segments: name (to be read as the column's type), sum and largest value over the unit, number of rows. */
   segments: { k: string | null; v: number; n: number; most: number }[]
 }
 
-/** The segments of `by`. Text is grouped by its bytes, as here; what a collation takes for one stays apart. */
+/**
+ * The segments of `by`. Text is grouped by its bytes, as in DuckDB, so texts that a collation treats as equal stay
+ * apart.
+ */
 export async function segmentsThere(asked: Asked, value: string, by: Column): Promise<SegmentsThere> {
   if (by.type === 'other')
     throw new MethodError(

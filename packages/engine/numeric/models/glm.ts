@@ -1,7 +1,7 @@
 /**
- * Logistic and Poisson regression by iteratively reweighted least squares (McCullagh and Nelder, Generalized Linear Models,
- * 1989), each step by orthonormal columns. Where the likelihood has no maximum because a combination of columns separates the
- * outcomes, the steps do not shrink: that is told, not hidden (Albert and Anderson, Biometrika 71, 1984).
+ * Logistic and Poisson regression by iteratively reweighted least squares (McCullagh and Nelder, Generalized Linear
+ * Models, 1989), each step by orthonormal columns. Where the likelihood has no maximum because a combination of columns
+ * separates the outcomes, the steps do not shrink, and the fit reports it (Albert and Anderson, Biometrika 71, 1984).
  */
 import { exactSum } from '../sum.ts'
 import { dot, leverages, orthonormal, sandwichDiagonal, weightedProducts } from './orthonormal.ts'
@@ -11,7 +11,10 @@ export type Family = 'logistic' | 'poisson'
 export interface GlmFit {
   coefficients: number[]
   errors: number[]
-  /** Standard errors that do not rest on the family's variance (HC3 on working residuals); null where a row decides alone. */
+  /**
+   * Standard errors that do not assume the family's variance (HC3 on working residuals); null if a row alone decides a
+   * coefficient.
+   */
   robust: number[] | null
   deviance: number
   null_deviance: number
@@ -46,7 +49,7 @@ const FAMILIES: Record<Family, FamilyOf> = {
   },
 }
 
-/** Fits y (0 or 1; counts) on the columns, of which the intercept is one if there is to be one. */
+/** Fits y (0 or 1; counts) on the columns. The intercept, if there is one, is one of the columns. */
 export function glm(
   family: Family,
   columns: readonly (readonly number[])[],

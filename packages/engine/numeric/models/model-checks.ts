@@ -1,7 +1,8 @@
 /**
- * What a linear fit assumes, checked: standard errors that allow changing variance (HC3: MacKinnon and White, J. Econometrics
- * 29, 1985), Ramsey's RESET of form with squares and cubes of the fitted values (JRSS B 31, 1969), Koenker's form of Breusch
- * and Pagan's test of changing variance (J. Econometrics 17, 1981), variance inflation, lag-1 correlation of residuals.
+ * Checks the assumptions of a linear fit: standard errors that allow changing variance (HC3: MacKinnon and White, J.
+ * Econometrics 29, 1985), Ramsey's RESET of form with squares and cubes of the fitted values (JRSS B 31, 1969),
+ * Koenker's form of Breusch and Pagan's test of changing variance (J. Econometrics 17, 1981), variance inflation, lag-1
+ * correlation of residuals.
  */
 import { chiSquareUpper, fUpper } from '../distributions.ts'
 import { exactMean } from '../exact.ts'
@@ -20,7 +21,9 @@ export interface Check {
   p: number
 }
 
-/** RESET with squares and cubes of the fitted values; `basis` holds the intercept. Null where it cannot be made. */
+/**
+ * RESET with squares and cubes of the fitted values; `basis` holds the intercept. Returns null where it cannot be made.
+ */
 export function reset(basis: Basis, fitted: readonly number[], residuals: readonly number[]): Check | null {
   const n = fitted.length
   const rest = n - basis.q.length - 2

@@ -10,7 +10,7 @@ export interface Basis {
   inverse: number[][]
 }
 
-/** Null where a column depends on those before it to working precision. */
+/** Returns null where a column depends on those before it to working precision. */
 export function orthonormal(columns: readonly (readonly number[] | Float64Array)[]): Basis | null {
   const q: Float64Array[] = []
   const triangle: number[][] = []
@@ -87,7 +87,7 @@ export function weightedProducts(q: readonly Float64Array[], weights: Float64Arr
   return products
 }
 
-/** How far each row pulls its own fitted value: the diagonal of Q Q'. */
+/** Returns the leverage of each row: the diagonal of Q Q'. */
 export function leverages(q: readonly Float64Array[]): Float64Array {
   const sums = new Float64Array(q[0]!.length)
   for (const column of q) {

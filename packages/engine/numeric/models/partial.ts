@@ -1,6 +1,7 @@
 /**
- * Partial correlation out of a correlation matrix: how two columns go together once straight lines on the others are taken
- * out of both (Fisher, Metron 3, 1924), with its t test and Fisher's interval, the degrees of freedom less by one a control.
+ * Computes partial correlation from a correlation matrix: the correlation of two columns after straight lines on the
+ * others are removed from both (Fisher, Metron 3, 1924), with its t test and Fisher's interval. Each control takes one
+ * degree of freedom.
  */
 import { normalUpperQuantile, studentTwoSided } from '../distributions.ts'
 import { inverseOf } from '../linear.ts'
@@ -12,7 +13,10 @@ export interface Partial {
   high: number | null
 }
 
-/** Of the first two of a correlation matrix over `n` rows. Null where the others hold one of them, or n is too small. */
+/**
+ * Returns the partial correlation of the first two columns of a correlation matrix over `n` rows. Returns null if the
+ * others determine one of them, or n is too small.
+ */
 export function partialCorrelation(
   matrix: readonly (readonly number[])[],
   n: number,

@@ -1,8 +1,8 @@
 /**
- * How the one-step errors answer to the parts of the initial state. They answer to the seasonal term of a later step as they do to that of the first
- * one, only so many steps later; and to the level as to all terms of the season together, since a level that is higher by what
- * every term is lower by makes the same forecasts. So a single answer, moved along, stands for level and season, and
- * the products of all pairs of parts take n steps for each part in place of each pair.
+ * Computes how the one-step errors respond to each part of the initial state. The response to a later seasonal term is
+ * that to the first one, shifted by so many steps. The response to the level is that to all seasonal terms together,
+ * because a higher level and equally lower terms make the same forecasts. So one shifted response serves for level and
+ * season, and the products of all pairs of parts take n steps for each part, not for each pair.
  */
 import {
   type EtsForm,
@@ -25,9 +25,9 @@ export class EtsAnswers {
   readonly values: Float64Array
   /** The errors from `near`. */
   readonly errors: Float64Array
-  /** What a unit of the first part adds to the errors. */
+  /** The response of the errors to a unit of the first part. */
   readonly first: Float64Array
-  /** What a unit of the slope adds to the errors. */
+  /** The response of the errors to a unit of the slope. */
   readonly slope: Float64Array
   /** Lower triangle of the products of each pair of parts, row by row; `factor` turns it into its Cholesky factor. */
   readonly gram: Float64Array
@@ -71,7 +71,10 @@ export class EtsAnswers {
     moments[period] = shifted(slope, errors, 0)
   }
 
-  /** The products of the first answer with itself, both moved along: those of a pair of earlier terms have one product more. */
+  /**
+   * Computes the products of the first response with itself, both shifted. Each pair of earlier terms has one product
+   * more.
+   */
   private shifts(n: number): void {
     const { first, gram, size } = this
     const last = this.form.period - 1
@@ -87,7 +90,10 @@ export class EtsAnswers {
     }
   }
 
-  /** Turns the products into their Cholesky factor; a part that depends on others has an infinite pivot and so no weight. Says whether all are free. */
+  /**
+   * Turns the products into their Cholesky factor. A part that depends on others gets an infinite pivot and so no
+   * weight. Returns whether all parts are independent.
+   */
   factor(): boolean {
     const { gram, size } = this
     let free = true
@@ -129,7 +135,10 @@ export class EtsAnswers {
     return right
   }
 
-  /** What a unit of each part adds to the steps after the last value: one row for each step, a number for each part. */
+  /**
+   * Returns what a unit of each part adds to the steps after the last value: one row for each step, one number for each
+   * part.
+   */
   carried(parameters: EtsParameters, horizon: number): Float64Array[] {
     const { form, size, zeros, first } = this
     const { period, trend } = form
@@ -158,7 +167,7 @@ export class EtsAnswers {
     return rows
   }
 
-  /** The one state that all passes share, set to where the errors are small. */
+  /** Sets the state that all passes share to one with small errors, and returns it. */
   private nearly(): Running {
     const { state, near, form } = this
     state.level = near.level
@@ -167,7 +176,7 @@ export class EtsAnswers {
     return state
   }
 
-  /** The same, set to a unit of the first part (0) or of the slope (`period`). */
+  /** Sets it to a unit of the first part (0) or of the slope (`period`), and returns it. */
   private unit(part: number): Running {
     const { state, form } = this
     const first = part === 0

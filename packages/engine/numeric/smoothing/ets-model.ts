@@ -7,7 +7,7 @@
 export interface EtsForm {
   trend: boolean
   damped: boolean
-  /** The slope is the same throughout: simple smoothing with drift (Hyndman and Billah, Int. J. Forecasting 19, 2003). */
+  /** The slope stays constant: simple smoothing with drift (Hyndman and Billah, Int. J. Forecasting 19, 2003). */
   steady?: boolean
   /** Steps in a season; 1 for none. */
   period: number
@@ -15,7 +15,7 @@ export interface EtsForm {
 
 export interface EtsParameters {
   alpha: number
-  /** Of the trend, as in the state equations: alpha times beta star. */
+  /** The smoothing constant of the trend as in the state equations: alpha times beta star. */
   beta: number
   gamma: number
   phi: number
@@ -24,11 +24,11 @@ export interface EtsParameters {
 export interface EtsState {
   level: number
   slope: number
-  /** The seasonal terms, that of the next step first. */
+  /** The seasonal terms, beginning with the next step's. */
   seasons: number[]
 }
 
-/** A state that goes through the values: its seasonal terms stay in their places. */
+/** A state that passes over the values. Its seasonal terms keep their positions. */
 export interface Running {
   level: number
   slope: number
@@ -115,7 +115,7 @@ export function etsForecast(
   return points
 }
 
-/** A state from which the errors are small enough to keep their digits: the first season as it is. */
+/** Returns a state near the first season, so that the errors are small and keep their digits. */
 export function nearState(values: readonly number[], { period }: EtsForm): EtsState {
   const first = values.slice(0, period)
   const level = first.reduce((sum, value) => sum + value, 0) / first.length

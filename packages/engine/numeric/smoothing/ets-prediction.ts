@@ -1,9 +1,9 @@
 /**
- * Forecasts of exponential smoothing whose initial state is as unsure as the values leave it. Given the smoothing constants
- * the errors and the forecasts are linear in that state, so this is the prediction of generalised least squares (Goldberger, JASA 57,
- * 1962; for exponential smoothing Ord, Koehler and Snyder, JASA 92, 1997): the variance of a step ahead is that of the errors
- * to come and that of the estimated state, carried to the step. Of a level without noise and a steady slope this is the variance of
- * the slope times the square of the distance.
+ * Forecasts by exponential smoothing, including the uncertainty of the initial state. Given the smoothing constants,
+ * errors and forecasts are linear in that state. So this is the prediction of generalised least squares (Goldberger,
+ * JASA 57, 1962; for exponential smoothing Ord, Koehler and Snyder, JASA 92, 1997). The variance of a step ahead adds
+ * that of the errors to come and that of the estimated state, carried to the step. For a level without noise and a
+ * constant slope it is the variance of the slope times the squared distance.
  */
 import { EtsAnswers } from './ets-answers.ts'
 import {
@@ -21,13 +21,16 @@ export interface EtsPrediction {
   middles: number[]
   /** Standard deviations. */
   scales: number[]
-  /** Degrees of freedom that the states leave. */
+  /** The degrees of freedom that remain after the states are estimated. */
   df: number
-  /** Log of the restricted likelihood of the constants, but for a constant of the form. */
+  /** The logarithm of the restricted likelihood of the constants, up to a constant of the form. */
   restricted: number
 }
 
-/** Null where the values leave no degree of freedom. `answers`: of these values and this form, for several parameters one after another. */
+/**
+ * Returns null if the values leave no degree of freedom. `answers` belongs to these values and this form, and is reused
+ * for several parameters.
+ */
 export function etsPrediction(
   values: readonly number[],
   form: EtsForm,
@@ -55,7 +58,7 @@ export function etsPrediction(
     squares += errors[row]! ** 2
     most = Math.max(most, Math.abs(values[row]!))
   }
-  // Of zeros alone the smallest number above zero, whose logarithm is finite.
+  // For values that are all zero this is a tiny number, whose logarithm is finite.
   const variance = Math.max(squares, values.length * (1e-8 * most) ** 2) / df + Number.MIN_VALUE
   const final = stateAfter(state, form, values.length)
   const ahead = etsForecast({ form, parameters, variance: 1 }, final, horizon)
@@ -73,7 +76,7 @@ export function etsPrediction(
   }
 }
 
-/** The state less what the errors answer to. */
+/** Returns the state moved by the estimated correction. */
 function moved(
   { level, slope, seasons }: EtsState,
   shift: Float64Array,

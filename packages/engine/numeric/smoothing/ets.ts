@@ -17,7 +17,7 @@ export interface EtsFit {
   aicc: number
 }
 
-/** Every form that the values are enough for. */
+/** Fits every form for which there are enough values. */
 export function fitForms(values: readonly number[], period: number): EtsFit[] {
   const seasons = period > 1 && values.length >= 2 * period ? [1, period] : [1]
   const forms = seasons.flatMap((period) => [
@@ -36,7 +36,7 @@ export function fitForms(values: readonly number[], period: number): EtsFit[] {
   return fits
 }
 
-/** The fit of least AICc. */
+/** Returns the fit with the lowest AICc. */
 export function likeliest(fits: readonly EtsFit[]): EtsFit | null {
   return fits.reduce<EtsFit | null>((best, fit) => (best && best.aicc <= fit.aicc ? best : fit), null)
 }
@@ -47,8 +47,8 @@ export function formName({ trend, damped, steady, period }: EtsForm): string {
 }
 
 /**
- * Fits one form by maximum likelihood. The damped trend's search also begins at the undamped fit, where it is given:
- * from afar it stops at a worse place (on R's co2 by 70 in n ln SSE).
+ * Fits one form by maximum likelihood. The search for the damped trend also starts at the undamped fit, if given. From
+ * a distant start it stops at a worse optimum (on R's co2 by 70 in n ln SSE).
  */
 export function fitForm(
   values: readonly number[],
@@ -61,7 +61,7 @@ export function fitForm(
   const n = values.length
   if (n <= count + 1) return null
   const size = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
-  // Errors this small are rounding: nothing is gained by searching below them.
+  // Errors this small are rounding, so the search stops there.
   const least = n * (1e-8 * size) ** 2 + Number.MIN_VALUE
   const answers = new EtsAnswers(values, form)
   const cost = (point: readonly number[]) =>
@@ -105,7 +105,10 @@ function pointAt({ alpha, beta, gamma }: EtsParameters, form: EtsForm): number[]
   ]
 }
 
-/** Any point as parameters inside the usual bounds: 0 < beta < alpha < 1, 0 < gamma < 1 - alpha, 0.8 <= phi <= 0.98. */
+/**
+ * Maps any point to parameters inside the usual bounds: 0 < beta < alpha < 1, 0 < gamma < 1 - alpha, 0.8 <= phi <=
+ * 0.98.
+ */
 function parametersAt(point: readonly number[], form: EtsForm): EtsParameters {
   const share = (value: number) => 1 / (1 + Math.exp(-value))
   const within = (low: number, high: number, value: number) => low + (high - low) * share(value)
@@ -118,8 +121,8 @@ function parametersAt(point: readonly number[], form: EtsForm): EtsParameters {
 }
 
 /**
- * The sum of squared errors from the initial state of least squares. By normal equations: many times as fast as solving by QR,
- * which is asked only where little would be left of the digits.
+ * Returns the sum of squared errors from the least-squares initial state. It uses normal equations, which are many
+ * times faster than QR, and QR only if few digits would remain.
  */
 function squaresOf(
   values: readonly number[],
@@ -135,7 +138,10 @@ function squaresOf(
   return squares > 1e-6 * answers.whole ? squares : solveInitial(values, form, parameters).squares
 }
 
-/** The initial state of least squares: errors are those of a zero state less a column for each of its parts. */
+/**
+ * Returns the least-squares initial state. The errors are those of a zero state less a column for each part of the
+ * state.
+ */
 function solveInitial(
   values: readonly number[],
   form: EtsForm,
@@ -143,7 +149,7 @@ function solveInitial(
 ): { initial: EtsState; squares: number } {
   const { period } = form
   const zeros = values.map(() => 0)
-  // With no values at all the errors from a unit state are minus its column.
+  // With values of zero, the errors from a unit state are minus its column.
   const columns = unitStates(form).map((state) =>
     etsFilter(zeros, form, parameters, state).errors.map((error) => -error),
   )
@@ -155,7 +161,10 @@ function solveInitial(
   return { initial: { level, slope, seasons }, squares }
 }
 
-/** One for each free part of the state: level, slope, and the seasons but the last, which makes them add up to zero. */
+/**
+ * Returns a unit state for each free part: level, slope, and all seasonal terms but the last, which makes them add up
+ * to zero.
+ */
 function unitStates(form: EtsForm): EtsState[] {
   const units = [{ ...noState(form), level: 1 }]
   if (form.trend) units.push({ ...noState(form), slope: 1 })

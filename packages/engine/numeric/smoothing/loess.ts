@@ -1,7 +1,7 @@
 /** Loess over evenly spaced values, as STL uses it (Cleveland et al. 1990): tricube weights, degree 0 or 1. */
 
 export interface Loess {
-  /** How many neighbours a point is fitted from; odd. */
+  /** The number of neighbours from which a point is fitted; odd. */
   window: number
   degree: 0 | 1
   /** The fit is computed at every `jump`-th point and linear in between. */

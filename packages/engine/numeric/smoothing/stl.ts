@@ -18,7 +18,7 @@ export interface Decomposition {
   seasonal: number[]
   trend: number[]
   remainder: number[]
-  /** Robustness weights, 1 where there are none. */
+  /** The robustness weights; all 1 without robustness. */
   weights: number[]
 }
 

@@ -23,7 +23,7 @@ export interface ChiSquare {
   thin: number
 }
 
-/** Pearson's chi-square test of independence. Null where fewer than two rows or columns hold counts. */
+/** Pearson's chi-square test of independence. Returns null where fewer than two rows or columns hold counts. */
 export function chiSquare(counts: Counts): ChiSquare | null {
   const table = filled(counts)
   if (table.length < 2 || table[0]!.length < 2) return null
@@ -70,7 +70,7 @@ export interface Stratified {
 
 /**
  * Cochran-Mantel-Haenszel: whether rows and columns go together inside the strata, tables of one shape. Strata of fewer
- * than two rows say nothing and are skipped. Null where no stratum says anything.
+ * than two rows say nothing and are skipped. Returns null where no stratum says anything.
  */
 export function cochranMantelHaenszel(strata: readonly Counts[]): Stratified | null {
   const told = strata.filter((table) => exactSum(table.flat()) > 1)
@@ -124,7 +124,7 @@ export interface CommonOdds {
   homogeneity: Stratified | null
 }
 
-/** The common odds ratio of strata of two rows and two columns. Null where it is 0 or infinite. */
+/** The common odds ratio of strata of two rows and two columns. Returns null where it is 0 or infinite. */
 export function commonOdds(strata: readonly Counts[], confidence: number): CommonOdds | null {
   const parts = strata
     .map((table) => ({ table, total: exactSum(table.flat()) }))

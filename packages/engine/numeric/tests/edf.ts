@@ -13,7 +13,10 @@ export interface Fit {
   p: number
 }
 
-/** Values in rising order less their mean, over their standard deviation. Null where they do not vary or are under `least`. */
+/**
+ * Returns the values in rising order less their mean, over their standard deviation. Returns null if they do not vary
+ * or are fewer than `least`.
+ */
 function standardised(sorted: readonly number[], least: number): number[] | null {
   const mean = exactMean(sorted)
   const sd = Math.sqrt(variance(sorted))

@@ -27,7 +27,7 @@ export interface Count {
   successes: number
 }
 
-/** The same for the successes of two groups, of any size: the tables of these margins are those of one count. */
+/** The same for the successes of two groups of any size. One count fixes a table of these margins. */
 export function fisherTwoByTwo(a: Count, b: Count): number {
   const successes = a.successes + b.successes
   const from = Math.max(0, successes - b.n)
@@ -37,7 +37,7 @@ export function fisherTwoByTwo(a: Count, b: Count): number {
   return shareAtMost(weights, weights[a.successes - from]! + 1e-7)
 }
 
-/** The share of the tables, by their log weights, that weigh at most `seen`. */
+/** Returns the weight of the tables that weigh at most `seen` over the weight of all; weights are logarithms. */
 function shareAtMost(weights: readonly number[], seen: number): number {
   const peak = weights.reduce((most, weight) => Math.max(most, weight), Number.NEGATIVE_INFINITY)
   let within = 0
@@ -55,7 +55,7 @@ interface Search {
   weightOf(cell: number): number
 }
 
-/** Collects the log weight of every table of these margins. False where there are too many. */
+/** Collects the log weight of every table of these margins. Returns false where there are too many. */
 function fill(rows: readonly number[], columns: readonly number[], search: Search): boolean {
   const left = rows.slice()
   const place = (row: number, column: number, open: number, weight: number): boolean => {

@@ -15,7 +15,7 @@ export interface Kendall {
   exact: boolean
 }
 
-/** Null under two values or where a column is constant. */
+/** Returns null under two values or where a column is constant. */
 export function kendall(x: readonly number[], y: readonly number[]): Kendall | null {
   const n = x.length
   const order = [...x.keys()].toSorted((a, b) => x[a]! - x[b]! || y[a]! - y[b]!)

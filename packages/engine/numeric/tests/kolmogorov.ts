@@ -111,7 +111,7 @@ export interface TwoSamples {
   exact: boolean
 }
 
-/** Two samples, each in rising order, against each other. */
+/** Compares two samples, each in rising order. */
 export function kolmogorovTwoSamples(a: readonly number[], b: readonly number[]): TwoSamples {
   const [m, n] = [a.length, b.length]
   const { statistic, ends } = band(a, b)
@@ -134,7 +134,7 @@ export function kolmogorovTwoSamples(a: readonly number[], b: readonly number[])
   return { statistic, p: bound === 0 ? 1 : Math.min(1, before[n]!), exact: true }
 }
 
-/** The largest distance, and after how many pooled values a tie ends. */
+/** Returns the largest distance, and after how many pooled values each tie ends. */
 function band(a: readonly number[], b: readonly number[]): { statistic: number; ends: boolean[] } {
   const ends: boolean[] = [true]
   let [i, j, statistic] = [0, 0, 0]

@@ -46,13 +46,13 @@ export function welchAnova(samples: readonly Sample[]): FTest {
   return { f, df_between: k - 1, df_within: df, p: fUpper(f, k - 1, df) }
 }
 
-/** The part of the spread of F by which its mean may be off. */
+/** The largest error of the mean of F, as a share of its spread. */
 const WELCH_OFF = 0.25
 
 /**
- * Whether Welch's analysis of variance keeps its level. Its correction for estimated weights leaves out terms of about
- * 4 / ((n - 1) (n - 3)) of F, whose own spread over k groups is sqrt(2 / (k - 1)): of 40 normal groups alike it finds a
- * difference in 53 % at a stated 5 % with 3 values each, in 12 % with 10 and in 5 % with 20.
+ * Tells whether Welch's analysis of variance keeps its level. Its correction for estimated weights leaves out terms of
+ * about 4 / ((n - 1) (n - 3)) of F, whose own spread over k groups is sqrt(2 / (k - 1)). With 40 equal normal groups,
+ * at a stated 5 %, it finds a difference in 53 % with 3 values each, in 12 % with 10 and in 5 % with 20.
  */
 export function welchHolds(samples: readonly Sample[]): boolean {
   const [k, n] = [samples.length, Math.min(...samples.map((one) => one.n))]
@@ -60,7 +60,7 @@ export function welchHolds(samples: readonly Sample[]): boolean {
 }
 
 export interface PairedDifference {
-  /** Places of the two samples. */
+  /** The positions of the two samples in the list. */
   a: number
   b: number
   /** The mean of a less that of b. */

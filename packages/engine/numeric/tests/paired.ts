@@ -10,7 +10,7 @@ export interface PairedT {
   high: number
 }
 
-/** Null under two differences or where they do not vary. */
+/** Returns null under two differences or where they do not vary. */
 export function pairedT({ n, mean, squares }: Sample, confidence: number): PairedT | null {
   if (n < 2 || !(squares > 0)) return null
   const error = Math.sqrt(squares / (n - 1) / n)

@@ -1,8 +1,9 @@
 /**
- * Tests out of sums of ranks, which DuckDB can take over any number of rows: Mann and Whitney's (1947), Wilcoxon's of signed
- * ranks (1945), Kruskal and Wallis' (JASA 47, 1952) with Dunn's pairs (Technometrics 6, 1964), Friedman's (1937), and Mood's
- * of scale (1954; ties by the permutation variance of averaged scores, Mielke 1967). Exact for under 50 values without
- * ties, else the normal limit with ties and a continuity correction, as R's wilcox.test has it.
+ * Computes tests from sums of ranks, which DuckDB can make over any number of rows: Mann and Whitney's (1947),
+ * Wilcoxon's of signed ranks (1945), Kruskal and Wallis' (JASA 47, 1952) with Dunn's pairs (Technometrics 6, 1964),
+ * Friedman's (1937), and Mood's of scale (1954; ties by the permutation variance of averaged scores, Mielke 1967).
+ * Exact for under 50 values without ties, else the normal limit with ties and a continuity correction, as R's
+ * wilcox.test has it.
  */
 import { chiSquareUpper, normalTwoSided } from '../distributions.ts'
 import { exactSum } from '../sum.ts'
@@ -56,7 +57,7 @@ function subsetSums(m: number, total: number): number[] {
   const most = m * (total - m)
   const rows = Array.from({ length: m + 1 }, () => Array.from({ length: most + 1 }, () => 0))
   rows[0]![0] = 1
-  // The k-th chosen rank r adds r - k; what has been drawn is scaled to chances at the end.
+  // The k-th chosen rank r adds r - k. The counts are scaled to chances at the end.
   for (let rank = 1; rank <= total; rank++) {
     for (let k = Math.min(rank, m); k >= Math.max(1, m - (total - rank)); k--) {
       const [from, into, step] = [rows[k - 1]!, rows[k]!, rank - k]
@@ -84,7 +85,7 @@ export interface KruskalWallis {
   p: number
 }
 
-/** `ties` is the sum of t^3 - t over all values. NaN where all values are one. */
+/** `ties` is the sum of t^3 - t over all values. The statistic is NaN if all values are equal. */
 export function kruskalWallis(samples: readonly RankedSample[], ties: number): KruskalWallis {
   const n = exactSum(samples.map((one) => one.n))
   const spread = exactSum(samples.map((one) => one.n * (one.rank_sum / one.n - (n + 1) / 2) ** 2))
@@ -122,8 +123,8 @@ export function friedman(rankSums: readonly number[], blocks: number, ties: numb
 }
 
 /**
- * Mood's test that two samples spread alike about one middle: the sum over the first sample of scores
- * (rank - (N + 1) / 2)^2, averaged over ties, and the sums of all scores and of their squares.
+ * Mood's test that two samples with one middle have equal spreads: takes the sum over the first sample of scores (rank
+ * - (N + 1) / 2)^2, averaged over ties, and the sums of all scores and of their squares.
  */
 export function mood(
   m: number,

@@ -13,7 +13,7 @@ export interface ShapiroWilk {
   p: number
 }
 
-/** The test of values in rising order. Null under 3 or over 5,000 values, and where all are the same. */
+/** Tests values in rising order. Returns null under 3 or over 5,000 values, or if all are equal. */
 export function shapiroWilk(sorted: readonly number[]): ShapiroWilk | null {
   const n = sorted.length
   if (n < 3 || n > SHAPIRO_MOST || sorted[0] === sorted[n - 1]) return null

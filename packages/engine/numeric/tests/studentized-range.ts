@@ -10,12 +10,12 @@ import { logGamma } from '../gamma.ts'
 
 const FROM = -8.5
 const TO = 37.5
-/** The rule's error is at most about exp(-2 pi^2 / (k step^2)): many values need the fine step. */
+/** The error of the rule is at most about exp(-2 pi^2 / (k step^2)), so many values need the fine step. */
 const WIDE = { step: 0.2, most: 8 }
 const FINE_STEP = 0.1
 /** Farther than this below half the range, and than one more above it, the integrand is below 1e-18 of its greatest value. */
 const REACH = 8
-/** A logarithm of the tail, or a part of the quantile, that is as good as none. */
+/** The search ends at an error this small in the logarithm of the tail, or as a share of the quantile. */
 const CLOSE = 1e-13
 /** From this many degrees of freedom on the deviation is taken as known. */
 const MANY = 1e7

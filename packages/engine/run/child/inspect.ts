@@ -182,7 +182,7 @@ interface Rows {
   bindings: Bindings
 }
 
-/** Null where the rows are not known: a source that cannot be read, or a list of an analysis. */
+/** Returns null where the rows are not known: a source that cannot be read, or a list of an analysis. */
 function rowsOf(
   name: string,
   sources: Inspected['sources'],

@@ -115,8 +115,8 @@ interface Row extends Persistence {
 }
 
 /**
- * Regresses `y` on the columns of `base` and then `tested`. Null where the columns depend on each other. `y` needs some
- * spread and more rows than there are columns.
+ * Regresses `y` on the columns of `base` and then `tested`. Returns null where the columns depend on each other. `y`
+ * needs some spread and more rows than there are columns.
  */
 export function persistentRegression(
   y: ArrayLike<number>,

@@ -399,8 +399,9 @@ function viewOf(
 }
 
 /**
- * Marks the farthest values as not seen, and those that are no longer far as seen. Only those near the farthest of all: it
- * may have drawn the season away from others, which fit again once it is set aside. False where nothing changes.
+ * Marks the farthest values as not seen, and those that are no longer far as seen. Only those near the farthest of all:
+ * it may have drawn the season away from others, which fit again once it is set aside. Returns false where nothing
+ * changes.
  */
 function setAside(
   standardised: Float64Array,

@@ -16,7 +16,7 @@ const YEAR = /^(?:18|19|20|21)\d\d$/
 
 const isName = (text: string): boolean => readingOf(text.trim()).kind === 'text' || YEAR.test(text)
 
-/** Null where one row names the columns. `rows`: from the first row of names on. */
+/** Returns null where one row names the columns. `rows`: from the first row of names on. */
 export function joinedNames(rows: readonly SheetRow[], merged: readonly Area[]): JoinedNames | null {
   const [first] = rows
   if (!first) return null

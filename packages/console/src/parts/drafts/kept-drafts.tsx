@@ -100,7 +100,7 @@ function Open({ draft: { kind, name, draft_id } }: { draft: KeptDraft }) {
   )
 }
 
-/** Nothing where there is none. */
+/** Renders nothing where there is none. */
 export function KeptDrafts({ kind }: { kind: DraftKind }) {
   const cache = useQueryClient()
   const drafts = useKeptDrafts(kind) ?? []

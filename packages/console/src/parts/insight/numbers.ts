@@ -58,8 +58,8 @@ function matchAt(pattern: RegExp, source: string, at: number): string {
 }
 
 /**
- * The position in the source of each character of a text, and of its end: backslashes, entities and the margins of lines are in the
- * source alone. Null if the text is not that of the source.
+ * The position in the source of each character of a text, and of its end: backslashes, entities and the margins of
+ * lines are in the source alone. Returns null if the text is not that of the source.
  */
 function alignedTo(source: string, text: string): number[] | null {
   const found: number[] = []

@@ -1,4 +1,4 @@
-/** Whether the data begin or end within a day, or end within an hour, by the clock of its rows. */
+/** Tells from the times of rows whether the data begin or end within a day, or end within an hour. */
 
 export interface DayRows {
   n: number
@@ -16,16 +16,17 @@ export const clock = (minutes: number): string =>
   `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`
 
 const LEAST_WHOLE_DAYS = 8
-/** Of the length of a day: one that ends less than this before all others is none that is cut off. */
+/** A share of a day. A day that ends less than this before all others is not cut off. */
 const LEAST_LACKING = 1 / 24
 const DAY = 1440
-/** Fewer rows a day do not tell by their clocks when a day ends. */
+/** Days with fewer rows do not show when a day ends. */
 const LEAST_ROWS = 5
 
 /**
- * Which day at either end is cut off. One that begins later, or ends earlier, than nineteen in twenty of the others, with fewer
- * than half as many rows as the middle one of them has; or by farther than all the others lie apart, and by an hour, where a day has five rows or
- * all others begin or end at the same minute with more rows.
+ * Tells which day at either end is cut off. Two rules apply. A day is cut off if it begins later, or ends earlier, than
+ * nineteen in twenty of the others and has fewer than half the median number of rows. It is also cut off if the
+ * distance exceeds both an hour and the range of all others, and either days have five rows or all others begin or end
+ * at the same minute with more rows.
  */
 export function cutDays(days: readonly DayRows[]): { first: boolean; last: boolean } {
   const others = days.slice(1, -1)
@@ -36,7 +37,7 @@ export function cutDays(days: readonly DayRows[]): { first: boolean; last: boole
   }
 }
 
-/** Whether a step of so many units of its clock ends earlier than others, by the rule of days. */
+/** Tells whether a step ends earlier than others, by the rule for days. `units` is its length on its clock. */
 export function endsEarly(step: DayRows, others: readonly DayRows[], units: number): boolean {
   return isCut(step.n, -step.last, others, ({ last }) => -last, units)
 }

@@ -1,11 +1,11 @@
-/** The diagnosis of what is compared by periods. */
+/** Diagnoses the series that is compared by periods. */
 import { diagnose } from '../../../series/diagnosis.ts'
 import { gridOf } from '../../../series/grid.ts'
 import type { Series } from '../../../series/load.ts'
 import { powerAbove } from '../sums.ts'
 import type { Periods } from './periods.ts'
 
-/** The diagnosis of the daily values, or of the periods where time is a number. */
+/** Returns the diagnosis of the daily values, or of the periods if time is a number. */
 export function diagnosisOfPeriods(
   missing: 'gap' | 'zero',
   { complete, days, doubts }: Periods,

@@ -1,16 +1,19 @@
-/** On which days a row is due, learnt from the days that have rows: every day, the weekdays that are open, weekly, monthly, or with gaps. */
+/**
+ * Learns from the days with rows on which days a row is due: every day, the open weekdays, weekly, monthly, or with
+ * gaps.
+ */
 import { isWeekend, monthsAfter, weekdayOf } from '@assay/model/dates'
 
 export interface Due {
   first: number
   last: number
-  /** What a row is of: "day", "week", "month"; "row" of other distances. */
+  /** The unit of time of a row: "day", "week", "month", or "row" for other distances. */
   unit: string
   /** The day by which the row after `day` is due at the latest. */
   after(day: number): number
   /** The day before `day` on which a row was due at the latest. */
   before(day: number): number
-  /** How many rows are due from `start` to the day before `end`, and how many of these days have rows. */
+  /** Returns how many rows are due from `start` to the day before `end`, and how many of these days have rows. */
   within(start: number, end: number): { due: number; seen: number }
   /** Whether no row is due from `end` to the day before `start`. */
   adjoin(end: number, start: number): boolean
@@ -24,7 +27,7 @@ const MONTH = 28
 const ALL: ReadonlySet<number> = new Set([0, 1, 2, 3, 4, 5, 6])
 export const WORKING: ReadonlySet<number> = new Set([1, 2, 3, 4, 5])
 
-/** `days`: days since 1970-01-01, ascending, without repetition, at least one. */
+/** Learns when rows are due. `days` are days since 1970-01-01, ascending, without repetition, at least one. */
 export function dueDays(days: readonly number[]): Due {
   const gaps = days
     .slice(1)

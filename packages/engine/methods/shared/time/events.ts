@@ -1,4 +1,4 @@
-/** Known days of a forecast: a column that says on which past and coming days something happens. */
+/** Reads the known days of a forecast: a column says on which past and coming days something happens. */
 import type { Column } from '../../../forecasting/design.ts'
 import type { Grid } from '../../../series/grid.ts'
 import { loadSeries } from '../../../series/load.ts'
@@ -7,7 +7,7 @@ import { MethodError, quote, type Relation } from '../method.ts'
 
 export interface EventDays {
   name: string
-  /** How many steps of the past and of the horizon have the event. */
+  /** The number of steps of the past and of the horizon that have the event. */
   days: number
   coming: number
   /** Its size at each step; 0 without it. */
@@ -17,8 +17,8 @@ export interface EventDays {
 const MOST_NAMES = 20
 
 /**
- * A numeric column is one regressor, true or false likewise; each distinct text is one. Events that never happened in the past
- * are left out: nothing is known of them.
+ * Reads the events. A column of numbers or of true and false is one regressor; each distinct text is one. Events that
+ * never happened in the past are left out, because their effect is not known.
  */
 export async function loadEvents(
   table: Relation,

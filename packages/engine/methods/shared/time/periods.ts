@@ -1,7 +1,7 @@
 /**
- * The periods of a relation: calendar periods in the template's zone, or steps of a number. A period is complete when no
- * further row is due in it: the usual distance between days with rows (due.ts), counted from the last of them, leads
- * beyond its end, and that end has passed. One row for each period is fetched (at most 10,000), and one for each day (at most
+ * The periods of a relation: calendar periods in the template's zone, or steps of a number. A period is complete if its
+ * end has passed and no further row is due in it: the last day with rows plus the usual distance between such days
+ * (due.ts) lies beyond its end. One row for each period is fetched (at most 10,000), and one for each day (at most
  * 50,000).
  */
 
@@ -45,7 +45,7 @@ export interface Bucket {
 }
 
 export interface Periods {
-  /** In order. Without those that are cut off, unless `partial` keeps them. */
+  /** The periods in order, without those that are cut off unless `partial` keeps them. */
   complete: Bucket[]
   /** `period_partial` for each period that is cut off, `days_missing` for days without rows in the rest. */
   doubts: Doubt[]
@@ -53,7 +53,7 @@ export interface Periods {
   days: { day: number; value: number }[]
   /** Whether nothing is due between the end of one period and the start of another. */
   adjoin(before: Bucket, after: Bucket): boolean
-  /** How many rows have no time, or no finite value. */
+  /** The number of rows without a time or a finite value. */
   left: number
 }
 
@@ -66,7 +66,7 @@ export interface Asked {
   /** SQL of the values; rows with a value that is not finite are ignored. */
   value: string
   aggregate: 'sum' | 'mean'
-  /** SQL of weights: periods are weighted means, as of a ratio weighted by its denominator. */
+  /** SQL of weights. Periods are then weighted means, for example a ratio weighted by its denominator. */
   weight?: string
   /** Whether an empty period between two others is listed with the value 0. */
   empty?: boolean
@@ -99,7 +99,7 @@ export async function completePeriods(
   return { ...(await calendarPeriods(table, local, kept, { ...asked, period }, context)), left }
 }
 
-/** Years of four digits only: others have no common text form. */
+/** Only years of four digits are kept, because others have no common text form. */
 const FOUR_DIGITS = "t >= date '0001-01-01' and t <= date '9999-12-31'"
 
 /** The same period a year before: the same dates, or for weeks the same weekdays 52 weeks before. */
@@ -193,7 +193,7 @@ async function calendarPeriods(
     today,
     unit === 'day' ? (daily.toReversed() as unknown as DayRows[]) : null,
   )
-  // One row a period, at its start: only the data behind it can tell when they end.
+  // With one row for each period, at its start, only the data behind it show when they end.
   const summed = daily.every(({ last }) => last === 0) && buckets.every(({ days }) => days!.seen <= 1)
   if (summed && buckets.length > 1) cuts.push(...(await cutsBehind(buckets, cuts, unit, context)))
   const keeps = asked.partial === 'keep'
@@ -208,7 +208,7 @@ async function calendarPeriods(
   }
 }
 
-/** Each period that is cut off in its own words, but several that are not over yet in one sentence. */
+/** Describes each period that is cut off, and puts several periods that have not ended into one sentence. */
 function cutsInWords(cuts: readonly Cut[], unit: DateUnit, keeps: boolean): Doubt[] {
   const says = (named: string): Doubt => doubt('period_partial', named)
   const coming = cuts.filter((cut) => cut.says === NOT_OVER)
