@@ -14,13 +14,13 @@ import { createPool, type Pool } from './run/pool/pool.ts'
 import { convertVariables } from './values/variables.ts'
 
 export interface TemplateOptions {
-  /** By name. */
+  /** The variables, by name. */
   variables?: Record<string, unknown>
   /** The folder below which `file:` sources are read. Without one only `sample/NAME` can be read. */
   data?: string
-  /** For whom a personal template is run: its rules let through the rows of this reader alone. */
+  /** The reader of a personal template. Its rules let through only the rows of this reader. */
   reader?: Reader
-  /** Templates to include, by name. */
+  /** The templates that it may include, by name. */
   partials?: Record<string, string>
   /** The form of charts in the Markdown; the template's own unless given. */
   charts?: ChartForm
@@ -52,7 +52,7 @@ const MOST: Limits = {
 
 type TemplateErrorCode = 'template_invalid' | 'variables_invalid' | 'crashed' | 'stopped' | JobErrorCode
 
-/** A template that cannot run or failed. `faults` hold line, column and message of each place to mend. */
+/** The template cannot run, or its run failed. `faults` hold line, column and message of each place to mend. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError'
   readonly code: TemplateErrorCode
@@ -69,7 +69,7 @@ function errorsOf(faults: readonly Fault[]): Fault[] {
   return faults.filter(({ severity }) => severity === 'error')
 }
 
-/** Converts the variables. Throws TemplateError where the template or a variable is wrong. */
+/** Converts the variables. Throws TemplateError if the template or a variable is wrong. */
 function readInput(source: TemplateSource, given: Record<string, unknown>): Record<string, unknown> {
   const { template, faults } = parseTemplate(source)
   const errors = errorsOf(faults)
@@ -83,7 +83,7 @@ function readInput(source: TemplateSource, given: Record<string, unknown>): Reco
   throw new TemplateError('variables_invalid', `The variables do not fit:${lines.join('')}`)
 }
 
-/** Throws TemplateError where the run does not complete. A failed query is looked up in the template. */
+/** Runs the analysis. Throws TemplateError if it does not complete; a failed query is located in the template. */
 async function analyse(
   pool: Pool,
   template: TemplateSource,
@@ -110,7 +110,9 @@ async function analyse(
   }
 }
 
-/** Runs a template once. Throws TemplateError where it has faults, its variables do not fit, or it fails. */
+/**
+ * Runs a template once. Throws TemplateError if the template has faults, its variables do not fit, or the run fails.
+ */
 export async function runTemplate(markdown: string, options: TemplateOptions = {}): Promise<TemplateResult> {
   const { variables = {}, partials = {}, template_id = 'template', charts } = options
   const version = templateVersion(markdown, partials)

@@ -1,4 +1,7 @@
-/** The SQL of a method as a tree, and the cells that a database sends for it as DuckDB would have given them. */
+/**
+ * Parses the SQL of a method into a tree, and converts the cells that a database returns to those that DuckDB would
+ * return.
+ */
 import type { Cell } from '@assay/model/insight'
 import { VARCHAR } from '@duckdb/node-api'
 import { type Engine, readTable } from '../duckdb/duckdb.ts'

@@ -5,7 +5,7 @@ export const CLICKHOUSE: Dialect = {
   // A backslash is an escape in names, too.
   identifier: (name) => `\`${name.replace(/[\\`]/g, '\\$&')}\``,
   text: escapedText,
-  // Without a point or a fraction it would be read as a whole number where it is one.
+  // A literal without a point would be read as an integer.
   number: (value) => `toFloat64(${exponential(value)})`,
   step: (time, grain) =>
     ({
@@ -26,7 +26,7 @@ export const CLICKHOUSE: Dialect = {
   digits: (value) => `toString(sum(${value}))`,
   once: '',
   word: (value) => `toString(${value})`,
-  // An aggregate over no row is null only of a column that may be null.
+  // An aggregate over no row is null only if its column is nullable.
   column: (value) => `toNullable(${value})`,
   start: (value, length) => `substringUTF8(${value}, 1, ${length})`,
   written: (value) => `toString(${value})`,

@@ -1,4 +1,4 @@
-/** How an engine writes what the others write otherwise. One file an engine; engines.ts lists them. */
+/** The parts of SQL that each database writes in its own way. Each database has one file; engines.ts lists them. */
 import type { Grain } from '@assay/model/metric'
 import type { Phrases } from './phrases.ts'
 
@@ -7,9 +7,9 @@ export interface Dialect extends Phrases {
   text(value: string): string
   /** A finite number as a double. */
   number(value: number): string
-  /** The first moment of the step that holds the time, as a date (an hour: as a timestamp). */
+  /** The start of the step that holds the time, as a date, or as a timestamp for hours. */
   step(time: string, grain: Grain): string
-  /** A number as a double; null of what is no number. */
+  /** A number as a double; null for a value that is no number. */
   double(value: string): string
   /** Whether a double is neither null, nor infinite, nor NaN. */
   finite(value: string): string
@@ -17,15 +17,15 @@ export interface Dialect extends Phrases {
   whole(value: string): string
   /** A text, compared byte by byte. */
   bytes(value: string): string
-  /** A value whose type is text here, as text. */
+  /** A value as text, if Assay reads its type as text. */
   shown(value: string): string
-  /** The value of the row before, by the order of `by`; null of the first. */
+  /** The value of the row before, in the order of `by`; null for the first row. */
   previous(value: string, by: string): string
   /** The sum of integers, as text: it does not overflow below 2^63. */
   digits(value: string): string
   /**
-   * The end of an inner SELECT whose columns are computed once, where the planner would write them out wherever they are read. MySQL would
-   * keep the rows on disk: there they are computed as often as they are read.
+   * The end of an inner SELECT that makes the planner compute its columns once, not at each place that reads them. It
+   * is empty for MySQL, which would keep the rows on disk.
    */
   once: string
 }

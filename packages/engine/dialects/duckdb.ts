@@ -1,7 +1,7 @@
 /** The engine of Assay itself. */
 import { type Dialect, doubled, exponential, lagged, plainText } from './dialect.ts'
 
-/** `time` of a step is a timestamp of the metric's zone. */
+/** `step` takes a timestamp on the clock of the metric's zone. */
 export const DUCKDB: Dialect = {
   identifier: doubled,
   text: plainText,

@@ -1,4 +1,4 @@
-/** The functions that a method's SQL may call where it is printed for another engine, and how each is written there. */
+/** The functions that a method's SQL may call if it is printed for another database, and how each is written there. */
 import type { Grain } from '@assay/model/metric'
 import { NotAsked, type Printed, type Rank, type ValueType, type Writing } from './scope.ts'
 
@@ -6,11 +6,11 @@ export interface Call {
   all: readonly Printed[]
   printer: Writing
   distinct: boolean
-  /** An aggregate's value, null of rows that a filter leaves out. */
+  /** The argument of an aggregate, null in rows that its filter leaves out. */
   only(sql: string): string
-  /** Of an aggregate over a window: the window, else empty. */
+  /** The window of an aggregate over a window; else empty. */
   over: string
-  /** Of a quantile: where a row's value stands in its group. */
+  /** For a quantile: the rank of a row's value in its group. */
   rank?: Rank
 }
 
@@ -47,7 +47,7 @@ const aggregate =
     return { sql: `${write(only(sql), printer)}${over}`, type: type ?? one.type }
   }
 
-/** The least or the largest; not every engine compares true and false. */
+/** The smallest or the largest value. Not every database compares true and false. */
 const end =
   (name: 'min' | 'max'): Writer =>
   ({ all, only, over }) => {
@@ -61,7 +61,7 @@ const end =
 
 const mean = aggregate((sql) => `avg(${sql})`, 'double')
 
-/** The larger or smaller of two, of which one may be null. */
+/** The larger or smaller of two values, of which one may be null. */
 const ofTwo =
   (sign: string): Writer =>
   ({ all, printer }) => {
@@ -89,7 +89,7 @@ const power: Writer = ({ all, printer }) => {
   return { sql, type: 'double' }
 }
 
-/** `datediff('minute', date_trunc('day', T), T)`, as time/cut-days.ts asks for the clock of a day. */
+/** Prints `datediff('minute', date_trunc('day', T), T)`, which time/cut-days.ts uses for minutes after midnight. */
 const clock: Writer = ({ all, printer }) => {
   const [unit, , time] = all as [Printed, Printed, Printed?]
   // A day begins and ends at midnight.
@@ -100,7 +100,7 @@ const clock: Writer = ({ all, printer }) => {
 
 export const QUANTILES: ReadonlySet<string> = new Set(['median', 'quantile_cont', 'quantile_disc'])
 
-/** Quantiles by the places of values; of two values the point between. */
+/** Computes quantiles by the ranks of values, linear between two of them. */
 const quantile =
   (write: (value: string, share: number, rank: Rank, printer: Writing) => string): Writer =>
   ({ all: [one, share], printer, rank }) => {
@@ -154,12 +154,12 @@ export const FUNCTIONS: Readonly<Record<string, Writer>> = {
     if (typeof length!.constant !== 'number' || length!.constant < 0) throw new NotAsked('left')
     return { sql: printer.dialect.start(one!.sql, length!.constant), type: one!.type }
   },
-  // A time as text comes in the engine's form, and is put right here.
+  // A database writes a time in its own form, so Assay converts the text afterwards.
   replace: ({ all: [one] }) => {
     if (one!.type !== 'stamp') throw new NotAsked('replace')
     return one!
   },
-  // "Z" behind a moment.
+  // Handles "Z" after a moment.
   '||': ({ all: [one, other] }) => {
     if (one!.type !== 'stamp' || other!.constant !== 'Z') throw new NotAsked('||')
     return { ...one!, type: 'moment stamp' }
@@ -193,7 +193,7 @@ export const FUNCTIONS: Readonly<Record<string, Writer>> = {
     (value, share, { place, size }, { dialect }) =>
       `min(case when ${place} >= ${dialect.number(share)} * ${size} then ${value} end)`,
   ),
-  // Of values that are the same in every row.
+  // Used only for values that are the same in every row.
   any_value: end('min'),
   bool_and: aggregate((sql) => `(min(case when ${sql} then 1 else 0 end) = 1)`),
   bool_or: aggregate((sql) => `(max(case when ${sql} then 1 else 0 end) = 1)`),

@@ -1,6 +1,7 @@
 /**
- * What Assay asks of a database: a small language of its own, printed for each engine (print.ts, NAME.ts). An expression is a tree of
- * typed nodes, never text, so that no text of a template gets into SQL but where its author wrote a query.
+ * The small language in which Assay writes queries to databases, printed for each of them (print.ts, NAME.ts). An
+ * expression is a tree of typed nodes, never text. So no text of a template gets into SQL except the query that its
+ * author wrote.
  */
 export type Expression =
   | { kind: 'column'; name: string }
@@ -11,25 +12,25 @@ export type Expression =
   | { kind: 'and'; of: readonly Expression[] }
   | { kind: 'case'; when: Expression; result: Expression; otherwise: Expression }
   | { kind: 'size'; of: Expression }
-  /** A number as a double; what is none is null. */
+  /** A number as a double; any other value is null. */
   | { kind: 'double'; of: Expression }
-  /** Of a double: neither null, nor infinite, nor NaN. */
+  /** Whether a double is neither null, nor infinite, nor NaN. */
   | { kind: 'finite'; of: Expression }
   /** The integer part of a double below 2^53, as an integer. */
   | { kind: 'whole'; of: Expression }
   /** Whether a value is not null. */
   | { kind: 'given'; of: Expression }
-  /** A text by its bytes, whatever the column's collation takes for the same. To group by, not to show. */
+  /** A text by its bytes, whatever the column's collation treats as equal. It serves to group, not to show. */
   | { kind: 'bytes'; of: Expression }
-  /** A text that is shown: of any type that is text here. */
+  /** A text to show, of any type that Assay reads as text. */
   | { kind: 'shown'; of: Expression }
-  /** Twice the mean rank of a value, from 2: an integer. In a list of its own. */
+  /** Twice the mean rank of a value, from 2: an integer. It needs a list of its own. */
   | { kind: 'ranked'; of: Expression }
-  /** The value of the row before, by the order of another; null of the first. In a list of its own. */
+  /** The value of the row before, in the order of another; null for the first row. It needs a list of its own. */
   | { kind: 'previous'; of: Expression; by: Expression }
   | { kind: 'aggregate'; name: AggregateName; of: Expression | null }
 
-/** `digits`: the sum of integers, as text. `mean`: of doubles, rounded as the engine does. */
+/** `digits` is the sum of integers, as text. `mean` is the mean of doubles, rounded as the database does. */
 export type AggregateName = 'count' | 'distinct' | 'digits' | 'mean' | 'min' | 'max'
 
 export interface Select {
@@ -37,7 +38,9 @@ export interface Select {
   where?: Expression
   /** Values by which rows are grouped, under their names. */
   keys?: Readonly<Record<string, Expression>>
-  /** Further columns under their names; aggregates where there are keys. No name is one of the columns read. */
+  /**
+   * Further columns under their names; they are aggregates if there are keys. No name equals one of the columns read.
+   */
   list: Readonly<Record<string, Expression>>
   order?: readonly { name: string; descending?: boolean }[]
   limit?: number

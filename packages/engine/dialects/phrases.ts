@@ -1,11 +1,11 @@
 /**
- * How an engine writes what the SQL of a method needs beyond what Dialect holds. A phrase that an engine lacks is null: what needs it is
- * not asked there, and the rows come here.
+ * The phrases that the SQL of a method needs beyond Dialect, as each database writes them. A phrase is null if a
+ * database lacks it; SQL that needs it does not run there, and the rows are fetched.
  */
 export interface Phrases {
-  /** A column of text as what is compared and shown byte by byte. */
+  /** A column of text as a value that is compared and shown byte by byte. */
   word(value: string): string
-  /** A column of a type that may be null, where the engine tells the two apart. */
+  /** A column as a nullable type, if the database distinguishes such types. */
   column(value: string): string
   /** The first characters of a word. */
   start(value: string, length: number): string
@@ -13,13 +13,13 @@ export interface Phrases {
   written(value: string): string
   /** A number as an integer of 64 bits. */
   integer(value: string): string
-  /** Two doubles, one over the other; of a zero below it is null or no finite number. */
+  /** The quotient of two doubles. With a zero divisor it is null or not finite. */
   over(left: string, right: string): string
   floor(value: string): string
   power(base: string, exponent: string): string
-  /** A sum of doubles, as exact as the engine's own is. */
+  /** A sum of doubles, as exact as that of the database. */
   sum(value: string): string
-  /** The exact sum of doubles that are whole numbers below 2^91 once they are multiplied by `scale`, for `readSum`. */
+  /** The exact sum, for `readSum`, of doubles that times `scale` are whole numbers below 2^91. */
   exact(value: string, scale: number): string
   /** Whether two values are the same, nulls too. */
   same(left: string, right: string): string
@@ -29,7 +29,7 @@ export interface Phrases {
   local(value: string, zone: string): string | null
   /** Minutes after midnight of a time. */
   minutes(value: string): string
-  /** Microseconds since 1970: of a moment, of a time on its own clock, or of the midnight that a day begins with. */
+  /** Microseconds since 1970 of a moment, of a time on its own clock, or of the midnight at which a day begins. */
   micros(value: string, of: 'moment' | 'clock' | 'date'): string
 }
 

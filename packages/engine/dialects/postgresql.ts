@@ -1,4 +1,4 @@
-/** PostgreSQL. An operation of doubles that would overflow or lose all its digits is an error there. */
+/** PostgreSQL. It raises an error if an operation on doubles overflows or underflows. */
 import { type Dialect, doubled, exponential, lagged, plainText } from './dialect.ts'
 import { inParts } from './phrases.ts'
 
@@ -16,7 +16,7 @@ export const POSTGRESQL: Dialect = {
     `coalesce(${value} > '-Infinity'::double precision and ${value} < 'Infinity'::double precision, false)`,
   whole: (value) => `cast(trunc(${value}) as bigint)`,
   bytes: (value) => `(cast(${value} as text) collate "C")`,
-  // A cast would take the blanks of a char(n) away.
+  // A cast would remove the trailing blanks of a char(n).
   shown: (value) => `case when ${value} is not null then concat(${value}) end`,
   previous: lagged,
   digits: (value) => `cast(sum(${value}) as text)`,

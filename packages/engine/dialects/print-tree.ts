@@ -1,7 +1,8 @@
 /**
- * Prints the SELECT that a method wrote for DuckDB as one of another engine, from DuckDB's own parse tree. The set of nodes is closed:
- * what is not listed here or in print-values.ts is not asked there (NotAsked). Every column gets a name of its own and stands behind the
- * name of its table, so that no engine's rules of names matter; what `with` names is written out where it is read.
+ * Prints the SELECT that a method wrote for DuckDB for another database, from DuckDB's own parse tree. The set of nodes
+ * is closed: a node that neither this file nor print-values.ts lists throws NotAsked. Every column gets a name of its
+ * own, qualified by its table, so that no database's rules of names matter. A query named by `with` is written out at
+ * each place that reads it.
  */
 import type { Column } from '@assay/model/insight'
 import type { Dialect } from './dialect.ts'
@@ -49,7 +50,7 @@ export class TreePrinter {
   readonly #base: Base
   readonly #values: Values
   #names = 0
-  /** What the base has to give, by the place where it is read. */
+  /** The columns that the base must provide, by the place that reads them. */
   readonly #read: { marker: string; used: Map<string, Printed & { own: string }> }[] = []
 
   constructor(dialect: Dialect, base: Base, values: Values) {
@@ -122,8 +123,8 @@ export class TreePrinter {
   }
 
   /**
-   * Where quantiles are asked for: the rows with the place of each value in its group, by which quantiles are told without a function of
-   * their own (functions.ts).
+   * For quantiles: returns the rows with the rank of each value in its group, from which functions.ts computes
+   * quantiles without a function of the database.
    */
   #ranked(
     node: TreeQuery,
@@ -179,7 +180,10 @@ export class TreePrinter {
     return [{ ...printer.print(one), name: one.alias ?? one.column_names?.at(-1) ?? one.function_name ?? '' }]
   }
 
-  /** What is grouped by: places in the list, names of it, or expressions; of `all` what adds nothing up. */
+  /**
+   * Returns the keys of GROUP BY: positions or names in the list, or expressions; for `all` every entry that is no
+   * aggregate.
+   */
   #keys(
     node: TreeQuery,
     places: readonly Place[],
@@ -308,10 +312,10 @@ function both(one: ValueType, other: ValueType): ValueType {
   throw new NotAsked(`${one} and ${other} in one column`)
 }
 
-/** The same expression stands at two places of the SQL. */
+/** Removes positions, because one expression may stand at two places of the SQL. */
 const withoutPlaces = (key: string, value: unknown): unknown => (key === 'query_location' ? undefined : value)
 
-/** The values of which quantiles are asked for. */
+/** Returns the values whose quantiles are asked for. */
 function quantiled(tree: Tree): Tree[] {
   if (tree.class === 'FUNCTION' && QUANTILES.has(tree.function_name!)) {
     if (tree.filter) throw new NotAsked('quantiles of some rows')

@@ -59,12 +59,12 @@ export class ValuePrinter {
     return this.print(tree).sql
   }
 
-  /** Nulls are last, as in DuckDB. */
+  /** Sorts nulls last, as DuckDB does. */
   sorted(sql: string, descending: boolean): string {
     return `case when ${sql} is null then 1 else 0 end, ${sql}${descending ? ' desc' : ''}`
   }
 
-  /** Whether an expression adds rows up. */
+  /** Tells whether an expression holds an aggregate. */
   adds(tree: Tree): boolean {
     if (tree.class === 'FUNCTION' && AGGREGATES.has(tree.function_name!)) return true
     return partsOf(tree).some((one) => this.adds(one))
@@ -155,7 +155,7 @@ export class ValuePrinter {
     if (type === one.type) return one
     if (type === 'date' && typeof one.constant === 'string') return { sql: dialect.day(one.constant), type }
     if (type === 'date') return { sql: dialect.step(one.sql, 'day'), type }
-    // Midnight is told apart from a time of the day (functions.ts).
+    // functions.ts distinguishes a date from a time of the day.
     if (type === 'clock') return one.type === 'date' ? one : { sql: one.sql, type }
     if (type === 'integer' && one.type === 'boolean')
       return { sql: `case when ${one.sql} then 1 when not ${one.sql} then 0 end`, type }
@@ -170,7 +170,7 @@ export class ValuePrinter {
       return { sql: `case when ${one.sql} then 'true' when not ${one.sql} then 'false' end`, type: 'word' }
     if (one.type === 'integer' || one.type === 'date') return { sql: dialect.written(one.sql), type: 'word' }
     if (one.type === 'clock') return { sql: dialect.written(one.sql), type: 'stamp' }
-    // Every engine writes other digits of a double.
+    // Each database writes a double with other digits.
     throw new NotAsked(`${one.type} as text`)
   }
 
@@ -203,7 +203,7 @@ export class ValuePrinter {
     return [...types][0] ?? 'nothing'
   }
 
-  /** What is decided by a part that is known is not printed further. */
+  /** Prints AND and OR. A known part that decides the result replaces the rest. */
   #conjunction(tree: Tree): Printed {
     const decides = tree.type !== 'CONJUNCTION_AND'
     const parts: string[] = []
@@ -234,7 +234,7 @@ export class ValuePrinter {
         return truth(`(${first.sql} is not null)`)
       case 'OPERATOR_NOT': {
         const [inner] = tree.children as [Tree]
-        // What is null is neither finite nor not.
+        // Null is neither finite nor infinite.
         if (inner.function_name === 'isfinite')
           return truth(`(not ${first.sql} and ${this.print(inner.children![0]!).sql} is not null)`)
         return {
@@ -318,7 +318,7 @@ export class ValuePrinter {
     return { sql, type: 'clock' }
   }
 
-  /** What an aggregate is of, where a filter leaves rows out. */
+  /** Returns the function that applies an aggregate's filter to its argument. */
   #only({ filter }: Tree): Call['only'] {
     if (!filter) return (sql) => sql
     const condition = this.condition(filter)

@@ -1,4 +1,7 @@
-/** Prints what is asked of a database as one SELECT of its dialect. Every part stands in brackets, so that no engine's precedence matters. */
+/**
+ * Prints a query as one SELECT of a database's dialect. Every part stands in brackets, so that no database's precedence
+ * matters.
+ */
 import type { Dialect } from './dialect.ts'
 import type { AggregateName, Expression, From, Select } from './language.ts'
 
@@ -26,7 +29,7 @@ export function printSelect(select: Select, dialect: Dialect): string {
 /** A query in brackets. */
 function printFrom(from: From, dialect: Dialect): string {
   const sql = 'query' in from ? from.query : printInner(from.select, dialect)
-  // A comment may be the end of what the author wrote.
+  // The author's SQL may end in a comment.
   return `(\n${sql}\n) ${dialect.identifier('asked')}`
 }
 

@@ -1,4 +1,4 @@
-/** What is known of the columns of a query that is printed for another engine: their types, and the names that they have there. */
+/** Knows the types of the columns of a query that is printed for another database, and their names there. */
 import type { Column } from '@assay/model/insight'
 import type { Dialect } from './dialect.ts'
 import type { Tree } from './tree.ts'
@@ -23,11 +23,11 @@ export type ValueType =
 export interface Printed {
   sql: string
   type: ValueType
-  /** Of what is known before it runs. */
+  /** The value, if it is known before the query runs. */
   constant?: string | number | boolean | null
 }
 
-/** What a function needs of the printer of expressions. */
+/** The part of the printer of expressions that functions use. */
 export interface Writing {
   dialect: Dialect
   /** As a double, whatever kind of number it is. */
@@ -35,7 +35,7 @@ export interface Writing {
   literal(value: string | number | boolean | null): Printed
 }
 
-/** The engine lacks a phrase, or the printer a rule: what is asked cannot be asked there. */
+/** The query cannot run in the database, because the database lacks a phrase or the printer a rule. */
 export class NotAsked extends Error {}
 
 export interface Named {
@@ -46,16 +46,16 @@ export interface Named {
 /** A table of a FROM, with the columns that SQL may name. */
 export interface Place {
   alias: string | null
-  /** The name of a column there, and its type; of the base it is learned by asking. */
+  /** Returns the name of a column there and its type. The base learns its columns as they are asked for. */
   column(name: string): Printed | null
   all: readonly Named[]
   /** Columns that `using` has merged into another table's. */
   merged: ReadonlySet<string>
-  /** Where a value stands among those of its group, if quantiles of it are asked for. */
+  /** Returns the rank of a value in its group, if quantiles of it are asked for. */
   rankOf?(value: Tree): Rank | null
 }
 
-/** The place of a row's value in its group, from 1, and how many values that has. */
+/** The rank of a row's value in its group, from 1, and the number of values in the group. */
 export interface Rank {
   place: string
   size: string

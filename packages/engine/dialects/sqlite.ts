@@ -1,4 +1,4 @@
-/** SQLite. A column holds values of any type; what is no number is none. */
+/** SQLite. A column holds values of any type, so a text is never taken as a number. */
 import { type Dialect, doubled, exponential, lagged, plainText } from './dialect.ts'
 import { inParts } from './phrases.ts'
 
@@ -23,7 +23,7 @@ export const SQLITE: Dialect = {
   previous: lagged,
   digits: (value) => `cast(sum(${value}) as text)`,
   once: 'limit -1',
-  // A value that is put together has no collation of its column.
+  // A concatenated value loses the collation of its column.
   word: (value) => `(cast(${value} as text) || '')`,
   column: (value) => value,
   start: (value, length) => `substr(${value}, 1, ${length})`,

@@ -1,6 +1,6 @@
 /**
- * DuckDB's parse tree (json_serialize_sql) of a SELECT that a method of Assay wrote, as far as print-tree.ts prints it for another engine.
- * A node outside these types is NotAsked.
+ * DuckDB's parse tree (json_serialize_sql) of a SELECT that a method of Assay wrote, as far as print-tree.ts prints it
+ * for another database. Any other node throws NotAsked.
  */
 export interface Tree {
   class: string

@@ -42,7 +42,7 @@ export function csvFault(message: string): string | null {
   return `line ${line}: ${place[3]!}`
 }
 
-/** The row of a message about its number of values or its quotes; null: it is about something else. */
+/** Returns the row of a message about its number of values or its quotes, or null for any other message. */
 export function brokenRow(message: string): string | null {
   const row = KNOWN.exec(message) ?? ANY.exec(message)
   return row && /Expected Number of Columns|unterminated quote/.test(message) ? row[2]!.trim() : null

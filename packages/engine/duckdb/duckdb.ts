@@ -23,7 +23,7 @@ import { cellConverter, columnOf, type Floats } from './cells.ts'
 
 export interface Engine {
   connection: DuckDBConnection
-  /** Its limit, which it tells itself only in tenths of a MiB. */
+  /** Its memory limit. DuckDB itself reports it only in tenths of a MiB. */
   memory_bytes: number
   close(): void
 }
@@ -35,7 +35,7 @@ export interface Bound {
 }
 export type Bindings = Record<string, Bound>
 
-/** Disk space for spilling, as a multiple of the job's memory, where no smaller share of the disk is given. */
+/** The disk space for spilling, as a multiple of the job's memory, unless a smaller share of the disk is given. */
 const SPILL_FACTOR = 16
 
 /** Engines open with the default limits, since each setting that arm() changes costs 0.1 ms. */
@@ -51,7 +51,7 @@ const SETTINGS = {
   allow_persistent_secrets: 'false',
 }
 
-/** Takes 7 ms, so it is called before a job comes. */
+/** Opens an engine. It takes 7 ms, so it is called before a job comes. */
 export async function openEngine(): Promise<Engine> {
   const instance = await DuckDBInstance.create(':memory:', SETTINGS)
   const connection = await instance.connect()
@@ -192,7 +192,7 @@ function* rowsOf(chunk: DuckDBDataChunk, convert: readonly Convert[], most: numb
     yield vectors.map((vector, index) => convert[index]!(vector.getItem(row)))
 }
 
-/** Runs one query and tells each of its rows, of which none is kept. */
+/** Runs one query and calls `tell` with each of its rows. No row is kept. */
 export async function eachRow(engine: Engine, sql: string, tell: (row: Cell[]) => void): Promise<void> {
   const statement = await prepare(engine, sql, {})
   try {

@@ -4,7 +4,7 @@ import { csvFault } from './csv-fault.ts'
 export type EngineFailure =
   | { kind: 'interrupted' }
   | { kind: 'memory' }
-  /** No room on disk for what does not fit into memory. */
+  /** The disk has no room for data that do not fit into memory. */
   | { kind: 'spill' }
   /** `line` and `column` count from 1 within the statement; null if DuckDB names none. */
   | { kind: 'refused'; reason: string; line: number | null; column: number | null }

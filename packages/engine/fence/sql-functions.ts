@@ -1,8 +1,8 @@
 /**
- * The functions that an SQL block may call; all others are refused. Allowed is what depends on its arguments alone. Refused
- * are clocks, random values, sessions and settings, files, catalogs, functions that run SQL held in a string, that wait, log
- * or change state, and the engine's internals. The lists cover all functions of DuckDB 1.5.6 (duckdb_functions());
- * sql-functions.test.ts compares them, so that a new version shows its new functions.
+ * The functions that an SQL block may call; all others are refused. A function is allowed if its result depends on its
+ * arguments alone. Refused are clocks, random values, sessions and settings, files, catalogs, functions that run SQL
+ * held in a string, that wait, log or change state, and the engine's internals. The lists cover all functions of DuckDB
+ * 1.5.6 (duckdb_functions()); sql-functions.test.ts compares them, so that a new version shows its new functions.
  */
 
 function names(text: string): string[] {
@@ -121,7 +121,7 @@ export const SESSION_COLUMNS: ReadonlySet<string> = new Set(
   `),
 )
 
-/** Those of them that ask the clock. */
+/** The names among them that read the clock. */
 export const CLOCK_COLUMNS: ReadonlySet<string> = new Set(
   names(`
     current_date current_localtime current_localtimestamp current_time current_timestamp get_current_timestamp

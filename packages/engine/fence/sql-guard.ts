@@ -27,7 +27,10 @@ export interface SqlFault {
 /** A column whose name DuckDB answers from the clock or the session if no relation in its scope has such a column. */
 export interface SessionName {
   name: string
-  /** The sources and blocks that must have such a column: for names of the clock those of the same FROM, else all that are read. */
+  /**
+   * The sources and blocks of which one must have such a column: those of the same FROM for names of the clock, else
+   * all that are read.
+   */
   among: string[]
   fault: SqlFault
 }
@@ -96,7 +99,7 @@ class Refusal extends Error {
   }
 }
 
-/** The function that is refused. DuckDB may not have it at all. */
+/** A function that is refused. DuckDB may not have it. */
 interface Call {
   name: string
   afterFrom: boolean
@@ -230,7 +233,7 @@ function namedByFrom(from: TreeNode | null | undefined, scope: Scope): Named[] {
 const calledIn = ({ alias, table_name: table }: TreeNode): string =>
   fold(((alias || table) as string | undefined) ?? '')
 
-/** What everything in a FROM is called. */
+/** Returns the names of all tables in a FROM. */
 function callsOf(from: TreeNode | null | undefined): string[] {
   if (!from) return []
   if (from.type !== 'JOIN') return [calledIn(from)]
@@ -238,9 +241,9 @@ function callsOf(from: TreeNode | null | undefined): string[] {
 }
 
 /**
- * The relations whose columns a SELECT reads by their bare names: those of its own FROM. Where two are called alike, DuckDB finds
- * the column of neither, and takes the name for the clock. Within some calls of array() and exists() it also does so where a
- * relation around the SELECT has the column, so none of those counts.
+ * Returns the relations whose columns a SELECT reads by their bare names: those of its own FROM. If two relations have
+ * one name, DuckDB finds the column of neither and reads the clock. Within some calls of array() and exists() it reads
+ * the clock even if a relation around the SELECT has the column, so relations around it do not count.
  */
 function inScopeOf(from: TreeNode | undefined, scope: Scope): string[] {
   const calls = callsOf(from)
@@ -332,7 +335,7 @@ function baseTable(node: TreeNode, scope: Scope, found: Collected, at: number): 
     const name = [catalog, schema, table].filter(Boolean).join('.')
     const known = [...new Set([...scope.values()].filter((one) => one !== null))]
     const list = known.length > 0 ? ` There are: ${known.join(', ')}.` : ''
-    // The list of an analysis, written as the text writes it.
+    // A list of an analysis, written with a dot as in the text of a template.
     const meant = scope.get(fold(`${schema}_${table}`))
     refuse(
       `There is no source or earlier block named ${JSON.stringify(name)}.`,

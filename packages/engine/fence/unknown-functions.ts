@@ -1,4 +1,4 @@
-/** What to write for a function that DuckDB does not have: its own name for it, or the nearest one. */
+/** Suggests a replacement for a function that DuckDB does not have: DuckDB's name for it, or the nearest name. */
 import { nearest } from '../values/near.ts'
 import { ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS } from './sql-functions.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The columns that a statement uses by their names. A plain `*` only hands them on. Where a name cannot be told, because columns are
- * named by their places or by a pattern, every column counts as used.
+ * Collects the columns that a statement uses by name. A plain `*` only passes columns on. If columns are named by
+ * position or by a pattern, every column counts as used.
  */
 
 export interface UsedNames {
@@ -31,7 +31,7 @@ function visit(value: unknown, found: Found): void {
   }
   if (value === null || typeof value !== 'object') return
   const node = value as TreeNode
-  // ORDER BY ALL: what it orders by is judged with its SELECT.
+  // The columns of ORDER BY ALL are judged with its SELECT.
   if ((node.expression as TreeNode | undefined)?.class === 'STAR') return
   note(node, found)
   for (const one of Object.values(node)) visit(one, found)
@@ -53,7 +53,7 @@ function note(node: TreeNode, found: Found): void {
   if (handsOn(node) && byPlaces(node)) found.all = true
 }
 
-/** Whether columns that are not named come out of it. */
+/** Tells whether it returns columns that it does not name. */
 function handsOn(node: TreeNode): boolean {
   if (node.type === 'SELECT_NODE') return listOf(node.select_list).some((one) => one.class === 'STAR')
   return node.type !== 'BASE_TABLE' && Object.values(node).some((one) => hasStar(one))
@@ -64,7 +64,7 @@ function hasStar(value: unknown): boolean {
   return (value as TreeNode).class === 'STAR' || Object.values(value).some(hasStar)
 }
 
-/** Whether its columns are named by their places, or all are compared. */
+/** Tells whether its columns are named by position, or all are compared. */
 function byPlaces(node: TreeNode): boolean {
   if (node.type === 'SET_OPERATION_NODE') return true
   if (isFilled(node.column_name_alias) || (isFilled(node.aliases) && node.query !== undefined)) return true
@@ -73,7 +73,7 @@ function byPlaces(node: TreeNode): boolean {
   return listOf(node.modifiers).some(({ type, orders }) => type === 'DISTINCT_MODIFIER' || isPlaced(orders))
 }
 
-/** Orders or groups by the place of a column, or by all. */
+/** Tells whether it orders or groups by the position of a column, or by all. */
 function isPlaced(list: unknown): boolean {
   return listOf(list).some((one) => {
     const { class: kind } = (one.expression ?? one) as TreeNode

@@ -1,11 +1,16 @@
-/** A fault of the text that shows at run is told as `assay check` tells it: the same sentence, the same names. */
+/**
+ * Replaces an error of the text at run time by the fault that `assay check` reports: the same sentence, the same names.
+ */
 import type { Column } from '@assay/model/insight'
 import type { Fault, Template } from '@assay/model/template'
 import { checkTemplate } from '../checking/check.ts'
 import { TemplateFault } from '../language/fault.ts'
 import { methodsFor } from '../reading/methods-on-demand.ts'
 
-/** The first fault of a check at the place of the error, or the error itself. `columns`: of all sources and blocks. */
+/**
+ * Returns the first fault of a check at the place of the error, or the error itself. `columns` are those of all sources
+ * and blocks.
+ */
 export function asChecked(
   error: unknown,
   template: Template,
@@ -19,7 +24,10 @@ export function asChecked(
   return found ? new TemplateFault(found) : error
 }
 
-/** A run names the begin of what fails, a check the part of it that is wrong. */
+/**
+ * Tells whether a fault lies at the place of an error. A run names the start of the failing part, a check the wrong
+ * part inside it.
+ */
 function isAt(fault: Fault, { partial, line, column }: Fault): boolean {
   return (
     fault.severity === 'error' &&

@@ -37,9 +37,9 @@ export interface BlockRun {
   template: Template
   limits: Limits
   plan: Plan
-  /** With periods resolved to objects. */
+  /** The variables, with periods resolved to objects. */
   vars: Record<string, unknown>
-  /** Null: the template is not personal, or nobody's. */
+  /** Null if the template is not personal or no reader is set. */
   reader: Reader | null
   started_at: string
   /** The columns of the sources, and of each block that has run. */
@@ -106,8 +106,8 @@ export async function runBlocks(run: BlockRun): Promise<BlockResults> {
 const since = (began: number): number => Math.round((performance.now() - began) * 10) / 10
 
 /**
- * The SQL blocks that read a list of an analysis and that no analysis reads, at once or through others: they run when all tests are
- * known, since a grade allows for each of them.
+ * Returns the SQL blocks that read a list of an analysis and that no analysis reads, directly or through other blocks.
+ * They run after all tests are known, because grades are corrected for all of them.
  */
 function afterAll({ template, plan }: BlockRun): Set<SqlBlock> {
   const given = new Set([...template.sources, ...template.blocks].map(({ name }) => name))
@@ -146,7 +146,7 @@ async function runSql(run: BlockRun, block: SqlBlock): Promise<Table> {
   }
 }
 
-/** The lists of an outcome that blocks below read. */
+/** Keeps the lists of an outcome that later blocks read. */
 async function keepLists(run: BlockRun, block: AnalysisBlock, outcome: Outcome): Promise<void> {
   const { template, vars, plan } = run
   for (const table of outcomeTables(block, { template, vars, columns: run.columns.get(block.of)! }))
@@ -222,14 +222,17 @@ async function runAnalysis(
   }
 }
 
-/** The relation whose rows stay in a database: what the method asks of it is asked there. */
+/** Makes the relation whose rows stay in a database. The method's queries run there. */
 const printedThere = (plain: Relation, asked: AskedThere): Relation => ({
   ...plain,
   unordered: true,
   query: (sql, values = {}) => asked.query(sql, values, plain.columns),
 })
 
-/** The outcome of an analysis there. What the database cannot run is computed here, after the rows have come. */
+/**
+ * Returns the outcome of an analysis in the database. If the database cannot run it, the rows are fetched and it is
+ * computed here.
+ */
 async function orHere(
   { sources }: BlockRun,
   { name, method, of }: AnalysisBlock,
@@ -249,7 +252,7 @@ async function orHere(
   }
 }
 
-/** What the analysis has asked of a database. */
+/** Returns the queries that the analysis sent to a database. */
 function askedBy({ sources }: BlockRun, { of }: AnalysisBlock): Pick<BlockLineage, 'asked'> {
   const there = sources.get(of)?.asked
   if (!there) return {}
@@ -258,7 +261,7 @@ function askedBy({ sources }: BlockRun, { of }: AnalysisBlock): Pick<BlockLineag
   return statements.sql.length === 0 ? {} : { asked: { connection, kind, ...statements } }
 }
 
-/** What the reading of the files behind an analysis leaves in doubt. */
+/** Returns the doubts from reading the files behind an analysis. */
 function doubtsOfData(run: BlockRun, block: AnalysisBlock, columns: readonly Column[]): Doubt[] {
   const behind = [...run.sources].filter(([name]) => isBehind(run, block.of, name))
   return behind.flatMap(([name, { lineage, readings = [] }]) => {
@@ -268,13 +271,16 @@ function doubtsOfData(run: BlockRun, block: AnalysisBlock, columns: readonly Col
   })
 }
 
-/** Whether a source or block reads a source, at once or through others. */
+/** Tells whether a source or block reads a source, directly or through others. */
 function isBehind(run: BlockRun, name: string, source: string): boolean {
   if (name === source) return true
   return run.plan.readsOf(name).some((read) => isBehind(run, read, source))
 }
 
-/** The block with the `missing` that all its metrics ask for, where it names none. */
+/**
+ * Returns the block with `missing: zero` if all its metrics count missing rows as zero and the block does not say
+ * otherwise.
+ */
 function withMissing(block: AnalysisBlock, method: Method, infos: readonly MetricInfo[]): AnalysisBlock {
   const properties = (method.options as { properties?: Record<string, unknown> }).properties ?? {}
   const zero = infos.length > 0 && infos.every(({ missing }) => missing === 'zero')

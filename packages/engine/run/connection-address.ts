@@ -1,7 +1,10 @@
-/** Where a connection leads. */
+/** Finds the host and port of a connection. */
 import type { OpenConnection } from '@assay/model/connection'
 
-/** Empty where region and bucket make none. Loaded on demand: most services have no bucket. */
+/**
+ * Returns the address of a bucket; empty if region and bucket give none. The module is loaded on demand, because most
+ * services have no bucket.
+ */
 async function bucketAddress(options: OpenConnection['options']): Promise<string> {
   const { addressOfBucket } = await import('@assay/net/s3')
   const { configOfBucket } = await import('../sources/remote/s3.ts')
@@ -13,8 +16,9 @@ async function bucketAddress(options: OpenConnection['options']): Promise<string
 }
 
 /**
- * The host, in lower case and without brackets, and the port that a connection dials: of `host` and `port`, of `url`, or of its
- * bucket. Null: it reads a file of this machine, or has no address that can be read.
+ * Returns the host, in lower case and without brackets, and the port that a connection dials. They come from `host` and
+ * `port`, from `url`, or from its bucket. Returns null if the connection reads a file of this machine, or its address
+ * cannot be read.
  */
 export async function addressOfConnection({
   kind,

@@ -1,6 +1,6 @@
 /**
- * The days between which the data behind a block lie, so that a method can tell a whole last week from one that the data
- * end in. Read once for each column of a source or block that the SQL after it names.
+ * Finds the first and last day of the data behind a block, so that a method can tell a complete last week from one in
+ * which the data end. Each column of a source or block that later SQL names is read once.
  */
 import { dayNumber, isDay } from '@assay/model/dates'
 import type { Column } from '@assay/model/insight'
@@ -12,9 +12,9 @@ import { dueDays } from '../methods/shared/time/due.ts'
 import type { Attached } from '../sources/source.ts'
 import type { Plan } from './plan.ts'
 
-/** The days that are read to learn how far apart they lie, and the hours that tell how an hour ends. */
+/** The most days that are read to learn their distances, and the most hours that are read to learn how an hour ends. */
 const RECENT = 400
-/** Hours of the same time of the day by which one is judged. */
+/** The fewest hours of the same time of the day by which one is judged. */
 const SAME_CLOCK = 8
 const DAY_MS = 86_400_000
 
@@ -55,7 +55,7 @@ export class Extents {
     return { periods: this.#periods(), columns: found }
   }
 
-  /** The sources and blocks that a block reads, at once or through others, and all SQL between. */
+  /** Returns the sources and blocks that a block reads, directly or through others, and all SQL between them. */
   #behind(name: string): { relations: string[]; sql: string } {
     const relations = new Set<string>()
     const texts: string[] = []
@@ -97,7 +97,7 @@ export class Extents {
     const days = found.map(([, day]) => dayNumber(day as string))
     const due = dueDays(days)
     const ends = { first: dayNumber(first), last: due.last, due: due.after(due.last) - due.last }
-    // Midnights alone tell no hour.
+    // Times that are all midnight show no hour.
     const hours = timed ? found.map(dayRows) : []
     if (!hours.some(({ last }) => last > 0)) return ends
     const ended = { ...ends, hours: hoursOf(hours, days[0] === ends.first) }
@@ -113,7 +113,9 @@ export class Extents {
     }
   }
 
-  /** The rows of a query over a source; a database is asked in its own SQL, and where it cannot be, nothing is known. */
+  /**
+   * Returns the rows of a query over a source. A database runs it in its own SQL; if it cannot, the result is empty.
+   */
   async #rowsOf(source: string, sql: string): Promise<readonly (readonly unknown[])[]> {
     const asked = this.#run.sources.get(source)?.asked
     if (!asked) return (await readTable(this.#run.engine, sql, {}, RECENT)).rows
@@ -134,7 +136,9 @@ export class Extents {
     return `(select ${local} as t from ${identifier(source)} where isfinite(${name}))`
   }
 
-  /** Beside steps of the same time of the day, where enough days are known: a night is no cut. */
+  /**
+   * Compares the last step with steps of the same time of the day if enough days are known, so that a night is no cut.
+   */
   async #lastStep(source: string, column: Column, minutes: number): Promise<LastStep | null> {
     const times = this.#timesOf(source, column)
     const step = `interval '${minutes} minutes'`
@@ -160,7 +164,7 @@ const dayRows = ([, , n, first, last]: readonly unknown[]): DayRows => ({
   last: Number(last),
 })
 
-/** Where the data begin and end within a day; the beginning is known where all days were read. */
+/** Returns where the data begin and end within a day. The beginning is known only if all days were read. */
 function hoursOf(days: readonly DayRows[], whole: boolean): NonNullable<Days['hours']> {
   const cut = cutDays(days)
   return { from: whole && cut.first ? days[0]!.first : null, until: cut.last ? days.at(-1)!.last : null }

@@ -1,6 +1,7 @@
 /**
- * The tests of the metrics that a run uses. Each metric is tested once, when the first block that uses it is run; what
- * fails is a blocker of every analysis that reads the block, at once or through SQL, and stands above the report.
+ * The tests of the metrics that a run uses. Each metric is tested once, when the first block that uses it runs. A
+ * failed test is a blocker of every analysis that reads the block, directly or through SQL, and stands above the
+ * report.
  */
 import { clockInZone } from '@assay/model/dates'
 import type { Cell, Doubt } from '@assay/model/insight'
@@ -33,7 +34,7 @@ export class MetricTests {
     for (const metric of metrics) if (!this.#known.has(metric.info.metric)) await this.#test(metric)
   }
 
-  /** Of one metric that was tested. */
+  /** Returns the doubts of one tested metric. */
   doubtsOf(metric: string): Doubt[] {
     return this.#known.get(metric)?.doubts ?? []
   }

@@ -1,10 +1,10 @@
-/** Which sources that could stay in their database are read here after all, and by what. */
+/** Finds the sources that could stay in their database but whose rows are fetched, and the block that needs them. */
 import type { AnalysisBlock, Template } from '@assay/model/template'
 import { catalogOfMethods } from '../reading/methods-on-demand.ts'
 import { bindOptions, withDefaults } from '../reading/options.ts'
 import type { Plan } from './plan.ts'
 
-/** In words, of each source whose rows come here: the first block that needs them. */
+/** Returns, for each source whose rows are fetched, the first block that needs them, in words. */
 export function movedSources(
   template: Template,
   plan: Plan,
@@ -22,7 +22,10 @@ export function movedSources(
   return moved
 }
 
-/** Whether the analysis asks a database for what it needs. One that is wrong moves nothing: it fails before it reads. */
+/**
+ * Tells whether a database can compute the analysis. A wrong analysis counts as such, because it fails before it reads
+ * rows.
+ */
 function asksThere(block: AnalysisBlock, vars: Record<string, unknown>): boolean {
   const methods = catalogOfMethods()
   if (!Object.hasOwn(methods, block.method)) return true

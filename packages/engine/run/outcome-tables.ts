@@ -1,8 +1,9 @@
 /**
- * The lists of rows that an analysis gives are tables for the SQL blocks below it: `points` of the analysis `ahead` is `ahead_points`.
- * With an outcome for each group the lists of all groups are one table, which begins with `by` (`each` beside a `by` of the rows' own). A table is made only where a block
- * reads it. Its columns are those that the method describes: numbers, truth values, texts; times have the type of the column that the
- * analysis reads them from; what holds more than one value is JSON.
+ * Turns the lists of rows of an analysis into tables for later SQL blocks: `points` of the analysis `ahead` is
+ * `ahead_points`. With one outcome for each group the lists of all groups are one table, whose first column is `by`
+ * (`each` if the rows have a `by`). A table is made only if a block reads it. Its columns are those that the method
+ * describes: numbers, truth values and texts. Times have the type of the column from which the analysis reads them, and
+ * nested values are JSON.
  */
 import type { Column, Outcome } from '@assay/model/insight'
 import type { AnalysisBlock, Template } from '@assay/model/template'
@@ -31,8 +32,8 @@ const TYPES: Record<string, string> = {
 }
 
 /**
- * The tables that the outcome of an analysis will have, where the SQL of a block below it may name one. What has the name of a source or
- * block is that. `columns`: of what the analysis reads.
+ * Returns the tables of an analysis that the SQL of a later block may name. The name of a source or block takes
+ * precedence. `columns` are those of the relation that the analysis reads.
  */
 export function outcomeTables(
   block: AnalysisBlock,
@@ -81,7 +82,7 @@ function typeOf(schema: FieldSchema, time: string): string {
   return (kinds.length === 1 ? TYPES[kinds[0] ?? ''] : undefined) ?? 'VARCHAR'
 }
 
-/** Of the times of an outcome, by the column that they come from. */
+/** Returns the type of the times of an outcome, by the column from which they come. */
 function momentType(columns: readonly Column[] | null, name: unknown): string {
   const found = columns?.find((column) => column.name.toLowerCase() === String(name).toLowerCase())
   const type = found?.type
@@ -90,7 +91,7 @@ function momentType(columns: readonly Column[] | null, name: unknown): string {
   return type === 'integer' || type === 'number' || type === 'decimal' ? 'DOUBLE' : 'VARCHAR'
 }
 
-/** Makes the table with the rows of the outcome, or without any, and gives its columns. */
+/** Makes the table with the rows of the outcome, or without rows, and returns its columns. */
 export async function makeTable(
   engine: Engine,
   table: OutcomeTable,

@@ -21,9 +21,9 @@ export interface PlannedSql {
 
 export interface Plan {
   sql: ReadonlyMap<string, PlannedSql>
-  /** How many blocks read each source, block or list of an outcome. */
+  /** The number of blocks that read each source, block or list of an outcome. */
   readers: ReadonlyMap<string, number>
-  /** What a block reads, and what the analysis reads that gives a list. */
+  /** Returns the relations that a block reads. For a list of an analysis it returns those that the analysis reads. */
   readsOf(name: string): readonly string[]
 }
 
@@ -31,7 +31,10 @@ export function columnVariables(template: Template): string[] {
   return template.variables.filter(({ type }) => type === 'column').map(({ name }) => name)
 }
 
-/** `vars`: with `reader`. Throws TemplateFault for an unknown variable, and if the guard refuses a statement. */
+/**
+ * Makes the plan. `vars` include `reader`. Throws TemplateFault for an unknown variable, and if the guard refuses a
+ * statement.
+ */
 export async function makePlan(
   template: Template,
   vars: Record<string, unknown>,

@@ -33,9 +33,11 @@ export interface RunTask {
   variables: Record<string, unknown>
   /** The start of the job, RFC 3339; periods are counted from it. */
   started_at: string
-  /** The analyses of the last insight that was delivered, for `new`; null or absent: there is none. */
+  /** The analyses of the last delivered insight, for `new`; null or absent if there is none. */
   delivered?: Record<string, Outcome> | null
-  /** For whom a personal template is run. Set by the server, never by a client's variables; null or absent: nobody. */
+  /**
+   * The reader of a personal template. The server sets it, never a client's variables; null or absent for no reader.
+   */
   reader?: Reader | null
   roots: Roots
   caps: Caps
@@ -54,7 +56,7 @@ export interface DescribeTask {
   roots: Roots
 }
 
-/** Reads templates that a client wrote: what the service shows and needs of each. */
+/** Reads templates that a client wrote, and returns what the service shows and needs of each. */
 export interface ReadTask {
   kind: 'read'
   templates: TemplateSource[]
@@ -81,7 +83,9 @@ export interface DrawTask {
   form?: 'svg' | 'png' | 'pages'
 }
 
-/** Texts that are too large for one message: they are read when the task has its turn, and come in pieces before it. */
+/**
+ * Texts that are too large for one message. They are read when the task has its turn, and are sent in pieces before it.
+ */
 export interface WithTexts<Name extends string> {
   texts?: Partial<Record<Name, string>>
 }
@@ -191,7 +195,7 @@ export interface DialFailure {
 export type ToChild =
   /** `temp_folder`: for this task alone, not created yet; the parent removes it after the task. */
   | { type: 'task'; id: number; task: Task; temp_folder: string; spill_bytes: number | null }
-  /** Of the next task. */
+  /** A piece of a text of the next task. */
   | { type: 'text'; id: number; name: string; piece: string }
   | { type: 'cancel'; id: number }
   | { type: 'acquired'; id: number; name: string; acquired: Acquired }

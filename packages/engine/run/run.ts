@@ -30,10 +30,10 @@ import { makePlan, type Plan } from './plan.ts'
 import type { Caps, RunResult, RunTask } from './protocol.ts'
 import { type BlockUse, firstUse, namesInOptions, useSentence } from './two-readings.ts'
 
-/** What a run uses of its process. */
+/** The parts of the process that a run uses. */
 export interface RunContext {
   engine: Engine
-  /** For this job alone; not created yet. */
+  /** A folder for this job alone; not created yet. */
   temp_folder: string
   spill_bytes?: number | null
   /** Called when the template is read: its limits apply from then on. */
@@ -124,7 +124,10 @@ function readTemplate(task: RunTask): Template {
   return { ...whole, columns: new Map(withMetricMeanings(whole.columns, blocks)) }
 }
 
-/** The reader of a personal template; null for any other, whoever it is run for. Throws TaskFailure. */
+/**
+ * Returns the reader of a personal template; null for any other template. Throws TaskFailure if a personal template has
+ * no reader.
+ */
 function readerOf(template: Template, { reader = null }: RunTask): Reader | null {
   const needs = readerNeeds(template)
   const refusal = readerRefusal(needs, reader)
@@ -132,7 +135,7 @@ function readerOf(template: Template, { reader = null }: RunTask): Reader | null
   return needs.personal ? reader : null
 }
 
-/** Throws SourceError where a block uses a column whose values can be read in two ways. */
+/** Throws SourceError if a block uses a column whose values can be read in two ways. */
 function stopAtTwoReadings(
   template: Template,
   plan: Plan,
@@ -259,7 +262,7 @@ async function rendered(
       vars,
     }),
   }
-  // Where the numbers come from is bounded by itself, and is no output of the template.
+  // The provenance of numbers has its own bound and is no output of the template.
   const bytes = Buffer.byteLength(JSON.stringify({ ...found, provenance: undefined }))
   if (bytes > limits.output_bytes) {
     throw new TaskFailure(
@@ -270,7 +273,7 @@ async function rendered(
   return found
 }
 
-/** Linux measures the peak from this call on. */
+/** Resets the peak of memory that Linux measures. */
 function resetPeakMemory(): void {
   try {
     writeFileSync('/proc/self/clear_refs', '5')

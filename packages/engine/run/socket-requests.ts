@@ -1,7 +1,7 @@
 /**
- * Requests of an analysis process for sockets. It has no way to the network. The parent decides by what it knows itself of the
- * task, not by what the process says: a connection that the task has acquired leads to its own host, and an address of a
- * template, or uploads in a bucket, to where the operator allows.
+ * Requests of an analysis process for sockets, because it has no way to the network itself. The parent decides by what
+ * it knows about the task, not by what the process says. A connection that the task has acquired leads to its own host.
+ * An address of a template, or uploads in a bucket, lead to hosts that the operator allows.
  */
 import type { Socket } from 'node:net'
 import type { OpenConnection } from '@assay/model/connection'
@@ -13,13 +13,13 @@ import type { OpenSocket } from '../sources/sockets.ts'
 import { addressOfConnection } from './connection-address.ts'
 import type { DialFailure, FromChild, Task } from './protocol.ts'
 
-/** What a task wants to reach. `connection`: null for a download of an address. */
+/** The target of a task. `connection` is null for a download of an address. */
 export interface DialWanted {
   connection: string | null
   host: string
 }
 
-/** Answers why a workspace may not reach it, as a sentence; null: it may. */
+/** Returns why a workspace may not reach the target, as a sentence, or null if it may. */
 export type VetDial = (wanted: DialWanted & { workspace_id: string }) => Promise<string | null>
 
 type DialMessage = Extract<FromChild, { type: 'dial' }>

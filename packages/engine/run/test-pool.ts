@@ -30,7 +30,9 @@ export function sqlTemplate(sql: string, front = ''): TemplateSource {
   return templateOf(`---\n${front}\n---\n\n\`\`\`sql a\n${sql}\n\`\`\`\n\n# A test\n\n{{ a.size }}\n`)
 }
 
-/** A template whose run takes no processor time and ends when it is stopped: `NEVER` does not give it its connection. */
+/**
+ * A template whose run takes no processor time and ends when it is stopped, because `NEVER` withholds its connection.
+ */
 export const HELD = templateOf(
   '---\nsources:\n  s: { connection: never, query: select 1 }\n---\n\n```sql a\nselect * from s\n```\n\n# A test\n\n{{ a.size }}\n',
 )
@@ -55,7 +57,7 @@ export interface TestPool {
   close(): Promise<void>
 }
 
-/** Unless `size` is given the pool keeps one process, and starts none ahead that a test would not need. */
+/** Opens a pool for tests. By default it keeps one process and starts none ahead. */
 export async function openTestPool(
   options: {
     size?: number

@@ -1,6 +1,7 @@
 /**
- * Columns whose values can be read in two ways stay text, and nothing may be computed from them: a run that uses one stops with
- * both readings and the line that settles it. A `*` may hand them on as text, and a profile tells of them.
+ * Finds uses of columns whose values can be read in two ways. Such a column stays text, and nothing may be computed
+ * from it: a run that uses it stops with both readings and the line that settles it. A `*` may pass it on as text, and
+ * a profile reports it.
  */
 import type { ColumnDoubt, FoundColumn, FoundSheet } from '@assay/model/dialect'
 import type { Doubt } from '@assay/model/insight'
@@ -26,7 +27,7 @@ export interface UsedDoubt {
 
 type Readings = ReadonlyMap<string, readonly FoundColumn[]>
 
-/** The first use of a column of two readings. `readings`: of each source. */
+/** Returns the first use of a column with two readings. `readings` are those of each source. */
 export function firstUse(
   template: Template,
   blocks: readonly BlockUse[],
@@ -80,7 +81,7 @@ export function namesInOptions({ method }: AnalysisBlock, options: Record<string
       }
   }
   for (const value of Object.values(options)) visit(value)
-  // A profile tells of each column what it is; others that name no column may read any.
+  // A profile reports what each column is. Other analyses that name no column may read any.
   return { names, all: method !== 'profile' && names.size === 0 }
 }
 
@@ -88,7 +89,10 @@ export function useSentence({ column, doubt: { says }, user }: UsedDoubt): strin
   return `${user} uses the column ${JSON.stringify(column)}, which can be read in more than one way. ${says} Write the right line in the source.`
 }
 
-/** What a profile tells of the columns of a source, or of a block that hands them on. `columns`: those that it has. */
+/**
+ * Returns the doubts of a profile about the columns of a source, or of a block that passes them on. `columns` are those
+ * that it has.
+ */
 export function profileDoubts(
   found: readonly FoundColumn[],
   columns: readonly { name: string; type: string }[],
@@ -100,7 +104,7 @@ export function profileDoubts(
   )
 }
 
-/** What a profile tells of the sheet of a workbook that was read because no other was named. */
+/** Returns the doubt of a profile about the sheet of a workbook that was read because no sheet was named. */
 export function sheetDoubt(source: string, sheet: FoundSheet | undefined): Doubt[] {
   return sheet?.sure === 'likely'
     ? [

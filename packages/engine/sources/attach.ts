@@ -28,18 +28,18 @@ export interface AttachOptions {
   readers: ReadonlyMap<string, number>
   acquire: Acquire
   signal: AbortSignal
-  /** For this job alone; not created yet. */
+  /** A folder for this job alone; not created yet. */
   temp_folder: string
   /** The most bytes that may be written there; null or absent: a multiple of the memory. */
   spill_bytes?: number | null
-  /** Of a personal template: whose rows are let through. */
+  /** The reader of a personal template, whose rows are let through. */
   reader: Reader | null
   peek: boolean
-  /** Of sources that could stay in their database: what reads their rows here, in words. */
+  /** For sources that could stay in their database: what needs their rows, in words. */
   moved?: ReadonlyMap<string, string>
 }
 
-/** Attaches a source with the rows that its reader may see, or with no row at all where a rule has no reader. */
+/** Attaches a source with the rows that its reader may see, or without rows if a rule has no reader. */
 export async function attachSource(
   engine: Engine,
   source: Source,
@@ -83,7 +83,7 @@ async function attachWhole(
   }
   const file = renderText(source.file, vars, { line, column: source.column })
   const files = await filesOf(source, file, options)
-  // A scan would meet values that cannot be read after the filter was made, so a text with a rule is loaded.
+  // A view would meet unreadable values only after the filter is applied, so a text file with a rule is loaded first.
   const given = { ...common, file, columns, readers: source.rows ? 0 : (readers.get(name) ?? 0) }
   vetFile(given, files)
   return unspoken(source, () => attachFile(engine, given, files))

@@ -1,4 +1,7 @@
-/** What every kind of database promises of analyses: asked there, they answer as over a file of the same rows. */
+/**
+ * The promise of every kind of database about analyses: one that runs in the database gives the same answer as over a
+ * file of the same rows.
+ */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -7,7 +10,7 @@ import { dialectOf } from '../dialects/engines.ts'
 import { findingsOf, type TestPool, templateOf } from '../run/test-pool.ts'
 import type { Adding } from './conformance-metrics.ts'
 
-/** Names that collations take for one, quotes, a backslash, an accent; null. */
+/** Names that collations treat as equal, quotes, a backslash, an accent, and null. */
 const NAMES = ['North', 'north', 'North ', "O'Hara", 'back\\slash', 'Nort\u00e9', '7', null]
 const ROWS = 400
 
@@ -68,7 +71,7 @@ async function fill(server: Adding, bench: TestPool): Promise<void> {
   writeFileSync(file, `${COLUMNS.join(',')}\n${lines.join('\n')}\n`)
 }
 
-/** An engine that takes a decimal for a number of its own would lose digits of it. */
+/** Writes a number as a double, because a database that reads a decimal would lose digits. */
 const numeral = (value: number): string => (Number.isInteger(value) ? String(value) : value.toExponential())
 
 const ANALYSES: Record<string, string> = {
@@ -80,9 +83,9 @@ const ANALYSES: Record<string, string> = {
   ranks: 'method: correlation\nvalues: [amount, whole]\ntest: spearman',
 }
 
-/** Rows with years, in steps of one: a series of which the rows come here in their order. */
+/** Rows with years in steps of one: a series whose rows are fetched in order. */
 const YEARS = 'select 1000 + id as passing, amount, whole, offset_by from measured'
-/** Rows with times of their own, so many that only what neighbours have in common comes here. */
+/** Rows with distinct times, so many that only the lag-1 products of neighbours are fetched. */
 const PACED = 2100
 
 const SERIES: Record<string, string> = {
@@ -93,10 +96,10 @@ const SERIES: Record<string, string> = {
 const block = (name: string, of: string, options: string): string =>
   `\`\`\`analysis ${name}\nof: ${of}\n${options}\n\`\`\`\n`
 
-/** What differs by right for describe: the order of rows, and how the sums were taken. */
+/** The fields of describe that may differ, by the order of rows and the way of summing. */
 const WITHOUT = new Set(['autocorrelation', 'method', 'summary', 'doubts', 'notes', 'caveats', 'evidence'])
 
-/** How far a figure may be from its like, relatively: the moments of describe, and what is computed of products. */
+/** The largest relative difference of a figure: for the moments of describe, and for figures from products. */
 const BOUND = { describe: 1e-13, products: 1e-12 }
 
 export function assertAlike(there: unknown, here: unknown, at: string, without: ReadonlySet<string>): void {
@@ -204,7 +207,10 @@ ${block('moved', 'few', 'method: normality\nvalue: whole')}
 {{ asked.summary }} {{ moved.summary }}
 `
 
-/** An author's query is asked there, and what cannot be asked brings its rows here, unless the connection allows fewer. */
+/**
+ * An author's query runs in the database. If an analysis cannot run there, its rows are fetched, unless the connection
+ * allows fewer.
+ */
 async function rowsStayOrAreCounted(server: Adding, bench: TestPool): Promise<void> {
   const template = templateOf(stays(server.kind))
   const few = findingsOf(await bench.run(template, { top: 300 }, { connections: server.connections() }))

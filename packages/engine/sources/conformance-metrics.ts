@@ -1,4 +1,4 @@
-/** What every kind of database promises of metrics: it adds them up as a file of the same rows is added up here. */
+/** The promise of every kind of database about metrics: its sums equal those over a file of the same rows. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -122,7 +122,9 @@ export async function metricsKeepTheirZone(server: Adding, bench: TestPool): Pro
     await assertSame({ server, bench, table: 'sold_at', zone }, 'sum(amount)', ['hour', 'day', 'year'])
 }
 
-/** Collations that pass over case and blanks at the end, quotes, a backslash, an accent, an empty text, null. */
+/**
+ * Texts for collations that ignore case and trailing blanks, quotes, a backslash, an accent, an empty text, and null.
+ */
 const PEOPLE: readonly (readonly [region: string | null, level: number | null, amount: number])[] = [
   ['North', 1, 1],
   ['north', 2, 2],

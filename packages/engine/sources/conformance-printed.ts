@@ -1,6 +1,6 @@
 /**
- * What every kind of database promises of the methods whose own SQL is printed for it: they answer as over a file of the same rows, and
- * no row comes here but where the engine has no words.
+ * The promise of every kind of database about methods whose own SQL is printed for it: they answer as over a file of
+ * the same rows, and rows are fetched only if the database lacks a phrase.
  */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -111,7 +111,7 @@ const ANALYSES: Record<string, string> = {
   far: 'method: outliers\nvalue: amount',
 }
 
-/** Names of groups that every engine writes with other digits: they are not asked for there. */
+/** Group names that each database writes with other digits, so this analysis does not run there. */
 const MOVED = 'method: anova\nvalue: amount\nby: before'
 
 async function outcomesOf(

@@ -1,6 +1,6 @@
 /**
- * What every kind of connection promises, as tests that each runs against its real server (postgresql.test.ts, ...): its
- * types, its parameters, that it cannot write, its limits, and that what is canceled here is canceled there.
+ * What every kind of connection promises, as tests that each runs against its real server (postgresql.test.ts, ...):
+ * its types, its parameters, that it cannot write, its limits, and that a cancel here ends the query there.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -20,7 +20,7 @@ import {
 } from './conformance-metrics.ts'
 import { methodsPrintAlike } from './conformance-printed.ts'
 
-/** A type of the database: how a value of it is written, as what it comes, and its cell. */
+/** A type of the database: how a value is written, the type that it arrives as, and its cell. */
 export interface TypeCase {
   type: string
   sql: string
@@ -32,7 +32,7 @@ export interface Server {
   connection: OpenConnection
   /** Runs statements as somebody who may write. */
   execute(sql: string): Promise<void>
-  /** Queries of ours that run there now, by its own list. Null: it has none. */
+  /** Returns the number of our queries that run there now, by its own list; null if it has no list. */
   running(): Promise<number> | null
   close(): Promise<void>
 }
@@ -46,15 +46,18 @@ export interface Promises {
   from?: string
   /** `n`, `t`: numbers from 1 to `count`, and a text of `length` characters. */
   series(count: number, length: number): string
-  /** Runs for a minute unless it is stopped. Null: nothing does. */
+  /** A query that runs for a minute unless it is stopped; null if there is none. */
   slow: string | null
   /** Statements that write, each refused; `items (a integer)` is there. */
   writes: readonly string[]
-  /** Takes `$number`, `$text`, `$day`, `$flag`, `$numbers`, and gives them as `n`, `t`, `d`, `f`; `x` where 2 is in the list. */
+  /**
+   * A query that takes `$number`, `$text`, `$day`, `$flag`, `$numbers` and returns them as `n`, `t`, `d`, `f`, and `x`
+   * if 2 is in the list.
+   */
   parameters: string
 }
 
-/** Gives these to any task, and records what was acquired and released. */
+/** Gives these connections to any task, and records which were acquired and released. */
 export function accessOf(
   ...connections: OpenConnection[]
 ): ConnectionAccess & { acquired: string[]; open: Set<string> } {
@@ -96,7 +99,7 @@ const VARIABLES = `variables:
   numbers: { type: list, items: integer }
 `
 
-/** The table of types in docs/sources.md is that of the tests. */
+/** Asserts that the table of types in docs/sources.md equals that of the tests. */
 export function guideHas(title: string, types: readonly TypeCase[]): void {
   const guide = readFileSync(path.join(import.meta.dirname, '../../../docs/sources.md'), 'utf8')
   const section = guide.split(`### Types of ${title}\n`)[1]?.split('\n#')[0] ?? ''
@@ -267,7 +270,7 @@ export function kindConformance(promises: Promises): void {
       const running = detailOf(promises.slow, {}, throughProxy(server.connection, proxy.port))
       await until(async () => (await server.running()) === 1)
       proxy.cut()
-      // What is sent to end the query reaches the database again.
+      // The request that ends the query reaches the database again.
       proxy.mend()
       assert.match(await running, /^Source "a", line \d+: The connection "remote" broke off/)
       await gone(server)

@@ -40,7 +40,10 @@ function explained(error: unknown, name: string, host: string): unknown {
     : Object.assign(new SourceError(`The connection "${name}" cannot be made: ${message}.`), { code })
 }
 
-/** For libraries that call `connect` themselves. Node verifies a certificate for an address by the socket's `_host`. */
+/**
+ * Wraps a connected socket for libraries that call `connect` themselves. Node verifies a certificate for an address by
+ * the socket's `_host`.
+ */
 function dialedAlready(socket: Socket, host: string): Socket {
   const connect = (): Socket => {
     process.nextTick(() => socket.emit('connect'))

@@ -16,7 +16,7 @@ export interface RemoteColumn {
   type: DuckDBType
   /** The type of the table's column if it differs: `json` for text. */
   declared?: string
-  /** The final type, asked for after the last batch, if the database does not know it before its values. */
+  /** Returns the final type after the last batch, if the database does not know it before its values. */
   settle?: () => DuckDBType
   /** Numbers written as text that become the narrowest DECIMAL(38, s), else DOUBLE, after the last batch. */
   numeric?: boolean
@@ -50,19 +50,19 @@ interface AnyReader {
   close(): Promise<void>
 }
 
-/** Of a database that writes Parquet itself. */
+/** A reader for a database that writes Parquet itself. */
 export interface FileReader extends AnyReader {
   /**
-   * The rows, in order, in a file of the job's folder. `vet` is asked as bytes arrive. If `signal` is aborted it
-   * rejects, and the database is told to stop.
+   * Resolves to the rows, in order, in a file of the job's folder. `vet` is called as bytes arrive. If `signal` is
+   * aborted it rejects, and the database is told to stop.
    */
   fetch(signal: AbortSignal, vet: (bytes: number) => void): Promise<RowsFile>
 }
 
 export interface BatchReader extends AnyReader {
   /**
-   * The rows, in order. A batch is fetched when it is asked for, so that memory stays bounded. If `signal` is aborted it
-   * rejects, and the database is told to stop. Rejects with Misjudged at most once.
+   * The rows, in order. A batch is fetched when the caller asks for it, so that memory stays bounded. If `signal` is
+   * aborted it rejects, and the database is told to stop. Rejects with Misjudged at most once.
    */
   read(signal: AbortSignal): AsyncIterable<ColumnBatch>
 }
@@ -79,9 +79,9 @@ export interface ProbeOptions {
 
 export interface OpenOptions extends ProbeOptions {
   query: BoundQuery
-  /** Of a query that cuts moments into days of `time_zone`: a query of the column that is cut, which tells its type. */
+  /** For a query that cuts moments into days of `time_zone`: a query of the cut column, which shows its type. */
   cut: string | null
-  /** For this job alone; not created yet. */
+  /** A folder for this job alone; not created yet. */
   temp_folder: string
   /** Only the columns are needed: the query is not run. */
   peek: boolean

@@ -5,7 +5,10 @@
 import type { OpenConnection } from '@assay/model/connection'
 import { SourceError } from './source.ts'
 
-/** `found`: each a part of a sentence, such as "is a superuser". Throws SourceError if any is found and not accepted. */
+/**
+ * Throws SourceError if a privilege is found and not accepted. Each entry of `found` is a part of a sentence, such as
+ * "is a superuser".
+ */
 export function refusePrivileged(
   { name, options }: Pick<OpenConnection, 'name' | 'options'>,
   found: readonly string[],
@@ -17,7 +20,7 @@ export function refusePrivileged(
   )
 }
 
-/** The end of the sentence that a test of the connection answers. */
+/** Returns the end of the sentence with which a test of the connection answers. */
 export function acceptedPrivileges(found: readonly string[]): string {
   return found.length === 0
     ? ''

@@ -1,6 +1,7 @@
 /**
- * The rule of a metric over a connection. Its database adds the rows up, so the rule becomes a condition of the statement. The
- * types of the columns are asked for first: a database must not convert a value, since each does it in its own way.
+ * Turns the rule of a metric over a connection into a condition of the statement, because the database adds the rows
+ * up. It first learns the types of the columns. A database must not convert a value, since each converts in its own
+ * way.
  */
 
 import type { Reader as Person, RowRule } from '@assay/model/reader'
@@ -13,7 +14,7 @@ import { ruleFault } from '../personal/rows-key.ts'
 import type { Kind, OpenOptions, RemoteColumn } from './kind.ts'
 import { SourceError } from './source.ts'
 
-/** SQL for the statement of a metric, and what it binds. `sql`: null where no row is asked for. */
+/** SQL for the statement of a metric, and the values that it binds. `sql` is null if no row is asked for. */
 export interface PushedRule {
   sql: string | null
   variables: Pick<Variable, 'name' | 'type' | 'items'>[]
@@ -87,7 +88,7 @@ function classOf({ type, declared, numeric, settle }: RemoteColumn, kind: string
   if (!numeric && written === 'DOUBLE') return 'double'
   if (numeric || NUMBERS.test(written)) return 'number'
   if (written === 'BOOLEAN') return 'boolean'
-  // A number without a precision comes as text, and SQLite knows the type of a value alone.
+  // A number without a precision arrives as text, and SQLite has types of values only.
   if (settle) return kind === 'sqlite' ? 'any' : 'number'
   return written === 'VARCHAR' || written === 'UUID' ? 'text' : 'other'
 }

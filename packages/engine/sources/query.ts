@@ -40,7 +40,7 @@ export interface QuerySource {
   temp_folder: string
   /** The most bytes that the run may write there; null or absent: a multiple of the memory. */
   spill_bytes?: number | null
-  /** Of a personal template. */
+  /** The reader of a personal template. */
   reader: Person | null
   /** Learns the columns only: the query is not run. */
   peek: boolean
@@ -124,7 +124,7 @@ async function readQuery(
   }
 }
 
-/** Binds the query, with the rule of a metric in it, and sends it. `open`: how, with no query yet. */
+/** Binds the query, with the rule of a metric in it, and sends it. `open` holds the options without a query. */
 async function openQuery(
   kind: Kind,
   open: OpenOptions,
@@ -148,7 +148,7 @@ async function openQuery(
   return { reader: ruled ? quietReader(opened, source) : opened, query }
 }
 
-/** A reader of a source with a rule: what the database says of its rows is not told. */
+/** Wraps the reader of a source with a rule, so that messages of the database about its rows are not shown. */
 function quietReader(reader: Reader, source: Source): Reader {
   const quiet = {
     schema: () => unspoken(source, () => reader.schema()),

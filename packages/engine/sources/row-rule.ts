@@ -1,7 +1,7 @@
 /**
- * Row rules of sources. A source with a rule is filtered before anything else can read it: its relation is replaced by a table
- * of the rows that its reader may see, and its files cannot be opened any more. What reading it found, and why it failed, may
- * hold values of other rows, so neither is told.
+ * Row rules of sources. A source with a rule is filtered before anything else can read it: its relation is replaced by
+ * a table of the rows that its reader may see, and its files cannot be opened any more. What the reading found, and why
+ * it failed, may hold values of other rows, so neither is shown.
  */
 import type { ColumnDoubt, FoundColumn, FoundDialect } from '@assay/model/dialect'
 import type { Reader as Person } from '@assay/model/reader'
@@ -19,8 +19,8 @@ import { type Attached, SourceError, Stopped } from './source.ts'
 const CHOSEN = 'rows of the reader'
 
 /**
- * Filters an attached source that has a rule. `reader`: null learns the columns only, and no row is kept. Throws TemplateFault
- * where the rule does not fit the columns, UnfitReader where an attribute does not.
+ * Filters an attached source that has a rule. If `reader` is null, only the columns are learned and no row is kept.
+ * Throws TemplateFault if the rule does not fit the columns, and UnfitReader if an attribute of the reader does not.
  */
 export async function withRule(
   engine: Engine,
@@ -38,7 +38,7 @@ export async function withRule(
   const table = identifier(name)
   const kept = identifier(CHOSEN)
   await execute(engine, `create table ${kept} as select * from ${table} where ${condition}`)
-  // Rows that were changed while they were read would be neither the old ones nor the new ones.
+  // A file that changed while it was read would give a mix of old and new rows.
   await attached.verify()
   await execute(engine, `drop ${await kindOf(engine, name)} ${table}`)
   await execute(engine, `alter table ${kept} rename to ${table}`)
@@ -52,7 +52,7 @@ export async function withRule(
       rule: rule.text,
       ...(dialect ? { dialect: withoutValues(dialect) } : {}),
       ...(readings ? { readings: readings.map(withoutSample) } : {}),
-      // The bytes of all rows, and the time that they took, tell of the others.
+      // The bytes of all rows and the elapsed time would reveal the rows of others.
       ...(remote ? { remote: { ...remote, bytes: 0, elapsed_ms: 0 } } : {}),
     },
     readings: (attached.readings ?? []).map(withoutSample),
@@ -79,7 +79,7 @@ function doubtWithoutSample({ kind, readings }: ColumnDoubt): ColumnDoubt {
   return {
     kind,
     sample: '',
-    // A line for missing values names values.
+    // A suggested line for missing values names values, so it is removed.
     readings: kind === 'two_readings' ? readings.map(({ write }) => ({ as: '', write })) : [],
     says:
       kind === 'two_readings'
@@ -90,12 +90,12 @@ function doubtWithoutSample({ kind, readings }: ColumnDoubt): ColumnDoubt {
 
 const hasRule = ({ rows, query }: Source): boolean => Boolean(rows ?? query?.rule)
 
-/** An error of attaching a source as it may be told: what the engine refuses, it refuses with a value of any row. */
+/** Returns an error of attaching a source without values, because the engine's message may hold a value of any row. */
 export function withoutRows(source: Source, error: unknown): unknown {
   return hasRule(source) && engineFailure(error)?.kind === 'refused' ? untold() : error
 }
 
-/** Reads a source with a rule; why it fails is not told, because the reason may hold values of rows of others. */
+/** Reads a source with a rule. The reason of a failure is not shown, because it may hold values of others' rows. */
 export async function unspoken<Result>(source: Source, read: () => Promise<Result>): Promise<Result> {
   if (!hasRule(source)) return read()
   try {

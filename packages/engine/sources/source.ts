@@ -9,9 +9,9 @@ import type { Answer, Asked } from '../sufficient/ask.ts'
 export interface Attached {
   columns: Column[]
   lineage: SourceLineage
-  /** Columns of a text that are read in another way than by their plain values, or whose reading is in doubt. */
+  /** The columns of a text that are not read as plain values, or whose reading is in doubt. */
   readings?: readonly FoundColumn[]
-  /** Its rows stay in a database, which is asked for what is needed. */
+  /** Set if the rows stay in a database, which computes what is needed. */
   asked?: AskedThere
   /** The files that its view reads: they stay readable after the engine is sealed. */
   paths: string[]
@@ -22,11 +22,17 @@ export interface Attached {
 export interface AskedThere extends Asked {
   connection: string
   kind: string
-  /** What was asked since the last call, and the rows and bytes that came here. */
+  /** Returns the statements since the last call, and the rows and bytes that were fetched. */
   takeStatements(): Statements
-  /** Runs a SELECT that a method wrote over the relation, in the SQL of the database. Rejects with NotAsked where it has no like there. */
+  /**
+   * Runs a SELECT that a method wrote over the relation, in the SQL of the database. Rejects with NotAsked if the
+   * database cannot express it.
+   */
   query(sql: string, values: Values, columns: readonly Column[]): Promise<Answer[]>
-  /** Brings the rows here, within the limits of the connection, into the table of the source. `what` reads them, in words. */
+  /**
+   * Fetches the rows into the table of the source, within the limits of the connection. `what` names the block that
+   * reads them, in words.
+   */
   bring(what: string): Promise<void>
 }
 
@@ -61,7 +67,9 @@ export function sameName(column: string): SourceError {
   return new SourceError(`The query gives two columns named ${JSON.stringify(column)}: name each with "as".`)
 }
 
-/** The connection was there, and is gone before the last row. `reason`: a sentence without its point. */
+/**
+ * Returns the error of a connection that broke off before the last row. `reason` is a sentence without its full stop.
+ */
 export function brokeOff({ name }: Pick<OpenConnection, 'name'>, reason: string): SourceError {
   return new SourceError(`The connection "${name}" broke off: ${reason}.`)
 }

@@ -1,6 +1,6 @@
 /**
- * Relations that stay in a database: `of: CONNECTION.TABLE` of an analysis, and a fence `sql NAME at: CONNECTION`. Each is a source whose
- * rows are fetched only where something cannot be asked for there.
+ * Finds the relations that stay in a database: `of: CONNECTION.TABLE` of an analysis, and a fence `sql NAME at:
+ * CONNECTION`. Each is a source whose rows are fetched only if the database cannot compute an analysis.
  */
 import { CONNECTION_NAME } from '@assay/model/connection'
 import type { Source } from '@assay/model/template'
@@ -10,7 +10,10 @@ import type { Fence } from '../language/fences.ts'
 
 const CONNECTION = new RegExp(CONNECTION_NAME)
 
-/** "shop.orders" or "shop.sales.orders"; null where it names a source or block, or no connection can have that name. */
+/**
+ * Reads "shop.orders" or "shop.sales.orders". Returns null if the name is that of a source or block, or no connection
+ * can have it.
+ */
 export function tableThere(of: string, known: ReadonlySet<string>, position: Position): Source | null {
   const [connection, ...table] = of.split('.') as [string, ...string[]]
   if (table.length < 1 || table.length > 3 || table.includes('')) return null

@@ -1,6 +1,7 @@
 /**
- * A relation whose rows stay in a database. Its columns are learned there; what an analysis needs is asked for by SELECTs of our own, each
- * in a session that only reads, within the limits of the connection. The answers are small tables of the engine.
+ * Attaches a relation whose rows stay in a database. It learns the columns there. An analysis gets what it needs by
+ * SELECTs of our own, each in a read-only session and within the limits of the connection. The answers are small tables
+ * of the engine.
  */
 import { randomUUID } from 'node:crypto'
 import { rename, rm } from 'node:fs/promises'
@@ -44,8 +45,8 @@ import {
 } from './source.ts'
 
 /**
- * The source with its columns. `moved`: what reads its rows here, in words; null leaves them there. More rows than the connection allows
- * are refused before the first is read.
+ * Attaches the source with its columns. `moved` names the block that needs its rows, in words; null leaves them in the
+ * database. More rows than the connection allows are refused before the first is read.
  */
 export async function attachThere(
   engine: Engine,
@@ -81,10 +82,10 @@ class There {
   readonly #text: string
   #statements: Statements = { sql: [], rows: 0, bytes: 0 }
   #answers = 0
-  /** The rows, once an analysis has needed them here: the next one that does finds them. */
+  /** The fetched rows, which later analyses reuse; null before an analysis needs them. */
   #brought: Promise<void> | null = null
   readonly #room: TableRoom
-  /** Where an answer lies that the database gives as a file. */
+  /** The path of an answer that the database returns as a file. */
   readonly #file: string
 
   private constructor(
@@ -112,7 +113,7 @@ class There {
     return new There(engine, options, { connection, syntax })
   }
 
-  /** What stays readable once the engine is sealed. */
+  /** The paths that stay readable once the engine is sealed. */
   get paths(): string[] {
     return [this.#file]
   }
@@ -196,7 +197,7 @@ class There {
       const rows = await this.#answered(statement.sql)
       return rows.map((row) => readAnswer(row, statement))
     } catch (error) {
-      // An old server may lack a function, and some take a number without digits for an error.
+      // An old server may lack a function, and some servers treat an underflow as an error.
       if (error instanceof QueryRefused && !error.timedOut) throw new NotAsked(error.message)
       throw error
     }
@@ -274,7 +275,7 @@ class There {
     }
   }
 
-  /** The answer as a table of the engine. */
+  /** Stores the answer as a table of the engine. */
   async #kept(reader: Reader, open: Answering): Promise<Kept> {
     const columns = await reader.schema()
     return 'fetch' in reader
@@ -287,7 +288,7 @@ class There {
     return `answer ${this.#answers} of ${this.#options.source.name}`
   }
 
-  /** The answer as a file, where the engine may read it once it is sealed. */
+  /** Stores the answer as a file that the sealed engine may read. */
   async #keptFile(reader: FileReader, columns: readonly RemoteColumn[], open: Answering): Promise<Kept> {
     const fetched = await reader.fetch(open.signal, (bytes) => this.#vet(bytes, open.connection))
     this.#statements.bytes += fetched.bytes

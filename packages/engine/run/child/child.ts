@@ -1,6 +1,7 @@
 /**
- * The entry of an analysis process, forked by pool/child-process.ts. It loads the engine, opens a database ahead, reports
- * that it is ready, then does one task at a time. Its environment holds no secrets, and it ends with its parent.
+ * The entry of an analysis process, which pool/child-process.ts forks. It loads the engine, opens a database ahead,
+ * reports that it is ready, and then does one task at a time. Its environment holds no secrets, and it ends with its
+ * parent.
  */
 import { writeFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
@@ -101,7 +102,7 @@ async function load(): Promise<Engine> {
   return engine
 }
 
-/** Where memory runs out, the system ends this process before the service. */
+/** Lets the system end this process before the service if memory runs out. */
 function goFirst(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '500')

@@ -33,7 +33,7 @@ import { blockFault, columnVariables, sessionFault } from '../plan.ts'
 import type { Roots } from '../protocol.ts'
 import { type BlockUse, firstUse, namesInOptions, useSentence } from '../two-readings.ts'
 
-/** How the files of a source were read. */
+/** What the check found while it read the files of a source. */
 interface Reading {
   dialect?: FoundDialect
   readings: readonly FoundColumn[]
@@ -104,7 +104,7 @@ function readingOf({ lineage, readings = [] }: Attached): Reading {
   return { readings, ...(lineage.dialect ? { dialect: lineage.dialect } : {}) }
 }
 
-/** A path that holds a variable without a value: what it will name is not known, and neither are the columns. */
+/** Tells whether the path holds a variable without a value. The file and its columns are then not known. */
 function waitsForVariable({ file }: Source, { variables }: Template): boolean {
   if (file === null) return false
   const open = variables.filter((one) => (one.default ?? one.enum?.[0] ?? null) === null)
@@ -140,7 +140,7 @@ export async function inspectTemplate(template: Template, options: InspectOption
       names,
       columns,
     })
-    // checkTemplate tells the missing columns of a metric by its own names.
+    // checkTemplate reports the missing columns of a metric by the metric's names.
     const told = metricFaults(block, (name) => columns.get(name) ?? null).length > 0
     if ('faults' in found) inspected.faults.push(...(told ? [] : found.faults))
     else if (found.columns) {
@@ -175,14 +175,17 @@ interface Statement {
   reads: readonly string[]
 }
 
-/** `with` and the name of a relation, to select from: a check keeps no rows of SQL blocks, so they are made of the sources again. */
+/**
+ * A `with` clause and the name of a relation to select from. A check keeps no rows of SQL blocks, so the clause
+ * computes them from the sources again.
+ */
 interface Rows {
   before: string
   from: string
   bindings: Bindings
 }
 
-/** Returns null where the rows are not known: a source that cannot be read, or a list of an analysis. */
+/** Returns null if the rows are not known, because a source cannot be read or the relation is a list of an analysis. */
 function rowsOf(
   name: string,
   sources: Inspected['sources'],
@@ -205,7 +208,10 @@ function rowsOf(
   }
 }
 
-/** Of the texts that an analysis takes for numbers or times, those without a value in any row. A relation of which no row is read has none. */
+/**
+ * Returns the text columns without any value among those that an analysis takes for numbers or times. It returns none
+ * for a relation whose rows are not read.
+ */
 async function emptyColumns(
   block: AnalysisBlock,
   { columns, rows }: { columns: readonly Column[]; rows: Rows | null },
@@ -326,7 +332,10 @@ async function bindBlock(
   }
 }
 
-/** The types of a reader's attributes are not known, so one after the other is tried. Throws the error of texts. */
+/**
+ * Tries one type after another for a reader's attributes, whose types are not known. If none binds, it throws the error
+ * of texts.
+ */
 async function createEmpty(
   engine: Engine,
   sql: string,

@@ -25,7 +25,7 @@ export async function renderTask(task: RenderTask): Promise<string> {
 
 type Texts = NonNullable<Extract<RenderTask, { form: 'page' | 'pdf' }>['texts']>
 
-/** Insights from before places were recorded have no marks: their rows are shown, and no number leads there. */
+/** Old insights have no recorded places and so no marks. Their rows are shown, but no number links to them. */
 function behindOf({ tables, analyses = '{}', provenance = '[]' }: Texts = {}): Behind | undefined {
   if (tables === undefined) return undefined
   return {

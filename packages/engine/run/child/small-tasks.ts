@@ -30,7 +30,7 @@ export async function checkTask(task: CheckTask, options: Omit<InspectOptions, '
   return sortFaults([...faults, ...refused, ...checkTemplate(template, inspected, methodsFor(template))])
 }
 
-/** Whether Liquid was found in the SQL block of that line: what DuckDB says of it then helps nobody. */
+/** Tells whether the SQL block of that line holds Liquid. DuckDB's message about it is then left out. */
 function holdsLiquid({ blocks }: Template, line: number, faults: Fault[]): boolean {
   const blockAt = (at: number) => blocks.findLast((block) => block.kind === 'sql' && block.line <= at)
   return faults.some((fault) => fault.code === 'liquid_in_block' && blockAt(fault.line) === blockAt(line))
@@ -45,7 +45,7 @@ export async function describeTask(
   return { sources, files: await listFiles(task.roots) }
 }
 
-/** The sources come back as they went: the reader of the answer has them. */
+/** The answer holds no sources, because its reader has them. */
 export function readTask({ templates }: ReadTask): ReadHead[] {
   return templates.map((template) => {
     const { found, faults } = readHead(template)

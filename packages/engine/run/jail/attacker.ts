@@ -1,4 +1,7 @@
-/** What full control of an analysis process reaches: tried by each way, and printed as JSON. Run by jail.test.ts. */
+/**
+ * Tries each way out of an analysis process, as somebody with full control of it could, and prints what it reached as
+ * JSON. jail.test.ts runs it.
+ */
 
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'

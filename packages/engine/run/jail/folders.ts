@@ -1,4 +1,4 @@
-/** Which folders a task reads and writes, and whether a process that is walled in sees them. */
+/** Lists the folders that a task reads and writes, and tells whether a walled process sees them. */
 import { existsSync, mkdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
@@ -20,7 +20,7 @@ export function foldersOf(task: Task): Folder[] {
 const isWithin = (folder: string, other: string): boolean =>
   folder === other || folder.startsWith(other.endsWith('/') ? other : `${other}/`)
 
-/** What a process sees: the folders, and what each was when it came to see them. */
+/** The folders that a process sees, with the identity that each had when the process came to see it. */
 export class View {
   readonly folders: readonly Folder[]
   readonly #seen: ReadonlyMap<string, string | null>
@@ -39,13 +39,16 @@ export class View {
     })
   }
 
-  /** Whether it holds nothing but what is wanted. */
+  /** Tells whether it holds only folders that are wanted. */
   isOnly(wanted: readonly Folder[]): boolean {
     return this.folders.every(({ path }) => wanted.some((one) => one.path === path))
   }
 }
 
-/** What a process keeps of the folders it had: its temporary folder goes with one above it that is taken away, so it is kept, too. */
+/**
+ * Returns the folders that a process keeps. A folder that is taken away takes those below it along, so the temporary
+ * folder is kept explicitly.
+ */
 export function withTemp(kept: readonly Folder[], had: readonly Folder[], temp: string): readonly Folder[] {
   return had.some(({ path }) => isWithin(temp, path)) ? [...kept, { path: temp, writable: true }] : kept
 }

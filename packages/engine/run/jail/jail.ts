@@ -13,19 +13,19 @@ import { PIVOT, type Plan, TOOLS, unshared } from './unshare.ts'
 /** `auto`: walls where the machine has them. `require`: without them nothing runs. */
 export type JailMode = 'auto' | 'require' | 'off'
 
-/** What makes the walls: the first that can is taken. */
+/** The program that makes the walls. The first that works is chosen. */
 export type Builder = 'bubblewrap' | 'unshare'
 const ORDER: readonly Builder[] = ['bubblewrap', 'unshare']
 
 export interface JailReport {
-  /** What stands, as clauses. Empty: no wall but the process itself. */
+  /** The walls that stand, as clauses. If empty, only the process itself is a wall. */
   walls: string[]
   by: Builder | null
-  /** Why no more stands; null: all do. */
+  /** Why some walls are missing; null if all stand. */
   missing: string | null
 }
 
-/** The walls were required and cannot be had. The message says what to do. */
+/** The walls are required but cannot be made. The message says what to do. */
 export class JailError extends Error {}
 
 /** A folder that a process may read. */
@@ -45,7 +45,10 @@ const PLACES = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap']
 /** Guards against hanging only: a busy machine starts a dozen programs slowly. */
 const PROBE_MS = 30_000
 const NARROW_MS = 30_000
-/** The service answers and renews its lease before analyses go on. Of two threads for one core the other gets a quarter. */
+/**
+ * The service must answer and renew its lease before analyses go on. If two threads share a core, an analysis gets a
+ * quarter of it.
+ */
 export const NICENESS = 5
 const BEHIND = ['nice', '-n', String(NICENESS)]
 /** Where folders stand while the others are taken away. */
@@ -124,14 +127,14 @@ const BUILDERS: Record<Builder, { needs(): string | null; build(plan: Plan): [st
   },
 }
 
-/** Why a builder has no walls to give here; null: it has. */
+/** Returns why a builder cannot make walls here, or null if it can. */
 function lacks(by: Builder): string | null {
   const needed = BUILDERS[by].needs()
   if (needed !== null) return needed
   const [file, args] = BUILDERS[by].build(planOf(['/usr/bin/true'], []))
   const { status, stderr, error } = spawnSync(file, args, { timeout: PROBE_MS, env: {}, encoding: 'utf8' })
   if (status === 0) return null
-  // A program that cannot be started at all, as without /dev, has said nothing.
+  // A program that could not start, for example without /dev, has printed nothing.
   const said = stderr?.trim().split('\n')[0] || error?.message
   return `it cannot make its namespaces here: ${said || 'it did not end'}`
 }
@@ -148,7 +151,7 @@ function lookFor(): JailReport {
   return { ...none, missing: reasons.join('; ') }
 }
 
-/** What stands on this machine. The first call tries it, which takes 10 to 100 ms. */
+/** Reports the walls that this machine can make. The first call tries them, which takes 10 to 100 ms. */
 export function wallsHere(mode: JailMode): JailReport {
   if (mode === 'off') return { walls: [], by: null, missing: 'ASSAY_JAIL is off' }
   report ??= lookFor()
@@ -173,7 +176,7 @@ export function walled(
   return BUILDERS[by ?? wallsHere('require').by!].build(plan)
 }
 
-/** The processes below a process, as the system lists them. Empty where it does not. */
+/** Returns the descendants of a process; empty if the system does not list them. */
 export function descendants(pid: number | undefined): number[] {
   if (pid === undefined) return []
   try {
@@ -187,7 +190,9 @@ export function descendants(pid: number | undefined): number[] {
   }
 }
 
-/** Tells a folder from one that took its place. Null: there is none. */
+/**
+ * Returns the identity of a folder, which differs for a folder that replaced it. Returns null if there is no folder.
+ */
 export function identityOf(folder: string): string | null {
   try {
     const { dev, ino } = statSync(folder)
@@ -200,8 +205,8 @@ export function identityOf(folder: string): string | null {
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 /**
- * Leaves a process `kept` of its `folders` and takes the rest away, from outside: the process itself has no right to. Rejects
- * if that fails; the process must then end.
+ * Leaves a process only `kept` of its `folders`. It works from outside, because the process itself has no right to.
+ * Rejects if that fails; the process must then end.
  */
 export async function narrow(
   pid: number,

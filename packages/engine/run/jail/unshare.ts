@@ -25,13 +25,16 @@ const ROOT = '/sys'
 
 interface Mount {
   id: string
-  /** The mount that holds the place where it is. */
+  /** The id of the mount that holds its mount point. */
   parent: string
   at: string
   options: string[]
 }
 
-/** The mounts of this process, in the order in which they were made, but for those that another covers at the same place. */
+/**
+ * Returns the mounts of this process in the order in which they were made, without those that another covers at the
+ * same path.
+ */
 function mounts(): Mount[] {
   const all = readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
@@ -50,7 +53,7 @@ function mounts(): Mount[] {
 const below = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`)
 
-/** The kernel takes no flag away from what a namespace has inherited: they are said again, with ours. */
+/** Repeats the inherited flags with ours, because the kernel lets a namespace drop none of them. */
 function flagsOf({ options }: Pick<Mount, 'options'>, writable: boolean): string {
   const kept = options.filter((one) => ['noexec', 'noatime', 'nodiratime', 'relatime'].includes(one))
   const reads = writable && !options.includes('ro') ? [] : ['ro']
@@ -66,7 +69,7 @@ function showing(path: string, writable: boolean, inherited: readonly Mount[]): 
   const make = folder
     ? `mkdir -p ${inRoot(path)}`
     : `mkdir -p "$(dirname ${inRoot(path)})"; [ -e ${inRoot(path)} ] || : > ${inRoot(path)}`
-  // Mounts are known by where they are, and a path may lead there by links.
+  // Mounts are listed by real path, and this path may hold links.
   const real = realpathSync(path)
   const holder = inherited.findLast(({ at }) => below(real, at)) ?? { options: [] }
   const within = folder ? inherited.filter(({ at }) => at !== real && below(at, real)) : []
@@ -97,7 +100,7 @@ function scriptOf({ links, shown: all, empty, devices }: Plan, pivot: string): s
     `${pivot} . .`,
     'umount -n -l .',
     'cd /',
-    // No namespace within, where the process would have its capabilities again.
+    // Forbids namespaces inside, where the process would regain its capabilities.
     'echo 0 > /proc/sys/user/max_user_namespaces',
     'mount -n -o remount,bind,ro,nosuid,nodev,noexec none /proc 2>/dev/null || :',
     'unset OLDPWD',

@@ -1,7 +1,7 @@
 /**
- * The box of a node: the memory of its container or unit (cgroups), or of the machine. All analyses together get no more. An analysis
- * that the system ends for want of memory runs once more with half of its own, so that it spills to disk. If that fails, the error names
- * the memory of the box.
+ * The box of a node is the memory of its container or unit (cgroups), or of the machine. All analyses together get no
+ * more. An analysis that the system kills because memory runs out runs once more with half of its memory, so that it
+ * spills to disk. If that fails, the error names the memory of the box.
  */
 import { readFileSync } from 'node:fs'
 import { availableParallelism, totalmem } from 'node:os'
@@ -9,12 +9,12 @@ import type { Caps, RunResult, Task } from '../protocol.ts'
 import type { Box, PoolLog } from './contract.ts'
 import { type Ending, failed, resultOf } from './ending.ts'
 
-/** A node under load, and a warm analysis process before its task. */
+/** The memory of a node under load with a warm analysis process before its task. */
 const NODE_BYTES = 200_000_000
 const PROCESS_BYTES = 120_000_000
-/** What an analysis should have at least, before another one may run beside it. */
+/** The memory that each analysis should have before another one may run beside it. */
 const ANALYSIS_BYTES = 250_000_000
-/** Less helps no analysis. */
+/** The least memory of an analysis. */
 const LEAST_BYTES = 64_000_000
 
 /** `constrainedMemory` is 0 or beyond all memory where nothing bounds it. */
@@ -30,13 +30,13 @@ export const HERE: Box = {
   },
 }
 
-/** Analyses at a time where nobody says how many: one for each processor, as far as the memory reaches. */
+/** Returns the default number of analyses at a time: one for each processor, as far as the memory reaches. */
 export function workersHere({ memory_bytes } = HERE, processors = availableParallelism()): number {
   const room = Math.floor((memory_bytes - NODE_BYTES - PROCESS_BYTES) / (PROCESS_BYTES + ANALYSIS_BYTES))
   return Math.max(1, Math.min(processors, room))
 }
 
-/** What each of `size` analyses may use at a time beside a process that is started ahead. */
+/** Returns the memory in bytes that each of `size` analyses may use beside a process that is started ahead. */
 export function memoryIn({ memory_bytes }: Box, size: number): number {
   const room = memory_bytes - NODE_BYTES - (size + 1) * PROCESS_BYTES
   return Math.max(LEAST_BYTES, Math.floor(room / size))
@@ -50,7 +50,7 @@ interface Bounds {
   log: PoolLog
 }
 
-/** Performs the task once; `onMemory` is told what it may use when it begins. */
+/** Performs the task once. `onMemory` receives the memory in bytes that it may use when it begins. */
 type Perform = (
   caps: Caps,
   isRepeat: boolean,
@@ -100,7 +100,7 @@ export async function runIn({ box, size, caps, log }: Bounds, perform: Perform):
 
 const lower = (sentence: string): string => `${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`
 
-/** Why there was no more memory, behind what the analysis says. */
+/** Returns the result with the reason for the lack of memory after its message. */
 function withReason(result: RunResult, reason: string): RunResult {
   if (result.status !== 'failed' || result.error.code !== 'memory_exceeded') return result
   return failed('memory_exceeded', `${result.error.detail} ${reason}`)

@@ -31,7 +31,7 @@ export interface TaskOptions {
   timeout_ms: number
   signal?: AbortSignal | undefined
   onProgress?: ((progress: Progress) => void) | undefined
-  /** Told what memory the task may use when it begins. */
+  /** Receives the memory in bytes that the task may use when it begins. */
   onMemory?: ((bytes: number) => void) | undefined
   /** Gives the task the connections that its sources name. Without it the task gets none. */
   connections?: ConnectionAccess | undefined
@@ -44,16 +44,19 @@ export interface AnalysisProcess {
   readonly pid: number | undefined
   /** `idle`: loaded, alive and without a task. */
   readonly state: 'starting' | 'idle' | 'busy' | 'ended'
-  /** The workspace whose data it has read; it serves no other. Null: unused. */
+  /** The workspace whose data it has read; null if it is unused. It serves no other workspace. */
   owner: string | null
   readonly tasks: number
   /** When it became idle, by the clock's `monotonic`. */
   readonly idleSince: number
-  /** Whether it sees these folders; always without walls. */
+  /** Tells whether it sees these folders; always true without walls. */
   sees(folders: readonly Folder[]): boolean
   /** 0 on systems that do not report it. */
   residentBytes(): number
-  /** Milliseconds of processor time so far; null where the system does not tell, or it ended by itself. */
+  /**
+   * Returns the milliseconds of processor time so far, or null if the system does not report it or the process ended by
+   * itself.
+   */
   processorMs(): number | null
   perform<T extends Task>(task: T, options: TaskOptions): Promise<Ending<T['kind']>>
   end(): void
@@ -65,11 +68,11 @@ export interface ProcessOptions {
   tempRoot: string
   /** Skips the warm-up: ready sooner, slower in its first task. */
   cold: boolean
-  /** The folders that it may see behind walls, until the first task leaves it its own; null: no walls. */
+  /** The folders that it sees behind walls until its first task, which leaves it only its own; null without walls. */
   folders: readonly Folder[] | null
-  /** Asks the language model; undefined: the operator has named none. */
+  /** Asks the language model; undefined if the operator has named none. */
   narrator?: Narrator | undefined
-  /** Whether a workspace may reach a host; undefined: wherever the operator allows. */
+  /** Tells whether a workspace may reach a host; undefined if every host that the operator allows is open. */
   vetDial?: VetDial | undefined
   onState(): void
   /** Called with the first kilobytes that the process prints. It should print nothing. */
@@ -80,14 +83,17 @@ export interface ProcessOptions {
 const ENTRY = path.join(import.meta.dirname, `../child/child${path.extname(import.meta.filename)}`)
 /** Between the request to stop and SIGKILL. */
 const GRACE_MS = 400
-/** Longest start of a process; it takes a second, and on a busy machine whose files are not in memory many. */
+/** The longest start of a process. It takes a second, and many on a busy machine whose files are not in memory. */
 const START_MS = 60_000
 /** Time reserved for the end of a task when a language model takes too long. */
 const ENDING_MS = 5000
 const OUTPUT_BYTES = 8_192
 /** The JavaScript heap; the rest of the 600 MB for Node itself is code, buffers and DuckDB's library. */
 const HEAP_MB = 400
-/** Fewer threads and memory arenas: 10 % less work and 15 MB less for a process that does one thing at a time (measured). */
+/**
+ * Sets fewer threads and memory arenas, which saves 10 % of the work and 15 MB in a process that does one thing at a
+ * time (measured).
+ */
 const ALLOCATION = { UV_THREADPOOL_SIZE: '1', MALLOC_ARENA_MAX: '2' }
 /** V8 keeps three semi-spaces. With 8 MB the report "brief" takes 2.9 s in place of 3.5 s with 2 MB; 16 MB gain nothing more. */
 const SEMI_SPACE_MB = 8
@@ -116,10 +122,10 @@ function lastOf(stream: Readable | null, onOutput: (text: string) => void): () =
 }
 
 const FLAGS = [`--max-old-space-size=${HEAP_MB}`, `--max-semi-space-size=${SEMI_SPACE_MB}`, '--no-warnings']
-/** Whether this process has seen to the compile cache of walled processes. */
+/** Whether this process has filled the compile cache of walled processes. */
 let filled = false
 
-/** Sees to the compile cache of walled processes, which takes a second or two after a change of the program. */
+/** Fills the compile cache of walled processes, which takes a second or two after a change of the program. */
 export function fillOnce(tempRoot: string): void {
   if (!filled) fillCompileCache(environment(), FLAGS, path.join(tempRoot, 'fill-cache'))
   filled = true
@@ -145,13 +151,13 @@ export function startProcess(options: ProcessOptions): AnalysisProcess {
   return new ForkedProcess(spawn(file, args, { env, stdio }), options, view, temp)
 }
 
-/** Its threads begin later, and take after the first one. */
+/** Lowers the priority of a process. Its other threads start later and inherit the priority of the first. */
 function goBehind(pid: number | undefined): void {
   try {
     if (pid !== undefined)
       setPriority(pid, Math.min(getPriority() + NICENESS, constants.priority.PRIORITY_LOW))
   } catch {
-    // It has ended, or the system has no priorities.
+    // The process has ended, or the system has no priorities.
   }
 }
 
@@ -167,7 +173,7 @@ interface Running {
   left(): number
   /** Aborted when the task ends. */
   over: AbortSignal
-  /** Rows of its result that have come. */
+  /** The rows of its result that have arrived. */
   rows: ReceivedRows
   settle(ending: Ending<Task['kind']>): void
 }
@@ -181,9 +187,9 @@ class ForkedProcess implements AnalysisProcess {
   readonly #process: ChildProcess
   readonly #options: ProcessOptions
   #running: Running | null = null
-  /** What it sees; null: no walls. */
+  /** The folders that it sees; null without walls. */
   #view: View | null
-  /** It still sees the folders of all workspaces. */
+  /** Whether it still sees the folders of all workspaces. */
   #wide: boolean
   readonly #temp: string
   /** Read before it was killed. */
@@ -308,7 +314,7 @@ class ForkedProcess implements AnalysisProcess {
     return this.#view?.covers(folders) ?? true
   }
 
-  /** Before the first task: takes the folders of others away. Resolves to the reason if that failed. */
+  /** Takes the folders of other workspaces away before the first task. Resolves to the reason if that failed. */
   async #narrow(task: Task): Promise<string | null> {
     const view = this.#view
     if (!this.#wide || view === null) return null
@@ -332,8 +338,8 @@ class ForkedProcess implements AnalysisProcess {
   }
 
   /**
-   * What is below bubblewrap while it builds the walls outlives it, holds the pipes open, and ends when its channel closes.
-   * Nothing that it says is waited for.
+   * Closes the channel and the pipes. A process below bubblewrap may outlive it while the walls are built; it holds the
+   * pipes open and ends when its channel closes. The pool does not wait for its output.
    */
   #letGo(): void {
     if (this.#process.connected) this.#process.disconnect()
@@ -345,7 +351,7 @@ class ForkedProcess implements AnalysisProcess {
     const { signal, timeout_ms } = options
     const starting = this.state === 'starting'
     this.#enter('busy')
-    // The time that a process takes to start on a busy machine is not the task's.
+    // The start of a process on a busy machine does not count as time of the task.
     const ending =
       (starting ? await this.#within(START_MS, signal, this.#loaded.promise) : null) ??
       (this.#wide ? await this.#within(timeout_ms, signal, this.#narrow(task)) : null)
@@ -356,7 +362,10 @@ class ForkedProcess implements AnalysisProcess {
     return this.#perform(task, options)
   }
 
-  /** Does what must be done before a task, until the deadline or a cancel. Null: it is done. A text says why it cannot be. */
+  /**
+   * Runs a step that must precede the task, until the deadline or a cancel. Resolves to null when it is done, or to the
+   * reason why it cannot be.
+   */
   async #within(
     ms: number,
     signal: AbortSignal | undefined,
@@ -465,7 +474,7 @@ function tryKill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // The process has ended by itself.
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * The compile cache of processes behind walls. They may only read it, because what one wrote there the next would run. So a
- * process with the same walls and flags fills it, without a task and without data, before the first of them starts. It does
- * so once for each change of the program, and takes about a second.
+ * The compile cache of processes behind walls. They may only read it, because a process would run what another one
+ * wrote there. So a process with the same walls and flags fills it, without a task and without data, before the first
+ * of them starts. It does so once for each change of the program, and takes about a second.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -22,7 +22,7 @@ const FILLER = path.join(import.meta.dirname, `../child/fill-cache${path.extname
 const ENGINE = path.join(import.meta.dirname, '../..')
 const MOST_MS = 30_000
 
-/** When the program last changed, in milliseconds: the engine and the packages that it imports. */
+/** Returns when the program (the engine and the packages that it imports) last changed, in milliseconds. */
 function changed(): number {
   const folders = ['.', '../model', '../net'].map((name) => path.join(ENGINE, name)).filter(existsSync)
   const files = folders.flatMap((folder) =>
@@ -31,7 +31,7 @@ function changed(): number {
   return files.reduce((latest, file) => Math.max(latest, statSync(file).mtimeMs), 0)
 }
 
-/** The file that says until which change of the program the cache is filled for these flags. */
+/** Returns the file that notes for which change of the program the cache is filled with these flags. */
 function noteOf(cache: string, flags: readonly string[]): string {
   const key = [process.version, FILLER, ...flags].join('\n')
   return path.join(cache, `assay-${createHash('sha256').update(key).digest('hex').slice(0, 16)}`)
@@ -64,7 +64,7 @@ export function fillCompileCache(
   const folders = [{ path: cache, writable: true }]
   const [file, args] = walled([process.execPath, ...flags, FILLER], { folders, temp, cache })
   const { signal } = spawnSync(file, args, { env, stdio: 'ignore', timeout: MOST_MS, killSignal: 'SIGKILL' })
-  // A process that fails would fail again: only one that was killed is tried again.
+  // A process that failed would fail again, so only a killed one is tried again.
   if (signal === null) writeFileSync(note, '')
   rmSync(temp, { recursive: true, force: true })
   return true

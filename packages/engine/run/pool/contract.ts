@@ -1,4 +1,4 @@
-/** What the pool takes and gives. */
+/** The types of the pool: its options, tasks and results. */
 import type { Clock } from '@assay/model/clock'
 import type { Progress } from '@assay/model/job'
 import type { Fault } from '@assay/model/template'
@@ -36,21 +36,24 @@ export interface PoolLog {
   error(fields: object, message: string): void
 }
 
-/** What a node lives in. */
+/** The memory that a node runs in. */
 export interface Box {
   memory_bytes: number
-  /** How many processes the system has ended for want of memory so far; null: it does not tell. */
+  /**
+   * Returns how many processes the system has killed so far because memory ran out; null if it does not report that.
+   */
   kills(): number | null
 }
 
 /** Whose work a task is: `new` work of the workspace, a page for a `reader` of a link, or work that was `accepted` before. */
 export type Claim = 'new' | 'reader' | 'accepted'
 
-/** What workspaces may take of the pool, and what they took. */
+/** The budgets of workspaces in the pool, and what they have used. */
 export interface WorkspaceBudgets {
   /**
-   * Asked before a task waits. Answers the bytes that all tasks of the workspace may spill to disk together; null: what the
-   * pool may. Rejects with `workspace_busy` where the budget of the claim is used up; never for what was accepted before.
+   * Called before a task is queued. Resolves to the bytes that all tasks of the workspace may spill to disk together,
+   * or null for the limit of the pool. Rejects with `workspace_busy` if the budget of the claim is used up, but never
+   * for `accepted` work.
    */
   admit(workspace_id: string, claim: Claim): Promise<number | null>
   /** Counts milliseconds of processor time. */
@@ -65,9 +68,9 @@ export interface PoolMetrics {
 }
 
 export interface PoolOptions {
-  /** Jobs at a time; unless given the number of processors, as far as the memory reaches. */
+  /** The number of jobs at a time; by default the number of processors, as far as the memory reaches. */
   size?: number
-  /** What the node lives in; unless given its container or machine. */
+  /** The memory that the node runs in; by default that of its container or machine. */
   box?: Box
   clock?: Clock
   /** Without one nothing is logged. */
@@ -89,7 +92,7 @@ export interface PoolOptions {
   folders?: readonly Folder[]
   /** Answers the requests of templates to a language model. */
   narrator?: Narrator | undefined
-  /** Whether a workspace may reach a host; undefined: wherever the operator allows. */
+  /** Tells whether a workspace may reach a host; undefined if every host that the operator allows is open. */
   vetDial?: VetDial | undefined
 }
 
@@ -103,30 +106,33 @@ export interface RunOptions {
 }
 
 export interface PreviewOptions extends RunOptions {
-  /** Caps of the workspace; null: none. */
+  /** The caps of the workspace; null for none. */
   max_running: number | null
   max_queued: number | null
 }
 
 export interface SmallTaskOptions {
-  /** The workspace whose data the task reads or holds, in whose turn it runs, and whose budget it takes from. */
+  /** The workspace whose data the task reads, in whose turn it runs, and whose budget it uses. */
   workspace_id: string
   signal?: AbortSignal
   connections?: ConnectionAccess
-  /** For work of the service itself and for jobs that were accepted: the task waits however much the workspace has taken. */
+  /**
+   * For work of the service itself and for accepted jobs: the task waits, however much of its budget the workspace has
+   * used.
+   */
   patient?: boolean
-  /** For a reader of a link: the task waits in a turn of its own, and takes from what the readers of the workspace have. */
+  /** For a reader of a link: the task waits in a turn of its own, and uses the budget of the workspace's readers. */
   reader?: boolean
   /**
-   * Large texts of the task: read when it has its turn, so that one that is refused or waits reads and holds none. What this rejects
-   * with the task rejects with.
+   * Reads the large texts of the task when its turn comes, so that a refused or waiting task holds none. If it rejects,
+   * the task rejects with the same error.
    */
   texts?: () => Promise<Texts>
 }
 
 /** The task did not complete: it was aborted, took too long, or its process died. The message says which. */
 export class TaskError extends Error {
-  /** Whether the task itself is to blame: it took longer than any may, or needed more memory than there is. */
+  /** Whether the task itself is too large: it took longer than any may, or needed more memory than there is. */
   readonly isTooLarge: boolean
 
   constructor(message: string, { isTooLarge = false } = {}) {
@@ -161,9 +167,9 @@ export interface PoolStats {
   resident_bytes: number
   children: { pid: number | undefined; state: string; owner: string | null; tasks: number }[]
   usage: Usage[]
-  /** Milliseconds that processes have worked for each owner, of those that had work last. */
+  /** The milliseconds that processes have worked for each owner; only the owners who had work last are kept. */
   worked: ReadonlyMap<string, number>
-  /** Milliseconds of processor time that they took. */
+  /** The milliseconds of processor time of the same owners. */
   spent: ReadonlyMap<string, number>
 }
 

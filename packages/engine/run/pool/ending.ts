@@ -1,4 +1,4 @@
-/** How a task ended, what is read from the death of its process, and the result that a run gets from it. */
+/** How a task ended, the reason that the death of its process shows, and the result of a run that ended so. */
 import type { JobErrorCode } from '@assay/model/errors'
 import type { Results, RunResult, Task } from '../protocol.ts'
 
@@ -14,7 +14,7 @@ export type Ending<Kind extends Task['kind']> =
 
 const MEMORY_SIGNS =
   /heap out of memory|std::bad_alloc|out of memory|Cannot allocate memory|allocation failed/i
-/** What the programs that build walls end with where the process within them was killed. */
+/** The exit code of the programs that build walls if the process inside was killed. */
 const KILLED_WITHIN = 137
 
 export function death(
@@ -38,7 +38,7 @@ export function failed(code: JobErrorCode, detail: string): RunResult {
   return { status: 'failed', error: { code, detail } }
 }
 
-/** Throws where the texts of the task could not be read. */
+/** Returns the result of a run. Throws if the texts of the task could not be read. */
 export function resultOf(ending: Ending<Task['kind']>): RunResult {
   switch (ending.kind) {
     case 'result':

@@ -1,6 +1,6 @@
 /**
- * A round-robin queue. Each owner is served its oldest item, then goes behind the other owners, so that an owner waits
- * for at most one item of each other owner.
+ * A round-robin queue. The next owner gets its oldest item and then goes behind the others, so that an owner waits for
+ * at most one item of each other owner.
  */
 export class FairQueue<Item> {
   /** The waiting items of each owner, the next owner first. */

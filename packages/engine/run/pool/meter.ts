@@ -1,16 +1,19 @@
 /**
- * Measures the processor time of a task. The system tells it of a process and those below it (Linux, /proc). Elsewhere, and
- * for the last seconds of a process that died by itself, the time of the clock counts.
+ * Measures the processor time of a task. Linux reports it for a process and its descendants (/proc). On other systems,
+ * and for the last seconds of a process that died by itself, elapsed time counts.
  */
 import { readFileSync } from 'node:fs'
 import type { Clock } from '@assay/model/clock'
 
-/** How often what was used so far is told while a task runs: a node that is killed loses no more of it. */
+/** How often the time used so far is reported while a task runs. A killed node loses no more than that. */
 const TELL_MS = 5000
-/** Linux tells processor time in hundredths of a second on every architecture (USER_HZ, man 5 proc). */
+/** Linux reports processor time in hundredths of a second on every architecture (USER_HZ, man 5 proc). */
 const TICK_MS = 10
 
-/** In milliseconds; the ended processes that they have waited for count. Null: the system does not tell. */
+/**
+ * Returns the processor time in milliseconds, including ended child processes. Returns null if the system does not
+ * report it.
+ */
 export function processorMsOf([first, ...others]: readonly (number | undefined)[]): number | null {
   const own = ticksOf(first)
   if (own === null) return null
@@ -28,7 +31,10 @@ function ticksOf(pid: number | undefined): number | null {
   }
 }
 
-/** Tells `spent` what a task takes from now on, now and then. Call what it returns when the task has ended. */
+/**
+ * Reports to `spent`, from time to time, the milliseconds that a task takes. Returns a function to call when the task
+ * has ended.
+ */
 export function meterTask(
   process: { processorMs(): number | null },
   clock: Clock,

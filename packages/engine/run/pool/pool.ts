@@ -1,8 +1,8 @@
 /**
  * The pool of analysis processes. Each process does one task at a time and is warm before a task comes.
  *
- * scheduler.ts says how many processes there are, and what runs next. Processes are started on demand, with one
- * unused process ahead while there is room, which starts a while after the last was taken. A process serves one workspace
+ * scheduler.ts decides how many processes there are and what runs next. Processes start on demand. While there is room,
+ * one unused process is kept ahead; it starts some seconds after the last one was taken. A process serves one workspace
  * only; it is replaced after many tasks or when its memory has grown.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -63,7 +63,10 @@ export {
   type WorkspaceBudgets,
 } from './contract.ts'
 
-/** Tasks before a process is replaced. Starting one costs 0.25 s of a core, 0.25 ms per task at this number. */
+/**
+ * The number of tasks after which a process is replaced. A start costs 0.25 s of a core, which is 0.25 ms for each task
+ * at this number.
+ */
 const TASKS_MAX = 1000
 /** When an unused process is started, after the start of the pool or after the last unused one was taken. */
 export const SPARE_AFTER_MS = 10_000
@@ -75,9 +78,9 @@ const LOOK_MS = 60_000
 /** A warm process has about 120 MB. One that is larger than this after a task is replaced. */
 const RESIDENT_MAX_BYTES = 400_000_000
 const SMALL_TIMEOUT_MS = 30_000
-/** A check reads columns only, and a template's blocks are bounded: the largest takes a second or two. */
+/** A check reads columns only, and the blocks of a template are bounded, so the largest takes a second or two. */
 const CHECK_TIMEOUT_MS = 15_000
-/** Their time counts, but is never refused: else nobody could list templates and mend them. */
+/** Their time counts but is never refused, because otherwise nobody could list templates and mend them. */
 const COUNTED_ONLY: ReadonlySet<Task['kind']> = new Set(['read', 'read-metrics'])
 /** Owners whose time is kept. */
 const OWNERS_MOST = 1000
@@ -159,7 +162,7 @@ class ProcessPool implements Pool {
     return runIn(this.#options, (caps, isRepeat, onMemory) =>
       this.#submit(
         { ...task, caps },
-        // It has begun, and was admitted, when it ran first.
+        // The repeat of a task was admitted and has begun at its first run.
         { ...submitted, ...(isRepeat ? { onBegin: () => undefined, patient: true } : {}), onMemory },
       ),
     )
@@ -246,7 +249,9 @@ class ProcessPool implements Pool {
     return promise
   }
 
-  /** Each process has an equal share of what the pool and the workspace may spill: so no other task changes how one ends. */
+  /**
+   * Returns an equal share of what the pool and the workspace may spill, so that no task changes how another one ends.
+   */
   #shareOf(own: number | null): number | null {
     const { spillBytes, size } = this.#options
     if (own === null && spillBytes === undefined) return null
@@ -265,7 +270,7 @@ class ProcessPool implements Pool {
     }
   }
 
-  /** Looks again once the rest of a workspace that waits is over. */
+  /** Looks for work again when the pause of a waiting workspace is over. */
   async #awaitRest(): Promise<void> {
     const ms = this.#scheduler.nextRest
     if (ms === null || this.#resting) return
@@ -276,8 +281,8 @@ class ProcessPool implements Pool {
   }
 
   /**
-   * A free process of this owner, else an unused one, else a new one, which may replace one of another owner. Where none can be
-   * started the task has ended.
+   * Returns a free process of this owner, else an unused one, else a new one, which may replace one of another owner.
+   * Returns 'failed' if none can start; the task has then ended.
    */
   #childFor(waiting: QueuedTask): AnalysisProcess | 'failed' | null {
     const { owner, task } = waiting
@@ -354,7 +359,7 @@ class ProcessPool implements Pool {
       : SMALL_TIMEOUT_MS
   }
 
-  /** After a task: replaces a worn-out process, and sees to an unused one. */
+  /** Replaces a worn-out process after a task, and keeps an unused one ready. */
   #renew(child: AnalysisProcess, ending: Ending<Task['kind']>): void {
     if (this.#stopping) return
     const worn =
@@ -372,8 +377,8 @@ class ProcessPool implements Pool {
   }
 
   /**
-   * Starts an unused process for the next task, if there is none a while later. Where there is no room it replaces an idle one of
-   * several.
+   * Starts an unused process for the next task, if there is still none after some seconds. If there is no room, it
+   * replaces one of several idle ones.
    */
   async #keepOneReady(): Promise<void> {
     if (this.#preparing || this.#options.single || this.#hasUnused()) return
@@ -388,7 +393,10 @@ class ProcessPool implements Pool {
     this.#startAhead()
   }
 
-  /** A full disk or a lack of handles holds up nobody who does not need the process: the next task tries again. */
+  /**
+   * Starts a process ahead. A failure, such as a full disk or a lack of handles, is ignored, and the next task tries
+   * again.
+   */
   #startAhead(): void {
     try {
       this.#start()
@@ -397,7 +405,10 @@ class ProcessPool implements Pool {
     }
   }
 
-  /** `wanted`: folders of its task, where known. `awaited`: a task waits, to which a warm-up costs more than it saves. */
+  /**
+   * Starts a process. `wanted` are the folders of its task, if known. `awaited` means that a task waits, for which a
+   * warm-up costs more than it saves.
+   */
   #start(wanted: readonly Folder[] = [], awaited = false): AnalysisProcess {
     const { clock, tempRoot, log, narrator, vetDial } = this.#options
     const { single = false, folders = [] } = this.#options
@@ -481,7 +492,7 @@ class ProcessPool implements Pool {
   }
 }
 
-/** Adds to what is known of an owner. The owners who had work last are kept. */
+/** Adds milliseconds to an owner. Only the owners who had work last are kept. */
 function note(known: Map<string, number>, owner: string, ms: number): void {
   const before = known.get(owner) ?? 0
   known.delete(owner)

@@ -29,14 +29,14 @@ export interface Schedulable {
   owner: string
   /** Previews of this owner that may run at a time; null: no limit of its own. */
   max_running?: number | null
-  /** It is for a reader of a link. */
+  /** Whether the item is for a reader of a link. */
   reader?: boolean
 }
 
-/** No id of a workspace ends so. */
+/** The suffix of a reader's lane. No id of a workspace ends so. */
 const READERS = '\n'
 
-/** In whose name an item waits for its turn. */
+/** Returns the lane in which an item waits: that of its workspace, or that of the workspace's readers. */
 const laneOf = ({ owner, reader }: Schedulable): string => (reader ? owner + READERS : owner)
 
 function usageOf(queue: QueueName, state: Usage['state'], [lane, count]: [string, number]): Usage {
@@ -45,7 +45,9 @@ function usageOf(queue: QueueName, state: Usage['state'], [lane, count]: [string
     : { owner: lane, queue, state, count }
 }
 
-/** Tasks of a workspace that may wait on one node. A form asks for the choices of all its variables at once. */
+/**
+ * The most tasks of a workspace that may wait on one node. A form requests the choices of all its variables at once.
+ */
 export const MOST_QUEUED = { preview: 8, small: 16 }
 
 const RETRY_SECONDS = 10
@@ -55,8 +57,8 @@ const NAMES = { preview: 'previews', small: 'checks, descriptions, drawings and 
 const sharedBy = (size: number): number => Math.max(2, size)
 
 /**
- * The most processes of a pool that runs `size` jobs at a time. One more than run at a time: a process serves one workspace,
- * so the next one starts while the others still work.
+ * The most processes of a pool that runs `size` jobs at a time. It is one more than run at a time. A process serves one
+ * workspace, so the next one starts while the others still work.
  */
 export const processesOf = (size: number): number => sharedBy(size) + 2
 
@@ -96,7 +98,7 @@ export class Scheduler<Item extends Schedulable> {
     return Object.values(this.#queues).reduce((sum, queue) => sum + queue.length, 0)
   }
 
-  /** What runs and waits, by owner and queue. */
+  /** Returns the running and waiting items, by owner and queue. */
   usage(): Usage[] {
     return QUEUES.flatMap((queue) => [
       ...[...this.#lanes[queue]].map((one) => usageOf(queue, 'running', one)),
@@ -160,7 +162,7 @@ export class Scheduler<Item extends Schedulable> {
     this.#count(item, -1)
   }
 
-  /** Milliseconds after which `next` may have an item that rests now; null: none does. */
+  /** The milliseconds after which `next` may return an item that pauses now; null if none does. */
   get nextRest(): number | null {
     return this.#shares.nextRest
   }

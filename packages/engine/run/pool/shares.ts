@@ -1,17 +1,18 @@
 /**
- * The share of each workspace in the processors of the node. While others run or wait, a workspace has an equal part of them, at least one.
- * What it wants to run beyond that may still begin, but rests afterwards for a multiple of the time that it ran.
+ * The share of each workspace in the processors of the node. While others run or wait, a workspace has an equal part of
+ * the processors, at least one. It may start a task beyond its share, but then pauses for a multiple of the time that
+ * the task ran.
  */
 
-/** A task beyond the share takes a fifth of a processor at most. */
+/** The pause as a multiple of the time that ran, so that tasks beyond the share take at most a fifth of a processor. */
 const RESTS = 4
-/** So a check waits for no more than this, however long the last preview was. */
+/** The longest pause in milliseconds, so that a check never waits longer, however long the last preview was. */
 const REST_MOST_MS = 2_000
 
 interface Owner {
   running: number
   waiting: number
-  /** Before this time nothing begins beyond its share. */
+  /** No task beyond the share begins before this time. */
   rests_until: number
 }
 
@@ -19,7 +20,7 @@ export class Shares<Item extends { owner: string }> {
   readonly #processors: number
   readonly #now: () => number
   readonly #owners = new Map<string, Owner>()
-  /** When those that run beyond a share began. */
+  /** The start of each task that runs beyond its share. */
   readonly #beyond = new Map<Item, number>()
 
   /** `now`: in milliseconds, by a clock that is never set back. */
@@ -28,7 +29,7 @@ export class Shares<Item extends { owner: string }> {
     this.#now = now
   }
 
-  /** It waits for its turn, or does no more. */
+  /** Counts an item that starts (1) or stops (-1) waiting. */
   wait(item: Item, by: 1 | -1): void {
     this.#change(item.owner, (owner) => (owner.waiting += by))
   }
@@ -49,20 +50,20 @@ export class Shares<Item extends { owner: string }> {
     })
   }
 
-  /** Milliseconds for which nothing more of this owner may begin. */
+  /** Returns the milliseconds during which no further item of this owner may begin. */
   restOf(owner: string): number {
     if (!this.#isBeyond(owner)) return 0
     return Math.max(0, this.#owners.get(owner)!.rests_until - this.#now())
   }
 
-  /** Milliseconds until the rest of an owner who waits is over; null: nobody waits for that. */
+  /** The milliseconds until the first pause of a waiting owner is over; null if no owner waits for that. */
   get nextRest(): number | null {
     const rests = [...this.#owners].flatMap(([name, { waiting }]) => (waiting > 0 ? [this.restOf(name)] : []))
     const real = rests.filter((ms) => ms > 0)
     return real.length === 0 ? null : Math.min(...real)
   }
 
-  /** Whether one more would be more than its share. */
+  /** Tells whether one more task would exceed the share. */
   #isBeyond(name: string): boolean {
     const owner = this.#owners.get(name)
     const active = this.#owners.size
@@ -71,7 +72,7 @@ export class Shares<Item extends { owner: string }> {
     )
   }
 
-  /** Who neither runs nor waits is forgotten, with what is left of the rest. */
+  /** Changes an owner. An owner without running or waiting items is forgotten, with the remaining pause. */
   #change(name: string, change: (owner: Owner) => void): void {
     const owner = this.#owners.get(name) ?? { running: 0, waiting: 0, rests_until: 0 }
     this.#owners.set(name, owner)

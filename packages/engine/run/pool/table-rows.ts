@@ -1,4 +1,6 @@
-/** Large tables of a result come in pieces before it, so that others have their turn between them: to read one message of 10 MB holds up all. */
+/**
+ * Sends large tables of a result in pieces before it, because reading one message of 10 MB would block the event loop.
+ */
 import type { Cell } from '@assay/model/insight'
 import { keepRows } from '@assay/model/table-text'
 import type { FromChild, Results, RunResult, Task } from '../protocol.ts'
@@ -7,10 +9,10 @@ type RowsMessage = Extract<FromChild, { type: 'rows' }>
 
 /** Characters of a piece; smaller tables stay in the result. Reading it and writing it again takes two milliseconds. */
 const PIECE = 256_000
-/** Rows whose text is measured at once. */
+/** The number of rows whose text is measured at once. */
 const MEASURED = 200
 
-/** The pieces of rows, and the result without them. */
+/** Returns the pieces of rows, and the result without them. */
 export function inPieces(result: RunResult): {
   pieces: Pick<RowsMessage, 'table' | 'rows'>[]
   rest: RunResult
@@ -40,7 +42,7 @@ function partsOf(rows: readonly Cell[][]): Cell[][][] {
   return parts
 }
 
-/** The pieces that have come for one result. */
+/** The pieces that have arrived for one result. */
 export class ReceivedRows {
   readonly #tables = new Map<string, string[]>()
 
@@ -51,7 +53,7 @@ export class ReceivedRows {
     known.push(JSON.stringify(rows).slice(1, -1))
   }
 
-  /** Puts them into the result, whose tables have no rows of their own then. */
+  /** Puts the pieces into the result, whose tables have no rows then. */
   into(result: Results[Task['kind']]): Results[Task['kind']] {
     const done = this.#tables.size > 0 && 'status' in (result as object) ? (result as RunResult) : null
     if (done?.status !== 'done') return result

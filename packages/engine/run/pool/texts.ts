@@ -1,11 +1,11 @@
-/** Sends the large texts of a task to its process in pieces, so that others have their turn between them. */
+/** Sends the large texts of a task to its process in pieces, so that other work runs between them. */
 import type { ChildProcess } from 'node:child_process'
 import type { ToChild } from '../protocol.ts'
 
 /** Large texts of a task by name, in UTF-8. */
 export type Texts = Readonly<Record<string, Uint8Array>>
 
-/** Bytes of a piece: a message of so many takes a millisecond to write. */
+/** Bytes of a piece. A message of this size takes a millisecond to write. */
 const PIECE = 256_000
 
 function sent(process_: ChildProcess, message: ToChild): Promise<void> {

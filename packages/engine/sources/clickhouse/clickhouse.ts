@@ -72,7 +72,7 @@ export const clickhouse: Kind = {
   },
 }
 
-/** Asks what the user can do beyond reading. Throws SourceError if that is not accepted. */
+/** Reads what the user can do beyond reading. Throws SourceError if that is not accepted. */
 async function acceptedRights(client: Client, connection: OpenConnection): Promise<string[]> {
   const body = await client.send('SHOW GRANTS', 'TabSeparatedRaw')
   const privileges = privilegesOf((await body.text()).split('\n'))
@@ -85,7 +85,7 @@ class Client {
   readonly #options: ProbeOptions
   readonly #guard: Guard
   readonly id = randomUUID()
-  /** The server was there. */
+  /** Whether the server has answered. */
   #answered = false
 
   constructor(options: ProbeOptions) {
@@ -219,7 +219,7 @@ class ClickhouseReader implements FileReader {
     return this.#client.send(sql, format, { parameters: this.#options.query.parameters, signal, settings })
   }
 
-  /** Those of the settings that the server knows. */
+  /** Returns the settings that the server knows. */
   async #known(): Promise<Record<string, string>> {
     const names = Object.keys(PARQUET_SETTINGS).map((name) => `'${name}'`)
     const body = await this.#send(
@@ -268,7 +268,7 @@ function requireFence(sql: string): void {
     throw new SourceError('The query sets "readonly", which keeps it from writing: leave that setting out.')
 }
 
-/** A query as a part of another. */
+/** Returns a query without its end, to stand inside another one. */
 const bare = (sql: string): string => sql.replace(/[;\s]+$/, '')
 
 /** A fault that the server finds after the first rows stands behind them. */

@@ -6,8 +6,8 @@ import { createWriteStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 
 /**
- * Quick to write and to read: values as they are, a dictionary for few distinct ones, packed by LZ4. Older servers do not
- * know each of them, and a setting that is not known is refused.
+ * Quick to write and to read: values as they are, a dictionary for few distinct ones, packed by LZ4. Older servers lack
+ * some of these settings and refuse an unknown one.
  */
 export const PARQUET_SETTINGS: Readonly<Record<string, string>> = {
   output_format_parquet_string_as_string: '1',
@@ -20,18 +20,18 @@ export const PARQUET_SETTINGS: Readonly<Record<string, string>> = {
 
 const MARK = 'PAR1'
 const WRITE_BYTES = 4_000_000
-/** Of an exception, which stands behind the rows. */
+/** The most bytes of an exception after the rows. */
 const TAIL_BYTES = 8000
 
 export interface Saved {
   bytes: number
-  /** What stands at the end of a file that is not whole: there a server tells of a fault that it met after the first rows. */
+  /** The end of an incomplete file, where a server reports a fault after the first rows; null for a complete file. */
   tail: string | null
   /** Why the body ended before its end. */
   broken: Error | null
 }
 
-/** Writes a body to a file; `vet` is asked with the bytes so far, and what it throws ends the writing. */
+/** Writes a body to a file. `vet` is called with the bytes so far; if it throws, the writing ends with that error. */
 export async function saveBody(
   body: AsyncIterable<Buffer>,
   file: string,

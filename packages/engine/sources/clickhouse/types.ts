@@ -1,4 +1,4 @@
-/** ClickHouse's types as the engine's, and how each is asked for. */
+/** Maps ClickHouse's types to the engine's, and says how each is selected. */
 import {
   BIGINT,
   BOOLEAN,
@@ -52,7 +52,7 @@ const DECIMALS = /^Decimal(?:\d+)?\((?:(\d+), ?)?(\d+)\)$/
 /** Digits of the engine's largest decimal. */
 const DIGITS_MOST = 38
 
-/** A column, and how the server is asked for it so that a Parquet file holds its values whole. */
+/** A column, with the SQL that makes a Parquet file hold its values without loss. */
 export interface Asked extends RemoteColumn {
   sql: string
 }

@@ -42,13 +42,13 @@ export interface FileSource {
   readers: number
   /** Learns the columns only: nothing is loaded, hashed or counted. */
   peek: boolean
-  /** For this job alone; not created yet. */
+  /** A folder for this job alone; not created yet. */
   temp_folder: string
   /** The most bytes that the job may write there. */
   spill_bytes: number
 }
 
-/** Throws SourceError for files of several formats, and for a declaration that none of their rows decides about. */
+/** Throws SourceError for files of several formats, and for a declaration that their format does not have. */
 export function vetFile(attachment: FileSource, files: SourceFile[]): Format {
   const format = commonFormat(files, attachment.file)
   vetTypes(attachment.columns)
@@ -106,7 +106,7 @@ interface Made {
   /** What the engine reads. */
   files: SourceFile[]
   dialect?: FoundDialect
-  /** Of JSON: the columns of dates. */
+  /** For JSON: the columns of dates. */
   found?: FoundColumn[]
 }
 
@@ -118,7 +118,7 @@ interface Resolved {
 const isLoaded = ({ peek, readers }: FileSource, { text }: Format, files: readonly SourceFile[]): boolean =>
   text && !peek && !(readers === 1 && files.reduce((sum, file) => sum + file.bytes, 0) > SCAN_BYTES)
 
-/** Loaded tables of larger files lie on the disk of the job. A packed text grows about as much. */
+/** Tells whether a loaded table lies on the disk of the job. A packed text counts `GROWTH` times. */
 const isLarge = (files: readonly SourceFile[]): boolean =>
   files.reduce((sum, { bytes, real }) => sum + bytes * (packingOf(real) === null ? 1 : GROWTH), 0) >
   SCAN_BYTES
@@ -220,8 +220,9 @@ async function makeTextTable(
 }
 
 /**
- * A table of very many columns: each slice becomes a table, and these are put side by side, row by row. False: it is one slice, or the
- * slices have left out different rows, as where a value that is no text breaks a row in the slice of its column alone.
+ * Loads a table of very many columns: each slice of columns becomes a table, and these are joined row by row. Returns
+ * false if there is only one slice, or if the slices left out different rows. That happens if a value that is no text
+ * breaks a row only in the slice of its column.
  */
 async function createFromSlices(
   engine: Engine,
@@ -264,7 +265,7 @@ async function sheetsOf(
   return sheets
 }
 
-/** A line of the source that says nothing of this format would be passed over in silence. */
+/** Refuses options of the source that do not apply to this format, because they would be ignored silently. */
 function vetMarks({ dialect, file }: FileSource, { sheets, name }: Format): void {
   const wrong = (sheets ? (['encoding', 'separator', 'quote'] as const) : (['sheet', 'range'] as const)).find(
     (key) => dialect[key] !== undefined,
@@ -275,7 +276,7 @@ function vetMarks({ dialect, file }: FileSource, { sheets, name }: Format): void
     )
 }
 
-/** The number of rows that were left out, and what tells their lines from others. */
+/** Returns the number of rows that were left out, and what identifies their lines. */
 async function badRows(engine: Engine, rejects: string): Promise<{ n: number; lines: string }> {
   const lines = `select distinct scan_id, file_id, line from ${identifier(rejects)}`
   const sql = `select count(*), concat_ws(' ', count(*), sum(line), bit_xor(hash(line))) from (${lines})`

@@ -219,7 +219,7 @@ async function listBelow(given: string | null, prefix: string): Promise<string[]
   return found
 }
 
-/** The one format of all files. */
+/** Returns the format that all files share. */
 export function commonFormat(files: SourceFile[], file: string): (typeof FORMATS)[number] {
   const formats = new Set(files.map((one) => (one.format ? formatNamed(one.format) : formatOf(one.path))))
   const [format] = formats

@@ -13,7 +13,10 @@ export interface Format {
   table: boolean
   /** A workbook, whose sheet is read as a table in text. */
   sheets?: boolean
-  /** The engine does not read it: its rows are written with their types first (typed/typed-text.ts). */
+  /**
+   * For formats that the engine does not read: opens the file, whose rows are first written as text with their types
+   * (typed/typed-text.ts).
+   */
   typed?: () => Promise<OpenTyped>
   /** A query for the number of rows that is cheaper than counting. */
   count?(files: Files): string

@@ -13,8 +13,8 @@ export interface SourceFile {
   modified_ns: bigint | null
   /** Set if the server gave one. */
   etag?: string
-  /** Set if it is known already. */
+  /** Set if it is already known. */
   sha256?: string
-  /** Set if the name does not tell it. */
+  /** Set if the name does not show it. */
   format?: FormatName
 }

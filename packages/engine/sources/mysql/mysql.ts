@@ -213,7 +213,7 @@ class MysqlReader implements BatchReader {
   readonly #options: OpenOptions
   #rows: Rows | null = null
   #running = false
-  /** Moments come in another zone than UTC. */
+  /** Whether moments arrive in another zone than UTC. */
   #zoned = false
 
   constructor(session: MysqlConnection, options: OpenOptions) {

@@ -15,7 +15,7 @@ const BATCH_BYTES = 2_000_000
 /** Private parts of the library's connection. */
 export interface Wire extends EventEmitter {
   readonly stream: { pause(): void }
-  /** Also holds back packets that have arrived already. */
+  /** Stops the stream and also holds back packets that have already arrived. */
   pause(): void
   resume(): void
 }
@@ -35,7 +35,7 @@ export class Rows {
   #failure: Error | null = null
   #wake: () => void = () => undefined
 
-  /** `zoned`: moments come as times of another zone than UTC. */
+  /** `zoned` means that moments arrive as times of another zone than UTC. */
   constructor(wire: Wire, command: Command, zoned = false) {
     this.#wire = wire
     const take = (packet: Packet): void => this.#take(packet)
@@ -62,7 +62,7 @@ export class Rows {
     })
   }
 
-  /** Resolves when the server has sent them. */
+  /** Resolves to the columns when the server has sent them. */
   async columns(): Promise<readonly RemoteColumn[]> {
     await this.#until(() => this.#columns !== null)
     return this.#columns!

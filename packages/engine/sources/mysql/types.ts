@@ -71,7 +71,10 @@ const DAY_MICROS = 86_400_000_000
 const MOMENT = 7
 const LOCAL_TIME = 12
 
-/** The column of a field; `rows` is the capacity of a batch. `zoned`: moments come as times of another zone than UTC. */
+/**
+ * Returns the column of a field. `rows` is the capacity of a batch. `zoned` means that moments arrive as times of
+ * another zone than UTC.
+ */
 export function mapField(field: Field, rows: number, zoned = false): Column {
   const local = zoned && field.columnType === MOMENT
   return { name: field.name, ...mapped(local ? { ...field, columnType: LOCAL_TIME } : field, rows) }
@@ -161,7 +164,7 @@ function moments(type: DuckDBType, rows: number, { decimals: digits, columnType 
     if (Number.isNaN(days)) throw new RangeError(packet.readDateTimeString(digits, null, columnType))
     const micros = end >= offset + 8 ? microsAt(buffer, offset + 5, end) : 0
     const whole = days * DAY_MICROS + micros
-    // A number is exact up to the year 2255.
+    // A double holds these microseconds exactly up to the year 2255.
     data.setWhole(
       row,
       Number.isSafeInteger(whole) ? whole : BigInt(days) * BigInt(DAY_MICROS) + BigInt(micros),

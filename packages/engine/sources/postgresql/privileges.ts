@@ -4,7 +4,7 @@
  */
 import type { Client } from 'pg'
 
-/** A condition in SQL, and what it means. `has_role`: also by SET ROLE. */
+/** A condition in SQL, and its meaning. `has_role` includes roles that SET ROLE can take. */
 const CHECKS: readonly (readonly [condition: string, meaning: string])[] = [
   ['role.rolsuper', 'is a superuser'],
   [

@@ -1,6 +1,7 @@
 /**
- * Files of web servers: over a connection of the kind `http`, below its address, or at a plain https address whose host the
- * operator allows. A connection never leaves its origin. A plain address may redirect three times; each hop is checked.
+ * Reads files of web servers: over a connection of the kind `http`, below its address, or at a plain https address
+ * whose host the operator allows. A connection never leaves its origin. A plain address may redirect three times; each
+ * hop is checked.
  */
 
 import { createHash } from 'node:crypto'
@@ -11,7 +12,7 @@ import type { FileKind, RemoteFile } from './remote.ts'
 
 const HOPS = 3
 
-/** Without the query, which can hold secrets. */
+/** The address without its query, which can hold secrets. */
 const shownOf = (url: URL): string => url.origin + url.pathname
 
 /** A file at an address of a template. The host of `address` comes from the template's text, not from a variable. */

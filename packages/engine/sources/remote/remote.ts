@@ -31,18 +31,18 @@ export interface RemoteFile extends Wanted {
 
 export interface RemoteOptions {
   remote: RemoteRoots | undefined
-  /** For this job alone; not created yet. */
+  /** A folder for this job alone; not created yet. */
   temp_folder: string
   signal: AbortSignal
 }
 
 /** The allowed targets, time and size of downloads. */
 export interface Reach {
-  /** Null: an address of a template, or uploads in a bucket. */
+  /** Null for an address of a template, or for uploads in a bucket. */
   connection: string | null
   targets: readonly string[]
   ca?: string | undefined
-  /** Null: the job's time limit only. */
+  /** Null if only the time limit of the job applies. */
   timeout_ms: number | null
   /** The limit for all files together. */
   bytes: number

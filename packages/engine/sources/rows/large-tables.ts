@@ -9,13 +9,13 @@ import { NoRoom, roomLeft } from '../room.ts'
 
 /** The database of large tables. No name of a template has a blank. */
 export const LARGE = 'large tables'
-/** Less than the engine needs to write. */
+/** A memory limit below what the engine needs to write. */
 const TRIMMED_BYTES = 8_000_000
-/** Between two looks at the room while one statement writes. */
+/** Milliseconds between two checks of the room while one statement writes. */
 const WATCH_MS = 50
 
 export interface TableRoom {
-  /** For this job alone; it need not be there. */
+  /** A folder for this job alone; it need not exist. */
   temp_folder: string
   /** Bytes that the job may write there. */
   spill_bytes: number
@@ -25,7 +25,7 @@ export interface TableRoom {
 export async function openLarge(engine: Engine, { temp_folder }: TableRoom): Promise<void> {
   await mkdir(temp_folder, { recursive: true, mode: 0o700 })
   const file = literal(path.join(temp_folder, 'large.duckdb'))
-  // Nothing of it is read after the job, so that no log is kept of what is written.
+  // The database is not read after the job, so no write-ahead log is kept.
   await execute(
     engine,
     `attach if not exists ${file} as ${identifier(LARGE)} (recovery_mode 'no_wal_writes')`,
@@ -36,10 +36,12 @@ export function largeTable(name: string): string {
   return `${identifier(LARGE)}.main.${identifier(name)}`
 }
 
-/** Rejects with NoRoom where no room is left. Drops from memory what lies in the file, which the engine else keeps there. */
+/**
+ * Drops the pages of the file from memory, which the engine would keep. Rejects with NoRoom if no room is left on disk.
+ */
 export async function trimLarge(engine: Engine, { temp_folder, spill_bytes }: TableRoom): Promise<void> {
   if (roomLeft(spill_bytes, temp_folder) === 0) throw noRoom(spill_bytes)
-  // What cannot be dropped now makes the engine refuse the limit.
+  // The engine refuses the limit if it cannot drop enough now.
   await execute(engine, `set memory_limit = '${TRIMMED_BYTES}B'`).catch(() => undefined)
   await execute(engine, `set memory_limit = '${engine.memory_bytes}B'`)
 }

@@ -1,4 +1,4 @@
-/** The rows of a query that lie in a Parquet file, as a view: they never stand in memory as a whole. */
+/** Makes a view over the rows of a query in a Parquet file, so that they never stand in memory as a whole. */
 import { type Engine, execute, identifier, literal, readTable } from '../../duckdb/duckdb.ts'
 import { engineFailure } from '../../duckdb/engine-error.ts'
 import type { RemoteColumn, RowsFile } from '../kind.ts'
@@ -21,7 +21,7 @@ export async function viewRows(
       list.push(`cast(${is} as ${type}) as ${is}`)
     }
     await execute(engine, `create view ${identifier(name)} as select ${list.join(', ')} from ${rows}`)
-    // A text is only looked at when it is read, and a block must not be the first to find that it is none.
+    // The engine checks a text only when it is read, so all texts are read here and no block finds an invalid one.
     const texts = columns.filter(({ type }) => type.toString().startsWith('VARCHAR'))
     const lengths = texts.map((column) => `max(len(${identifier(column.name)}))`)
     const sql = `select ${['count(*)', ...lengths].join(', ')} from ${rows}`
@@ -34,8 +34,8 @@ export async function viewRows(
 }
 
 /**
- * Of a column of numbers written as text: DECIMAL(38, s) with the most digits after the point, else DOUBLE. `rows`: a table,
- * as SQL.
+ * Returns the type of a column of numbers written as text: DECIMAL(38, s) with the most digits after the point, else
+ * DOUBLE. `rows` is the SQL of a table.
  */
 async function numericType(engine: Engine, rows: string, column: string): Promise<string> {
   const digits = (part: number): string =>

@@ -1,6 +1,6 @@
 /**
- * The rows of a query as a table of the engine. A table that turns out to be large goes on as one (large-tables.ts), and its
- * name becomes a view: what stands in memory stays bounded.
+ * Writes the rows of a query into a table of the engine. A table that turns out to be large continues on disk
+ * (large-tables.ts), and its name becomes a view, so that memory stays bounded.
  */
 import { type DuckDBAppender, DuckDBDataChunk } from '@duckdb/node-api'
 import { type Engine, execute, identifier } from '../../duckdb/duckdb.ts'
@@ -8,9 +8,9 @@ import type { ColumnBatch, RemoteColumn } from '../kind.ts'
 import { appendRows } from './columns.ts'
 import { LARGE, largeTable, openLarge, type TableRoom, trimLarge } from './large-tables.ts'
 
-/** Bytes as received from which on a table is large. */
+/** The received bytes from which on a table is large. */
 const LARGE_BYTES = 16_000_000
-/** Bytes as received between two looks at the room on the disk. */
+/** The received bytes between two checks of the room on disk. */
 const LOOK_BYTES = 64_000_000
 export class RowsTable {
   readonly #engine: Engine
@@ -38,7 +38,7 @@ export class RowsTable {
     this.#appender = appender
   }
 
-  /** `name`: of a table that is there and empty. */
+  /** `name` is that of an existing, empty table. */
   static async open(engine: Engine, name: string, columns: readonly RemoteColumn[], room: TableRoom) {
     return new RowsTable(engine, name, columns, room, await engine.connection.createAppender(name))
   }
@@ -80,7 +80,7 @@ export class RowsTable {
       loose: settle !== undefined,
     }))
     if (this.#large) {
-      // A column that is given another type would stand in memory as a whole.
+      // Changing the type of a column in place would load it into memory as a whole.
       const list = settled.map(({ name, type, loose }) =>
         loose ? `cast(${name} as ${type}) as ${name}` : name,
       )

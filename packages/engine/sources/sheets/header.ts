@@ -1,6 +1,7 @@
 /**
- * Names that stand in several rows under merged cells: `2024` over `north` and `south` gives `2024 north` and `2024 south`. The rows of
- * names are those that merged cells join; a row below is one of them only where it holds nothing but names under wide merged cells.
+ * Joins names that stand in several rows under merged cells: `2024` over `north` and `south` gives `2024 north` and
+ * `2024 south`. The rows of names are those that merged cells join. The row below them also counts as one if it holds
+ * only names under wide merged cells.
  */
 import { readingOf } from '../text/values.ts'
 import type { Area, SheetRow } from './workbook.ts'
@@ -16,7 +17,7 @@ const YEAR = /^(?:18|19|20|21)\d\d$/
 
 const isName = (text: string): boolean => readingOf(text.trim()).kind === 'text' || YEAR.test(text)
 
-/** Returns null where one row names the columns. `rows`: from the first row of names on. */
+/** Returns null if one row names the columns. `rows` begin with the first row of names. */
 export function joinedNames(rows: readonly SheetRow[], merged: readonly Area[]): JoinedNames | null {
   const [first] = rows
   if (!first) return null

@@ -1,6 +1,6 @@
 /**
- * What a number of a workbook means by its format: a number, a date, a time of day or a length of time. The numbers of formats that
- * have no code in the file are those of ECMA-376 part 1, section 18.8.30.
+ * Tells by the format of a cell what its number means: a number, a date, a time of day or a duration. The numbers of
+ * formats that have no code in the file are those of ECMA-376 part 1, section 18.8.30.
  */
 
 export type NumberKind = 'number' | 'date' | 'time' | 'date_time' | 'length'
@@ -41,7 +41,7 @@ export function kindOfCode(code: string): NumberKind {
 }
 
 const DAY_MS = 86_400_000
-/** Day 60 of the 1900 system is the 29 February 1900, which did not exist; days before it count from one day later. */
+/** Day 60 of the 1900 system is 29 February 1900, which did not exist. Days before it count from one day later. */
 const LEAP_DAY = 60
 const EPOCH_1900 = Date.UTC(1899, 11, 30)
 const EPOCH_1904 = Date.UTC(1904, 0, 1)
@@ -71,7 +71,9 @@ export function clockOf(ms: number): string {
   return rest === 0 ? shown : `${shown}.${String(rest).padStart(3, '0')}`
 }
 
-/** With a fourth decimal where three could be read as thousands: the cell is a number, so there is no doubt. */
+/**
+ * Prints a number with a fourth decimal if three could be read as thousands, because the cell is known to be a number.
+ */
 export function plainNumber(value: number): string {
   const text = String(value)
   return /^-?[1-9]\d{0,2}\.\d{3}$/.test(text) ? `${text}0` : text

@@ -82,7 +82,7 @@ async function outline(zip: Zip): Promise<{ sheets: SheetInfo[]; merged: Area[][
 
 const countOf = (text: string | undefined): number => Math.max(1, Math.trunc(Number(text ?? 1)) || 1)
 
-/** Where the reader stands. Tables within cells and drawings are passed over. */
+/** The position of the reader. It skips tables within cells and drawings. */
 class Place {
   sheet = -1
   row = -1
@@ -92,7 +92,7 @@ class Place {
   #rows = 0
   #notes = 0
 
-  /** Within a note or a drawing. */
+  /** Whether the position is within a note or a drawing. */
   get noted(): boolean {
     return this.#notes > 0
   }
@@ -150,7 +150,7 @@ class RowReader implements Listener {
     this.#rows = []
     let batch: SheetRow[] = []
     for (const { at, values, times } of rows) {
-      // Empty cells count as well: a row of a million of them is no less work.
+      // Empty cells count as well, because a row of a million of them is as much work.
       this.#repeat(
         (Math.min(times, ROWS_MOST - at) - 1) * values.reduce((sum, value) => sum + value.length + 1, 0),
       )
@@ -164,7 +164,7 @@ class RowReader implements Listener {
     if (batch.length > 0) yield batch
   }
 
-  /** Throws where what the file says once becomes too much. */
+  /** Throws if repeated rows and cells become too many characters. */
   #repeat(characters: number): void {
     this.#repeated += Math.max(0, characters)
     if (this.#repeated > REPEATED_MOST)

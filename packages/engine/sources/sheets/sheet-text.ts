@@ -33,7 +33,7 @@ import { unreadable, Zip } from './zip.ts'
 
 export interface SheetOptions {
   dialect: Dialect
-  /** For this job alone; not created yet. */
+  /** A folder for this job alone; not created yet. */
   temp_folder: string
   /** The most bytes of the text. */
   most_bytes: number
@@ -195,7 +195,7 @@ class SheetTable {
     const widest = Math.max(...table.map(({ values }) => values.length), joined?.names.length ?? 0) - 1
     this.#right = declared && this.#area.right < COLUMNS_MOST - 1 ? this.#area.right : widest
     for (const [index, row] of head.entries()) {
-      // A title stands where the table begins, wherever its cell is.
+      // A title is written in the first column of the table, wherever its cell is.
       if (index < first) this.#writeLine(row.at, [row.values.find((text) => text !== '') ?? ''], out)
       else if (joined && row.at <= joined.to) {
         if (row.at === joined.to) this.#write({ at: row.at, values: joined.names }, out)
@@ -204,7 +204,7 @@ class SheetTable {
     if (joined) this.found = { ...this.found, joined: joined.to - joined.from + 1 }
   }
 
-  /** The place of the first row that is no title: titles have one cell and stand above rows of several. */
+  /** Returns the index of the first row that is no title. Titles have one cell and stand above rows of several. */
   #firstOf(head: readonly SheetRow[]): number {
     const { skip } = this.#dialect
     if (skip !== undefined)
@@ -230,7 +230,10 @@ class SheetTable {
     this.#writeLine(at, cells, out)
   }
 
-  /** Labels that are merged over several rows stand for each of them; numbers do not, since sums would count them again. */
+  /**
+   * Repeats a label that is merged over several rows in each of them. Numbers are not repeated, since sums would count
+   * them again.
+   */
   #filled(at: number, values: string[]): string[] {
     this.#filling = this.#filling.filter(({ area }) => area.bottom >= at)
     const row = this.#filling.length > 0 ? [...values] : values

@@ -1,4 +1,4 @@
-/** Tells which sheet of a workbook is read where none was named. */
+/** Says which sheet of a workbook is read if none was named. */
 import type { FoundSheet } from '@assay/model/dialect'
 
 const SHOWN = 10
@@ -8,13 +8,13 @@ function listed(names: readonly string[]): string {
   return names.length > SHOWN ? `${shown.join(', ')} and ${names.length - SHOWN} more` : shown.join(', ')
 }
 
-/** `what`: the file, as the beginning of a sentence. */
+/** `what` is the file, as the beginning of a sentence. */
 export function sheetSentence(what: string, { is, others, hidden }: FoundSheet): string {
   const more = hidden.length === 0 ? '' : `; hidden: ${listed(hidden)}`
   return `${what} has several sheets, and the first that is not hidden is read: ${JSON.stringify(is)}. The others are ${listed(others)}${more}.`
 }
 
-/** What the author of a draft must answer; null where there is no choice. */
+/** Returns the question that the author of a draft must answer, or null if there is no choice. */
 export function sheetQuestion(sheet: FoundSheet | undefined) {
   if (sheet?.sure !== 'likely') return null
   const readings = [sheet.is, ...sheet.others]

@@ -15,7 +15,7 @@ export interface Area {
 
 export interface SheetRow {
   at: number
-  /** By column, as text; empty where a cell is. */
+  /** The cells by column, as text; an absent cell is empty. */
   values: string[]
 }
 
@@ -28,24 +28,24 @@ export interface Workbook {
   close(): void
 }
 
-/** Stands in a cell whose formula has no stored value. */
+/** The text of a cell whose formula has no stored value. */
 export const NO_VALUE = '\u0000'
 
 export const COLUMNS_MOST = 16_384
 export const ROWS_MOST = 1_048_576
 export const MERGED_MOST = 100_000
 export const SHEETS_MOST = 1_000
-/** Characters of cells that a workbook says once for many. */
+/** The most characters that repeated cells may become. */
 export const REPEATED_MOST = 100_000_000
 
-/** `C` is 2. */
+/** Returns the index of a column: `C` is 2. */
 export function columnIndex(letters: string): number {
   let index = 0
   for (const letter of letters.toUpperCase()) index = index * 26 + letter.charCodeAt(0) - 64
   return index - 1
 }
 
-/** 2 is `C`. */
+/** Returns the name of a column: 2 is `C`. */
 export function columnName(index: number): string {
   const [rest, last] = [Math.floor(index / 26), String.fromCharCode(65 + (index % 26))]
   return rest === 0 ? last : columnName(rest - 1) + last
@@ -53,7 +53,7 @@ export function columnName(index: number): string {
 
 export const cellName = (row: number, column: number): string => `${columnName(column)}${row + 1}`
 
-/** `B3:F20`, `B:F` or `B3:F` (down to the last row). Null: it is none of these. */
+/** Reads `B3:F20`, `B:F` or `B3:F` (down to the last row). Returns null for any other text. */
 export function areaOf(range: string): Area | null {
   const match = /^\$?([A-Za-z]{1,3})\$?(\d{1,7})?:\$?([A-Za-z]{1,3})\$?(\d{1,7})?$/.exec(range.trim())
   if (!match) return null

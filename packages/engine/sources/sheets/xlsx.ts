@@ -1,6 +1,6 @@
 /**
- * Workbooks in Office Open XML (ECMA-376): .xlsx and .xlsm, also those of the strict form. Formulas count by their stored value,
- * numbers in a format of dates as dates, of the system of 1900 or 1904 that the workbook names.
+ * Workbooks in Office Open XML (ECMA-376): .xlsx and .xlsm, also those of the strict form. A formula counts by its
+ * stored value. A number in a date format is a date, by the system of 1900 or 1904 that the workbook names.
  */
 import type { SourceFile } from '../files/source-file.ts'
 import { kindOfCode, kindOfId, type NumberKind, textOfNumber } from './number-format.ts'
@@ -18,7 +18,7 @@ import {
 import { type Element, hear, type Listener, listen } from './xml.ts'
 import { unreadable, type Zip } from './zip.ts'
 
-/** The different texts of a workbook are kept in memory. */
+/** The most characters of the shared texts of a workbook, which are kept in memory. */
 const TEXTS_CHARACTERS = 100_000_000
 
 interface Relation {
@@ -93,7 +93,7 @@ async function readMain(
 
 const isTrue = (value: string | undefined): boolean => value === '1' || value === 'true'
 
-/** What a number means, by the style of its cell. */
+/** Reads the meaning of numbers for each style of cells. */
 async function readKinds(zip: Zip, part: string): Promise<NumberKind[]> {
   const codes = new Map<number, string>()
   const kinds: NumberKind[] = []
@@ -263,7 +263,7 @@ class RowReader implements Listener {
   #textOfCell(): string {
     const { type, style, formula } = this.#cell
     const value = this.#value
-    // A text that is empty is stored as one; a formula that was never computed has nothing.
+    // An empty text is stored as a text. A formula that was never computed has no value.
     if (value === null || (value === '' && type === 'n')) return formula && type === 'n' ? NO_VALUE : ''
     switch (type) {
       case 's':

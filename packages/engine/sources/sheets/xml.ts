@@ -16,12 +16,12 @@ export interface Listener {
 
 const bare = (name: string): string => name.slice(name.indexOf(':') + 1)
 
-/** A workbook has a dozen. */
+/** The deepest nesting of elements. A workbook has a dozen levels. */
 const DEPTH_MOST = 1_000
 
 /** Yields after each piece, so that a reader can take what the listener has heard. Throws Error where the text is no XML. */
 export async function* listen(bytes: AsyncIterable<Buffer>, listener: Listener): AsyncGenerator<void> {
-  // An entity that the document defines itself is an error here, so none can grow.
+  // The parser refuses entities that the document defines itself, so none can expand.
   const parser = new SaxesParser({ position: false })
   let depth = 0
   parser.on('opentag', ({ name, attributes }) => {

@@ -1,10 +1,10 @@
-/** The parts of a workbook, which is a zip file. Each part is streamed; what it may unpack to is bounded. */
+/** The parts of a workbook, which is a zip file. Each part is streamed, and its unpacked size is bounded. */
 import type { Readable } from 'node:stream'
 import { type Entry, openPromise, type ZipFile } from 'yauzl'
 import type { SourceFile } from '../files/source-file.ts'
 import { SourceError } from '../source.ts'
 
-/** Largest ratio of unpacked to packed bytes, as for packed uploads. */
+/** The largest ratio of unpacked to packed bytes, as for packed uploads. */
 const RATIO_MOST = 250
 /** Unpacked bytes of a part up to which any ratio is accepted. */
 const RATIO_FREE = 10_000_000

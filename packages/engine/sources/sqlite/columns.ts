@@ -22,7 +22,9 @@ export interface Column extends RemoteColumn {
 
 type Made = Omit<Column, 'name'>
 
-/** `first`: the first values if they are known; without them a column of unknown type is written as text. */
+/**
+ * Makes the column. `first` are the first values, if known; without them a column of unknown type is written as text.
+ */
 export function columnOf(name: string, declared: string, rows: number, first: readonly Value[]): Column {
   return { name, ...made(declared.toUpperCase(), rows, first) }
 }

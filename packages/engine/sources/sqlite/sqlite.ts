@@ -67,7 +67,7 @@ async function openFile({ connection, roots }: ProbeOptions): Promise<DatabaseSy
   }
 }
 
-/** A SELECT from `pragma_database_list` would tell where the file lies on the server. */
+/** Forbids a SELECT from `pragma_database_list`, which would show the path of the file on the server. */
 function tellsNoPath(action: number, subject: string | null): number {
   const told = action === constants.SQLITE_PRAGMA && subject?.toLowerCase() === 'database_list'
   return told ? constants.SQLITE_DENY : constants.SQLITE_OK
@@ -82,7 +82,7 @@ class SqliteReader implements BatchReader {
   readonly #database: DatabaseSync
   readonly #options: OpenOptions
   #rows: Iterator<Raw[], undefined> | null = null
-  /** Rows that were examined already. */
+  /** The rows that were already examined. */
   #first: Raw[][] = []
   #columns: Column[] = []
   #misjudged = false

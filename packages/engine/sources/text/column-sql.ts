@@ -1,6 +1,7 @@
 /**
- * The SQL that reads one column of a text by our own decision. Plain values are read by the engine as they are parsed. All others
- * are read as text and converted here; a value that does not fit raises MISFIT and is never made null or rounded.
+ * Writes the SQL that reads one column of a text as column decisions say. Plain values are read by the engine as they
+ * are parsed. All others are read as text and converted here; a value that does not fit raises MISFIT and is never made
+ * null or rounded.
  */
 import type { ColumnDialect } from '@assay/model/dialect'
 import { identifier, literal } from '../../duckdb/duckdb.ts'
@@ -11,7 +12,7 @@ import { type DateShape, dateFormat, MISSING_MARKS, numberPattern } from './valu
 /** How the errors of these conversions begin. */
 export const MISFIT = 'A value does not fit'
 
-/** What the error of such a value says, with the column and what to write; null: it is another error. */
+/** Returns the sentence of such an error, with the column and what to write, or null for any other error. */
 export function misfitFault(reason: string): string | null {
   const [, name, value] = new RegExp(`${MISFIT}: ([^]*?)(?:: ([^]*))?$`).exec(reason) ?? []
   if (name === undefined) return null
@@ -23,7 +24,7 @@ export function misfitFault(reason: string): string | null {
 export interface ColumnSql {
   /** The type with which the engine parses the column. */
   parsed: string
-  /** The expression over the parsed column; null: as it is. */
+  /** The expression over the parsed column; null to take it as it is. */
   sql: string | null
 }
 
@@ -36,9 +37,9 @@ export interface ColumnContext {
   padded: boolean
   /** The type that the template declares. */
   type: string | null
-  /** Whether every value has been seen: then whole numbers need no check. */
+  /** Whether every value has been seen. Whole numbers then need no check. */
   covered: boolean
-  /** Nothing is converted while it is parsed, so that a value that does not fit cannot count as a bad row. */
+  /** Whether the column is parsed as text, so that a value that does not fit cannot count as a bad row. */
   asText: boolean
 }
 
@@ -53,7 +54,7 @@ export function columnSql(decision: Decision, context: ColumnContext): ColumnSql
   const { name, declared, marks, padded, type, covered, asText } = context
   if (type !== null && isText(type)) return { parsed: type, sql: null }
   if (decision.kind === 'text') {
-    // A declared date does not tell which of two it is.
+    // A declared type of date does not settle which of two readings is meant.
     if (decision.doubt?.kind === 'two_readings') return { parsed: 'VARCHAR', sql: null }
     if (type !== null) return asText ? cast(name, type) : { parsed: type, sql: null }
     if (declared.missing === undefined) return { parsed: 'VARCHAR', sql: null }
@@ -79,7 +80,10 @@ function cast(name: string, type: string): ColumnSql {
   return { parsed: 'VARCHAR', sql: `cast(${identifier(name)} as ${type})` }
 }
 
-/** Where every value has been seen: to check each again takes longer to plan than all else, where columns are many. */
+/**
+ * For a column whose values have all been seen. With many columns, a check of each value would take longer to plan than
+ * all else.
+ */
 function castBut(marks: readonly string[], name: string, type: string): ColumnSql {
   const text = marks.reduce((value, mark) => `nullif(${value}, ${literal(mark)})`, identifier(name))
   return { parsed: 'VARCHAR', sql: `cast(${text} as ${type})` }
@@ -103,8 +107,8 @@ function isoType(shapes: readonly DateShape[]): string {
 }
 
 /**
- * A cast to BIGINT would round 1.5 to 2. Doubles hold these numbers exactly and are parsed as fast. Most fit 32 bits, which is checked
- * fastest: where all values of a batch do, DuckDB passes over the other branches.
+ * A cast to BIGINT would round 1.5 to 2. Doubles hold these numbers exactly and are parsed as fast. Most numbers fit 32
+ * bits, which is the fastest check: if all values of a batch fit, DuckDB skips the other branches.
  */
 function checkedInteger(name: string): ColumnSql {
   const column = identifier(name)
@@ -117,14 +121,14 @@ function checkedInteger(name: string): ColumnSql {
   }
 }
 
-/** `read` null: what is no missing mark stays as it is. */
+/** Replaces missing marks by null. If `read` is null, all other values stay as they are. */
 function withMarks(
   { name, declared }: ColumnContext,
   text: string,
   read: { value: string; fits: string } | null,
 ): string {
   const column = identifier(name)
-  // One pattern, not "in": of a list the engine holds a vector for each mark of each column.
+  // One pattern is used and not "in", because for a list the engine holds a vector for each mark of each column.
   const marks = ['', ...(declared.missing ?? MISSING_MARKS)].map(quoted).join('|')
   const missing = `${column} is null or regexp_full_match(${text}, ${literal(marks)})`
   if (read === null) return `case when ${missing} then null else ${column} end`
@@ -135,7 +139,7 @@ function withMarks(
 /** A text as a pattern that matches it alone. */
 const quoted = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 
-/** `fits` and `value`: over the text `v`. */
+/** Converts a column. `fits` and `value` are SQL over the text `v`. */
 function converted(
   decision: Exclude<Decision, { kind: 'text' }>,
   v: string,

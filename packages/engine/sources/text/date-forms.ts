@@ -1,6 +1,7 @@
 /**
- * Forms of dates that a source declares beside the orders of day, month and year: those of strptime, with the names of months in several
- * languages, and five of our own (weeks, quarters, seconds and milliseconds since 1970, days of a spreadsheet). None is guessed.
+ * Forms of dates that a source declares beside the orders of day, month and year: those of strptime, with the names of
+ * months in several languages, and five of our own (weeks, quarters, seconds and milliseconds since 1970, days of a
+ * spreadsheet). A form is never guessed.
  */
 import type { NUMBER_DATES, WORD_DATES } from '@assay/model/dialect'
 import { literal } from '../../duckdb/duckdb.ts'
@@ -52,7 +53,10 @@ export const isForm = (dates: string): boolean => dates.includes('%') || dates i
 /** Whether values of the form have a time of day. */
 export const formHasTime = (form: string): boolean => ownOf(form)?.time ?? /%[HIMSfpT]/.test(form)
 
-/** What values of the form look like; of strptime's wider than the form itself, since the engine judges each value. */
+/**
+ * Returns the pattern of values of the form. For forms of strptime it is wider than the form, since the engine judges
+ * each value.
+ */
 export function formPattern(form: string): RegExp {
   const own = ownOf(form)
   if (own) return new RegExp(`^(?:${own.pattern})$`)
@@ -63,7 +67,7 @@ export function formPattern(form: string): RegExp {
   return new RegExp(`^${parts.join('')}$`)
 }
 
-/** `fits` and `value`: over the text `v`. */
+/** `fits` and `value` are SQL over the text `v`. */
 export function formSql(form: string, v: string): { value: string; fits: string } {
   const own = ownOf(form)
   if (own) {
@@ -97,7 +101,10 @@ const OLDER: readonly (readonly [string, number])[] = [
 
 let names: ReadonlyMap<string, number> | undefined
 
-/** Names of months and their abbreviations in lower case, with the month from 0. What names two months in two languages is left out. */
+/**
+ * Names of months and their abbreviations in lower case, with the month from 0. A name that means two months in two
+ * languages is left out.
+ */
 export function monthNames(): ReadonlyMap<string, number> {
   if (names) return names
   const found = new Map<string, number>(OLDER)

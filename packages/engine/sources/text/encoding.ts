@@ -21,10 +21,10 @@ export interface FoundEncoding {
 }
 
 const UTF8: FoundEncoding = { is: 'utf-8', sure: 'settled' }
-/** The encoding of old Windows programs; its first 128 and its letters are those of Latin-1. */
+/** The encoding of old Windows programs. Its first 128 characters and its letters equal those of Latin-1. */
 export const WINDOWS: FoundEncoding = { is: 'windows-1252', sure: 'likely' }
 
-/** `whole`: the bytes are the whole text, else the last character may be cut. */
+/** `whole` tells whether the bytes are the whole text; otherwise the last character may be cut. */
 export function encodingOf(bytes: Buffer, whole: boolean): FoundEncoding {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return { is: 'utf-16le', sure: 'settled' }
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return { is: 'utf-16be', sure: 'settled' }
@@ -114,7 +114,10 @@ export async function* piecesOf(file: SourceFile): AsyncGenerator<Buffer> {
   }
 }
 
-/** Why a text cannot be written again for the engine. One in UTF-8 is written again only without its rows of totals. */
+/**
+ * Returns the error for a text that is too large to be written again. A text in UTF-8 is written again only to leave
+ * out its rows of totals.
+ */
 export const tooLarge = ({ path }: SourceFile, encoding: string, most: number): NoRoom =>
   new NoRoom(
     `${JSON.stringify(path)} cannot be read: it is ${encoding} and larger than ${most} bytes, so ${encoding === 'utf-8' ? 'take its rows of totals out' : 'save it as UTF-8'}.`,

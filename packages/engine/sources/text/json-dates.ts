@@ -1,6 +1,6 @@
 /**
- * The dates of JSON, whose strings are read by the same decision as those of a table in text. DuckDB would read "01-02-2023" day first and
- * "01-02-23" year first. Only columns are read so; dates within lists and objects stay text.
+ * Reads dates in JSON strings by the same decision as those of a table in text. DuckDB would read "01-02-2023" day
+ * first and "01-02-23" year first. Only columns are converted; dates within lists and objects stay text.
  */
 import type { ColumnDialect, Dialect, FoundColumn } from '@assay/model/dialect'
 import type { Column } from '@assay/model/insight'
@@ -23,7 +23,10 @@ export interface JsonDate {
   type: string
 }
 
-/** Which columns of text hold dates. `relation`: a table, or a query in brackets; `typed`: names with a declared type. */
+/**
+ * Finds the text columns that hold dates. `relation` is a table or a query in brackets; `typed` are the names with a
+ * declared type.
+ */
 export async function jsonDates(
   engine: Engine,
   relation: string,

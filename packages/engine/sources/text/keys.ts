@@ -1,13 +1,14 @@
-/** The different values of columns of text, for decisions that rest on all of them. */
+/** Reads the distinct values of text columns, for decisions that need all of them. */
 import { type Engine, eachRow, identifier } from '../../duckdb/duckdb.ts'
 
-/** Of more different values of a column the first ones decide; the others are checked while they are read. */
+/** If a column has more distinct values, the first ones decide and the others are checked while they are read. */
 const KEYS_MOST = 200_000
 
 /**
- * Tells `note` one value of each kind that a column holds, and how often the kind occurs: values of a kind differ only in digits that
- * decide nothing. `place`: of the column among `names`. The text is parsed once for all columns, whose values stand below each other, so
- * that DuckDB plans one expression and keeps no copy. False: a column has too many kinds, of which some are not told.
+ * Calls `note` with one value of each kind that a column holds and the number of values of that kind. Values of a kind
+ * differ only in digits that decide nothing. `place` is the index of the column in `names`. The text is parsed once for
+ * all columns, whose values are listed below each other, so that DuckDB plans one expression and keeps no copy.
+ * Resolves to false if a column has too many kinds and some were left out.
  */
 export async function eachKind(
   engine: Engine,
@@ -32,7 +33,10 @@ export async function eachKind(
 }
 
 const DAY = "regexp_extract(v, '^\\s*[^ T]*')"
-/** Of a number only a leading zero matters, which makes it a code; of a time after a date its form; and of a date all digits. */
+/**
+ * A number counts by whether it has a leading zero, which makes it a code; a time after a date by its form; and a date
+ * by all digits.
+ */
 const KIND = `case when contains(v, ':') then ${DAY} || translate(substr(v, length(${DAY}) + 1), '123456789', '000000000')
     when regexp_matches(v, '^\\s*[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]') then v
     when regexp_matches(v, '^[-0-9]') then translate(left(v, 2), '12345678', '99999999') || translate(substr(v, 3), '012345678', '999999999')

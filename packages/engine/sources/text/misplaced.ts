@@ -1,7 +1,8 @@
 /**
- * Refuses a table in text whose values or names would be read in silence where they do not belong: several rows of names, those of a
- * second table below, a first row that is divided by another mark, and rows with one value more than there are columns, of which the
- * engine passes over the last where it is empty, so that all before it would move.
+ * Refuses a table in text whose values or names would silently be read in the wrong place. The cases are: several rows
+ * of names; the names of a second table below; a first row with another separator; and rows with one value more than
+ * there are columns. The engine ignores the last value of such a row if it is empty, and all values before it would be
+ * shifted.
  */
 import type { Dialect } from '@assay/model/dialect'
 import { SourceError } from '../source.ts'
@@ -20,8 +21,8 @@ const textOf = ({ values }: TextRecord): string => brief(values.join(' | '))
 const SKIP = 'write "bad_rows: skip" in the source to leave such rows out and count them.'
 
 /**
- * Throws SourceError. A declared row of names says that each row may end with a separator. True: there are such rows, and they are to be
- * left out.
+ * Throws SourceError for wider rows. A declared row of names allows each row to end with a separator. Returns true if
+ * there are such rows and they are to be left out.
  */
 export function refuseWiderRows(
   rows: readonly TextRecord[],
@@ -43,7 +44,7 @@ export function refuseWiderRows(
   return false
 }
 
-/** Throws SourceError where no row has as many values as there are names, so that the fault is that of the row of names. */
+/** Throws SourceError if no row has as many values as there are names, so that the row of names is at fault. */
 export function refuseOtherWidth(
   names: TextRecord,
   rows: readonly TextRecord[],
@@ -52,7 +53,7 @@ export function refuseOtherWidth(
 ): void {
   const named = names.values.length
   const width = rows[0]?.values.length ?? named
-  // A single row may be the one that is wrong.
+  // With a single row, that row may be the wrong one.
   if (declared.header !== undefined || width === named || rows.length < 2) return
   if (rows.some(({ values }) => values.length !== width)) return
   if (width === named + 1 && rows.some(({ values }) => values.at(-1) === '')) return
@@ -66,7 +67,7 @@ export function refuseOtherWidth(
   )
 }
 
-/** The same of a text whose rows were counted. `begins`: the first value of one that is wider. */
+/** The same check for a text whose rows were counted. `begins` is the first value of a wider row. */
 export function refuseWiderCounts(
   { all, wider, begins }: { all: number; wider: number; begins: string },
   width: number,
@@ -92,12 +93,15 @@ interface Found {
   header: { is: boolean }
 }
 
-/** Columns of numbers, dates or times, at the least, by which a row of names is told from a row of data. */
+/** The fewest columns of numbers, dates or times that distinguish a row of names from a row of data. */
 const TYPED_LEAST = 2
-/** The rows beside it that tell what a column holds. */
+/** The number of neighbouring rows that show what a column holds. */
 const BESIDE = 50
 
-/** Throws SourceError. `header: true` says that the first row alone names the columns, and `false` that none does. */
+/**
+ * Throws SourceError for names in other rows. `header: true` says that only the first row names the columns, and
+ * `false` that none does.
+ */
 export function refuseNamesElsewhere(
   { records, from, header }: Found,
   declared: Dialect,
@@ -124,7 +128,7 @@ export function refuseNamesElsewhere(
       `line ${second.line} holds texts above numbers or dates, like a second row of names: ${textOf(second)}. Write "skip: ${second.line - 1}" in the source to take the names from it, or "header: true" if it is a row of the table.`,
     )
   for (const [index, record] of rows.entries()) {
-    // A row of another width is told when it is loaded.
+    // A row of another width is reported when it is loaded.
     if (isBlank(record) || record.values.length !== first.values.length) continue
     const repeats =
       record.values.length > 1 &&
@@ -139,7 +143,7 @@ export function refuseNamesElsewhere(
   }
 }
 
-/** A row without any number, date or time where other rows hold nothing else. */
+/** Tells whether a row has no number, date or time in columns that otherwise hold only those. */
 function looksLikeNames(
   { values }: TextRecord,
   others: readonly TextRecord[],
@@ -160,7 +164,7 @@ function looksLikeNames(
   return typed.filter((kind) => kind === 'text').length >= TYPED_LEAST
 }
 
-/** Whether another mark divides a line of one text into as many values as there are columns. */
+/** Tells whether another separator divides a line of one text into as many values as there are columns. */
 function isDivided({ values }: TextRecord, width: number): boolean {
   const [text = '', ...rest] = values.filter((value) => value.trim() !== '')
   return (

@@ -1,4 +1,7 @@
-/** One file of a table in text: how it is encoded and divided, and a copy where the engine must not read it as it stands. */
+/**
+ * Reads how one file of a table in text is encoded and divided, and makes a copy if the engine must not read the
+ * original.
+ */
 import { randomUUID } from 'node:crypto'
 import { chmod, copyFile, mkdir, open, stat, truncate } from 'node:fs/promises'
 import path from 'node:path'
@@ -24,13 +27,16 @@ export interface PartSource {
   /** As written in the template. */
   file: string
   dialect: Dialect
-  /** For this job alone; not created yet. */
+  /** A folder for this job alone; not created yet. */
   temp_folder: string
   /** The most bytes of all that the job writes to its folder. */
   most_bytes: number
 }
 
-/** Null: the file is empty. `known`: its encoding, where reading it has told. Throws SourceError. */
+/**
+ * Returns the part, or null for an empty file. `known` is its encoding, if reading it has shown that. Throws
+ * SourceError.
+ */
 export async function partOf(
   file: SourceFile,
   source: PartSource,
@@ -55,7 +61,7 @@ export async function partOf(
   await mkdir(temp_folder, { recursive: true, mode: 0o700 })
   const real = path.join(temp_folder, `${randomUUID()}.utf8`)
   const most = roomLeft(most_bytes, temp_folder)
-  // Byte by byte, so that bytes which are no UTF-8 still end the reading beyond the head.
+  // The copy keeps all bytes, so that bytes beyond the head that are no UTF-8 still end the reading.
   if (plain && packingOf(file.path) === null) await copyOf(file, real, most)
   else await writeAsUtf8(file, encoding.is, real, most)
   if (shape.totals !== '') await truncate(real, (await stat(real)).size - Buffer.byteLength(shape.totals))
@@ -65,16 +71,16 @@ export async function partOf(
 async function copyOf(file: SourceFile, into: string, most: number): Promise<void> {
   if (file.bytes > most) throw tooLarge(file, 'utf-8', most)
   await copyFile(file.real, into)
-  // The file may be one that nobody writes.
+  // The original may be read-only.
   await chmod(into, 0o600)
 }
 
-/** Whole lines at the end of a text; null: it is packed, so that its end is not known without reading all. */
+/** Returns whole lines at the end of a text, or null for a packed one, whose end is not known without reading all. */
 async function tailOf(file: SourceFile, encoding: string): Promise<string | null> {
   if (packingOf(file.path) !== null) return null
   const handle = await open(file.real)
   try {
-    // An even place, so that no character of two bytes is cut.
+    // An even offset cuts no character of two bytes.
     const from = 2 * Math.floor(Math.max(0, file.bytes - TAIL_BYTES) / 2)
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(TAIL_BYTES + 1), 0, TAIL_BYTES + 1, from)
     const text = decoderOf(encoding).decode(buffer.subarray(0, bytesRead), { stream: true })

@@ -1,4 +1,4 @@
-/** A value of two readings, told so that a reader sees the difference: "1 February 2023", "1,234". */
+/** Prints a value of two readings so that a reader sees the difference: "1 February 2023", "1,234". */
 import { MONTHS } from '@assay/model/dates'
 import { fullYear } from './values.ts'
 

@@ -1,6 +1,7 @@
 /**
- * Walks through the records of a whole text, however long it is: the line on which a record begins, and a copy of the text without the
- * records that have an empty value too many. The engine counts a record with line breaks as one line, and passes over such a value.
+ * Walks through the records of a text of any length. It finds the line on which a record begins, because the engine
+ * counts a record with line breaks as one line. It copies a text without the records that have one empty value too
+ * many, because the engine ignores such a value.
  */
 import { createWriteStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
@@ -9,7 +10,7 @@ import { NoRoom } from '../room.ts'
 import { piecesOf } from './encoding.ts'
 import type { Marks } from './records.ts'
 
-/** From 1; null: there is no such record. */
+/** Returns the line of a record, from 1, or null if there is no such record. */
 export async function lineOfRecord(file: SourceFile, record: number, marks: Marks): Promise<number | null> {
   const walk = new RecordWalk(marks)
   for await (const piece of piecesOf(file))
@@ -21,7 +22,7 @@ export async function lineOfRecord(file: SourceFile, record: number, marks: Mark
 }
 
 export interface Kept {
-  /** The records above the first row, which stay. */
+  /** The number of records above the first row, which are kept. */
   above: number
   /** The number of columns. */
   width: number
@@ -60,7 +61,7 @@ export async function copyWithoutWider(
         const ended = walk.next(character)
         record += character
         if (ended) wider = isWider()
-        // The second half of a line break goes where its record went.
+        // The second character of a line break follows its record.
         if (!ended && !walk.behind) continue
         if (!wider) kept += record
         record = ''
@@ -75,25 +76,25 @@ export async function copyWithoutWider(
   return counts
 }
 
-/** Sees the bytes of the text as characters; those of the marks, too. */
+/** Walks over bytes as characters, and takes the marks in the same way. */
 class RecordWalk {
   readonly #quote: string
   readonly #escape: string
   readonly #separator: string
   /** Records that have ended. */
   records = 0
-  /** On which the present record begins, once the one before has ended. */
+  /** The line on which the present record begins, once the one before has ended. */
   line = 1
-  /** Of the record that ended last: its values, and whether its last one is empty. */
+  /** The number of values of the last ended record, and whether its last value is empty. */
   values = 1
   empty = true
-  /** The character was the second half of a line break behind a record. */
+  /** Whether the character was the second one of a line break after a record. */
   behind = false
   #count = 1
   #filled = false
   #opened = false
   #quoted = false
-  /** Where a value begins, or has ended with a quote. */
+  /** Whether a value begins here, or has ended with a quote. */
   #begins = true
   #returned = false
   #escaped = false

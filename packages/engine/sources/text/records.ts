@@ -2,9 +2,9 @@
 
 export interface Marks {
   separator: string
-  /** Empty: values are not quoted. */
+  /** The quote; empty if values are not quoted. */
   quote: string
-  /** What stands before a quote within a quoted value: the quote itself, or a backslash. */
+  /** The character before a quote within a quoted value: the quote itself, or a backslash. */
   escape: string
 }
 
@@ -14,22 +14,24 @@ export interface TextRecord {
   quoted: boolean[]
   /** Where each value begins in the text. */
   starts: number[]
-  /** From 1. */
+  /** The line, from 1. */
   line: number
 }
 
 export interface Records {
   records: TextRecord[]
-  /** A quote was opened and not closed, or text follows a closing quote. */
+  /** Whether a quote was not closed, or text follows a closing quote. */
   broken: boolean
-  /** The number of records before the first that is broken, and where its first broken value begins; null: none is. */
+  /**
+   * The number of records before the first broken one, and where its first broken value begins; null if none is broken.
+   */
   sound: number | null
   brokenAt: number | null
 }
 
 export const RECORDS_MOST = 1_000
 
-/** `whole`: the text is the whole file, else its last record is left out, since it may be cut. */
+/** `whole` tells whether the text is the whole file; otherwise its last record is left out, since it may be cut. */
 export function recordsOf(text: string, marks: Marks, whole: boolean, most = RECORDS_MOST): Records {
   const reader = new RecordReader(text, marks)
   const records: TextRecord[] = []

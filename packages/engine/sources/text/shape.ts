@@ -1,7 +1,8 @@
 /**
- * The shape of a table in text, by its beginning: separator, quote, lines above the names, and whether a row names the columns.
- * Each separator is tried; the one that divides the rows evenly into values that mean something is taken (the measure of van den
- * Burg, Nazabal and Sutton, "Wrangling messy CSV files by detecting row and type patterns", 2019, made simple).
+ * The shape of a table in text, by its beginning: separator, quote, lines above the names, and whether a row names the
+ * columns. It tries each separator and chooses the one that divides the rows evenly into meaningful values (the measure
+ * of van den Burg, Nazabal and Sutton, "Wrangling messy CSV files by detecting row and type patterns", 2019, made
+ * simple).
  */
 import type { Dialect, Sureness } from '@assay/model/dialect'
 import { brief, refuseNamesElsewhere, refuseOtherWidth, refuseWiderRows, unreadable } from './misplaced.ts'
@@ -17,21 +18,24 @@ export interface Shape {
   above: number
   /** Lines above the row of names, or above the first row. */
   skipped: number
-  /** Whether all rows were looked at. */
+  /** Whether all rows were read. */
   whole: boolean
-  /** Some rows have an empty value too many, and are to be left out. */
+  /** Whether some rows have an empty value too many and are to be left out. */
   wider: boolean
-  /** The end of the text with the rows of totals that are left out; empty: none are. */
+  /** The end of the text with the rows of totals that are left out; empty if there are none. */
   totals: string
   sure: { separator: Sureness; quote: Sureness; header: Sureness }
 }
 
 const USUAL = [',', ';', '\t', '|']
 const SELDOM = ['~', '^', '§', '¦', '\u001f', '\u0001']
-/** They stand within values, too, so they count only where they divide every row into the same number of values. */
+/**
+ * These separators also occur within values, so they count only if they divide every row into the same number of
+ * values.
+ */
 const WITHIN_VALUES = [' ', ':', '#', '=']
 const WITHIN_LEAST = 3
-/** Lines above the names that are passed over without a word of the template. */
+/** The most lines above the names that are skipped without an option of the template. */
 const TITLES_MOST = 20
 const JUDGED = 200
 
@@ -39,18 +43,20 @@ export interface Head {
   /** Without a byte order mark. */
   text: string
   whole: boolean
-  /** Lines at the end of a text that is not whole, where they are known. */
+  /** The lines at the end of a text that was not read whole, if they are known. */
   tail: string | null
 }
 
-/** `tabs`: the name of the file says that tabs separate. Throws SourceError where the shape cannot be told. */
+/**
+ * `tabs` tells whether the name of the file says that tabs separate. Throws SourceError if the shape cannot be found.
+ */
 export function shapeOf(head: Head, declared: Dialect, tabs: boolean, shown: string): Shape {
   const chosen = marksOf(head, declared, tabs)
   const { records, sound, brokenAt } = recordsOf(head.text, chosen.marks, head.whole)
   if (records.every(isBlank)) throw unreadable(shown, 'it is empty, and its first row must name the columns.')
   const from = firstRow(records, declared, shown)
   const first = records[from]!
-  // Such a row would be divided in another way by the engine, which passes over it.
+  // The engine would divide such a row in another way.
   if (sound !== null && sound <= from) {
     const begin = records[sound]!.starts[0]!
     const row = head.text.slice(begin).split(/[\r\n]/, 1)[0]!
@@ -102,13 +108,13 @@ function marksOf(head: Head, declared: Dialect, tabs: boolean): Chosen {
     if (best!.score === 0 || (chosen.score > 0 && best!.broken)) continue
     chosen = best!
     sure = (second?.score ?? 0) > best!.score / 2 ? 'likely' : 'settled'
-    // A separator that breaks quotes asunder is taken only where no other fits better.
+    // A separator that splits quoted values is taken only if no other fits better.
     if (!chosen.broken) break
   }
   return { marks: chosen.marks, separator: asked === undefined ? sure : 'declared', quote: quote.sure }
 }
 
-/** Apostrophes quote only where values between them hold a separator, or most values stand between them. */
+/** Apostrophes are quotes only if values between them hold a separator, or if most values stand between them. */
 function quoteOf({ text }: Head, declared: Dialect): { is: string; sure: Sureness } {
   if (declared.quote !== undefined) return { is: declared.quote, sure: 'declared' }
   const double = /(?:^|[,;\t|\n\r])"/.test(text)
@@ -136,7 +142,7 @@ function scoreOf(head: Head, given: Marks, others: readonly string[]): Scored {
   let [width, times] = [1, 0]
   for (const [one, n] of widths) if (n > times || (n === times && one > width)) [width, times] = [one, n]
   if (width === 1) {
-    // One even column beside rows that are divided: the header may be wider than rows that are broken.
+    // One column is even, but other rows are divided: the header may be wider than broken rows.
     return { marks, score: 0, broken }
   }
   const even = times / rows.length
@@ -151,7 +157,7 @@ function scoreOf(head: Head, given: Marks, others: readonly string[]): Scored {
   return { marks, score: even * even * (known / values.length) * (1 - 1 / width), broken }
 }
 
-/** A backslash stands before quotes where doubled quotes leave the text broken and it does not. */
+/** Chooses a backslash as the escape if doubled quotes leave the text broken and a backslash does not. */
 function escapedBy(head: Head, marks: Marks): Marks {
   if (marks.quote === '' || !head.text.includes(`\\${marks.quote}`)) return marks
   const slashed = { ...marks, escape: '\\' }

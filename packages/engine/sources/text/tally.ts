@@ -17,9 +17,9 @@ import {
 export type Decision =
   | { kind: 'text'; doubt: ColumnDoubt | null }
   | { kind: 'integer'; long: boolean }
-  /** `format` null: plain numbers with a point. */
+  /** `format` is null for plain numbers with a point. */
   | { kind: 'number'; format: NumberFormat | null; integer: boolean; sure: Sureness }
-  /** `order` null: all values are in ISO form. */
+  /** `order` is null if all values are in ISO form. */
   | { kind: 'date'; order: string | null; shapes: DateShape[]; sure: Sureness }
   | { kind: 'time' }
   | { kind: 'boolean' }
@@ -30,7 +30,7 @@ const MIXED_SHARE = 0.9
 const UNFIT_KEPT = 5
 const LONGEST_MARK = 60
 
-/** What is known of numbers from elsewhere: the template, or the other columns of the file. */
+/** What the template or the other columns of the file show about numbers. */
 export interface Evidence {
   decimal: '.' | ',' | null
   thousands: string | null
@@ -40,7 +40,7 @@ export interface Evidence {
 export class Tally {
   readonly #declared: ColumnDialect
   readonly #marks: ReadonlySet<string>
-  /** What values of the form look like; null: none is looked for, or one was seen. */
+  /** The pattern of values of the declared form; null if none is declared, or one was seen. */
   #form: RegExp | null
   #n = 0
   #numbers = 0
@@ -60,14 +60,17 @@ export class Tally {
   #apart: string | null = null
   #markedSample: string | null = null
   #shapes = new Map<string, DateShape>()
-  /** Texts that fit nothing, with their counts; the first few. */
+  /** The first few texts that fit no reading, with their counts. */
   #unfit = new Map<string, number>()
   /** Missing marks that occur, with their counts. */
   readonly missing = new Map<string, number>()
   /** Whether blanks stand around a value. */
   padded = false
 
-  /** `shared`: a form of dates is declared for the whole source, so that only columns with such values have it. */
+  /**
+   * `shared` means that a form of dates is declared for the whole source, so that only columns with such values have
+   * it.
+   */
   constructor(declared: ColumnDialect, shared = false) {
     this.#declared = declared
     this.#form =
@@ -75,7 +78,7 @@ export class Tally {
     this.#marks = new Set(declared.missing ?? MISSING_MARKS)
   }
 
-  /** `times`: how often the value occurs. */
+  /** Counts a value that occurs `times` times. */
   note(value: string, times = 1): void {
     const text = value.trim()
     if (text !== value) this.padded = true
@@ -123,7 +126,7 @@ export class Tally {
     }
   }
 
-  /** The best sample of several orders is one that is another day in each. */
+  /** Keeps as the sample of several orders one that is another day in each. */
   #noteOrder(text: string): void {
     this.#differs ??= text
     if (this.#apart === null && new Set(text.split(/\D/, 3).map(Number)).size === 3) this.#apart = text
@@ -136,7 +139,7 @@ export class Tally {
     if (/[a-z]/i.test(text)) this.#exponents = true
   }
 
-  /** The decimal mark that the values settle; null where they do not. */
+  /** The decimal mark that the values settle; null if they do not. */
   get decimal(): '.' | ',' | null {
     if (this.#n === 0 || this.#numbers < this.#n || !this.#marked) return null
     const [point, comma] = [this.#fits('.'), this.#fits(',')]
@@ -262,7 +265,10 @@ export class Tally {
     }
   }
 
-  /** The line by which the texts that fit nothing are missing values, beside the marks that occur; none where not all are known. */
+  /**
+   * Returns the line that declares the texts without a reading as missing values, together with the marks that occur.
+   * Returns none if not all such texts are known.
+   */
   #asMissing(): ColumnDoubt['readings'] {
     const texts = [...this.#unfit.keys()]
     if (texts.length === 0 || texts.length >= UNFIT_KEPT) return []
@@ -276,14 +282,14 @@ export class Tally {
     ]
   }
 
-  /** A column of numbers or dates but for a few values. */
+  /** Returns the doubt of a column that holds numbers or dates except for a few values. */
   #almost(): ColumnDoubt | null {
     const best = Math.max(this.#numbers, this.#dates, this.#times)
     const others = this.#n - best
     if (best === 0 || best / this.#n < MIXED_SHARE) return null
     const what = best === this.#numbers ? 'numbers' : best === this.#dates ? 'dates' : 'times'
     const [one = ''] = this.#unfit.keys()
-    // Codes with leading zeros are text, and rightly so.
+    // Codes with leading zeros are meant to be text.
     if (/^0\d/.test(one)) return null
     const readings = this.#asMissing()
     const remedy = readings.map(

@@ -1,7 +1,7 @@
 /**
- * A table in text, read by our own decision: where it begins and how it is divided (shape.ts), and how each column is read
- * (tally.ts). DuckDB parses what is told and guesses nothing. The decision rests on a sample; every other value is checked while it
- * is read, and where one does not fit, or two readings are left, all values of the column are looked at.
+ * Reads a table in text. Assay decides where it begins and how it is divided (shape.ts), and how each column is read
+ * (tally.ts); DuckDB guesses nothing. The decision rests on a sample, and every other value is checked while it is
+ * read. If a value does not fit, or two readings are left, all values of the column are examined.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
@@ -28,25 +28,25 @@ export interface TextSource {
   dialect: Dialect
   /** Declared column types. */
   types: Record<string, string>
-  /** Its records are the rows of a sheet. */
+  /** Whether its records are the rows of a sheet. */
   sheet: boolean
-  /** Whether it becomes a table; else each block that reads it scans the file. */
+  /** Whether it becomes a table. Otherwise each block that reads it scans the file. */
   load: boolean
-  /** For this job alone; not created yet. */
+  /** A folder for this job alone; not created yet. */
   temp_folder: string
   /** The most bytes of all that the job writes to its folder, such as a text that is written again as UTF-8. */
   most_bytes: number
 }
 
 const SAMPLE_ROWS = 20_480
-/** Of a table that is loaded: what the sample misses shows while it is read, before any block runs. */
+/** The sample of a loaded table. What it misses shows while the table is read, before any block runs. */
 const SAMPLE_LOADED = 2_048
 const SAMPLE_LEAST = 200
 const SAMPLE_CELLS = 400_000
 const LINE_BYTES = 2_000_000
-/** By itself the engine takes 32 MB; 60 MB less of memory cost no time. */
+/** The buffer for reading. DuckDB's default is 32 MB; this one saves 60 MB of memory and costs no time. */
 const BUFFER_BYTES = 8_000_000
-/** Of the first broken row; the engine counts a record with line breaks as one line. */
+/** The record of the first broken row. The engine counts a record with line breaks as one line. */
 const RECORD = /CSV Error on Line: (\d+)/
 
 export class TextTable {
@@ -59,7 +59,7 @@ export class TextTable {
   /** Dates that one of several files leaves open. */
   readonly #open = new Map<string, ColumnDoubt>()
   #looked = false
-  /** Rows that are left out before the engine reads the text. */
+  /** The number of rows that are left out before the engine reads the text. */
   leftOut = 0
 
   private constructor(engine: Engine, source: TextSource, parts: Part[]) {
@@ -89,7 +89,7 @@ export class TextTable {
     }
     if (source.dialect.bad_rows !== 'skip') await table.#vetWidths()
     await table.#vetEachFile().catch(async (error: unknown) => {
-      // What else is wrong with a text is told when it is loaded.
+      // Other faults of a text are reported when it is loaded.
       if (error instanceof SourceError) throw error
       if (await table.recode(error)) await table.#vetEachFile()
     })
@@ -121,7 +121,7 @@ export class TextTable {
     }
   }
 
-  /** Dates of several files are settled in each: one file may come from another program, whose order is the other. */
+  /** Settles dates in each of several files, because one may come from another program with another order. */
   async #vetEachFile(): Promise<void> {
     const settled = this.#columns.filter(
       ({ decision }) => decision.kind === 'date' && decision.order !== null && decision.sure === 'settled',
@@ -143,7 +143,7 @@ export class TextTable {
     this.#decide()
   }
 
-  /** Of a text that the look at its beginning did not cover: counts the rows with an empty value too many. */
+  /** Counts the rows with an empty value too many in a text of which only the beginning was read. */
   async #vetWidths(): Promise<void> {
     if (this.#bytes() > CHECKED_BYTES) return
     for (const part of this.#parts.filter(({ shape }) => !shape.whole)) {
@@ -155,13 +155,15 @@ export class TextTable {
         refuseWiderCounts(counts, width, this.#source.dialect, this.#source.file)
       } catch (error) {
         if (error instanceof SourceError) throw error
-        // What else is wrong with the text is told when it is loaded.
+        // Other faults of the text are reported when it is loaded.
         if (await this.recode(error)) return this.#vetWidths()
       }
     }
   }
 
-  /** Rows with an empty value too many are no bad rows to the engine, so it reads a text without them. */
+  /**
+   * Writes the text without rows that have an empty value too many, because the engine does not treat them as bad rows.
+   */
   async #leaveOutWider(): Promise<void> {
     const { dialect, file: shown, temp_folder, most_bytes } = this.#source
     const parts = this.#parts.filter(({ shape }) => shape.wider || this.#bytes() <= CHECKED_BYTES)
@@ -181,7 +183,7 @@ export class TextTable {
     }
   }
 
-  /** A value that is there but empty is no null here, so that it is told from one that is not there. */
+  /** Reads an empty value as text and not as null, so that it differs from an absent one. */
   #widthsSql(part: Part): string {
     const { separator, quote, escape } = part.shape.marks
     const width = part.shape.names.length
@@ -192,7 +194,7 @@ export class TextTable {
         max_line_size = ${LINE_BYTES}, null_padding = true, parallel = false, nullstr = '\u0001\u0002', columns = {${columns}})`
   }
 
-  /** Whether the error was one of the encoding, and the files are now read in another. */
+  /** Tells whether the error was one of the encoding, and the files are now read in another one. */
   async recode(error: unknown): Promise<boolean> {
     if (!(error instanceof Error) || !isNotUtf8(error.message)) return false
     if (this.#source.dialect.encoding !== undefined) return false
@@ -243,7 +245,10 @@ export class TextTable {
     if (dialect.bad_rows === undefined) await this.#checkCodes()
   }
 
-  /** Reads all values of the columns that are no text, after one did not fit. False: that was done before. */
+  /**
+   * Reads all values of the columns that are no text, after one did not fit. Resolves to false if that was already
+   * done.
+   */
   async lookAtAll(): Promise<boolean> {
     if (this.#covered || this.#looked) return false
     this.#looked = true
@@ -253,7 +258,7 @@ export class TextTable {
     return true
   }
 
-  /** False: a column has more values than were looked at. */
+  /** Resolves to false if a column has more values than were examined. */
   async #lookAt(names: readonly string[]): Promise<boolean> {
     let all = true
     for (const slice of slicesOf(names)) {
@@ -267,7 +272,7 @@ export class TextTable {
     return all
   }
 
-  /** Of texts that are read as a whole: numbers with leading zeros below the sample are codes. */
+  /** Finds codes beyond the sample in texts that are read as a whole: numbers with leading zeros. */
   async #checkCodes(): Promise<void> {
     if (this.#bytes() > CHECKED_BYTES) return
     const whole = this.#columns.filter(({ decision }) => decision.kind === 'integer').map(({ name }) => name)
@@ -354,7 +359,7 @@ export class TextTable {
       return `${literal(own)}: ${literal(typeOf(own))}`
     })
     const marks = `delim = ${literal(separator)}, quote = ${literal(quote)}, escape = ${literal(escape)}, comment = ''`
-    // In parallel the engine gives no row at all where the first one is broken.
+    // With parallel reading the engine returns no row if the first one is broken.
     const bad = this.#source.dialect.bad_rows === 'skip' ? ', ignore_errors = true, parallel = false' : ''
     const files = parts.map(({ file }) => literal(file.real)).join(', ')
     return `read_csv([${files}], auto_detect = false, header = false, skip = ${shape.above}, ${marks}, max_line_size = ${LINE_BYTES}, buffer_size = ${BUFFER_BYTES}${bad}${options}, columns = {${columns.join(', ')}})`
@@ -365,14 +370,17 @@ export class TextTable {
     return Object.entries(this.#source.types).find(([key]) => key.toLowerCase() === lower)?.[1] ?? null
   }
 
-  /** The query whose rows are the table. `rejects`: the name of the table of the rows that are left out. */
+  /** Returns the query whose rows are the table. `rejects` names the table of the rows that are left out. */
   query(rejects: string | null): string {
     const columns = this.#columnsSql()
     const from = this.#parsed(columns, rejects)
     return columns.every(({ sql }) => sql === null) ? from : listed(columns, from)
   }
 
-  /** Queries of the same rows, each of some of the columns in their order: the engine reads thousands at once with too much memory. */
+  /**
+   * Returns queries of the same rows, each for a slice of the columns in order. The engine would need too much memory
+   * for thousands of columns at once.
+   */
   slices(rejects: string | null): string[] {
     const columns = this.#columnsSql()
     const from = this.#parsed(columns, rejects)
@@ -404,7 +412,7 @@ export class TextTable {
     return this.#read((name) => parsed.get(name)!, options)
   }
 
-  /** How it is read, as far as it is known. */
+  /** Returns how it is read, as far as that is known. */
   found(): FoundDialect & Required<Pick<FoundDialect, 'encoding' | 'separator' | 'quote'>> {
     const { encoding, shape } = this.#parts[0]!
     const { marks, sure } = shape

@@ -1,6 +1,6 @@
 /**
- * Rows of totals below a table in text, which every sum would count again. A last row that seems to hold them ends the run with both
- * lines to write, unless the source says what it is.
+ * Finds rows of totals below a table in text, which every sum would count again. If the last row looks like one, the
+ * run ends with the two lines to choose from, unless the source says what the row is.
  */
 import type { Dialect } from '@assay/model/dialect'
 import type { SourceError } from '../source.ts'
@@ -9,13 +9,13 @@ import { readNumber } from './readings-in-words.ts'
 import { isBlank, type Marks, recordsOf, type TextRecord } from './records.ts'
 import { kindOf } from './values.ts'
 
-/** What stands alone in the cell that names such a row. */
+/** The whole text of the cell that names such a row. */
 const LABEL =
   /^(?:(?:grand|sub|overall)[ -]?)?(?:totals?|sum)$|^(?:gesamt|gesamtsumme|gesamtergebnis|endsumme|summe|zwischensumme|insgesamt|total g[eé]n[eé]ral|somme|suma|totale|totaal|totaux|totales)$/i
-/** Rows above, at the least, by which their sum is told from a value like theirs. */
+/** The fewest rows above that distinguish their sum from an ordinary value. */
 const ROWS_LEAST = 3
 const NEAR = 1e-9
-/** Records of the end of a text that are looked at. */
+/** The number of records at the end of a text that are examined. */
 const LAST = 5
 
 interface Table {
@@ -24,7 +24,10 @@ interface Table {
   tail: string | null
 }
 
-/** Its end with the rows of totals, where the source leaves them out; else empty. Throws SourceError where nothing says what they are. */
+/**
+ * Returns the end of the text with the rows of totals if the source leaves them out, else an empty text. Throws
+ * SourceError if the source does not say what they are.
+ */
 export function totalsBelow(
   { text, whole, tail }: Table,
   { marks, rows }: { marks: Marks; rows: readonly TextRecord[] },
@@ -60,7 +63,7 @@ function refusal({ line, values }: TextRecord, whole: boolean, shown: string): S
   )
 }
 
-/** `whole`: `above` are all rows above it. */
+/** `whole` tells whether `above` holds all rows above it. */
 function isTotal({ values }: TextRecord, above: readonly TextRecord[], whole: boolean): boolean {
   const numbers = values.flatMap((value, at) =>
     kindOf(value) === 'number' && holds(above, at, 'number') ? [at] : [],

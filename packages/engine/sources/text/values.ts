@@ -3,7 +3,7 @@
  * A column is read in the way that all its values allow (column-reading.ts).
  */
 
-/** A way to write numbers. `groups`: the characters that may divide thousands; empty: none. */
+/** A way to write numbers. `groups` are the characters that may divide thousands; empty for none. */
 export interface NumberFormat {
   decimal: '.' | ','
   groups: string
@@ -45,7 +45,7 @@ export interface DateShape {
   separator: string
   /** Digits of the year: 2 or 4. */
   year: number
-  /** The time after the date: its separator and its format of strptime; empty: none. */
+  /** The time after the date: its separator and its format of strptime; empty for none. */
   time: string
   zone: boolean
 }
@@ -63,7 +63,7 @@ const PLAIN: Reading = { kind: 'number', formats: 63, integer: 'short', marked: 
 const LONG: Reading = { kind: 'number', formats: 63, integer: 'long', marked: false }
 const NAN: Reading = { kind: 'number', formats: 63, integer: null, marked: false }
 
-/** `text` without blanks around it, and not empty. */
+/** Returns the readings of `text`, which is not empty and has no blanks around it. */
 export function readingOf(text: string): Reading {
   if (INTEGER.test(text)) return text.length <= SHORT_DIGITS ? PLAIN : LONG
   const first = text.charCodeAt(0)
@@ -157,7 +157,10 @@ export function dateFormat(order: string, shape: Pick<DateShape, 'separator' | '
   return Array.from(order, (part) => parts[part]).join(shape.separator)
 }
 
-/** What programs write where a value is missing. They count as missing only in columns of numbers, dates, times and truth values. */
+/**
+ * The texts that programs write for a missing value. They count as missing only in columns of numbers, dates, times and
+ * truth values.
+ */
 export const MISSING_MARKS: readonly string[] = [
   'NA',
   'N/A',

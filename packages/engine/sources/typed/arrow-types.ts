@@ -1,4 +1,7 @@
-/** What the types of Arrow are in the engine, and the values of a column. Counts of time and decimals are read as whole numbers, exactly. */
+/**
+ * Maps the types of Arrow to the engine's, and reads the values of a column. Counts of time and decimals are read as
+ * whole numbers, exactly.
+ */
 import { type Data, type DataType, makeVector, Type, type Vector } from 'apache-arrow'
 import { blobText, dayText, decimalText, fieldType, momentText, numberJson, timeText } from './typed-text.ts'
 
@@ -9,7 +12,7 @@ const DIGITS_MOST = 38
 const BYTES = new Set([Type.Binary, Type.LargeBinary, Type.BinaryView, Type.FixedSizeBinary])
 const TEXTS = new Set([Type.Utf8, Type.LargeUtf8, Type.Utf8View])
 const LISTS = new Set([Type.List, Type.LargeList, Type.FixedSizeList])
-/** By the unit: seconds, milliseconds, microseconds, nanoseconds. */
+/** The steps in a second, by the unit: seconds, milliseconds, microseconds, nanoseconds. */
 const PER = [1n, 1000n, 1_000_000n, 1_000_000_000n] as const
 
 const PLAIN: Partial<Record<Type, string>> = {
@@ -154,7 +157,7 @@ export class ArrowColumn {
   }
 }
 
-/** With a time zone the engine keeps microseconds: what is finer is cut off. */
+/** The engine keeps microseconds of a time with a zone, so finer digits are cut off. */
 function coarse(count: bigint, per: bigint, { timezone }: DataType): [bigint, bigint] {
   if (!timezone || per <= 1_000_000n) return [count, per]
   const rest = ((count % 1000n) + 1000n) % 1000n

@@ -8,7 +8,7 @@ import { SourceError } from '../source.ts'
 import { ArrowColumn, NoArrowType, typeOf } from './arrow-types.ts'
 import { type OpenTyped, unreadableFile } from './typed-text.ts'
 
-/** A batch may hold all rows of the file: so many are made at once. */
+/** The most rows that are made at once. A batch may hold all rows of the file. */
 const ROWS_AT_ONCE = 10_000
 const UNPACKED_MOST = 1_000_000_000
 

@@ -1,4 +1,4 @@
-/** What the types of an Avro schema are in the engine, by the specification of Avro 1.12. */
+/** Maps the types of an Avro schema to the engine's, by the specification of Avro 1.12. */
 import {
   blobText,
   dayText,
@@ -89,7 +89,7 @@ const DURATION: Typed = {
  */
 export class AvroTypes {
   readonly #named = new Map<string, Typed>()
-  /** Types within which the present one stands. */
+  /** The types that enclose the present one. */
   readonly #open = new Set<string>()
 
   /** Throws NoSuchType. `shown`: the column, for the message. */
@@ -149,7 +149,7 @@ export class AvroTypes {
     }
   }
 
-  /** Of a record. */
+  /** Reads the fields of a record. */
   fields(schema: Record<string, unknown>, shown: string | null, space: string): (Typed & { name: string })[] {
     return (schema.fields as { name: string; type: Schema; logicalType?: string }[]).map(({ name, type }) => {
       if (name === '__proto__') throw new NoSuchType('one of its fields is named "__proto__". Rename it.')

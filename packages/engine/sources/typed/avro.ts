@@ -13,9 +13,9 @@ import { type OpenTyped, type Typed, type TypedTable, unreadableFile } from './t
 
 const MAGIC = Buffer.from('Obj\u0001')
 const SYNC_BYTES = 16
-/** Of one block, packed or not. */
+/** The most bytes of one block, packed or not. */
 const BLOCK_MOST = 256_000_000
-/** Of the schema and what else stands before the first block. */
+/** The most bytes before the first block, with the schema. */
 const HEAD_MOST = 16_000_000
 const CUT = 'it ends within a block: it is not whole. Write it again.'
 
@@ -41,7 +41,7 @@ class Bytes {
     return this.#held.length === 0 && !(await this.#more(1))
   }
 
-  /** Null: the file ends before. */
+  /** Resolves to null if the file ends before. */
   async take(length: number): Promise<Buffer | null> {
     while (this.#held.length < length) if (!(await this.#more(length - this.#held.length))) return null
     const taken = this.#held.subarray(0, length)
@@ -49,7 +49,10 @@ class Bytes {
     return taken
   }
 
-  /** A long of Avro: seven bits in each byte, the sign in the lowest bit. Null: the file ends before, or it is none. */
+  /**
+   * A long of Avro: seven bits in each byte, the sign in the lowest bit. Resolves to null if the file ends before, or
+   * the bytes are no long.
+   */
   async long(): Promise<number | null> {
     let value = 0n
     for (let shift = 0n; shift < 70n; shift += 7n) {

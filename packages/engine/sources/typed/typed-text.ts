@@ -14,7 +14,7 @@ import { SourceError, sameName } from '../source.ts'
 export interface Typed {
   /** As the engine writes it. */
   type: string
-  /** What JSON holds for a value; exact numbers of more than 53 bits as text. */
+  /** Returns the JSON of a value. Exact numbers of more than 53 bits become text. */
   json(value: unknown): unknown
 }
 
@@ -28,7 +28,7 @@ export interface TypedTable {
 export type OpenTyped = (file: SourceFile) => Promise<TypedTable>
 
 export interface TypedOptions {
-  /** For this job alone; not created yet. */
+  /** A folder for this job alone; not created yet. */
   temp_folder: string
   /** The most bytes that may be written there. */
   spill_bytes: number
@@ -165,7 +165,7 @@ export function blobText(bytes: Uint8Array): string {
   return text
 }
 
-/** JSON has no word for them. */
+/** Writes NaN and infinities as text, because JSON cannot hold them. */
 export function numberJson(value: number): number | string {
   return Number.isFinite(value) ? value : String(value)
 }
@@ -211,6 +211,6 @@ const two = (value: number | bigint): string => String(value).padStart(2, '0')
 const clockText = (seconds: bigint): string =>
   `${two(seconds / 3600n)}:${two((seconds / 60n) % 60n)}:${two(seconds % 60n)}`
 
-/** Of a field of a struct. */
+/** Returns the type of a struct with these fields. */
 export const fieldType = (fields: readonly { name: string; type: string }[]): string =>
   `STRUCT(${fields.map(({ name, type }) => `${identifier(name)} ${type}`).join(', ')})`

@@ -11,7 +11,7 @@ export interface Polluted {
   files: { text: string; right: Right | null }[]
 }
 
-/** What a right reading gives; null where none is right, and the file is to be refused. */
+/** The result of a correct reading; null if the file must be refused. */
 export interface Right {
   names: string[]
   rows: (string | number | null)[][]
@@ -207,7 +207,7 @@ function cleverCsv(): Omit<Polluted, 'corpus'>[] {
   ]
 }
 
-/** `lines`: those that are polluted where a kind changes one; 0 is the row of names, the last one 12. */
+/** `lines` are the lines that a kind of pollution changes, one at a time; 0 is the row of names and 12 the last row. */
 export function pollutedFiles(lines: readonly number[] = WHOLE.map((_, at) => at)): Polluted[] {
   return [
     ...pollock(lines).map((kind) => ({ corpus: 'Pollock' as const, ...kind })),

@@ -15,14 +15,14 @@ export interface KindResult {
   kind: string
   files: number
   right: number
-  /** The first reason for which a file is refused; empty: none is. */
+  /** The first reason for which a file is refused; empty if none is. */
   reason: string
   refused: number
-  /** Of the refused: with `bad_rows: skip` all rows that are left are those of the table. */
+  /** The number of refused files whose rows with `bad_rows: skip` are all rows of the table. */
   skipped: number
-  /** Of the refused: those that are refused with `bad_rows: skip`, too. */
+  /** The number of refused files that are also refused with `bad_rows: skip`. */
   refusedTwice: number
-  /** What came out where it is neither right nor refused. */
+  /** The results that are neither correct nor refused. */
   wrong: { text: string; names: string[]; rows: unknown[][] }[]
 }
 
