@@ -36,6 +36,7 @@ export const AUDIT_ACTIONS = {
   'metric.put': 'metric_id',
   'metric.delete': 'metric_id',
   'metric.check': 'version',
+  'metric.doubt': 'metric_id',
   'draft.keep': 'name',
   'draft.delete': 'draft_id',
   'schedule.create': 'schedule_id',

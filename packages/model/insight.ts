@@ -142,6 +142,8 @@ export interface SourceLineage {
     elapsed_ms: number
     /** For rows that could have stayed in the database: what reads them here, in words. */
     moved?: string
+    /** Of a metric whose days are kept: how many came from what was kept, what was read, and why nothing was kept. */
+    days?: { kept: number; read: { from: string; until: string }[]; note: string | null }
   }
 }
 

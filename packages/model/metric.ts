@@ -92,6 +92,19 @@ export type MetricTest =
   | { kind: 'fresh'; ms: number; text: string }
   | { kind: 'accepted'; column: string; values: (string | number | boolean)[] }
 
+/** What the owner of a source promises of the days of a metric, so that their statistics can be kept. */
+export interface PartitionRules {
+  /** Rows of a day come until so many days after it has ended. */
+  reopen_days: number
+  /** What becomes of rows later: none is deleted or changed, or the row stays and is marked in the column `changed`. */
+  deletes: 'none' | 'marked'
+  /** The column with the moment at which a row was last written. Null where nothing is marked. */
+  changed: string | null
+}
+
+/** What is kept of the rows of a day: enough to add days up. */
+export type StatisticKind = 'rows' | 'count' | 'distinct' | 'sum' | 'least' | 'most'
+
 /** What a metric is to a reader and to the methods that read it. */
 export interface MetricInfo {
   metric: string
@@ -121,4 +134,6 @@ export interface MetricInBlock {
   columns: { column: string; key: string }[]
   /** Further columns that the block asks for. */
   by: string[]
+  /** The source whose days are kept; absent: it is read in full. */
+  series?: string
 }

@@ -7,7 +7,7 @@ import type { FieldError } from './errors.ts'
 import type { Dialect } from './files/dialect.ts'
 import type { ChartForm } from './insight.ts'
 import type { RowRule } from './insights/reader.ts'
-import type { MetricInBlock } from './metric.ts'
+import type { Grain, MetricInBlock, PartitionRules, StatisticKind } from './metric.ts'
 import { nullable, Type } from './schema.ts'
 
 export const TEMPLATE_ID = '^[a-z0-9][a-z0-9_-]{0,127}$'
@@ -122,6 +122,31 @@ export interface SourceQuery {
   zone?: string
   /** A metric's series: a query of the one column that is cut into days, in the dialect of the connection's kind. */
   timeFor?: (kind: string) => string
+  /** A metric of which statistics are kept by day. */
+  partitions?: PartitionedQuery
+}
+
+/** The days of a metric: what is asked of each, and what the source declares of them. */
+export interface PartitionedQuery {
+  metric: string
+  rules: PartitionRules
+  grain: Grain
+  by: readonly string[]
+  statistics: readonly StatisticKind[]
+  /** SQL of the days between which rows count: two days, or `$name.start` and `$name.end`; null: all. */
+  period: { start: string; end: string } | null
+  /** The rows, with the step of each, its keys and the values of its statistics; `wide`: of which values the sum needs more than 64 bits. */
+  rowsFor(kind: string, window: PartitionWindow, wide: readonly boolean[]): string
+  /** One row: the first day of all rows. */
+  firstFor(kind: string): string
+  /** The days of rows that were marked since a day. */
+  changedFor(kind: string): string
+}
+
+/** Whether rows are read from, and before, the days that are bound to PARTITION_FROM and PARTITION_UNTIL. */
+export interface PartitionWindow {
+  from: boolean
+  until: boolean
 }
 
 /** A source: files of the data folder or a connection, or the rows of a query over a connection. */

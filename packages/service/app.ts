@@ -25,6 +25,8 @@ import { createWorkspaceBudgets } from './budgets/workspace-budgets.ts'
 import { budgetsOf, type Config, type describeConfig, type Role, workspaceCapsOf } from './config/config.ts'
 import { openFiles } from './files/open.ts'
 import { createLedger } from './outgoing/ledger.ts'
+import { createAuditor } from './partitions/auditor.ts'
+import { createKeeper } from './partitions/keeper.ts'
 import { createLease } from './queue/lease.ts'
 import { createReaper } from './queue/reaper.ts'
 import { createStoreClock, type StoreClock } from './queue/store-clock.ts'
@@ -121,6 +123,20 @@ function schedulerOf(
   return createScheduler({ ...base, catalog, templates, mailOf: (reader) => mailOf(base, reader) })
 }
 
+function workersOf(
+  parts: Omit<Parameters<typeof createWorker>[0], 'sample' | 'data' | 'keeperOf' | 'drainMs'> &
+    Omit<Parameters<typeof createAuditor>[0], 'data'> &
+    Parameters<typeof createKeeper>[0],
+  { data, drain: drainMs }: Config,
+): Service[] {
+  const keeperOf = (workspace_id: string) => createKeeper(parts, workspace_id)
+  parts.metrics.workers.set(parts.concurrency)
+  return [
+    createWorker({ ...parts, sample: sampleFiles(), data, keeperOf, drainMs }),
+    createAuditor({ ...parts, data }),
+  ]
+}
+
 /**
  * Makes the parts of the node, in the order in which they start; they stop in the reverse order. Each service is put into
  * `services` as soon as it exists, so that a start that fails half-way can stop them.
@@ -169,12 +185,8 @@ async function buildServices(options: AppOptions, store: Store, services: Servic
   const senders = sendersOf(config, pool, base)
   if (roles.includes('dispatcher'))
     services.push(createDispatcher({ ...base, drainMs: config.drain, holds: lease.holds, senders }))
-  if (roles.includes('worker') && pool) {
-    const { data, drain: drainMs } = config
-    const sample = sampleFiles()
-    metrics.workers.set(concurrency)
-    services.push(createWorker({ ...base, pool, lease, sample, data, files, concurrency, drainMs }))
-  }
+  if (roles.includes('worker') && pool)
+    services.push(...workersOf({ ...base, pool, lease, files, concurrency }, config))
   const lingerMs = config.linger
   const api = await createApi({
     ...base,

@@ -12,6 +12,7 @@ import * as cards from './nouns/jobs/insight-cards.ts'
 import * as insights from './nouns/jobs/insights.ts'
 import type { Settle } from './nouns/jobs/job-move.ts'
 import * as jobs from './nouns/jobs/jobs.ts'
+import * as keptDays from './nouns/jobs/kept-days.ts'
 import * as nodes from './nouns/jobs/nodes.ts'
 import * as schedules from './nouns/jobs/schedules.ts'
 import { settleJobs } from './nouns/jobs/settles.ts'
@@ -98,6 +99,8 @@ const READS = {
   findCollectionLink: links.findCollectionLink,
   listCollectionLinks: links.listCollectionLinks,
   getNarrative: narratives.getNarrative,
+  findKeptDays: keptDays.findKeptDays,
+  keptBytes: keptDays.keptBytes,
   findMailConsents: consents.findMailConsents,
   getFileDialect: connections.getFileDialect,
   readOutgoing: outgoing.readOutgoing,
@@ -126,6 +129,10 @@ const WRITES = {
   replaceKept: settings.replaceKept,
   reseal: sealed.reseal,
   keepNarrative: narratives.keepNarrative,
+  keepDays: keptDays.keepDays,
+  dropKeptDays: keptDays.dropKeptDays,
+  claimDayToAudit: keptDays.claimDayToAudit,
+  doubtKeptDay: keptDays.doubtKeptDay,
   claimMailQuestions: consents.claimMailQuestions,
   noteMailConsents: consents.noteMailConsents,
   keepFileDialect: connections.keepFileDialect,

@@ -12,6 +12,7 @@ import type { GrantStore } from './contract/accounts/grants.ts'
 import type { KeptDraftStore } from './contract/accounts/kept-drafts.ts'
 import type { CollectionStore } from './contract/jobs/collections.ts'
 import type { JobStore } from './contract/jobs/jobs.ts'
+import type { KeptDayStore } from './contract/jobs/kept-days.ts'
 import type { NodeStore } from './contract/jobs/nodes.ts'
 import type { ProcessorUseStore } from './contract/jobs/processor-use.ts'
 import type { ReaderStore } from './contract/jobs/readers.ts'
@@ -94,6 +95,7 @@ export interface Store
     GrantStore,
     IdempotencyStore,
     JobStore,
+    KeptDayStore,
     KeptDraftStore,
     LinkStore,
     MailConsentStore,

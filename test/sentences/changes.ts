@@ -1,4 +1,5 @@
 /** Situations of forecasts, drivers, experiments, groups by `by`, and metrics. */
+import { differing } from '../../packages/engine/partitions/keeper.ts'
 import { MEASURES, NOISE, rows, type Situation, series } from './situation.ts'
 
 const each = (make: (measure: (typeof MEASURES)[number]) => Situation[]): Situation[] =>
@@ -414,7 +415,7 @@ const groups: Situation[] = [
 
 const METRIC = `metric: revenue
 label: revenue
-source: { file: orders.csv }
+source: SOURCE
 time: { column: paid_at }
 value: sum(amount)
 unit: EUR
@@ -425,7 +426,7 @@ const days = Array.from({ length: 366 }, (_, day) =>
     new Date(Date.UTC(2024, 0, 1 + day)).toISOString().slice(0, 10),
     100 + ((day * 37) % 11),
     `order ${day}`,
-  ].join(','),
+  ].map(String),
 )
 const daily = { time: 'time', value: 'value', period: 'month' }
 const metrics: Situation[] = [
@@ -435,14 +436,24 @@ const metrics: Situation[] = [
   {
     is: 'a metric with a missing amount',
     tests: '[{ not_null: amount }]',
-    of: [...days, '2024-05-20,,order 999'],
+    of: [...days, ['2024-05-20', '', 'order 999']],
   },
-].map(({ is, tests, of }) => ({
+  {
+    is: 'a metric over a connection, of which an audit found a kept day that differs',
+    more: 'partitions: { reopen: 3d, deletes: none }',
+    of: days,
+    doubt: differing('2024-05-20', '2026-01-14T03:00:00.000Z'),
+  },
+].map(({ is, tests, more = `tests: ${tests!}`, of, doubt }) => ({
   is,
   method: 'compare',
   options: daily,
   sql: '',
-  metric: { yaml: `${METRIC}tests: ${tests}\n`, csv: `${['paid_at,amount,order_id', ...of].join('\n')}\n` },
+  metric: {
+    yaml: `${METRIC.replace('SOURCE', doubt === undefined ? '{ file: orders.csv }' : '{ connection: shop, table: orders }')}${more}\n`,
+    rows: [['paid_at', 'amount', 'order_id'], ...of],
+    ...(doubt === undefined ? {} : { doubt }),
+  },
 }))
 
 export const changes: Situation[] = [...forecast, ...drivers, ...experiment, ...plan, ...groups, ...metrics]

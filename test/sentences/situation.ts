@@ -2,12 +2,16 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { OpenConnection } from '@assay/model/connection'
+import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import type { Outcome } from '@assay/model/insight'
 import type { ColumnMeaning } from '@assay/model/template'
 import { openEngine } from '../../packages/engine/duckdb/duckdb.ts'
 import { METHODS } from '../../packages/engine/methods/catalog.ts'
 import { outcomeOf, relation } from '../../packages/engine/methods/relation-fixture.ts'
 import type { Extent } from '../../packages/engine/methods/shared/method.ts'
+import { NOTHING_KEPT } from '../../packages/engine/partitions/keeper.ts'
 import { runTask } from '../../packages/engine/run/run.ts'
 import { CAPS, findingsOf, STARTED_AT, templateOf } from '../../packages/engine/run/test-pool.ts'
 import { headlineFaults } from '../../packages/engine/verdicts/headline-fixture.ts'
@@ -20,8 +24,11 @@ export interface Situation {
   sql: string
   columns?: Record<string, Partial<ColumnMeaning>>
   time_zone?: string
-  /** In place of `sql`: a metric, and the file that it reads. The analysis reads its series as "time" and "value". */
-  metric?: { yaml: string; csv: string }
+  /**
+   * In place of `sql`: a metric, and the rows of the file that it reads, or of the table "orders" of a connection whose kept days an audit
+   * found to differ. The analysis reads its series as "time" and "value".
+   */
+  metric?: { yaml: string; rows: readonly string[][]; doubt?: string }
   extent?: Partial<Extent>
 }
 
@@ -34,6 +41,15 @@ export interface Told {
 }
 
 const NOW = '2026-01-15T00:00:00.000Z'
+const SHOP_TYPES: Record<string, string> = { paid_at: 'datetime', amount: 'real', order_id: 'text' }
+const SHOP: OpenConnection = {
+  name: 'shop',
+  kind: 'sqlite',
+  options: { file: 'shop.db' },
+  secrets: {},
+  limits: CONNECTION_LIMITS,
+  targets: [],
+}
 
 export async function tell(situation: Situation): Promise<Told> {
   const outcome = situation.metric ? await outcomeOfMetric(situation) : await outcomeOfRows(situation)
@@ -65,7 +81,9 @@ async function outcomeOfMetric({ method, options, metric }: Situation): Promise<
   const home = await mkdtemp(path.join(tmpdir(), 'assay-situation-'))
   const engine = await openEngine()
   try {
-    await writeFile(path.join(home, 'orders.csv'), metric!.csv)
+    const { yaml, rows: orders, doubt } = metric!
+    if (doubt === undefined) await writeFile(path.join(home, 'orders.csv'), `${orders.join('\n')}\n`)
+    else writeShop(path.join(home, 'shop.db'), orders)
     const asked = Object.entries(options).map(([name, value]) => `${name}: ${String(value)}`)
     const analysis = ['```analysis found', `method: ${method}`, 'of: series', ...asked, '```']
     const text = [
@@ -79,7 +97,7 @@ async function outcomeOfMetric({ method, options, metric }: Situation): Promise<
       '',
       '{{ found.summary }}',
     ]
-    const template = templateOf(`${text.join('\n')}\n`, { 'metrics/revenue.yaml': metric!.yaml })
+    const template = templateOf(`${text.join('\n')}\n`, { 'metrics/revenue.yaml': yaml })
     const roots = { sample: {}, data: home }
     const result = await runTask(
       { kind: 'run', template, variables: {}, started_at: STARTED_AT, roots, caps: CAPS },
@@ -88,7 +106,11 @@ async function outcomeOfMetric({ method, options, metric }: Situation): Promise<
         temp_folder: path.join(home, 'temp'),
         onStarted: () => Promise.resolve(),
         onProgress: () => undefined,
-        acquire: () => Promise.reject(new Error('A situation has no connections.')),
+        acquire: () => Promise.resolve({ connection: SHOP, release: () => undefined }),
+        keeper: {
+          find: () => Promise.resolve({ ...NOTHING_KEPT, doubt: doubt ?? null }),
+          keep: () => Promise.resolve(null),
+        },
         narrate: () => Promise.resolve([]),
         signal: new AbortController().signal,
       },
@@ -98,6 +120,16 @@ async function outcomeOfMetric({ method, options, metric }: Situation): Promise<
     engine.close()
     await rm(home, { recursive: true, force: true })
   }
+}
+
+function writeShop(file: string, [columns, ...orders]: readonly string[][]): void {
+  const database = new DatabaseSync(file)
+  database.exec(`create table orders (${columns!.map((name) => `${name} ${SHOP_TYPES[name]!}`).join(', ')})`)
+  const insert = database.prepare(`insert into orders values (${columns!.map(() => '?').join(', ')})`)
+  database.exec('begin')
+  for (const order of orders) insert.run(...order)
+  database.exec('commit')
+  database.close()
 }
 
 /** Measures as readers have them: a name in the data, and what the template says of it. */

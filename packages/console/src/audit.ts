@@ -40,6 +40,7 @@ export const ACTION_WORDS: Record<AuditAction, string> = {
   'metric.put': 'published a metric',
   'metric.delete': 'deleted a metric',
   'metric.check': 'checked a metric against its data',
+  'metric.doubt': 'found a kept day of a metric that differs from its source',
   'draft.keep': 'kept a draft',
   'draft.delete': 'deleted a draft',
   'template.choices': 'read the columns or files of a template',

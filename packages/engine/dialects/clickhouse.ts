@@ -24,6 +24,7 @@ export const CLICKHOUSE: Dialect = {
   previous: (value, by) =>
     `lagInFrame(toNullable(${value})) over (order by ${by} rows between unbounded preceding and current row)`,
   digits: (value) => `toString(sum(${value}))`,
+  wide: (value) => `toInt128(${value})`,
   once: '',
   word: (value) => `toString(${value})`,
   // An aggregate over no row is null only if its column is nullable.

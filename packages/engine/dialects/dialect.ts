@@ -23,6 +23,8 @@ export interface Dialect extends Phrases {
   previous(value: string, by: string): string
   /** The sum of integers, as text: it does not overflow below 2^63. */
   digits(value: string): string
+  /** An integer of 64 bits whose sum does not overflow. */
+  wide(value: string): string
   /**
    * The end of an inner SELECT that makes the planner compute its columns once, not at each place that reads them. It
    * is empty for MySQL, which would keep the rows on disk.

@@ -15,6 +15,7 @@ export const DUCKDB: Dialect = {
   shown: (value) => `cast(${value} as varchar)`,
   previous: lagged,
   digits: (value) => `cast(sum(${value}) as varchar)`,
+  wide: (value) => value,
   once: '',
   word: (value) => `cast(${value} as varchar)`,
   column: (value) => value,

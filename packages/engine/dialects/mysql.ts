@@ -24,6 +24,7 @@ export const MYSQL: Dialect = {
   shown: (value) => `cast(${value} as char)`,
   previous: lagged,
   digits: (value) => `cast(sum(${value}) as char)`,
+  wide: (value) => value,
   once: '',
   word: (value) => `cast(cast(${value} as char) as binary)`,
   column: (value) => value,

@@ -20,6 +20,7 @@ export const POSTGRESQL: Dialect = {
   shown: (value) => `case when ${value} is not null then concat(${value}) end`,
   previous: lagged,
   digits: (value) => `cast(sum(${value}) as text)`,
+  wide: (value) => value,
   once: 'offset 0',
   word: (value) => `((case when ${value} is not null then concat(${value}) end) collate "C")`,
   column: (value) => value,

@@ -22,6 +22,7 @@ export const SQLITE: Dialect = {
   shown: (value) => `cast(${value} as text)`,
   previous: lagged,
   digits: (value) => `cast(sum(${value}) as text)`,
+  wide: (value) => value,
   once: 'limit -1',
   // A concatenated value loses the collation of its column.
   word: (value) => `(cast(${value} as text) || '')`,

@@ -11,6 +11,7 @@ import type {
   MetricTarget,
   MetricTest,
   MetricView,
+  PartitionRules,
 } from '@assay/model/metric'
 import type { RowRule } from '@assay/model/reader'
 import type { ColumnMeaning, Fault, Origin } from '@assay/model/template'
@@ -47,6 +48,8 @@ export interface Metric extends MetricInfo {
   where: Node | null
   /** Which rows count for a reader. */
   rows: RowRule | null
+  /** Its days are kept; null: each run reads it in full. */
+  partitions: PartitionRules | null
   /** The line of each key of the file. */
   lines: Record<string, number>
 }
@@ -137,6 +140,7 @@ class Reader {
       adding: addingOf(value, ratio),
       where: this.#expression(['where'], given.where as string | undefined, parseRowExpression),
       rows: readRows(given.rows as string | undefined, ['rows'], this.#yaml, this.#faults),
+      partitions: this.#partitions(),
       unit: (given.unit as string | undefined) ?? null,
       fmt: this.#format(),
       good: (given.good as ColumnMeaning['good'] | undefined) ?? 'none',
@@ -178,6 +182,38 @@ class Reader {
       columns,
       dialect,
     }
+  }
+
+  #partitions(): PartitionRules | null {
+    const given = this.#given.partitions as
+      | { reopen: string; deletes: 'none' | 'marked'; changed?: string }
+      | undefined
+    if (!given) return null
+    const { reopen, deletes, changed = null } = given
+    const { file } = this.#given.source as Partial<MetricSource>
+    if (file !== undefined)
+      this.#refuse(
+        ['partitions'],
+        'Days are kept of a table or a query of a connection.',
+        'Leave "partitions" out.',
+      )
+    if (this.#given.rows !== undefined)
+      this.#refuse(
+        ['partitions'],
+        'A metric with "rows" differs from reader to reader, so that nothing of it is kept.',
+        'Leave "partitions" or "rows" out.',
+      )
+    if ((deletes === 'marked') !== (changed !== null))
+      this.#refuse(
+        ['partitions', 'deletes'],
+        deletes === 'marked'
+          ? 'Nothing tells when a row was marked.'
+          : 'Where nothing is deleted, nothing is marked.',
+        deletes === 'marked'
+          ? 'Name the column with the moment of the last change in "changed".'
+          : 'Write "deletes: marked", or leave "changed" out.',
+      )
+    return { reopen_days: Number.parseInt(reopen, 10), deletes, changed }
   }
 
   #zone(zone = 'UTC'): string {
@@ -326,6 +362,7 @@ export function namedColumns(metric: Metric): { column: string; key: string }[] 
     ),
     ...list('where', metric.where ? columnsIn(metric.where) : []),
     ...list('rows', metric.rows?.columns ?? []),
+    ...list('partitions', metric.partitions?.changed ? [metric.partitions.changed] : []),
     ...list('dimensions', metric.dimensions),
     ...list(
       'tests',

@@ -68,7 +68,8 @@ export function fileSql(metric: Metric, relation: string, wanted: Wanted): strin
   return `select ${list} from ${from} where ${pieces.conditions.join(' and ')}${pieces.period} group by all order by all`
 }
 
-function tableOf(metric: Metric, dialect: Dialect): string {
+/** What a query reads from. */
+export function tableOf(metric: Metric, dialect: Dialect): string {
   const { table, sql } = metric.source
   if (sql !== null) return `(\n${sql.trim().replace(/;$/, '')}\n) ${dialect.identifier('rows_of_metric')}`
   return table!

@@ -104,6 +104,26 @@ export const metricSchema = {
       required: ['value', 'per'],
       properties: { value: { type: 'number' }, per: { type: 'string', enum: [...GRAINS] } },
     },
+    partitions: {
+      type: 'object',
+      description: 'connection: statistics of days are kept, and a run reads new days only',
+      additionalProperties: false,
+      required: ['reopen', 'deletes'],
+      properties: {
+        reopen: {
+          type: 'string',
+          pattern: '^[0-9]{1,3}d$',
+          description: 'How long after its end a day gets rows, such as 3d; these days are read by each run',
+        },
+        deletes: {
+          type: 'string',
+          enum: ['none', 'marked'],
+          description:
+            'none: rows of older days never change. marked: a row that is deleted or changed stays, and "changed" tells when',
+        },
+        changed: text('deletes marked: the column with the moment at which a row was last written'),
+      },
+    },
     dimensions: {
       type: 'array',
       items: column,

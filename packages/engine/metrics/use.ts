@@ -13,6 +13,7 @@ import { dialectOf } from '../dialects/engines.ts'
 import { makeFault, type Position } from '../language/fault.ts'
 import type { Fence } from '../language/fences.ts'
 import { SqlTextFault } from '../language/sql-tokens.ts'
+import { partitionedQuery, seriesSql } from '../partitions/partition-sql.ts'
 import { schemaFaults } from '../reading/schema-faults.ts'
 import { readYaml, type YamlReading } from '../reading/yaml-reading.ts'
 import { bucketPath } from '../values/file-path.ts'
@@ -234,6 +235,7 @@ function expand(fence: Fence, use: Use, metrics: Metric[]): { block: SqlBlock; s
       relation: found.relation,
       columns: namedColumns(metric),
       by,
+      ...(found.series === undefined ? {} : { series: found.series }),
     })
     selects.push(use.variable ? named(metric, found.sql, by) : found.sql)
   }
@@ -257,6 +259,7 @@ function infoOf(metric: Metric, grain: Grain): MetricInfo {
     ratio: _ratio,
     where: _where,
     rows: _rows,
+    partitions: _partitions,
     lines: _lines,
     ...info
   } = metric
@@ -275,6 +278,7 @@ interface Expanded {
   sql: string
   tests: string | null
   relation: string | null
+  series?: string
 }
 
 /** Names with a blank: a template's own sources and blocks cannot have them. */
@@ -329,15 +333,13 @@ function overConnection(fence: Fence, metric: Metric, wanted: Wanted): Expanded 
   const series = `series of ${fence.name} ${metric.metric}`
   const added = sourceOf(series, (kind, condition) => remoteSql(metric, wanted, dialectOf(kind), condition))
   const timeFor = (kind: string): string => remoteTime(metric, dialectOf(kind))
-  const sources: Source[] = [{ ...added, query: { ...added.query!, timeFor } }]
-  if (metric.tests.length === 0)
-    return { sources, sql: receivedSql(metric, series, wanted), tests: null, relation: null }
+  const partitions = partitionedQuery(metric, wanted)
+  const kept = partitions ? { partitions } : {}
+  const sources: Source[] = [{ ...added, query: { ...added.query!, timeFor, ...kept } }]
+  const sql = partitions ? seriesSql(metric, series, wanted) : receivedSql(metric, series, wanted)
+  const shown = { sql, relation: null, ...(partitions ? { series } : {}) }
+  if (metric.tests.length === 0) return { ...shown, sources, tests: null }
   const tests = `tests of ${metric.metric}`
   sources.push(sourceOf(tests, (kind, condition) => remoteTests(metric, dialectOf(kind), condition)))
-  return {
-    sources,
-    sql: receivedSql(metric, series, wanted),
-    tests: receivedTests(metric, tests),
-    relation: null,
-  }
+  return { ...shown, sources, tests: receivedTests(metric, tests) }
 }

@@ -60,7 +60,7 @@ export async function runBlocks(run: BlockRun): Promise<BlockResults> {
   const tables: Record<string, Table> = {}
   const analyses: Record<string, Outcome> = {}
   const lineage: BlockLineage[] = []
-  const tests = new MetricTests(run.engine, run.started_at)
+  const tests = new MetricTests(run.engine, run.started_at, run.sources)
   const extents = new Extents({ ...run, time_zone: run.template.time_zone })
   const late = afterAll(run)
   const ofSql = async (block: SqlBlock): Promise<void> => {

@@ -3,6 +3,7 @@
  * and returns it when the source has been read. Secrets are therefore only in a process that needs them, and the parent
  * counts the queries that run over a connection.
  */
+import type { PartitionKeeper } from '../partitions/keeper.ts'
 import { type Acquire, SourceError } from '../sources/source.ts'
 import type { Acquired, FromChild } from './protocol.ts'
 
@@ -11,6 +12,8 @@ export interface ConnectionAccess {
   /** Waits until a query may run over the connection. Never rejects. */
   acquire(name: string, signal: AbortSignal): Promise<Acquired>
   release(name: string): void
+  /** Keeps the days of metrics over them; absent: each run reads everything. */
+  keeper?: PartitionKeeper
   /** Called when the task has ended. Releases what is still acquired. */
   end(): void
 }

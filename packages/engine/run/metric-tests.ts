@@ -10,6 +10,7 @@ import type { SqlBlock } from '@assay/model/template'
 import { type Engine, readTable } from '../duckdb/duckdb.ts'
 import { count } from '../methods/shared/sentence.ts'
 import { testText } from '../metrics/definition.ts'
+import type { Attached } from '../sources/source.ts'
 import { opening } from '../verdicts/measure.ts'
 import { timeInWords } from '../verdicts/times.ts'
 import { doubt } from '../verdicts/verdict.ts'
@@ -22,11 +23,13 @@ const MINUTE_MS = 60_000
 export class MetricTests {
   readonly #engine: Engine
   readonly #started: string
+  readonly #sources: ReadonlyMap<string, Pick<Attached, 'doubt'>>
   readonly #known = new Map<string, { lineage: MetricLineage; doubts: Doubt[] }>()
 
-  constructor(engine: Engine, started_at: string) {
+  constructor(engine: Engine, started_at: string, sources: ReadonlyMap<string, Pick<Attached, 'doubt'>>) {
     this.#engine = engine
     this.#started = started_at
+    this.#sources = sources
   }
 
   /** Tests the metrics of a block that no earlier block used. */
@@ -43,9 +46,12 @@ export class MetricTests {
     return [...this.#known.values()].map(({ lineage }) => lineage)
   }
 
-  async #test({ info, tests }: MetricInBlock): Promise<void> {
+  async #test({ info, tests, series }: MetricInBlock): Promise<void> {
     const lineage: MetricLineage = { metric: info.metric, version: info.version, tests: [] }
     const doubts: Doubt[] = []
+    const kept = series === undefined ? undefined : this.#sources.get(series)?.doubt
+    if (kept !== undefined)
+      doubts.push(doubt('kept_days_differ', `${opening(info.label)} may be wrong: ${kept}`))
     if (tests !== null) {
       const { columns, rows } = await readTable(this.#engine, tests, {}, 1)
       const found = Object.fromEntries(columns.map(({ name }, index) => [name, rows[0]?.[index] ?? null]))

@@ -14,6 +14,7 @@ import type { Fault, Limits, TemplateSource, Variable } from '@assay/model/templ
 import type { StoredTables, TablesFile } from '../export/tables.ts'
 import type { MetricHead, MetricText } from '../metrics/reader.ts'
 import type { Drawing } from '../pages/chart-figure.ts'
+import type { AuditedDay, KeptDays, KeptSeries, PartitionKeeper } from '../partitions/keeper.ts'
 import type { Narrated } from '../printing/narrative.ts'
 import type { ReadHead } from '../reading/lookup.ts'
 import type { Roots } from '../sources/roots.ts'
@@ -123,6 +124,12 @@ export interface ProbeTask {
   roots: Roots
 }
 
+/** Reads a day of a metric that is kept again. */
+export interface AuditDayTask extends AuditedDay {
+  kind: 'audit-day'
+  roots: Roots
+}
+
 export type Task =
   | RunTask
   | CheckTask
@@ -131,6 +138,7 @@ export type Task =
   | RenderTask
   | TablesTask
   | ProbeTask
+  | AuditDayTask
   | ReadTask
   | ReadMetricsTask
   | ConvertTask
@@ -170,6 +178,8 @@ export interface Results {
   render: string
   tables: TablesFile
   probe: Probed
+  /** Whether the day is as it was kept. */
+  'audit-day': boolean
   read: ReadHead[]
   'read-metrics': MetricHead[]
   convert: ConvertedVariables[]
@@ -200,6 +210,8 @@ export type ToChild =
   | { type: 'cancel'; id: number }
   | { type: 'acquired'; id: number; name: string; acquired: Acquired }
   | { type: 'narrated'; id: number; narrated: Narrated[] }
+  /** Answers `find` or `keep`. */
+  | { type: 'kept'; id: number; kept: KeptSeries | { refused: string | null } }
   /** The socket comes along with the message unless it failed. */
   | { type: 'dialed'; id: number; call: number; failure: DialFailure | null }
 
@@ -216,6 +228,9 @@ export type FromChild =
   | { type: 'dial'; id: number; call: number; connection: string | null; host: string; port: number }
   /** Answered by `narrated`, one answer per request. */
   | { type: 'narrate'; id: number; requests: NarrationRequest[] }
+  /** Asks for days that are kept, or gives some to keep. One at a time; answered by `kept`. */
+  | { type: 'find'; id: number; wanted: Parameters<PartitionKeeper['find']>[0] }
+  | { type: 'keep'; id: number; days: KeptDays }
   /** Rows of a large table of the result that follows, in their order. */
   | { type: 'rows'; id: number; table: string; rows: Cell[][] }
   | { type: 'result'; id: number; result: Results[Task['kind']] }

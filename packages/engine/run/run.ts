@@ -10,6 +10,7 @@ import { createGuard } from '../fence/sql-guard.ts'
 import { TemplateFault } from '../language/fault.ts'
 import { metricOfRows, withMetricMeanings } from '../metrics/meaning.ts'
 import manifest from '../package.json' with { type: 'json' }
+import type { PartitionKeeper } from '../partitions/keeper.ts'
 import { readerNeeds, readerRefusal } from '../personal/needs.ts'
 import { withNarrations } from '../printing/narrations.ts'
 import { bindOptions } from '../reading/options.ts'
@@ -41,6 +42,8 @@ export interface RunContext {
   onProgress(progress: Progress): void
   acquire: Acquire
   narrate: Narrate
+  /** Keeps the days of metrics; absent: each run reads everything. */
+  keeper?: PartitionKeeper | null
   /** Aborted when the job is canceled. */
   signal: AbortSignal
 }
@@ -70,6 +73,7 @@ async function findings(task: RunTask, context: RunContext): Promise<Findings> {
     roots: task.roots,
     readers: plan.readers,
     reader,
+    keeping: { keeper: context.keeper ?? null, started_at: task.started_at },
     peek: false,
     acquire,
     signal,

@@ -6,6 +6,7 @@ import type { Reader } from '@assay/model/reader'
 import type { Source, Template } from '@assay/model/template'
 import { type Engine, spillOf } from '../duckdb/duckdb.ts'
 import { queryVariables } from '../language/remote-query.ts'
+import { attachSeries, type Keeping } from '../partitions/kept-series.ts'
 import { renderText } from '../rendering/render.ts'
 import { isAddress } from '../values/file-path.ts'
 import { attachFile, vetFile } from './files/file.ts'
@@ -35,6 +36,7 @@ export interface AttachOptions {
   /** The reader of a personal template, whose rows are let through. */
   reader: Reader | null
   peek: boolean
+  keeping: Keeping
   /** For sources that could stay in their database: what needs their rows, in words. */
   moved?: ReadonlyMap<string, string>
 }
@@ -78,6 +80,7 @@ async function attachWhole(
   }
   if (source.file === null) {
     const query = { ...options, source, template }
+    if (source.query?.partitions) return attachSeries(engine, query, options.keeping)
     if (!source.stays) return attachQuery(engine, query)
     return attachThere(engine, query, peek ? null : (options.moved?.get(name) ?? null))
   }

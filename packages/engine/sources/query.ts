@@ -270,7 +270,8 @@ async function load(
   return read
 }
 
-function tooMuch({ name }: OpenConnection, what: string, limit: string): SourceError {
+/** What an answer gives beyond a limit of its connection. */
+export function tooMuch({ name }: OpenConnection, what: string, limit: string): SourceError {
   return new SourceError(
     `The query over the connection "${name}" gives ${what} (its limits.${limit}): aggregate in the query, or raise the limit.`,
   )

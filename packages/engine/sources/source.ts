@@ -13,6 +13,8 @@ export interface Attached {
   readings?: readonly FoundColumn[]
   /** Set if the rows stay in a database, which computes what is needed. */
   asked?: AskedThere
+  /** What is to be said of what was kept of it, as a sentence. */
+  doubt?: string
   /** The files that its view reads: they stay readable after the engine is sealed. */
   paths: string[]
   /** Rejects with SourceError if a file that the view reads has changed since it was attached. */

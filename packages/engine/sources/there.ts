@@ -3,11 +3,9 @@
  * SELECTs of our own, each in a read-only session and within the limits of the connection. The answers are small tables
  * of the engine.
  */
-import { randomUUID } from 'node:crypto'
-import { rename, rm } from 'node:fs/promises'
-import path from 'node:path'
 import type { OpenConnection } from '@assay/model/connection'
 import type { Column } from '@assay/model/insight'
+import type { Variable } from '@assay/model/template'
 import { DOUBLE } from '@duckdb/node-api'
 import { parsed, readAnswer } from '../dialects/answers.ts'
 import { dialectOf } from '../dialects/engines.ts'
@@ -15,34 +13,19 @@ import { counted, type Select } from '../dialects/language.ts'
 import { printSelect } from '../dialects/print.ts'
 import { TreePrinter, type Values } from '../dialects/print-tree.ts'
 import { NotAsked } from '../dialects/scope.ts'
-import { describeQuery, type Engine, execute, identifier, readTable, spillOf } from '../duckdb/duckdb.ts'
+import { describeQuery, type Engine, execute, identifier, spillOf } from '../duckdb/duckdb.ts'
 import { TemplateFault } from '../language/fault.ts'
-import { bindQuery, queryFaults } from '../language/remote-query.ts'
+import { type BoundQuery, bindQuery, queryFaults } from '../language/remote-query.ts'
 import { type SqlSyntax, withoutEnd } from '../language/sql-clauses.ts'
 import { READER } from '../personal/sql-attributes.ts'
 import { type Answer, numberOf } from '../sufficient/ask.ts'
-import {
-  type BatchReader,
-  type FileReader,
-  type Kind,
-  Misjudged,
-  type OpenOptions,
-  type Reader,
-  type RemoteColumn,
-} from './kind.ts'
+import { Answers } from './answers.ts'
+import type { Kind, OpenOptions, Reader, RemoteColumn } from './kind.ts'
 import { kindOf } from './kinds.ts'
 import { attachQuery, createTable, type QuerySource } from './query.ts'
 import type { TableRoom } from './rows/large-tables.ts'
-import { viewRows } from './rows/rows-file.ts'
 import { RowsTable } from './rows/rows-table.ts'
-import {
-  type AskedThere,
-  type Attached,
-  QueryRefused,
-  SourceError,
-  type Statements,
-  Stopped,
-} from './source.ts'
+import { type AskedThere, type Attached, QueryRefused, SourceError, Stopped } from './source.ts'
 
 /**
  * Attaches the source with its columns. `moved` names the block that needs its rows, in words; null leaves them in the
@@ -66,27 +49,24 @@ export async function attachThere(
   }
 }
 
-/** A table of the engine, or a view of a file. */
-interface Kept {
-  name: string
-  drop(): Promise<void>
+/** Further variables of what is asked. */
+interface Bound {
+  variables: readonly Pick<Variable, 'name' | 'type' | 'items'>[]
+  values: Readonly<Record<string, unknown>>
 }
+const NOTHING_BOUND: Bound = { variables: [], values: {} }
 
-type Answering = Pick<OpenOptions, 'signal' | 'connection'>
-
-class There {
+export class There {
   readonly #engine: Engine
   readonly #options: QuerySource
   readonly connection: OpenConnection
   /** The author's query, or all of the table. */
   readonly #text: string
-  #statements: Statements = { sql: [], rows: 0, bytes: 0 }
-  #answers = 0
+  #statements: string[] = []
+  readonly #answers: Answers
   /** The fetched rows, which later analyses reuse; null before an analysis needs them. */
   #brought: Promise<void> | null = null
   readonly #room: TableRoom
-  /** The path of an answer that the database returns as a file. */
-  readonly #file: string
 
   private constructor(
     engine: Engine,
@@ -99,7 +79,7 @@ class There {
     const { text, textFor } = options.source.query!
     const { template, temp_folder, spill_bytes } = options
     this.#room = { temp_folder, spill_bytes: spillOf(template.limits.memory_bytes, spill_bytes) }
-    this.#file = path.join(temp_folder, `${randomUUID()}.answer`)
+    this.#answers = new Answers(engine, { name: options.source.name, room: this.#room })
     this.#text = withoutEnd(textFor?.(connection.kind, null) ?? text, syntax)
   }
 
@@ -115,7 +95,7 @@ class There {
 
   /** The paths that stay readable once the engine is sealed. */
   get paths(): string[] {
-    return [this.#file]
+    return this.#answers.paths
   }
 
   asked(): AskedThere {
@@ -128,9 +108,9 @@ class There {
       query: (sql, values, columns) => this.#query(sql, values, columns),
       bring: (what) => (this.#brought ??= this.#bring(what)),
       takeStatements: () => {
-        const taken = this.#statements
-        this.#statements = { sql: [], rows: 0, bytes: 0 }
-        return taken
+        const sql = this.#statements
+        this.#statements = []
+        return { sql, ...this.#answers.takeCounts() }
       },
     }
   }
@@ -177,16 +157,39 @@ class There {
   }
 
   #ask(select: Select): Promise<Answer[]> {
-    return this.#answered(printSelect(select, dialectOf(this.connection.kind)))
+    return this.answered(printSelect(select, dialectOf(this.connection.kind)))
   }
 
-  #answered(text: string): Promise<Answer[]> {
-    return this.#within((kind, open) =>
-      this.#read(kind, open, text, async (reader, sql) => {
-        this.#statements.sql.push(sql)
-        return this.#answer(reader, open)
-      }),
-    )
+  /** The columns of a query that nobody runs. */
+  columnsOf(text: string, bound: Bound = NOTHING_BOUND): Promise<RemoteColumn[]> {
+    return this.#within(async (kind, open) => {
+      const reader = await kind.open({ ...open, query: this.#bound(kind, text, bound), peek: true })
+      try {
+        return await reader.schema()
+      } finally {
+        await reader.close()
+      }
+    })
+  }
+
+  /** What would be sent. */
+  async boundText(text: string, bound: Bound): Promise<BoundQuery> {
+    return this.#bound(await kindOf(this.connection.kind), text, bound)
+  }
+
+  answered(text: string, bound: Bound = NOTHING_BOUND): Promise<Answer[]> {
+    const read = async (kind: Kind, open: OpenOptions): Promise<Answer[]> =>
+      this.#read(
+        kind,
+        open,
+        text,
+        (reader, sql) => {
+          this.#statements.push(sql)
+          return this.#answers.of(reader, open)
+        },
+        bound,
+      )
+    return this.#within(read)
   }
 
   async #query(sql: string, values: Values, columns: readonly Column[]): Promise<Answer[]> {
@@ -194,7 +197,7 @@ class There {
     const base = { relation: this.#options.source.name, columns, query: this.#text }
     const statement = new TreePrinter(dialectOf(this.connection.kind), base, values).print(tree)
     try {
-      const rows = await this.#answered(statement.sql)
+      const rows = await this.answered(statement.sql)
       return rows.map((row) => readAnswer(row, statement))
     } catch (error) {
       // An old server may lack a function, and some servers treat an underflow as an error.
@@ -207,8 +210,8 @@ class There {
     await this.mayMove(what)
     await this.#within((kind, open) =>
       this.#read(kind, open, this.#text, async (reader, sql) => {
-        this.#statements.sql.push(sql)
-        const answer = await this.#kept(reader, open)
+        this.#statements.push(sql)
+        const answer = await this.#answers.kept(reader, open)
         const name = identifier(this.#options.source.name)
         await execute(this.#engine, `drop table ${name}`)
         await execute(this.#engine, `create table ${name} as select * from ${identifier(answer.name)}`)
@@ -224,7 +227,8 @@ class There {
     const timeout = AbortSignal.timeout(timeout_ms)
     const either = AbortSignal.any([signal, timeout])
     const query = { sql: '', parameters: [] }
-    const { time_zone } = template
+    const { zone, timeFor } = source.query!
+    const time_zone = zone ?? template.time_zone
     try {
       const kind = await kindOf(connection.kind)
       const peek = false
@@ -232,7 +236,7 @@ class There {
         connection,
         query,
         time_zone,
-        cut: null,
+        cut: timeFor?.(connection.kind) ?? null,
         roots,
         timeout_ms,
         signal: either,
@@ -255,9 +259,9 @@ class There {
     open: OpenOptions,
     text: string,
     read: (reader: Reader, sql: string) => Promise<Result>,
+    bound: Bound = NOTHING_BOUND,
   ): Promise<Result> {
-    const { template, vars, reader: person } = this.#options
-    const query = bindQuery(text, template.variables, { ...vars, [READER]: person ?? {} }, kind.dialect)
+    const query = this.#bound(kind, text, bound)
     const reader = await kind.open({ ...open, query })
     try {
       return await read(reader, query.sql)
@@ -266,91 +270,9 @@ class There {
     }
   }
 
-  async #answer(reader: Reader, open: Answering): Promise<Answer[]> {
-    const { name, drop } = await this.#kept(reader, open)
-    try {
-      return await this.#rowsOf(name)
-    } finally {
-      await drop()
-    }
-  }
-
-  /** Stores the answer as a table of the engine. */
-  async #kept(reader: Reader, open: Answering): Promise<Kept> {
-    const columns = await reader.schema()
-    return 'fetch' in reader
-      ? this.#keptFile(reader, columns, open)
-      : this.#keptBatches(reader, columns, open)
-  }
-
-  #answerName(): string {
-    this.#answers += 1
-    return `answer ${this.#answers} of ${this.#options.source.name}`
-  }
-
-  /** Stores the answer as a file that the sealed engine may read. */
-  async #keptFile(reader: FileReader, columns: readonly RemoteColumn[], open: Answering): Promise<Kept> {
-    const fetched = await reader.fetch(open.signal, (bytes) => this.#vet(bytes, open.connection))
-    this.#statements.bytes += fetched.bytes
-    const name = this.#answerName()
-    await rename(fetched.file, this.#file)
-    const away = (): Promise<void> => rm(this.#file, { force: true })
-    try {
-      await viewRows(this.#engine, name, columns, { ...fetched, file: this.#file })
-    } catch (error) {
-      await away()
-      throw error
-    }
-    return {
-      name,
-      drop: async () => {
-        await execute(this.#engine, `drop view ${identifier(name)}`)
-        await away()
-      },
-    }
-  }
-
-  async #keptBatches(reader: BatchReader, columns: readonly RemoteColumn[], open: Answering): Promise<Kept> {
-    const name = this.#answerName()
-    await createTable(this.#engine, name, columns)
-    const table = await RowsTable.open(this.#engine, name, columns, this.#room)
-    let bytes = 0
-    try {
-      for await (const batch of reader.read(open.signal)) {
-        bytes += batch.bytes
-        this.#vet(bytes, open.connection)
-        await table.write(batch)
-      }
-    } catch (error) {
-      await table.drop()
-      // The types are known now, and the query is run again.
-      if (error instanceof Misjudged) return this.#keptBatches(reader, await reader.schema(), open)
-      throw error
-    }
-    await table.finish()
-    this.#statements.bytes += bytes
-    return { name, drop: () => execute(this.#engine, `drop table ${identifier(name)}`) }
-  }
-
-  #vet(bytes: number, { name, limits }: OpenConnection): void {
-    if (bytes <= limits.bytes) return
-    throw new SourceError(
-      `What is asked over the connection "${name}" gives more than ${limits.bytes} bytes (its limits.bytes): group by something with fewer values, or raise the limit.`,
-    )
-  }
-
-  async #rowsOf(name: string): Promise<Answer[]> {
-    const described = await describeQuery(this.#engine, `select * from ${identifier(name)}`)
-    // MySQL compares a text by its bytes where it is bytes.
-    const list = described.map(({ name: column, database_type }) =>
-      database_type === 'BLOB'
-        ? `decode(${identifier(column)}) as ${identifier(column)}`
-        : identifier(column),
-    )
-    const sql = `select ${list.join(', ')} from ${identifier(name)}`
-    const table = await readTable(this.#engine, sql, {}, Number.POSITIVE_INFINITY, { floats: 'raw' })
-    this.#statements.rows += table.total
-    const names = table.columns.map((column) => column.name)
-    return table.rows.map((row) => Object.fromEntries(names.map((key, index) => [key, row[index]!])))
+  #bound(kind: Kind, text: string, { variables, values }: Bound): BoundQuery {
+    const { template, vars, reader } = this.#options
+    const known = [...template.variables, ...variables]
+    return bindQuery(text, known, { ...vars, ...values, [READER]: reader ?? {} }, kind.dialect)
   }
 }

@@ -62,6 +62,12 @@ export const CODES = {
     threshold: 'one row',
     reason: 'The owner of the metric says that such data must not be read.',
   },
+  kept_days_differ: {
+    kind: 'caveat',
+    rule: 'An audit found a day of the metric whose rows are no longer those that were kept.',
+    threshold: 'one day that differs by one bit',
+    reason: 'Days that were kept are not read again, so others may have changed unseen.',
+  },
   one_row_decides: {
     kind: 'caveat',
     rule: 'Without the most influential unit the grade or the direction changes, or the estimate changes by more than half.',

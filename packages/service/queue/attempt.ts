@@ -2,6 +2,7 @@
  * Runs one attempt of one job in the sandbox and writes its outcome. Every write is fenced: an attempt that another node or a
  * cancel has ended changes nothing, however late it writes.
  */
+import type { PartitionKeeper } from '@assay/engine/partitions/keeper'
 import type { Pool } from '@assay/engine/run/pool'
 import type { Roots, RunResult } from '@assay/engine/run/protocol'
 import type { Clock } from '@assay/model/clock'
@@ -39,6 +40,8 @@ export interface AttemptOptions {
   data: string | null
   connections: Pick<ConnectionRegistry, 'accessFor'>
   templates: TemplateReader
+  /** Keeps the days of metrics for a workspace; absent: each run reads everything. */
+  keeperOf?: (workspace_id: string) => PartitionKeeper
   /** The uploads of workspaces. */
   files?: FileAccess
   clock: Clock
@@ -152,10 +155,14 @@ async function analyse(
           // Awaited below, once the analysis has ended.
           starting.catch(() => undefined)
         },
-        connections: options.connections.accessFor({
-          workspace_id: job.workspace_id,
-          names: async () => (await templates.read(template, job.workspace_id)).found?.view.connections ?? [],
-        }),
+        connections: {
+          ...options.connections.accessFor({
+            workspace_id: job.workspace_id,
+            names: async () =>
+              (await templates.read(template, job.workspace_id)).found?.view.connections ?? [],
+          }),
+          ...(options.keeperOf ? { keeper: options.keeperOf(job.workspace_id) } : {}),
+        },
         onProgress: (progress) => {
           hold.progress = progress
           trace?.step(progress)

@@ -16,7 +16,7 @@ import type { Metrics } from '../runtime/metrics.ts'
 import type { Service } from '../runtime/service.ts'
 import type { Traces } from '../runtime/traces.ts'
 import { createTemplateReader } from '../templates/template-reader.ts'
-import { runAttempt } from './attempt.ts'
+import { type AttemptOptions, runAttempt } from './attempt.ts'
 import type { Hold, NodeLease } from './lease.ts'
 
 const POLL_MS = 1000
@@ -30,6 +30,7 @@ export interface WorkerOptions {
   data: string | null
   connections: Pick<ConnectionRegistry, 'accessFor'>
   files?: FileAccess
+  keeperOf?: NonNullable<AttemptOptions['keeperOf']>
   node_id: string
   concurrency: number
   drainMs: number

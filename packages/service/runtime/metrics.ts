@@ -61,6 +61,11 @@ function storeMetrics({ gauge, counter }: Makers) {
   return {
     storeBytes: gauge('store_bytes', 'Size of the database'),
     retention: gauge('retention_seconds', 'How long rows are kept, by kind', ['kind']),
+    auditedDays: counter(
+      'audited_days_total',
+      'Kept days of metrics that were read again: same, different, or unread',
+      ['result'],
+    ),
     rowsDeleted: counter('rows_deleted_total', 'Rows that this node has deleted after their time, by kind', [
       'kind',
     ]),

@@ -18,6 +18,7 @@ import { fileDialectTests } from './file-dialects.ts'
 import type { Harness } from './given.ts'
 import { insightCardTests } from './insight-cards.ts'
 import { jobTests } from './jobs.ts'
+import { keptDayTests } from './kept-days.ts'
 import { keptDraftTests } from './kept-drafts.ts'
 import { linkTests } from './links.ts'
 import { listTests } from './lists.ts'
@@ -53,6 +54,7 @@ const PARTS = {
   'expected tags': expectedTests,
   links: linkTests,
   lists: listTests,
+  'kept days': keptDayTests,
   narratives: narrativeTests,
   'file dialects': fileDialectTests,
   'kept drafts': keptDraftTests,

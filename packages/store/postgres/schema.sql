@@ -311,6 +311,17 @@ CREATE INDEX jobs_queued ON jobs USING btree (workspace_id, priority DESC, queue
 
 CREATE INDEX jobs_unfinished_of_schedule ON jobs USING btree (schedule_id) WHERE ((schedule_id IS NOT NULL) AND (finished_at IS NULL));
 
+CREATE TABLE kept_days (
+  workspace_id text COLLATE "C" NOT NULL,
+  series_key text COLLATE "C" NOT NULL,
+  day text COLLATE "C" NOT NULL,
+  statistics text NOT NULL,
+  bytes bigint NOT NULL,
+  read_at timestamp(3) with time zone NOT NULL,
+  PRIMARY KEY (workspace_id, series_key, day),
+  FOREIGN KEY (workspace_id, series_key) REFERENCES kept_series(workspace_id, series_key) ON DELETE CASCADE
+);
+
 CREATE TABLE kept_drafts (
   draft_id text COLLATE "C" NOT NULL,
   workspace_id text COLLATE "C" NOT NULL,
@@ -326,6 +337,24 @@ CREATE TABLE kept_drafts (
 );
 
 CREATE INDEX kept_drafts_by_time ON kept_drafts USING btree (workspace_id, created_at, draft_id);
+
+CREATE TABLE kept_series (
+  workspace_id text COLLATE "C" NOT NULL,
+  series_key text COLLATE "C" NOT NULL,
+  metric text NOT NULL,
+  recipe text NOT NULL,
+  first_day text,
+  looked_at timestamp(3) with time zone NOT NULL,
+  doubt text,
+  audited_at timestamp(3) with time zone NOT NULL,
+  used_at timestamp(3) with time zone NOT NULL,
+  PRIMARY KEY (workspace_id, series_key),
+  FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id) ON DELETE CASCADE
+);
+
+CREATE INDEX kept_series_by_audit ON kept_series USING btree (audited_at);
+
+CREATE INDEX kept_series_by_use ON kept_series USING btree (used_at);
 
 CREATE TABLE links (
   link_id text COLLATE "C" NOT NULL,

@@ -317,6 +317,17 @@ CREATE INDEX jobs_queued ON jobs (workspace_id, priority DESC, queued_at, assign
 
 CREATE INDEX jobs_unfinished_of_schedule ON jobs (schedule_id) WHERE schedule_id IS NOT NULL AND finished_at IS NULL;
 
+CREATE TABLE kept_days (
+  workspace_id TEXT NOT NULL,
+  series_key TEXT NOT NULL,
+  day TEXT NOT NULL,
+  statistics TEXT NOT NULL,
+  bytes INTEGER NOT NULL,
+  read_at TEXT NOT NULL,
+  PRIMARY KEY (workspace_id, series_key, day),
+  FOREIGN KEY (workspace_id, series_key) REFERENCES kept_series ON DELETE CASCADE
+) STRICT;
+
 CREATE TABLE kept_drafts (
   draft_id TEXT PRIMARY KEY,
   workspace_id TEXT NOT NULL REFERENCES workspaces,
@@ -330,6 +341,23 @@ CREATE TABLE kept_drafts (
 ) STRICT;
 
 CREATE INDEX kept_drafts_by_time ON kept_drafts (workspace_id, created_at, draft_id);
+
+CREATE TABLE kept_series (
+  workspace_id TEXT NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  series_key TEXT NOT NULL,
+  metric TEXT NOT NULL,
+  recipe TEXT NOT NULL,
+  first_day TEXT,
+  looked_at TEXT NOT NULL,
+  doubt TEXT,
+  audited_at TEXT NOT NULL,
+  used_at TEXT NOT NULL,
+  PRIMARY KEY (workspace_id, series_key)
+) STRICT;
+
+CREATE INDEX kept_series_by_audit ON kept_series (audited_at);
+
+CREATE INDEX kept_series_by_use ON kept_series (used_at);
 
 CREATE TABLE links (
   link_id TEXT PRIMARY KEY,

@@ -5,6 +5,7 @@ import { KEPT_DRAFTS } from './accounts/kept-drafts.ts'
 import { COLLECTION_ITEMS, COLLECTIONS } from './jobs/collections.ts'
 import { INSIGHT_CARDS } from './jobs/insight-cards.ts'
 import { INSIGHTS, JOB_COUNTS, JOBS } from './jobs/jobs.ts'
+import { KEPT_DAYS, KEPT_SERIES } from './jobs/kept-days.ts'
 import { NODES } from './jobs/nodes.ts'
 import { SCHEDULES } from './jobs/schedules.ts'
 import { ATTEMPTS, DELIVERIES } from './webhooks/deliveries.ts'
@@ -53,6 +54,8 @@ export const TABLES = [
   LINKS,
   COLLECTION_LINKS,
   NARRATIVES,
+  KEPT_SERIES,
+  KEPT_DAYS,
   MAIL_CONSENTS,
   FILE_DIALECTS,
   OUTGOING,

@@ -32,6 +32,7 @@ export const JOB_OPTIONS = {
 }
 
 /** Of commands that make one job. */
+const FULL = flag('Read all days of metrics again, also those that are kept')
 const READER = text('ID', 'The reader for whom a personal template is run (default: the own user)')
 
 const FORMAT = {
@@ -48,6 +49,7 @@ function createFrom(client: Client, call: Call): Promise<string> {
     notify: call.all('notify'),
     priority: numberOption(call, 'priority', -100, 100),
     metadata: pairsOption(call, 'metadata'),
+    full: call.on('full') || undefined,
   })
 }
 
@@ -119,6 +121,7 @@ const RUN = clientCommand(
     options: {
       ...JOB_OPTIONS,
       reader: READER,
+      full: FULL,
       ...FORMAT,
       wait: flag('Wait until it has ended and print the insight', 'w'),
       json: JSON_OPTION,
@@ -222,7 +225,7 @@ export const JOBS = [
       name: 'jobs create',
       operands: 'TEMPLATE',
       summary: 'Create a job (a draft) and print its id',
-      options: { ...JOB_OPTIONS, reader: READER, json: JSON_OPTION },
+      options: { ...JOB_OPTIONS, reader: READER, full: FULL, json: JSON_OPTION },
     },
     async (client, call) => {
       const assignment_id = await createFrom(client, call)

@@ -10,6 +10,7 @@ import { DEFAULT_LIMITS } from '@assay/model/template'
 import { type Engine, openEngine, queryPercent } from '../../duckdb/duckdb.ts'
 import { createFence } from '../../fence/fence.ts'
 import { metricHead } from '../../metrics/reader.ts'
+import { createPartitionClient, type PartitionClient } from '../../partitions/requests.ts'
 import { openSocketsWith } from '../../sources/sockets.ts'
 import { type ConnectionRequests, createConnectionRequests } from '../connection-requests.ts'
 import { createNarrationClient, type NarrationClient } from '../narration-requests.ts'
@@ -38,6 +39,7 @@ interface CurrentTask {
   stop: AbortController
   requests: ConnectionRequests
   narrating: NarrationClient
+  partitions: PartitionClient
   engine: Engine | null
   /** Interrupts the engine repeatedly after a cancel. */
   stopping: NodeJS.Timeout | undefined
@@ -140,6 +142,7 @@ async function run(
       onProgress: (progress) => reporter.note(progress),
       acquire: mine.requests.acquire,
       narrate: mine.narrating.narrate,
+      keeper: mine.partitions.keeper,
       signal: mine.stop.signal,
     })
   } finally {
@@ -166,6 +169,10 @@ async function perform(
       return describeTask(task, inspection(mine, engine, room))
     case 'probe':
       return probeTask(task, mine.stop.signal)
+    case 'audit-day': {
+      const { auditDay } = await import('../../partitions/audit.ts')
+      return auditDay(engine, task, { ...inspection(mine, engine, room), roots: task.roots })
+    }
     case 'read':
       return readTask(task)
     case 'read-metrics':
@@ -207,11 +214,13 @@ function sendResult(id: number, { kind }: Task, result: Results[Task['kind']]): 
 async function take({ id, task, ...room }: TaskMessage): Promise<void> {
   const requests = createConnectionRequests(id, send)
   const narrating = createNarrationClient(id, send)
+  const stop = new AbortController()
   const mine: CurrentTask = {
     id,
-    stop: new AbortController(),
+    stop,
     requests,
     narrating,
+    partitions: createPartitionClient(id, send, stop.signal),
     engine: null,
     stopping: undefined,
   }
@@ -240,6 +249,7 @@ process.on('message', (message: ToChild, handle: unknown) => {
   else if (current?.id !== message.id) return
   else if (message.type === 'acquired') current.requests.receive(message.name, message.acquired)
   else if (message.type === 'narrated') current.narrating.receive(message.narrated)
+  else if (message.type === 'kept') current.partitions.receive(message.kept)
   else {
     const { stop, stopping } = current
     const interrupt = (): void => current?.engine?.connection.interrupt()

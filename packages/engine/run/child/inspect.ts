@@ -84,6 +84,7 @@ export async function inspectSources(
         temp_folder,
         spill_bytes,
         reader: null,
+        keeping: { keeper: null, started_at: '' },
         peek: true,
       }
       const attached = await attachSource(engine, source, template, options)

@@ -5,7 +5,6 @@
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import { constants, getPriority, setPriority, tmpdir } from 'node:os'
 import path from 'node:path'
@@ -13,6 +12,7 @@ import type { Readable } from 'node:stream'
 import type { Clock } from '@assay/model/clock'
 import type { OpenConnection } from '@assay/model/connection'
 import type { Progress } from '@assay/model/job'
+import { answerPartitions, type PartitionRequest } from '../../partitions/requests.ts'
 import { NARRATIONS_MOST } from '../../printing/narrative.ts'
 import type { ConnectionAccess } from '../connection-requests.ts'
 import { foldersOf, makeFolder, removeFolder, View, withTemp } from '../jail/folders.ts'
@@ -22,7 +22,7 @@ import { COLD, type FromChild, type NarrationRequest, type Task, type ToChild } 
 import { type DialWanted, dialFor, type VetDial } from '../socket-requests.ts'
 import { fillCompileCache } from './compile-cache.ts'
 import { death, type Ending } from './ending.ts'
-import { processorMsOf } from './meter.ts'
+import { processorMsOf, residentOf } from './meter.ts'
 import { ReceivedRows } from './table-rows.ts'
 import { sendTexts, type Texts } from './texts.ts'
 
@@ -97,7 +97,6 @@ const HEAP_MB = 400
 const ALLOCATION = { UV_THREADPOOL_SIZE: '1', MALLOC_ARENA_MAX: '2' }
 /** V8 keeps three semi-spaces. With 8 MB the report "brief" takes 2.9 s in place of 3.5 s with 2 MB; 16 MB gain nothing more. */
 const SEMI_SPACE_MB = 8
-const PAGE_BYTES = 4_096
 /** An explicit abort reason; without one V8 captures a stack trace for each abort. */
 const OVER = 'over'
 
@@ -249,6 +248,7 @@ class ForkedProcess implements AnalysisProcess {
     else if (message.type === 'release') running.connections?.release(message.name)
     else if (message.type === 'dial') void this.#dial(message, running)
     else if (message.type === 'narrate') void this.#narrate(message.requests, running)
+    else if (message.type === 'find' || message.type === 'keep') void this.#keepDays(message, running)
     else if (message.type === 'rows') running.rows.add(message)
     else if (message.type === 'result')
       running.settle({ kind: 'result', result: running.rows.into(message.result) })
@@ -292,6 +292,11 @@ class ForkedProcess implements AnalysisProcess {
       ? await Promise.all(requests.slice(0, NARRATIONS_MOST).map((request) => narrator(request, given)))
       : requests.map(() => ({ missing: 'off' as const }))
     if (!over.aborted) this.#send({ type: 'narrated', id, narrated })
+  }
+
+  async #keepDays(request: PartitionRequest, { id, over, connections }: Running): Promise<void> {
+    const kept = await answerPartitions(request, connections?.keeper)
+    if (!over.aborted) this.#send({ type: 'kept', id, kept })
   }
 
   #send(message: ToChild): void {
@@ -475,13 +480,5 @@ function tryKill(pid: number): void {
     process.kill(pid, 'SIGKILL')
   } catch {
     // The process has ended by itself.
-  }
-}
-
-function residentOf(pid: number | undefined): number {
-  try {
-    return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES
-  } catch {
-    return 0
   }
 }

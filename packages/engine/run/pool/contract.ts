@@ -8,6 +8,7 @@ import type { ConnectionAccess } from '../connection-requests.ts'
 import type { Folder, JailMode, JailReport } from '../jail/jail.ts'
 import type { Narrator } from '../narration-requests.ts'
 import type {
+  AuditDayTask,
   Caps,
   CheckTask,
   ConvertTask,
@@ -178,7 +179,7 @@ export interface Pool {
   run(task: Omit<RunTask, 'caps'>, options: RunOptions): Promise<RunResult>
   /** Like run(), behind all waiting jobs. Rejects with `workspace_busy` if too many previews of the workspace wait, or its budget is used up. */
   preview(task: Omit<RunTask, 'caps'>, options: PreviewOptions): Promise<RunResult>
-  /** These nine reject with TaskError, or with `workspace_busy`. */
+  /** These ten reject with TaskError, or with `workspace_busy`. */
   check(task: CheckTask, options: SmallTaskOptions): Promise<Fault[]>
   describe(task: DescribeTask, options: SmallTaskOptions): Promise<Description>
   draw(task: DrawTask, options: SmallTaskOptions): Promise<string[]>
@@ -186,6 +187,7 @@ export interface Pool {
   render(task: RenderTask, options: SmallTaskOptions): Promise<string>
   tables(task: TablesTask, options: SmallTaskOptions): Promise<TablesFile>
   probe(task: ProbeTask, options: SmallTaskOptions): Promise<Probed>
+  auditDay(task: AuditDayTask, options: SmallTaskOptions): Promise<boolean>
   read(task: ReadTask, options: SmallTaskOptions): Promise<Results['read']>
   readMetrics(task: ReadMetricsTask, options: SmallTaskOptions): Promise<MetricHead[]>
   convert(task: ConvertTask, options: SmallTaskOptions): Promise<Results['convert']>

@@ -9,6 +9,7 @@ import type { Clock } from '@assay/model/clock'
 const TELL_MS = 5000
 /** Linux reports processor time in hundredths of a second on every architecture (USER_HZ, man 5 proc). */
 const TICK_MS = 10
+const PAGE_BYTES = 4_096
 
 /**
  * Returns the processor time in milliseconds, including ended child processes. Returns null if the system does not
@@ -28,6 +29,15 @@ function ticksOf(pid: number | undefined): number | null {
     return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0)
   } catch {
     return null
+  }
+}
+
+/** 0 on systems that do not report it. */
+export function residentOf(pid: number | undefined): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES
+  } catch {
+    return 0
   }
 }
 

@@ -10,29 +10,11 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { systemClock } from '@assay/model/clock'
 import type { Progress } from '@assay/model/job'
-import { DEFAULT_LIMITS, type Fault } from '@assay/model/template'
-import type { TablesFile } from '../../export/tables.ts'
-import type { MetricHead } from '../../metrics/reader.ts'
+import { DEFAULT_LIMITS } from '@assay/model/template'
 import type { ConnectionAccess } from '../connection-requests.ts'
 import { foldersOf } from '../jail/folders.ts'
 import { type Folder, type JailReport, wallsHere } from '../jail/jail.ts'
-import type {
-  CheckTask,
-  ConvertTask,
-  DescribeTask,
-  Description,
-  DrawTask,
-  Probed,
-  ProbeTask,
-  ReadMetricsTask,
-  ReadTask,
-  RenderTask,
-  Results,
-  RunResult,
-  RunTask,
-  TablesTask,
-  Task,
-} from '../protocol.ts'
+import type { Results, RunResult, RunTask, Task } from '../protocol.ts'
 import { HERE, runIn, workersHere } from './box.ts'
 import { type AnalysisProcess, fillOnce, startProcess } from './child-process.ts'
 import {
@@ -168,41 +150,17 @@ class ProcessPool implements Pool {
     )
   }
 
-  check(task: CheckTask, options: SmallTaskOptions): Promise<Fault[]> {
-    return this.#smallTask<'check'>(task, options)
-  }
-
-  describe(task: DescribeTask, options: SmallTaskOptions): Promise<Description> {
-    return this.#smallTask<'describe'>(task, options)
-  }
-
-  draw(task: DrawTask, options: SmallTaskOptions): Promise<string[]> {
-    return this.#smallTask<'draw'>(task, options)
-  }
-
-  render(task: RenderTask, options: SmallTaskOptions): Promise<string> {
-    return this.#smallTask<'render'>(task, options)
-  }
-
-  tables(task: TablesTask, options: SmallTaskOptions): Promise<TablesFile> {
-    return this.#smallTask<'tables'>(task, options)
-  }
-
-  probe(task: ProbeTask, options: SmallTaskOptions): Promise<Probed> {
-    return this.#smallTask<'probe'>(task, options)
-  }
-
-  read(task: ReadTask, options: SmallTaskOptions): Promise<Results['read']> {
-    return this.#smallTask<'read'>(task, options)
-  }
-
-  readMetrics(task: ReadMetricsTask, options: SmallTaskOptions): Promise<MetricHead[]> {
-    return this.#smallTask<'read-metrics'>(task, options)
-  }
-
-  convert(task: ConvertTask, options: SmallTaskOptions): Promise<Results['convert']> {
-    return this.#smallTask<'convert'>(task, options)
-  }
+  readonly check: Pool['check'] = (task, options) => this.#smallTask<'check'>(task, options)
+  readonly describe: Pool['describe'] = (task, options) => this.#smallTask<'describe'>(task, options)
+  readonly draw: Pool['draw'] = (task, options) => this.#smallTask<'draw'>(task, options)
+  readonly render: Pool['render'] = (task, options) => this.#smallTask<'render'>(task, options)
+  readonly tables: Pool['tables'] = (task, options) => this.#smallTask<'tables'>(task, options)
+  readonly probe: Pool['probe'] = (task, options) => this.#smallTask<'probe'>(task, options)
+  readonly auditDay: Pool['auditDay'] = (task, options) => this.#smallTask<'audit-day'>(task, options)
+  readonly read: Pool['read'] = (task, options) => this.#smallTask<'read'>(task, options)
+  readonly readMetrics: Pool['readMetrics'] = (task, options) =>
+    this.#smallTask<'read-metrics'>(task, options)
+  readonly convert: Pool['convert'] = (task, options) => this.#smallTask<'convert'>(task, options)
 
   async #smallTask<Kind extends Task['kind']>(
     task: Task,

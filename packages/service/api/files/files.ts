@@ -63,7 +63,7 @@ async function limitsOf({ services, principal }: Call): Promise<Limits> {
   const own = await store.getWorkspace(principal.workspace_id)
   return {
     file: own?.max_file_bytes ?? files.limits.file,
-    quota: own?.max_files_bytes ?? files.limits.quota,
+    quota: (own?.max_files_bytes ?? files.limits.quota) - (await store.keptBytes(principal)),
   }
 }
 

@@ -1,5 +1,6 @@
 /** Jobs: create, run, status, cancel, list, delete. The API never waits on an analysis: it writes and reads rows. */
 
+import { metricsRead } from '@assay/engine/metrics/names'
 import { AppError, notFound } from '@assay/model/errors'
 import { ENDINGS, isFinal, JOB_STATUSES, type Job, JobView, jobView } from '@assay/model/job'
 import { ReaderId } from '@assay/model/readers'
@@ -69,6 +70,12 @@ export const createJob = operation({
         Type.Integer({ minimum: -100, maximum: 100, description: 'Higher runs first' }),
       ),
       metadata: Type.Optional(Metadata),
+      full: Type.Optional(
+        Type.Boolean({
+          description:
+            'Drops the days that are kept of the metrics of the template, so that the run reads all; default false',
+        }),
+      ),
     }),
   }),
   replies: {
@@ -91,9 +98,10 @@ export const createJob = operation({
       : await (await toldOf(services, principal, { notify, template: template.source, at: at.notify }))(
           variables,
         )
+    const { workspace_id } = principal
     const { assignment_id } = await services.store.createJob({
       assignment_id: id,
-      workspace_id: principal.workspace_id,
+      workspace_id,
       user_id: principal.user_id,
       template: template.source,
       variables,
@@ -103,7 +111,12 @@ export const createJob = operation({
       priority: priority ?? 0,
       metadata: metadata ?? {},
     })
-    const { workspace_id } = principal
+    // The job is a draft until it is run.
+    if (body.payload.full === true)
+      await services.store.dropKeptDays({
+        workspace_id,
+        metrics: metricsRead(template.source, variables),
+      })
     request.trace?.job('job created', { assignment_id, workspace_id, template_id })
     const plain = preferred(request.headers.accept, ['application/json', 'text/plain']) === 'text/plain'
     return plain

@@ -12,6 +12,7 @@ import type { Input, Store } from '../../store.ts'
 import { KEPT_DRAFTS } from '../../tables/accounts/kept-drafts.ts'
 import { COLLECTION_ITEMS, COLLECTIONS } from '../../tables/jobs/collections.ts'
 import { JOB_COUNTS } from '../../tables/jobs/jobs.ts'
+import { KEPT_DAYS, KEPT_SERIES } from '../../tables/jobs/kept-days.ts'
 import { SCHEDULES } from '../../tables/jobs/schedules.ts'
 import { by } from '../../tables/table.ts'
 import { EVENTS, type EventRow } from '../../tables/webhooks/events.ts'
@@ -47,6 +48,8 @@ export const TABLES_OF_WORKSPACE = [
   KEPT_DRAFTS,
   CONNECTIONS,
   NARRATIVES,
+  KEPT_DAYS,
+  KEPT_SERIES,
   FILE_DIALECTS,
   OUTGOING,
   PROCESSOR_USE,

@@ -9,6 +9,7 @@ import type { Pruned } from '../../contract/workspaces/retention.ts'
 import type { Routine, Transaction } from '../../rows.ts'
 import { both, listed, type Statement, statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
+import { KEPT_SERIES } from '../../tables/jobs/kept-days.ts'
 import { ATTEMPT_COUNTS, RECOVERIES } from '../../tables/webhooks/recoveries.ts'
 import { TOKENS } from '../../tables/workspaces/accounts.ts'
 import { ALLOWANCES } from '../../tables/workspaces/allowances.ts'
@@ -108,6 +109,7 @@ const OTHERS = [
   SIGN_INS.deleteSome('WHERE idle_ends_at < :before', 'FOR UPDATE SKIP LOCKED'),
   LINKS.deleteSome('WHERE expires_at < :before', 'FOR UPDATE SKIP LOCKED'),
   COLLECTION_LINKS.deleteSome('WHERE expires_at < :before', 'FOR UPDATE SKIP LOCKED'),
+  KEPT_SERIES.deleteSome('WHERE used_at < :before', 'FOR UPDATE SKIP LOCKED'),
   NARRATIVES.deleteSome('WHERE created_at < :before', 'FOR UPDATE SKIP LOCKED'),
   IDEMPOTENCY_KEYS.deleteSome('WHERE started_at <= :keys_before', 'FOR UPDATE SKIP LOCKED'),
   ALLOWANCES.deleteSome('WHERE full_at < :now', 'FOR UPDATE SKIP LOCKED'),

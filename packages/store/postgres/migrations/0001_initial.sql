@@ -221,6 +221,33 @@ CREATE TABLE narratives (
 );
 CREATE INDEX narratives_by_age ON narratives (created_at);
 
+-- The statistics of days of metrics, so that a run reads new days only.
+CREATE TABLE kept_series (
+  workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  series_key text COLLATE "C" NOT NULL,
+  metric text NOT NULL,
+  recipe text NOT NULL,
+  first_day text,
+  looked_at timestamptz(3) NOT NULL,
+  doubt text,
+  audited_at timestamptz(3) NOT NULL,
+  used_at timestamptz(3) NOT NULL,
+  PRIMARY KEY (workspace_id, series_key)
+);
+CREATE INDEX kept_series_by_use ON kept_series (used_at);
+CREATE INDEX kept_series_by_audit ON kept_series (audited_at);
+
+CREATE TABLE kept_days (
+  workspace_id text COLLATE "C" NOT NULL,
+  series_key text COLLATE "C" NOT NULL,
+  day text COLLATE "C" NOT NULL,
+  statistics text NOT NULL,
+  bytes bigint NOT NULL,
+  read_at timestamptz(3) NOT NULL,
+  PRIMARY KEY (workspace_id, series_key, day),
+  FOREIGN KEY (workspace_id, series_key) REFERENCES kept_series ON DELETE CASCADE
+);
+
 -- How people said that uploads are read, by the path of the upload.
 CREATE TABLE file_dialects (
   workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces ON DELETE CASCADE,

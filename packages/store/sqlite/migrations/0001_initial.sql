@@ -219,6 +219,33 @@ CREATE TABLE narratives (
 ) STRICT;
 CREATE INDEX narratives_by_age ON narratives (created_at);
 
+-- The statistics of days of metrics, so that a run reads new days only.
+CREATE TABLE kept_series (
+  workspace_id TEXT NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  series_key TEXT NOT NULL,
+  metric TEXT NOT NULL,
+  recipe TEXT NOT NULL,
+  first_day TEXT,
+  looked_at TEXT NOT NULL,
+  doubt TEXT,
+  audited_at TEXT NOT NULL,
+  used_at TEXT NOT NULL,
+  PRIMARY KEY (workspace_id, series_key)
+) STRICT;
+CREATE INDEX kept_series_by_use ON kept_series (used_at);
+CREATE INDEX kept_series_by_audit ON kept_series (audited_at);
+
+CREATE TABLE kept_days (
+  workspace_id TEXT NOT NULL,
+  series_key TEXT NOT NULL,
+  day TEXT NOT NULL,
+  statistics TEXT NOT NULL,
+  bytes INTEGER NOT NULL,
+  read_at TEXT NOT NULL,
+  PRIMARY KEY (workspace_id, series_key, day),
+  FOREIGN KEY (workspace_id, series_key) REFERENCES kept_series ON DELETE CASCADE
+) STRICT;
+
 -- How people said that uploads are read, by the path of the upload.
 CREATE TABLE file_dialects (
   workspace_id TEXT NOT NULL REFERENCES workspaces ON DELETE CASCADE,

@@ -1,0 +1,385 @@
+/**
+ * Histories of a table: rows that come, come late, are marked, are deleted, and metrics over them whose definitions change. After each step a
+ * run over what is kept is compared with one from empty, bit by bit, and with the rows themselves.
+ */
+
+import type { OpenConnection } from '@assay/model/connection'
+import { addDays } from '@assay/model/dates'
+import { DEFAULT_LIMITS, type Source, type SqlBlock, type Template } from '@assay/model/template'
+import { type Engine, execute, readTable } from '../duckdb/duckdb.ts'
+import { readMetricFence } from '../metrics/use.ts'
+import { parseTemplate } from '../reading/parse.ts'
+import type { Roots } from '../sources/roots.ts'
+import { auditDay } from './audit.ts'
+import { type KeptDays, type KeptSeries, NOTHING_KEPT, type PartitionKeeper } from './keeper.ts'
+import { attachSeries, type Keeping } from './kept-series.ts'
+
+/** Keeps in memory what a store keeps, by the same rules. */
+export class MemoryKeeper implements PartitionKeeper {
+  readonly series = new Map<string, KeptSeries & { about: KeptDays; looked_at: string }>()
+
+  async find({ key, from, until }: { key: string; from: string; until: string }): Promise<KeptSeries> {
+    const found = this.series.get(key)
+    if (!found) return NOTHING_KEPT
+    const days = Object.entries(found.days).filter(([day]) => day >= from && day < until)
+    return { ...found, days: Object.fromEntries(days) }
+  }
+
+  async keep(input: KeptDays): Promise<null> {
+    const known = this.series.get(input.key)
+    this.series.set(input.key, {
+      about: input,
+      first: input.first ?? known?.first ?? null,
+      looked_at: known && known.looked_at !== input.looked_since ? known.looked_at : input.read_at,
+      doubt: known?.doubt ?? null,
+      days: { ...known?.days, ...input.days },
+    })
+    return null
+  }
+}
+
+export interface Tried {
+  connection: OpenConnection
+  execute(sql: string): Promise<void>
+}
+
+/** A number from 0 to before 1. */
+export type Random = () => number
+
+interface Row {
+  id: number
+  at: string
+  region: string | null
+  amount: number
+  weight: number
+  gone: boolean
+  /** The day of the last change. */
+  changed: string
+}
+
+const REGIONS = ['north', 'North', "o'hara", 'back\\slash', '', null]
+const VALUES = {
+  'sum(amount)': null,
+  'sum(weight)': null,
+  'avg(weight)': null,
+  'count(*)': null,
+  'max(weight) - min(amount)': null,
+  'count(distinct region)': null,
+  "100 * sum(case when region = 'north' then amount else 0 end) / sum(amount)": null,
+}
+const ROOTS: Roots = { sample: {}, data: null }
+const REOPEN = 2
+const TEMPLATE = parseTemplate({ template_id: 'tried', source: '# A\n', partials: {} }).template!
+
+const TYPES: Record<string, { time: string; double: string; nullable(type: string): string; end: string }> = {
+  sqlite: { time: 'datetime', double: 'double', nullable: (type) => type, end: '' },
+  postgresql: { time: 'timestamp', double: 'double precision', nullable: (type) => type, end: '' },
+  mysql: { time: 'datetime', double: 'double', nullable: (type) => type, end: '' },
+  clickhouse: {
+    time: 'DateTime',
+    double: 'Float64',
+    nullable: (type) => `Nullable(${type})`,
+    end: ' engine = MergeTree order by id',
+  },
+}
+
+interface Definition {
+  value: keyof typeof VALUES
+  by: boolean
+  grain: 'hour' | 'day' | 'week' | 'month'
+  marked: boolean
+  where: string | null
+  period: string | null
+}
+
+export interface HistoryOptions {
+  server: Tried
+  engine: Engine
+  random: Random
+  /** The data folder of files. */
+  data: string
+  temp_folder: string
+  /** Rows of closed days are changed against what the source declares. */
+  violates: boolean
+}
+
+/** What was not as promised, as sentences. */
+export async function tryHistory(options: HistoryOptions): Promise<string[]> {
+  const history = new History(options)
+  await history.begin()
+  const steps = 2 + Math.floor(options.random() * 3)
+  for (let step = 0; step < steps; step += 1) {
+    await history.change()
+    await history.compare()
+  }
+  if (options.violates) await history.violate()
+  else await history.audit(null)
+  return history.broken
+}
+
+class History {
+  readonly broken: string[] = []
+  readonly #options: HistoryOptions
+  readonly #kind: string
+  readonly #keeper = new MemoryKeeper()
+  readonly #roots: Roots
+  #rows: Row[] = []
+  #id = 0
+  #today = '2026-02-20'
+  #definition: Definition
+
+  constructor(options: HistoryOptions) {
+    this.#options = options
+    this.#kind = options.server.connection.kind
+    this.#roots = { ...ROOTS, data: options.data }
+    this.#definition = {
+      value: 'sum(amount)',
+      by: false,
+      grain: 'day',
+      marked: this.#chance(0.5),
+      where: null,
+      period: null,
+    }
+    this.#define()
+  }
+
+  #chance(share: number): boolean {
+    return this.#options.random() < share
+  }
+
+  #below(count: number): number {
+    return Math.floor(this.#options.random() * count)
+  }
+
+  #one<T>(list: readonly T[]): T {
+    return list[this.#below(list.length)]!
+  }
+
+  #define(): void {
+    this.#definition = {
+      value: this.#one(Object.keys(VALUES)) as keyof typeof VALUES,
+      by: this.#chance(0.5),
+      grain: this.#one(['hour', 'day', 'day', 'week', 'month'] as const),
+      marked: this.#definition.marked,
+      where: this.#chance(0.3) ? "region <> 'north'" : null,
+      period: this.#chance(0.3) ? this.#period() : null,
+    }
+  }
+
+  #period(): string {
+    const from = addDays(this.#today, -this.#below(20))
+    return `${from}..${addDays(from, this.#below(20))}`
+  }
+
+  async begin(): Promise<void> {
+    const { execute: run } = this.#options.server
+    const { time, double, nullable, end } = TYPES[this.#kind]!
+    await run('drop table if exists tried')
+    await run(
+      `create table tried (id integer, paid_at ${time}, region ${nullable('varchar(20)')}, amount decimal(12, 2), weight ${double}, gone integer, changed ${time})${end}`,
+    )
+    const days = 1 + this.#below(12)
+    for (let day = 0; day < days; day += 1)
+      await this.#insert(addDays(this.#today, day - days), this.#below(4), this.#today)
+  }
+
+  /** Some days pass. Rows come: new ones, and late ones of days that are open on the day of their coming. */
+  async change(): Promise<void> {
+    const days = this.#below(5)
+    for (let day = 0; day < days; day += 1) {
+      this.#today = addDays(this.#today, 1)
+      await this.#insert(this.#today, this.#below(4), this.#today)
+      if (this.#chance(0.5))
+        await this.#insert(addDays(this.#today, -this.#below(REOPEN + 1)), 1, this.#today)
+    }
+    if (this.#definition.marked && this.#rows.length > 0)
+      for (let count = this.#below(3); count > 0; count -= 1) await this.#mark(this.#one(this.#rows))
+    // What is open may change in any way.
+    const open = this.#rows.filter(({ at }) => at.slice(0, 10) >= addDays(this.#today, -REOPEN))
+    if (open.length > 0 && this.#chance(0.4)) await this.#delete(this.#one(open))
+    if (this.#chance(0.25)) this.#define()
+  }
+
+  async #insert(day: string, count: number, today: string): Promise<void> {
+    const rows = Array.from({ length: count }, (): Row => {
+      this.#id += 1
+      const clock = `${String(this.#below(24)).padStart(2, '0')}:${String(this.#below(60)).padStart(2, '0')}:00`
+      const weight = (this.#options.random() - 0.4) * 10 ** (this.#below(24) - 9)
+      const amount = this.#below(100_000) - 20_000
+      return {
+        id: this.#id,
+        at: `${day} ${clock}`,
+        region: this.#one(REGIONS),
+        amount,
+        weight,
+        gone: false,
+        changed: today,
+      }
+    })
+    if (rows.length === 0) return
+    this.#rows.push(...rows)
+    const values = rows.map(
+      ({ id, at, region, amount, weight }) =>
+        `(${id}, '${at}', ${this.#text(region)}, ${(amount / 100).toFixed(2)}, ${weight.toExponential()}, 0, '${today} 12:00:00')`,
+    )
+    await this.#options.server.execute(`insert into tried values ${values.join(', ')}`)
+  }
+
+  #text(text: string | null): string {
+    if (text === null) return 'null'
+    const escapes = this.#kind === 'mysql' || this.#kind === 'clickhouse'
+    return `'${(escapes ? text.replaceAll('\\', '\\\\') : text).replaceAll("'", "''")}'`
+  }
+
+  async #mark(row: Row): Promise<void> {
+    row.gone = true
+    row.changed = this.#today
+    const set = `gone = 1, changed = '${this.#today} 12:00:00'`
+    await this.#options.server.execute(
+      this.#kind === 'clickhouse'
+        ? `alter table tried update ${set} where id = ${row.id} settings mutations_sync = 1`
+        : `update tried set ${set} where id = ${row.id}`,
+    )
+  }
+
+  async #delete(row: Row): Promise<void> {
+    this.#rows = this.#rows.filter((one) => one !== row)
+    await this.#options.server.execute(`delete from tried where id = ${row.id}`)
+  }
+
+  #definitionText(): string {
+    const { value, marked, where } = this.#definition
+    const conditions = [...(where ? [where] : []), ...(marked ? ['gone = 0'] : [])]
+    return [
+      'metric: tried',
+      'source: { connection: remote, table: tried }',
+      'time: { column: paid_at, grain: hour }',
+      `value: ${JSON.stringify(value)}`,
+      `partitions: { reopen: ${REOPEN}d, deletes: ${marked ? 'marked, changed: changed' : 'none'} }`,
+      ...(conditions.length > 0 ? [`where: ${JSON.stringify(conditions.join(' and '))}`] : []),
+      '',
+    ].join('\n')
+  }
+
+  #fence(): { block: SqlBlock; source: Source } {
+    const { by, grain, period } = this.#definition
+    const text = `metric: tried\ngrain: ${grain}\n${by ? 'by: region\n' : ''}${period ? `period: ${period}\n` : ''}`
+    const fence = {
+      kind: 'metric' as const,
+      name: 'a',
+      text,
+      line: 1,
+      at: null,
+      opening: { line: 1, column: 1 },
+    }
+    const found = readMetricFence(fence, { 'metrics/tried.yaml': this.#definitionText() }, [], null)
+    if (found.faults.length > 0) throw new Error(JSON.stringify(found.faults))
+    return { block: found.block, source: found.sources[0]! }
+  }
+
+  async #series(keeping: Omit<Keeping, 'started_at'>): Promise<string> {
+    const { engine, server, temp_folder } = this.#options
+    const { block, source } = this.#fence()
+    const template: Template = { ...TEMPLATE, limits: DEFAULT_LIMITS, time_zone: 'UTC' }
+    const acquire = async () => ({ connection: server.connection, release: () => undefined })
+    const { signal } = new AbortController()
+    const options = {
+      source,
+      template,
+      vars: {},
+      roots: this.#roots,
+      acquire,
+      signal,
+      temp_folder,
+      reader: null,
+      peek: false,
+    }
+    const started_at = `${this.#today}T20:00:00.000Z`
+    if (source.query!.partitions) await attachSeries(engine, options, { ...keeping, started_at })
+    else return 'read in full'
+    const { rows } = await readTable(engine, block.sql, {}, Number.POSITIVE_INFINITY, { floats: 'raw' })
+    await execute(engine, `drop table "${source.name}"`)
+    return JSON.stringify(rows)
+  }
+
+  async compare(): Promise<void> {
+    const kept = await this.#series({ keeper: this.#keeper })
+    const empty = await this.#series({ keeper: null })
+    const { value, by, grain, marked, where, period } = this.#definition
+    const what = `${value} by ${by ? 'region' : 'nothing'} and ${grain}, where ${where ?? 'all'}, ${period ?? 'all days'}, ${marked ? 'marked' : 'none'}`
+    if (kept !== empty) this.broken.push(`${what}: ${kept} is kept, ${empty} is read from empty`)
+    const truth = this.#truth()
+    if (truth !== null && truth !== empty) this.broken.push(`${what}: ${empty} is read, ${truth} is true`)
+  }
+
+  /** The sums of a day out of the rows themselves, where they are easily told. */
+  #truth(): string | null {
+    const { value, by, grain, where, period } = this.#definition
+    if (by || grain !== 'day' || where !== null || period !== null) return null
+    if (value !== 'sum(amount)' && value !== 'sum(weight)' && value !== 'count(*)') return null
+    const days = new Map<string, Row[]>()
+    for (const row of this.#rows) {
+      if (row.gone) continue
+      const day = row.at.slice(0, 10)
+      days.set(day, [...(days.get(day) ?? []), row])
+    }
+    const total = (rows: readonly Row[]): number => {
+      if (value === 'count(*)') return rows.length
+      if (value === 'sum(amount)') return rows.reduce((sum, { amount }) => sum + amount, 0) / 100
+      return Number(rows.reduce((sum, { weight }) => sum + unitsOf(weight), 0n)) / 2 ** 60
+    }
+    return JSON.stringify(
+      [...days].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([day, rows]) => [day, total(rows)]),
+    )
+  }
+
+  /** A row of a closed day goes without a mark: the audit must find that day, and no other. */
+  async violate(): Promise<void> {
+    const kept = new Set([...this.#keeper.series.values()].flatMap(({ days }) => Object.keys(days)))
+    const closed = this.#rows.filter(({ at, gone }) => !gone && kept.has(at.slice(0, 10)))
+    if (closed.length === 0) return
+    const row = this.#one(closed)
+    await this.#delete(row)
+    await this.audit(row)
+  }
+
+  /** Reads each day that is kept again. */
+  async audit(deleted: Row | null): Promise<void> {
+    const { engine, server, temp_folder } = this.#options
+    const acquire = async () => ({ connection: server.connection, release: () => undefined })
+    const { signal } = new AbortController()
+    for (const { about, days, looked_at } of this.#keeper.series.values())
+      for (const [day, kept] of Object.entries(days)) {
+        const options = { roots: this.#roots, acquire, signal, temp_folder }
+        const same = await auditDay(engine, { recipe: about.recipe, day, kept, looked_at }, options)
+        const hit = deleted !== null && deleted.at.slice(0, 10) === day
+        if (!same && !hit) this.broken.push(`the audit finds ${day} different, which nobody changed`)
+        if (same && hit && this.#counts(about, deleted) && !this.#isMarked(day, looked_at))
+          this.broken.push(`the audit finds ${day} as it was kept, and a row of it was deleted`)
+      }
+  }
+
+  /** A day with marked rows is read again by the next run. */
+  #isMarked(day: string, looked_at: string): boolean {
+    if (!this.#definition.marked) return false
+    const since = addDays(looked_at.slice(0, 10), -REOPEN)
+    return this.#rows.some(({ at, changed }) => at.startsWith(day) && changed >= since)
+  }
+
+  /** Whether the row counts in a series: what `where` leaves out changes nothing. */
+  #counts({ recipe }: KeptDays, row: Row): boolean {
+    if (
+      recipe.query.sql.includes("<> 'north'") &&
+      (row.region === null || row.region.toLowerCase() === 'north')
+    )
+      return false
+    // A row may hold no extreme, no new region and no amount of the north.
+    return recipe.shape.statistics.some(({ kind }) => kind === 'rows' || kind === 'count' || kind === 'sum')
+  }
+}
+
+/** Of a double, cut at 2^-60. */
+function unitsOf(value: number): bigint {
+  const whole = Math.trunc(value)
+  return BigInt(whole) * 2n ** 60n + BigInt(Math.trunc((value - whole) * 2 ** 60))
+}

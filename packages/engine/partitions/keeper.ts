@@ -1,0 +1,69 @@
+/**
+ * Where the statistics of days are kept: by the parent of an analysis process, for its workspace. Without a keeper each run reads everything.
+ */
+import type { PartitionRules } from '@assay/model/metric'
+import type { BoundQuery } from '../language/remote-query.ts'
+import { timeInWords } from '../verdicts/times.ts'
+import type { Shape } from './statistics.ts'
+
+/** How a day is asked for again: what was sent, in which zone, and how its answer is read. */
+export interface Recipe {
+  source: string
+  connection: string
+  zone: string
+  cut: string | null
+  query: BoundQuery
+  shape: Shape
+  rules: PartitionRules
+  /** Asks for the days with rows that were marked since a day; null: none are marked. */
+  changed: BoundQuery | null
+}
+
+/** What is kept of a series. Its key is made of the recipe, the rules and the place of the database: another definition is another series. */
+export interface KeptSeries {
+  /** The first of all days; null where nobody asked for it. */
+  first: string | null
+  /** Rows that were marked before it are marked in what is kept; null where nothing is kept. */
+  looked_at: string | null
+  /** What the audit found, as a sentence. */
+  doubt: string | null
+  /** The rows of each day, as text. */
+  days: Readonly<Record<string, string>>
+}
+
+export const NOTHING_KEPT: KeptSeries = { first: null, looked_at: null, doubt: null, days: {} }
+
+/** What is said of a series once a day of it was read again and had other rows. */
+export const differing = (day: string, audited_at: string): string =>
+  `an audit of ${timeInWords(audited_at.slice(0, 10))} found that the rows of ${timeInWords(day)} have changed since they were read, although its source promises that they do not. Other days may have changed, too. A run with "full" reads all days again.`
+
+export interface KeptDays {
+  key: string
+  metric: string
+  recipe: Recipe
+  first: string | null
+  /** When the run began that read the days: what a later one has read stays. */
+  read_at: string
+  /**
+   * The run found the `looked_at` of the series so, has looked for rows that were marked since, and has given all their days. Null: it has not.
+   */
+  looked_since: string | null
+  days: Readonly<Record<string, string>>
+}
+
+export interface PartitionKeeper {
+  /** The days from `from` to before `until`. */
+  find(wanted: { key: string; from: string; until: string }): Promise<KeptSeries>
+  /** Null: kept. Else why not, as a sentence. */
+  keep(days: KeptDays): Promise<string | null>
+}
+
+/** A day that is read again, to compare it. */
+export interface AuditedDay {
+  recipe: Recipe
+  day: string
+  /** The rows of the day, as they are kept. */
+  kept: string
+  /** Rows that were marked before it are marked in what is kept. */
+  looked_at: string
+}

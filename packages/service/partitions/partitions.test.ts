@@ -1,0 +1,136 @@
+/** Kept days of metrics in a real store, over a real database and pool. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, before, test } from 'node:test'
+import { FakeClock } from '@assay/model/clock'
+import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
+import { openStore } from '@assay/store/open'
+import type { Store } from '@assay/store/store'
+import { findingsOf, openTestPool, type TestPool, templateOf } from '../../engine/run/test-pool.ts'
+import { accessOf } from '../../engine/sources/conformance.ts'
+import { syncAtOnce } from '../../store/sqlite/durable/sync-at-once.ts'
+import { silentLog } from '../runtime/log.ts'
+import { createMetrics } from '../runtime/metrics.ts'
+import { auditDue } from './auditor.ts'
+import { createKeeper } from './keeper.ts'
+
+syncAtOnce()
+
+const workspace_id = 'default'
+const DAY_MS = 86_400_000
+const DEFINITION = `metric: revenue
+source: { connection: shop, table: orders }
+time: { column: paid_at }
+value: sum(amount)
+partitions: { reopen: 2d, deletes: none }
+`
+const TEMPLATE = templateOf(
+  '```metric rev\nmetric: revenue\n```\n\n```analysis change\nmethod: describe\nof: rev\nvalue: value\n```\n\n# Revenue\n\n{{ rev.size }}\n',
+  { 'metrics/revenue.yaml': DEFINITION },
+)
+
+let home: string
+let store: Store
+let bench: TestPool
+let database: DatabaseSync
+const clock = new FakeClock()
+
+before(async () => {
+  home = await mkdtemp(path.join(tmpdir(), 'assay-kept-days-'))
+  store = await openStore({ url: '', home, clock, publicUrl: null })
+  bench = await openTestPool()
+  database = new DatabaseSync(path.join(bench.data, 'shop.db'))
+  database.exec('create table orders (paid_at datetime, amount real)')
+  for (let day = 1; day <= 14; day += 1)
+    database.exec(
+      `insert into orders values ('2026-01-${String(day).padStart(2, '0')} 09:00:00', ${day} + 0.1), ('2026-01-${String(day).padStart(2, '0')} 10:00:00', 1)`,
+    )
+})
+
+after(async () => {
+  database.close()
+  await bench.close()
+  await store.close()
+  await rm(home, { recursive: true, force: true })
+})
+
+const shop = () => ({
+  name: 'shop',
+  kind: 'sqlite' as const,
+  options: { file: 'shop.db' },
+  secrets: {},
+  limits: { ...CONNECTION_LIMITS, timeout_seconds: 60 },
+  targets: [],
+})
+
+const files = (quota = 1e9) => ({ list: async () => [], limits: { file: 1e9, quota } })
+
+async function run(quota?: number) {
+  const keeper = createKeeper({ store, files: files(quota) }, workspace_id)
+  const findings = findingsOf(await bench.run(TEMPLATE, {}, { connections: { ...accessOf(shop()), keeper } }))
+  return { findings, days: findings.lineage.sources[0]!.remote!.days!, rows: findings.tables.rev!.rows }
+}
+
+const audit = () =>
+  auditDue(
+    {
+      store,
+      pool: bench.pool,
+      connections: { accessFor: () => accessOf(shop()) },
+      data: bench.data,
+      clock,
+      log: silentLog,
+      metrics: createMetrics(),
+    },
+    new AbortController().signal,
+  )
+
+test('a run reads what is new, an audit finds what was changed, and a run over nothing kept reads all again', async () => {
+  const full = await run(0)
+  assert.match(full.days.note!, /no room left \(max_files_bytes\)/)
+  const first = await run()
+  assert.deepEqual(first.rows, full.rows)
+  assert.deepEqual(first.days, {
+    kept: 0,
+    read: [
+      { from: '2026-01-01', until: '2026-01-13' },
+      { from: '2026-01-13', until: '' },
+    ],
+    note: null,
+  })
+  assert.ok((await store.keptBytes({ workspace_id })) > 2000)
+  database.exec("insert into orders values ('2026-01-13 11:00:00', 5)")
+  const second = await run()
+  assert.deepEqual(second.days, { kept: 12, read: [{ from: '2026-01-13', until: '' }], note: null })
+  assert.deepEqual([first.rows[12]![1], second.rows[12]![1]], [14.1, 19.1])
+  assert.deepEqual(second.rows.slice(0, 12), first.rows.slice(0, 12))
+
+  // Nobody may: the days are closed.
+  database.exec("delete from orders where amount = 1 and paid_at < '2026-01-13'")
+  assert.equal((await run()).rows[0]![1], 2.1)
+  assert.equal(await audit(), 0)
+  clock.advance(DAY_MS + 1)
+  assert.equal(await audit(), 1)
+  assert.equal(await audit(), 0)
+  const { items } = await store.listAudit({ workspace_id, limit: 10 })
+  assert.deepEqual(
+    items.map(({ action, object_id, user_id }) => [action, object_id, user_id]),
+    [['metric.doubt', 'revenue', null]],
+  )
+  const doubted = await run()
+  assert.equal(doubted.days.kept, 11)
+  const told = JSON.stringify(doubted.findings.analyses.change)
+  assert.match(told, /"kept_days_differ"/)
+  assert.match(
+    told,
+    /Revenue may be wrong: an audit of [\w ]+ found that the rows of \d+ January 2026 have changed/,
+  )
+
+  assert.equal(await store.dropKeptDays({ workspace_id, metrics: ['revenue'] }), 1)
+  const again = await run()
+  assert.deepEqual([again.days.kept, again.rows[0]![1], again.rows[11]![1]], [0, 1.1, 12.1])
+  assert.doesNotMatch(JSON.stringify(again.findings.analyses.change), /kept_days_differ/)
+})
