@@ -146,7 +146,7 @@ test('tells a fault beside its field, keeps what was typed, runs, follows live a
   assertSilent([refusal(422)])
   await button(page, 'Run').click()
   await page.waitForURL(/\/jobs\/[0-9a-f-]{36}$/)
-  await page.getByRole('heading', { name: /^Flight delays from ORD/ }).waitFor()
+  await page.getByRole('heading', { name: /^Flight delays from Chicago \(ORD\)/ }).waitFor()
   await page.locator('.drawing.wide svg').first().waitFor()
   assert.ok(polled.length <= 4, `the status was not polled (${polled.length})`)
   assertSilent()
@@ -154,7 +154,7 @@ test('tells a fault beside its field, keeps what was typed, runs, follows live a
 
 test('shows an insight to read: contents, charts, sorted tables, the SQL and rows behind, downloads', async () => {
   const { page } = watched
-  await link(page, /^Flight delays from ORD/).click()
+  await link(page, /^Flight delays from Chicago \(ORD\)/).click()
   await page.waitForURL(/\/insights\//)
   await page.locator('.drawing.wide svg').nth(1).waitFor()
   await page.getByRole('navigation', { name: 'Contents' }).getByRole('link').last().click()
@@ -212,7 +212,7 @@ test('runs again with other variables and shows the two insights beside each oth
   assert.equal(await top.inputValue(), '7', 'the values of the earlier job')
   await top.fill('3')
   await button(page, 'Run').click()
-  await page.getByRole('link', { name: /^Flight delays from ORD/ }).click()
+  await page.getByRole('link', { name: /^Flight delays from Chicago \(ORD\)/ }).click()
   await button(page, 'Compare').click()
   await page
     .getByRole('menuitem', { name: /^With other variables/ })

@@ -1260,6 +1260,17 @@ export type InsightCard = {
   period: string | null
   /** The same for all runs of a template whose variables differ in nothing but the period */
   series: string
+  /** Tests of the metrics it reads that failed, such as of data that are late; null: none */
+  failed_tests: {
+    /** The id of the metric */
+    metric: string
+    /** Its label, such as "Revenue" */
+    label: string
+    /** The newest row is older than the metric allows */
+    late: boolean
+    /** What was found, as a sentence */
+    says: string
+  }[] | null
   /** Of the template, when it ran */
   tags: string[]
   /** The user whose job made it */
@@ -2965,6 +2976,8 @@ export interface Operations {
       /** Only what you have pinned; not together with `collection_id` */
       pinned_by?: 'me' | undefined
       grade?: 'firm' | 'likely' | 'unclear' | 'withheld' | undefined
+      /** Only the newest run of each series, and only where a test of a metric that it reads failed, such as `fresh` */
+      tests?: 'failed' | undefined
       /** RFC 3339, from 1970 to 9999 */
       created_after?: string | undefined
       /** RFC 3339, from 1970 to 9999 */

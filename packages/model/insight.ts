@@ -6,7 +6,7 @@ import type { Static } from 'typebox'
 import type { FoundColumn, FoundDialect } from './files/dialect.ts'
 import { type Mark, MarkView } from './insights/provenance.ts'
 import { type Reading, ReadingView } from './insights/reading.ts'
-import type { MetricLineage } from './metric.ts'
+import type { FailedTest, MetricLineage } from './metric.ts'
 import { nullable, Type } from './schema.ts'
 
 /** A value of a query as JSON: integers beyond 2^53 and decimals are strings, dates are in ISO form. */
@@ -247,6 +247,8 @@ export interface CardFound {
   tags: string[]
   /** The ids of the metrics that it tells of. */
   metrics?: string[]
+  /** Those of its metrics; absent: none failed. */
+  failed_tests?: FailedTest[]
   /** The same for all runs of a template whose variables differ in nothing but the period. */
   series: string
   /** The title, the headline and the variables in lower case. */

@@ -86,6 +86,15 @@ export interface MetricLineage {
   tests: { test: string; ok: boolean; found: string }[]
 }
 
+/** A test that failed, as a list of insights tells of it. */
+export const FailedTest = Type.Object({
+  metric: Type.String({ description: 'The id of the metric' }),
+  label: Type.String({ description: 'Its label, such as "Revenue"' }),
+  late: Type.Boolean({ description: 'The newest row is older than the metric allows' }),
+  says: Type.String({ description: 'What was found, as a sentence' }),
+})
+export type FailedTest = Static<typeof FailedTest>
+
 /** What must hold of the rows of a metric. */
 export type MetricTest =
   | { kind: 'not_null' | 'unique'; column: string }

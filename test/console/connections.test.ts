@@ -186,8 +186,21 @@ test('every page of connections is accessible and fits a phone; who is no admin 
   assert.deepEqual(analyst.complaints, [])
   await analyst.context.close()
 
+  const weather =
+    'metric: weather\nlabel: Weather\nsource: { file: sample/seattle-weather.csv }\ntime: { column: date }\nvalue: avg(temp_max)\ntests: [ { fresh: 2d } ]\n'
+  const api = apiOf(service.url)
+  await api.metrics.put('weather', weather)
+  await api.templates.put(
+    'warm',
+    '```metric days\nmetric: weather\n```\n\n# How warm it was\n\n{{ days.size }}',
+  )
+  await runJob(service.url, 'warm')
   const { page } = watched
   await page.goto('/health')
+  await page.getByText(/newest row is of 31 December 2015, .* So found “How warm it was”/).waitFor()
+  await link(page, 'Bring newer rows: Weather').click()
+  await link(page, 'Bring its file up to date').waitFor()
+  await page.goBack()
   await button(page, 'Test all connections').click()
   await page.getByText('1 of 2 cannot be used.').waitFor()
   await assertAccessible(page, 'connections of which one cannot be used')

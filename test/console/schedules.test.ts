@@ -87,7 +87,7 @@ test('runs a schedule now; its job names it, and its page lists the job with its
   await button(page, 'Run now').click()
   await page.waitForURL(/\/jobs\/[0-9a-f-]{36}$/)
   await page.getByText(/Created by the schedule Delays of the month, run by hand/).waitFor()
-  await page.getByRole('heading', { name: /^Flight delays from ORD/ }).waitFor()
+  await page.getByRole('heading', { name: /^Flight delays from Chicago \(ORD\)/ }).waitFor()
   await assertAccessible(page, 'a job of a schedule')
   await link(page, 'Delays of the month').click()
   await page.locator('.list').getByText('completed').waitFor()

@@ -6,6 +6,7 @@ import type { ScheduleView } from '@assay/model/schedule'
 import type { WebhookView } from '@assay/model/webhook'
 import {
   connectionTrouble,
+  dataTroubles,
   diskTrouble,
   scheduleTrouble,
   secretTroubles,
@@ -141,7 +142,7 @@ test('tells what fails at present with the page that mends it, and nothing of wh
   assert.equal(scheduleTrouble(schedule({ failing: null })), null)
   assert.equal(scheduleTrouble(schedule({ failing: failing(3), paused: true })), null)
   const told = scheduleTrouble(schedule({ failing: failing(3) }))
-  assert.equal(told?.says, 'Its last 3 runs failed (analysis_failed): No column "x".')
+  assert.equal(told?.says, 'Its last 3 runs failed. A step of the report failed: No column "x".')
   assert.deepEqual(told?.at, { to: '/jobs/$assignment_id', params: { assignment_id: 'a' } })
   assert.match(scheduleTrouble(schedule({ failing: failing(20) }))!.says, /^Its last 20 or more runs failed/)
   assert.equal(webhookTrouble(webhook({ failing_since: null })), null)
@@ -165,6 +166,26 @@ test('tells what fails at present with the page that mends it, and nothing of wh
   assert.deepEqual(unusable?.at, { to: '/system/connections/$name', params: { name: 'shop' } })
   assert.equal(diskTrouble({ free_bytes: 6e9, total_bytes: 100e9 }), null)
   assert.match(diskTrouble({ free_bytes: 4e9, total_bytes: 100e9 })!.says, /^Only 4 GB of 100 GB are free/)
+})
+
+test('late rows of a metric are told once, with the reports that found them', () => {
+  const late = { metric: 'revenue', label: 'Revenue', late: true, says: 'The newest row is of May.' }
+  const card = (title: string) => ({ title, failed_tests: [late] })
+  const [told, ...others] = dataTroubles([
+    card('A'),
+    card('B'),
+    { title: 'C', failed_tests: null },
+    card('A'),
+  ])
+  assert.deepEqual(others, [])
+  assert.equal(
+    told?.says,
+    'The newest row is of May. So found “A” and “B”; run them again once the rows are mended.',
+  )
+  assert.deepEqual(
+    [told?.action, told?.at],
+    ['Bring newer rows', { to: '/metric/$metric_id', params: { metric_id: 'revenue' } }],
+  )
 })
 
 test('a key that is missing, and what it sealed, are told with the page on which it is entered again', () => {

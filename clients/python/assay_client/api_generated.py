@@ -1085,6 +1085,13 @@ class InsightCardHistory(TypedDict):
     value: float
 
 
+class InsightCardFailedTests(TypedDict):
+    metric: str
+    label: str
+    late: bool
+    says: str
+
+
 class InsightCard(TypedDict):
     insight_id: str
     assignment_id: str
@@ -1096,6 +1103,7 @@ class InsightCard(TypedDict):
     history: List["InsightCardHistory"]
     period: Union[str, None]
     series: str
+    failed_tests: Union[List["InsightCardFailedTests"], None]
     tags: List[str]
     user_id: str
     schedule_id: Union[str, None]
@@ -2373,6 +2381,7 @@ class ListInsightsQuery(TypedDict, total=False):
     collection_id: Optional[str]
     pinned_by: Optional[Literal["me"]]
     grade: Optional[Literal["firm", "likely", "unclear", "withheld"]]
+    tests: Optional[Literal["failed"]]
     created_after: Optional[str]
     created_before: Optional[str]
     limit: Optional[int]
@@ -2618,9 +2627,9 @@ class Operations:
         """Delete a job that has ended"""
         return self._call("DELETE", f"/jobs/{segment(assignment_id)}", "none", timeout=timeout)
 
-    def list_insights(self, *, q: Optional[str] = None, template_id: Optional[str] = None, reader_id: Optional[str] = None, series: Optional[str] = None, tag: Optional[str] = None, metric_id: Optional[str] = None, collection_id: Optional[str] = None, pinned_by: Optional[Literal["me"]] = None, grade: Optional[Literal["firm", "likely", "unclear", "withheld"]] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "InsightCardPage":
+    def list_insights(self, *, q: Optional[str] = None, template_id: Optional[str] = None, reader_id: Optional[str] = None, series: Optional[str] = None, tag: Optional[str] = None, metric_id: Optional[str] = None, collection_id: Optional[str] = None, pinned_by: Optional[Literal["me"]] = None, grade: Optional[Literal["firm", "likely", "unclear", "withheld"]] = None, tests: Optional[Literal["failed"]] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "InsightCardPage":
         """List insights, newest first"""
-        return self._call("GET", "/insights", "json", query={"q": q, "template_id": template_id, "reader_id": reader_id, "series": series, "tag": tag, "metric_id": metric_id, "collection_id": collection_id, "pinned_by": pinned_by, "grade": grade, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
+        return self._call("GET", "/insights", "json", query={"q": q, "template_id": template_id, "reader_id": reader_id, "series": series, "tag": tag, "metric_id": metric_id, "collection_id": collection_id, "pinned_by": pinned_by, "grade": grade, "tests": tests, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
 
     def earlier_insights(self, insight_id: str, *, timeout: Optional[float] = None) -> "EarlierInsights":
         """Find the earlier runs to compare an insight with"""
@@ -3157,9 +3166,9 @@ class AsyncOperations:
         """Delete a job that has ended"""
         return await self._call("DELETE", f"/jobs/{segment(assignment_id)}", "none", timeout=timeout)
 
-    async def list_insights(self, *, q: Optional[str] = None, template_id: Optional[str] = None, reader_id: Optional[str] = None, series: Optional[str] = None, tag: Optional[str] = None, metric_id: Optional[str] = None, collection_id: Optional[str] = None, pinned_by: Optional[Literal["me"]] = None, grade: Optional[Literal["firm", "likely", "unclear", "withheld"]] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "InsightCardPage":
+    async def list_insights(self, *, q: Optional[str] = None, template_id: Optional[str] = None, reader_id: Optional[str] = None, series: Optional[str] = None, tag: Optional[str] = None, metric_id: Optional[str] = None, collection_id: Optional[str] = None, pinned_by: Optional[Literal["me"]] = None, grade: Optional[Literal["firm", "likely", "unclear", "withheld"]] = None, tests: Optional[Literal["failed"]] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "InsightCardPage":
         """List insights, newest first"""
-        return await self._call("GET", "/insights", "json", query={"q": q, "template_id": template_id, "reader_id": reader_id, "series": series, "tag": tag, "metric_id": metric_id, "collection_id": collection_id, "pinned_by": pinned_by, "grade": grade, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
+        return await self._call("GET", "/insights", "json", query={"q": q, "template_id": template_id, "reader_id": reader_id, "series": series, "tag": tag, "metric_id": metric_id, "collection_id": collection_id, "pinned_by": pinned_by, "grade": grade, "tests": tests, "created_after": created_after, "created_before": created_before, "limit": limit, "cursor": cursor}, timeout=timeout)
 
     async def earlier_insights(self, insight_id: str, *, timeout: Optional[float] = None) -> "EarlierInsights":
         """Find the earlier runs to compare an insight with"""

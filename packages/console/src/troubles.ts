@@ -1,9 +1,10 @@
-/** What fails at present: schedules, webhooks, subscriptions, the disk; each with what to do. */
-import type { ConnectionTest, QueueView, SubscriptionView, WebhookView } from '@assay/client'
+/** What fails at present: schedules, webhooks, subscriptions, data, the disk; each with what to do. */
+import type { ConnectionTest, InsightCard, QueueView, SubscriptionView, WebhookView } from '@assay/client'
 import type { ScheduleView } from '@assay/model/schedule'
 import { useQuery } from '@tanstack/react-query'
 import type { LinkProps } from '@tanstack/react-router'
 import { api, useMay, useMe } from './api.ts'
+import { FAILURES } from './names.ts'
 import { targetOf } from './receivers.ts'
 import { ago, size } from './words/durations.ts'
 
@@ -14,7 +15,7 @@ const MOST = 200
 const FREE_LEAST = 0.05
 
 export interface Trouble {
-  kind: 'Schedule' | 'Webhook' | 'Subscription' | 'Connection' | 'Disk' | 'Key'
+  kind: 'Schedule' | 'Webhook' | 'Subscription' | 'Data' | 'Connection' | 'Disk' | 'Key'
   id: string
   name: string
   /** What fails, in a sentence or two. */
@@ -41,7 +42,7 @@ export function scheduleTrouble(schedule: ScheduleView): Trouble | null {
     runs === 1 ? 'Its last run failed' : `Its last ${runs === 20 ? '20 or more' : runs} runs failed`
   return {
     ...own,
-    says: `${count} (${error.code}): ${error.detail}`,
+    says: `${count}. ${(FAILURES as Record<string, string>)[error.code] ?? error.code}: ${error.detail}`,
     action: 'See why the last one failed',
     at: { to: '/jobs/$assignment_id', params: { assignment_id } },
   }
@@ -84,6 +85,29 @@ function subscriptionTrouble(subscription: SubscriptionView): Trouble | null {
   const name = description ?? targetOf(subscription)
   const at = { to: '/subscriptions/$subscription_id', params: { subscription_id } } satisfies LinkProps
   return told && { kind: 'Subscription', id: subscription_id, name, ...told, at }
+}
+
+type Doubtful = Pick<InsightCard, 'title' | 'failed_tests'>
+
+/** One for each metric whose rows are late or break its rules, as the newest runs of the reports that read it found them. */
+export function dataTroubles(cards: readonly Doubtful[]): Trouble[] {
+  const found = cards.flatMap(({ title, failed_tests }) =>
+    (failed_tests ?? []).map((test) => ({ ...test, title })),
+  )
+  return [...Map.groupBy(found, ({ metric }) => metric)].map(([metric, tests]) => {
+    const { label, late, says } = tests[0]!
+    const titles = [...new Set(tests.map(({ title }) => `“${title}”`))]
+    const read =
+      titles.length > 2 ? `${titles[0]} and ${titles.length - 1} more reports` : titles.join(' and ')
+    return {
+      kind: 'Data',
+      id: `data ${metric}`,
+      name: label,
+      says: `${says} So found ${read}; run ${titles.length === 1 ? 'it' : 'them'} again once the rows are mended.`,
+      action: late ? 'Bring newer rows' : 'Mend the rows',
+      at: { to: '/metric/$metric_id', params: { metric_id: metric } },
+    }
+  })
 }
 
 export function diskTrouble(disk: { free_bytes: number; total_bytes: number } | null): Trouble | null {
@@ -164,10 +188,11 @@ export async function tryConnections(): Promise<{ tried: number; troubles: Troub
 }
 
 async function look(operator: boolean): Promise<Trouble[]> {
-  const [schedules, webhooks, subscriptions, queue] = await Promise.all([
+  const [schedules, webhooks, subscriptions, doubtful, queue] = await Promise.all([
     api().schedules.list({ limit: MOST }),
     api().webhooks.list({ limit: MOST }),
     api().subscriptions.list({ limit: MOST }),
+    api().insights.list({ tests: 'failed', limit: MOST }),
     operator ? api().queue() : null,
   ])
   const found = [
@@ -176,6 +201,7 @@ async function look(operator: boolean): Promise<Trouble[]> {
     ...schedules.items.map(scheduleTrouble),
     ...webhooks.items.map(webhookTrouble),
     ...subscriptions.items.map(subscriptionTrouble),
+    ...dataTroubles(doubtful.items),
   ]
   return found.filter((trouble) => trouble !== null)
 }

@@ -118,8 +118,16 @@ test('a failed test is a blocker of all that reads the metric, stands above the 
   const tests = `${METRIC}tests: [ { unique: country }, { not_null: amount }, { accepted: { status: [paid] } }, { fresh: 1d } ]\n`
   const rest =
     '```sql again\nselect * from rev\n```\n\n```analysis d\nmethod: describe\nof: again\nvalue: value\n```\n\n{{ d.headline }} {% doubts %}'
-  const { markdown, analyses, lineage } = findingsOf(
+  const { markdown, analyses, lineage, card } = findingsOf(
     await bench.run(template('metric: revenue', tests, rest)),
+  )
+  assert.deepEqual(
+    card!.failed_tests!.map(({ metric, label, late }) => [metric, label, late]),
+    [
+      ['revenue', 'Revenue', false],
+      ['revenue', 'Revenue', false],
+      ['revenue', 'Revenue', true],
+    ],
   )
   assert.equal(analyses.d!.grade, 'withheld')
   assert.deepEqual(

@@ -4,7 +4,10 @@ import { templateVersion } from './partials.ts'
 import { connectionNames, parsedTemplate, templateSource, templateView } from './template-cache.ts'
 
 /** What the service needs of a template beside its source. */
-export type TemplateHead = Pick<Template, 'template_id' | 'title' | 'variables' | 'sources' | 'time_zone'>
+export type TemplateHead = Pick<Template, 'template_id' | 'title' | 'variables' | 'sources' | 'time_zone'> & {
+  /** Those that the title may read. */
+  blocks: readonly { name: string }[]
+}
 
 export interface FoundTemplate {
   origin: Origin
@@ -29,11 +32,12 @@ export function readHead(source: TemplateSource): ReadHead {
   const { template, faults } = parsedTemplate(source)
   if (!template) return { found: null, faults }
   const { template_id, title, variables, sources, time_zone } = template
+  const blocks = template.blocks.flatMap(({ name }) => (title.includes(name) ? [{ name }] : []))
   const view = templateView(template, 'workspace')
   return {
     found: {
       origin: 'workspace',
-      template: { template_id, title, variables, sources, time_zone },
+      template: { template_id, title, variables, sources, time_zone, blocks },
       source: templateSource(template),
       view,
     },

@@ -48,6 +48,11 @@ test('a run without an insight has the title of its template with its own values
     'Flight delays from ORD, April to June 2001',
   )
   assert.equal(runTitle(titled('Sales of {{ run.started_at }}'), ord, at), 'Sales')
+  const named = {
+    ...titled('Late from {{ places[0].city | default: vars.origin }}'),
+    blocks: [{ name: 'places' }],
+  }
+  assert.equal(runTitle(named, ord, at), 'Late from ORD')
   const began = performance.now()
   const endless = titled('{% for a in (1..9999) %}{% for b in (1..9999) %}{% endfor %}{% endfor %}Sales')
   assert.equal(runTitle(endless, ord, at), 'Sales')

@@ -94,7 +94,7 @@ export const frontMatterSchema = {
       pattern: TEMPLATE_ID,
       description: "The name under which jobs ask for it; default: the file's name",
     },
-    title: text('May hold Liquid over vars; default: the first heading, then the id'),
+    title: text('May hold Liquid over vars and the blocks; default: the first heading, then the id'),
     description: text('One sentence: what the reader learns'),
     tags: { type: 'array', items: text('A tag'), uniqueItems: true, description: 'For filtering the list' },
     variables: {

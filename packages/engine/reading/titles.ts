@@ -4,7 +4,7 @@
  */
 import type { Template } from '@assay/model/template'
 import { Budget } from '../language/budget.ts'
-import { renderText } from '../rendering/render.ts'
+import { renderPlain } from '../rendering/render.ts'
 import { isCountedFromNow, resolvePeriod } from '../values/period.ts'
 
 /** Stands for what only a run knows; data of a title cannot hold it. */
@@ -22,12 +22,16 @@ const READ_MOST = 2 * TITLE_MOST
 /** Characters of a title that is shown without its Liquid. */
 const SOURCE_MOST = 2000
 
-export type Titled = Pick<Template, 'template_id' | 'title' | 'variables' | 'time_zone'>
+export type Titled = Pick<Template, 'template_id' | 'title' | 'variables' | 'time_zone'> & {
+  blocks: readonly { name: string }[]
+}
 
-function written({ title, template_id }: Titled, vars: Record<string, unknown>): string {
+/** Blocks have no rows before there is an insight. */
+function written({ title, template_id, blocks }: Titled, vars: Record<string, unknown>): string {
   let text: string
+  const without = Object.fromEntries(blocks.map(({ name }) => [name, []]))
   try {
-    text = renderText(title, vars, { line: 1, column: 1 }, new Budget(TITLE_BOUND))
+    text = renderPlain(title, { ...without, vars }, { line: 1, column: 1 }, new Budget(TITLE_BOUND))
   } catch {
     text = title
       .slice(0, SOURCE_MOST)

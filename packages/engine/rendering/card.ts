@@ -2,8 +2,12 @@
 import { createHash } from 'node:crypto'
 import type { CardFound, Fact, Figure, Outcome } from '@assay/model/insight'
 import { HEADLINE_MOST, SEARCHED_MOST, searchable } from '@assay/model/insight-card'
+import type { FailedTest } from '@assay/model/metric'
 import type { Template } from '@assay/model/template'
 import { readable } from '../verdicts/measure.ts'
+
+/** A card is read in lists: it names the first tests that failed. */
+const FAILED_TESTS_MOST = 5
 
 export interface Carded {
   title: string
@@ -12,13 +16,14 @@ export interface Carded {
   analyses: Readonly<Record<string, Outcome>>
   /** The ids of the metrics that were read. */
   metrics: readonly string[]
+  failed_tests: readonly FailedTest[]
   /** Resolved: periods as resolvePeriod gives them. */
   vars: Readonly<Record<string, unknown>>
 }
 
 export function cardOf(
   template: Template,
-  { title, markdown, facts, analyses, metrics, vars }: Carded,
+  { title, markdown, facts, analyses, metrics, failed_tests, vars }: Carded,
 ): CardFound {
   const [first] = template.blocks.flatMap(({ name }) => analyses[name] ?? [])
   const headline = leadOf(markdown) ?? first?.headline ?? null
@@ -34,6 +39,7 @@ export function cardOf(
     period: period ? { start: period.start, label: period.label } : null,
     tags: template.tags,
     metrics: [...new Set(metrics)],
+    ...(failed_tests.length > 0 ? { failed_tests: failed_tests.slice(0, FAILED_TESTS_MOST) } : {}),
     series: seriesOf(template.template_id, figure, others),
     search: searchable(words.join(' ')).slice(0, SEARCHED_MOST).toWellFormed(),
   }

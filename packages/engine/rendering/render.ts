@@ -99,7 +99,8 @@ export function renderText(
   return renderPlain(text, { vars: asGiven(vars) }, position, budget)
 }
 
-function renderPlain(text: string, globals: Row, position: Position, budget = new Budget()): string {
+/** As `renderText`, over all of `globals`, as they are. */
+export function renderPlain(text: string, globals: Row, position: Position, budget = new Budget()): string {
   if (!/\{[{%]/.test(text)) return text
   try {
     return new Interpreter({ globals, print: printText, budget }).render(text).text

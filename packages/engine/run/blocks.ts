@@ -1,6 +1,6 @@
 /** Runs the blocks of a template in their order, each over the sources and the blocks before it. */
 import type { BlockLineage, Column, Doubt, Outcome, Table } from '@assay/model/insight'
-import type { MetricInfo, MetricLineage } from '@assay/model/metric'
+import type { FailedTest, MetricInfo, MetricLineage } from '@assay/model/metric'
 import type { Reader } from '@assay/model/reader'
 import type { AnalysisBlock, Limits, SqlBlock, Template } from '@assay/model/template'
 import {
@@ -54,6 +54,7 @@ export interface BlockResults {
   analyses: Record<string, Outcome>
   lineage: BlockLineage[]
   metrics: MetricLineage[]
+  failed_tests: FailedTest[]
 }
 
 export async function runBlocks(run: BlockRun): Promise<BlockResults> {
@@ -100,6 +101,7 @@ export async function runBlocks(run: BlockRun): Promise<BlockResults> {
     analyses: adjusted,
     lineage: lineage.toSorted((a, b) => inOrder(a.name, b.name)),
     metrics: tests.lineage,
+    failed_tests: tests.failed,
   }
 }
 

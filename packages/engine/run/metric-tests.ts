@@ -5,7 +5,7 @@
  */
 import { clockInZone } from '@assay/model/dates'
 import type { Cell, Doubt } from '@assay/model/insight'
-import type { MetricInBlock, MetricInfo, MetricLineage, MetricTest } from '@assay/model/metric'
+import type { FailedTest, MetricInBlock, MetricInfo, MetricLineage, MetricTest } from '@assay/model/metric'
 import type { SqlBlock } from '@assay/model/template'
 import { type Engine, readTable } from '../duckdb/duckdb.ts'
 import { count } from '../methods/shared/sentence.ts'
@@ -24,6 +24,7 @@ export class MetricTests {
   readonly #engine: Engine
   readonly #started: string
   readonly #sources: ReadonlyMap<string, Pick<Attached, 'doubt'>>
+  readonly failed: FailedTest[] = []
   readonly #known = new Map<string, { lineage: MetricLineage; doubts: Doubt[] }>()
 
   constructor(engine: Engine, started_at: string, sources: ReadonlyMap<string, Pick<Attached, 'doubt'>>) {
@@ -58,7 +59,10 @@ export class MetricTests {
       for (const [index, test] of info.tests.entries()) {
         const says = this.#fault(info, test, found, index)
         lineage.tests.push({ test: testText(test), ok: says === null, found: says ?? 'holds' })
-        if (says !== null) doubts.push(doubt(test.kind === 'fresh' ? 'data_stale' : 'test_failed', says))
+        if (says === null) continue
+        const late = test.kind === 'fresh'
+        doubts.push(doubt(late ? 'data_stale' : 'test_failed', says))
+        this.failed.push({ metric: info.metric, label: info.label, late, says })
       }
     }
     this.#known.set(info.metric, { lineage, doubts })

@@ -263,6 +263,7 @@ async function rendered(
       facts,
       analyses: results.analyses,
       metrics: results.metrics.map(({ metric }) => metric),
+      failed_tests: results.failed_tests,
       vars,
     }),
   }

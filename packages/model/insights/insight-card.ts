@@ -4,6 +4,7 @@
  */
 import type { Static } from 'typebox'
 import { GRADES } from '../insight.ts'
+import { FailedTest } from '../metric.ts'
 import { nullable, Type } from '../schema.ts'
 
 /** The longest headline of a card, in characters. A longer one is cut after a word. */
@@ -53,6 +54,11 @@ export const InsightCard = Type.Object(
     series: Type.String({
       description: 'The same for all runs of a template whose variables differ in nothing but the period',
     }),
+    failed_tests: nullable(
+      Type.Array(FailedTest, {
+        description: 'Tests of the metrics it reads that failed, such as of data that are late; null: none',
+      }),
+    ),
     tags: Type.Array(Type.String(), { description: 'Of the template, when it ran' }),
     user_id: Type.String({ description: 'The user whose job made it' }),
     schedule_id: nullable(Type.String({ format: 'uuid', description: 'The schedule that ran it' })),

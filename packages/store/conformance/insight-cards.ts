@@ -63,6 +63,7 @@ export const insightCardTests: ConformanceTests = {
       figure: { label: 'late flights', value: 0.25, unit: null, text: '25%' },
       period: '18 to 24 June 2001',
       series: 's-2',
+      failed_tests: null,
       tags: ['operations'],
       user_id: 'ada',
       schedule_id: null,
@@ -72,6 +73,31 @@ export const insightCardTests: ConformanceTests = {
     assert.equal((await store.getJob({ workspace_id: WORKSPACE, assignment_id }))?.insight_id, all[0])
     const insight = await store.getInsight({ workspace_id: WORKSPACE, insight_id: all[0]! })
     assert.ok(insight && !('card' in insight))
+  },
+
+  'finds the series whose newest run reads data that fail a test of a metric': async ({ store }) => {
+    await register(store)
+    const late = { metric: 'revenue', label: 'Revenue', late: true, says: 'The newest row is of May.' }
+    const failing = card({ series: 'a', failed_tests: [late] })
+    await made(store, failing)
+    const newest = await made(store, failing)
+    await made(store, card({ series: 'b', failed_tests: [late] }))
+    const mended = await made(store, card({ series: 'b' }))
+    const found = async (query: object = {}): Promise<InsightCard[]> =>
+      (await store.listInsights({ workspace_id: WORKSPACE, limit: 10, tests: 'failed', ...query })).items
+    assert.deepEqual(
+      (await found()).map(({ insight_id, failed_tests }) => [insight_id, failed_tests]),
+      [[newest, [late]]],
+    )
+    assert.deepEqual(ids(await found({ seen_by: '' })), [newest])
+    assert.deepEqual(ids(await found({ q: 'nowhere' })), [])
+    await store.deleteJob({
+      workspace_id: WORKSPACE,
+      assignment_id: (
+        await store.listInsights({ workspace_id: WORKSPACE, limit: 10, series: 'b' })
+      ).items.find(({ insight_id }) => insight_id === mended)!.assignment_id,
+    })
+    assert.equal((await found()).length, 2)
   },
 
   'finds insights by words, tag, grade, template, series and time': async ({ store, now }) => {

@@ -213,6 +213,7 @@ CREATE TABLE insight_cards (
   period text,
   period_start text COLLATE "C",
   series text COLLATE "C" NOT NULL,
+  failed_tests json,
   tags json NOT NULL,
   metrics json NOT NULL,
   search text NOT NULL,
@@ -222,6 +223,8 @@ CREATE TABLE insight_cards (
   created_at timestamp(3) with time zone NOT NULL,
   PRIMARY KEY (insight_id)
 );
+
+CREATE INDEX insight_cards_by_failed_tests ON insight_cards USING btree (workspace_id, created_at, insight_id) WHERE (failed_tests IS NOT NULL);
 
 CREATE INDEX insight_cards_by_period ON insight_cards USING btree (workspace_id, series, period_start, created_at, insight_id) WHERE (period_start IS NOT NULL);
 

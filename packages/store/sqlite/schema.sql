@@ -203,6 +203,7 @@ CREATE TABLE insight_cards (
   period TEXT,
   period_start TEXT,
   series TEXT NOT NULL,
+  failed_tests TEXT,
   tags TEXT NOT NULL,
   metrics TEXT NOT NULL,
   search TEXT NOT NULL,
@@ -211,6 +212,9 @@ CREATE TABLE insight_cards (
   reader_id TEXT,
   created_at TEXT NOT NULL
 ) STRICT;
+
+CREATE INDEX insight_cards_by_failed_tests ON insight_cards (workspace_id, created_at, insight_id)
+  WHERE failed_tests IS NOT NULL;
 
 CREATE INDEX insight_cards_by_period ON insight_cards (workspace_id, series, period_start, created_at, insight_id)
   WHERE period_start IS NOT NULL;

@@ -65,9 +65,9 @@ export function HealthPage() {
       <Loaded query={query}>
         {(troubles) =>
           troubles.length === 0 ? (
-            <Empty title="No schedule, webhook or subscription fails">
+            <Empty title="No schedule, webhook or subscription fails, and no data are late">
               <p>
-                The last run or delivery of each went well.{' '}
+                The last run or delivery of each went well and found its data in order.{' '}
                 <Link to="/jobs" search={{ ending: 'failed' }}>
                   Jobs that failed
                 </Link>

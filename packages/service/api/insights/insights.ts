@@ -51,6 +51,12 @@ export const listInsights = operation({
       Type.Enum(['me'], { description: 'Only what you have pinned; not together with `collection_id`' }),
     ),
     grade: Type.Optional(Type.Enum([...GRADES])),
+    tests: Type.Optional(
+      Type.Enum(['failed'], {
+        description:
+          'Only the newest run of each series, and only where a test of a metric that it reads failed, such as `fresh`',
+      }),
+    ),
     created_after: Type.Optional(Time),
     created_before: Type.Optional(Time),
   }),

@@ -134,6 +134,8 @@ export interface JobStore {
       /** False: `history` is empty. To read it costs more than all else of the card. */
       with_history?: boolean
       grade?: Grade | undefined
+      /** Of each series the newest, where tests of its metrics failed. */
+      tests?: 'failed' | undefined
       reader_id?: string | undefined
       /** Those of no reader and of this one, among the next 5,000; "" is none. */
       seen_by?: string | undefined

@@ -34,6 +34,10 @@ const LIST = listOf(INSIGHT_CARDS, {
     tag: `CAST(tags AS text) LIKE :tag ESCAPE '\\'`,
     metric: `CAST(metrics AS text) LIKE :metric ESCAPE '\\'`,
     grade: 'grade = :grade',
+    tests: `failed_tests IS NOT NULL AND :tests = 'failed' AND NOT EXISTS (
+      SELECT 1 FROM insight_cards AS later
+      WHERE later.workspace_id = insight_cards.workspace_id AND later.series = insight_cards.series
+        AND (later.created_at, later.insight_id) > (insight_cards.created_at, insight_cards.insight_id))`,
     insight_ids: 'insight_id = ANY (:insight_ids)',
     template_ids: 'template_id = ANY (:template_ids)',
     seen_by: '(reader_id IS NULL OR reader_id = :seen_by)',
@@ -42,13 +46,15 @@ const LIST = listOf(INSIGHT_CARDS, {
     // These insights are few.
     ['workspace_id', 'insight_ids'],
     ['workspace_id', 'reader_id'],
+    // They have an index of their own.
+    ['workspace_id', 'tests'],
     ['workspace_id', 'series'],
     ['workspace_id', 'template_id'],
     ['workspace_id'],
   ],
   // A series belongs to one reader or to nobody. Named insights are few.
   parts(given) {
-    if (['reader_id', 'series', 'insight_ids'].some((field) => given.includes(field))) return WHOLE
+    if (['reader_id', 'tests', 'series', 'insight_ids'].some((field) => given.includes(field))) return WHOLE
     const own = partsOfReaders(given)
     return { sqlite: own, postgres: own }
   },
@@ -120,6 +126,7 @@ export function cardRow(job: OwnedJob, { insight_id, created_at }: InsightRow, f
     period: card?.period?.label ?? null,
     period_start: card?.period?.start ?? null,
     series: seriesOf(card?.series ?? insight_id, reader_id),
+    failed_tests: card?.failed_tests ?? null,
     tags: card?.tags ?? [],
     metrics: card?.metrics ?? [],
     search: card?.search ?? searchable(title),

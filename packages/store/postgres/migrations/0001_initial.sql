@@ -432,6 +432,7 @@ CREATE TABLE insight_cards (
   period text,
   period_start text COLLATE "C",
   series text COLLATE "C" NOT NULL,
+  failed_tests json,
   tags json NOT NULL,
   metrics json NOT NULL,
   search text NOT NULL,
@@ -449,6 +450,8 @@ CREATE INDEX insight_cards_by_template_of_readers ON insight_cards (workspace_id
   WHERE reader_id IS NOT NULL;
 CREATE INDEX insight_cards_by_reader ON insight_cards (workspace_id, reader_id, created_at, insight_id)
   WHERE reader_id IS NOT NULL;
+CREATE INDEX insight_cards_by_failed_tests ON insight_cards (workspace_id, created_at, insight_id)
+  WHERE failed_tests IS NOT NULL;
 CREATE INDEX insight_cards_by_series ON insight_cards (workspace_id, series, created_at, insight_id);
 CREATE INDEX insight_cards_by_period ON insight_cards (workspace_id, series, period_start, created_at, insight_id)
   WHERE period_start IS NOT NULL;

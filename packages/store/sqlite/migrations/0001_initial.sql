@@ -426,6 +426,7 @@ CREATE TABLE insight_cards (
   period TEXT,
   period_start TEXT,
   series TEXT NOT NULL,
+  failed_tests TEXT,
   tags TEXT NOT NULL,
   metrics TEXT NOT NULL,
   search TEXT NOT NULL,
@@ -443,6 +444,8 @@ CREATE INDEX insight_cards_by_template_of_readers ON insight_cards (workspace_id
   WHERE reader_id IS NOT NULL;
 CREATE INDEX insight_cards_by_reader ON insight_cards (workspace_id, reader_id, created_at, insight_id)
   WHERE reader_id IS NOT NULL;
+CREATE INDEX insight_cards_by_failed_tests ON insight_cards (workspace_id, created_at, insight_id)
+  WHERE failed_tests IS NOT NULL;
 CREATE INDEX insight_cards_by_series ON insight_cards (workspace_id, series, created_at, insight_id);
 CREATE INDEX insight_cards_by_period ON insight_cards (workspace_id, series, period_start, created_at, insight_id)
   WHERE period_start IS NOT NULL;

@@ -1,6 +1,7 @@
 /** Whether the tests of a metric hold now, and how far its data go: found by a run of its series that stores nothing. */
 import type { MetricView } from '@assay/client'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { api, useMay } from '../../api.ts'
 import { Loaded } from '../../parts/page.tsx'
 
@@ -48,6 +49,24 @@ function Tests({ tests }: { tests: readonly Tested[] }) {
   )
 }
 
+/** Where the rows of a metric whose test fails are mended. */
+function Mend({ connections }: Pick<MetricView, 'connections'>) {
+  const [name] = connections
+  return (
+    <p>
+      {name === undefined ? (
+        <Link className="button" to="/files">
+          Bring its file up to date
+        </Link>
+      ) : (
+        <Link className="button" to="/system/connections/$name" params={{ name }}>
+          See its connection
+        </Link>
+      )}
+    </p>
+  )
+}
+
 /** Shown to who may run it: over a connection that is an admin. */
 export function MetricState({ metric: { metric_id, version, grain, connections } }: { metric: MetricView }) {
   const analyst = useMay('analyst')
@@ -72,6 +91,7 @@ export function MetricState({ metric: { metric_id, version, grain, connections }
                 : `The newest ${grain} is ${newest}. Steps with values: ${steps.toLocaleString('en')}.`}
             </p>
             <Tests tests={tests} />
+            {tests.some(({ ok }) => !ok) && <Mend connections={connections} />}
           </>
         )}
       </Loaded>

@@ -28,7 +28,7 @@ function FigureTile({ card }: { card: InsightCard }) {
 
 /** `pin`: the button that keeps the insight at the top. */
 export function CardRow({ card, pin }: { card: InsightCard; pin?: ReactNode }) {
-  const { insight_id, template_id, grade, schedule_id } = card
+  const { insight_id, template_id, grade, schedule_id, failed_tests } = card
   return (
     <li className="found">
       <div className="found-text">
@@ -40,6 +40,7 @@ export function CardRow({ card, pin }: { card: InsightCard; pin?: ReactNode }) {
         {card.headline !== null && <p className="found-headline">{card.headline}</p>}
         <p className="found-foot">
           {pin}
+          {failed_tests?.some(({ late }) => late) && <span className="grade grade-withheld">Late data</span>}
           {grade !== null && <span className={`grade grade-${grade}`}>{GRADE_WORDS[grade]}</span>}
           <Time at={card.created_at} />
           <span>
