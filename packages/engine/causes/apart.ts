@@ -1,15 +1,18 @@
 /**
- * Causes among few leaves. There a cause is a large part of what the noise would be fitted to: one value of six holds a sixth of the
- * leaves, one of two holds half, and its shift passes for their noise. So each element of two leaves or more is also tested against the
- * noise that is left where it has a shift of its own (doubt.ts). Each leaf of the element must have moved with it, so that one that lies far
- * out makes no cause.
+ * Finds causes among few leaves. There a cause is a large part of the leaves to which the noise is fitted: one value of
+ * six holds a sixth of them, one of two holds half, and its shift looks like noise. So each element of two leaves or
+ * more is also tested against the noise that remains if it has a shift of its own (doubt.ts). Each leaf of the element
+ * must have moved with it, so that a single outlying leaf makes no cause.
  */
 import { chanceOfShift, FEW } from './doubt.ts'
 import type { Cuboid, Leaves } from './leaves.ts'
 import { type Scores, scoresOf } from './noise.ts'
 import { commonFactor } from './state.ts'
 
-/** A leaf moved with its element where it went at least this part of the way, or lies within so many standard deviations of it. */
+/**
+ * A leaf moved with its element if it moved at least this share of the shift, or lies within so many standard
+ * deviations of it.
+ */
 const PART = 0.5
 const NEAR = 2
 const HALVINGS = 40
@@ -39,7 +42,10 @@ export interface Asked {
   isNameless(cuboid: Cuboid, leaf: number): boolean
 }
 
-/** The element that, with a shift of its own, explains all free leaves best; null where none passes, or where leaves are many. */
+/**
+ * Returns the element that, with a shift of its own, explains all free leaves best. Returns null if none passes, or if
+ * there are many leaves.
+ */
 export function apartOf(leaves: Leaves, cuboids: readonly Cuboid[], asked: Asked): Apart | null {
   const free = [...leaves.before.keys()].filter(
     (leaf) => !asked.claimed[leaf] && (leaves.before[leaf] !== 0 || leaves.after[leaf] !== 0),
@@ -58,7 +64,7 @@ export function apartOf(leaves: Leaves, cuboids: readonly Cuboid[], asked: Asked
   return best
 }
 
-/** Two halves explain the leaves alike: of them the one is asked about beside which everything else moved least. */
+/** Two halves explain the leaves equally well. The half is tested that leaves the smaller move of everything else. */
 function halfOf(parts: Map<number, number[]>, factorOfRest: (others: readonly number[]) => number) {
   if (parts.size !== 2) return [...parts]
   const [one, other] = [...parts] as [[number, number[]], [number, number[]]]
@@ -106,7 +112,7 @@ function test(
   return { cuboid, leaves: Int32Array.from(members), p, error, factor, likelihood: noise.likelihood }
 }
 
-/** What the other leaves moved by; of fewer than three the ratio of their sums. */
+/** Returns the factor by which the other leaves moved; with fewer than three leaves it is the ratio of their sums. */
 function factorOf(leaves: Leaves, others: readonly number[], claimed: Uint8Array): number {
   const taken = new Uint8Array(claimed.length).fill(1)
   for (const leaf of others) taken[leaf] = 0
@@ -116,7 +122,10 @@ function factorOf(leaves: Leaves, others: readonly number[], claimed: Uint8Array
 
 type Variance = (leaf: number) => number
 
-/** What the rows tell of each score, and the part that all share: as much as makes their residuals what is expected of them. */
+/**
+ * Returns the variance of each score that the rows show, and the shared part that makes the residuals as large as
+ * expected.
+ */
 function noiseOf(
   { variances }: Leaves,
   { s, x }: Scores,
@@ -159,8 +168,8 @@ interface Beside {
 }
 
 /**
- * How far the other elements differ beyond their leaves' noise, as the variance of one beside their mean. A column of two values
- * has one other: then it is what the other columns show.
+ * Returns the variance of the other elements beyond their leaves' noise. A column of two values has only one other
+ * element, so the variance is then taken from the other columns.
  */
 function betweenOf(cuboids: readonly Cuboid[], { cuboid, others, s }: Beside, variance: Variance): number {
   const order = cuboid.attributes.length

@@ -1,7 +1,8 @@
 /**
- * What rates stray by beyond single events: one row of 4,000 visits and 200 orders tells the chance of 200 orders, and nothing of what
- * else moved the rate. The leaves show it by how far they stray together, from medians, so that causes in fewer than half of them
- * count little. One standard error of that median is added; of too few leaves a share is assumed.
+ * Estimates how much rates vary beyond single events. One row of 4,000 visits and 200 orders shows the chance variation
+ * of 200 orders, and not what else moved the rate. The leaves show the rest together, by medians, so that causes in
+ * fewer than half of them count little. One standard error of the median is added. With too few leaves a share is
+ * assumed.
  */
 
 import { median } from '../numeric/median.ts'
@@ -43,7 +44,7 @@ export function beyondChance(changes: readonly (RateSides & { grouped: readonly 
       for (const leaf of grouped) {
         const [was, is] = [factor * expected[leaf]!, came[leaf]!]
         const noise = v0[leaf]! * factor ** 2 + v1[leaf]! + share ** 2 * (was ** 2 + is ** 2)
-        // Without any noise of its own each distance is beyond chance.
+        // If the noise is 0, each distance is beyond chance.
         distances[at++] = is === was ? 0 : (is - was) ** 2 / noise
       }
     }

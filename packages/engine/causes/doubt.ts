@@ -1,24 +1,31 @@
 /**
- * The chance of a shift among few leaves, over all that their noise may be. Few leaves cannot say how far they stray beyond what their
- * rows tell, nor how far the values of a column stray together: one estimate of either is often too small, and then the largest shift
- * passes for a cause. So the chance is the mean over a grid of both, each weighed by how well it fits the other leaves, and those of the
- * element around their own mean (the posterior predictive tail: Box, J. Royal Statistical Society A 143, 1980).
+ * Computes the chance of a shift among few leaves, averaged over all sizes that their noise may have. Few leaves cannot
+ * show how much they vary beyond their rows, nor how much the values of a column vary together. A single estimate of
+ * either is often too small, and the largest shift would then look like a cause. So the chance is the mean over a grid
+ * of both, each weighted by how well it fits the other leaves, and those of the element around their own mean (the
+ * posterior predictive tail: Box, J. Royal Statistical Society A 143, 1980).
  */
 import { normalTwoSided } from '../numeric/distributions.ts'
 import type { Cuboid, Leaves } from './leaves.ts'
 import type { Scores } from './noise.ts'
 
-/** More leaves than these show their noise by themselves. */
+/** Above this number, leaves show their noise by themselves. */
 export const FEW = 200
-/** Standard deviations that all leaves share beyond what their rows tell, as parts of their size; and the weight of none at first. */
+/**
+ * The grid of standard deviations that all leaves share beyond those of their rows, as shares of their size, and the
+ * prior weight of none.
+ */
 const SHARED = [0.01, 0.02, 0.03, 0.045, 0.065, 0.09, 0.125, 0.18, 0.25, 0.35]
 const NONE_SHARED = 0.9
-/** The same where the rows tell nothing: any is as likely as any other at first. */
+/** The same grid if the rows show nothing, with equal prior weights. */
 const UNTOLD = Array.from({ length: 90 }, (_, step) => 1e-4 * 1.115 ** step)
-/** Standard deviations of what the values of a column stray by together. */
+/** The grid of standard deviations by which the values of a column vary together. */
 const TOGETHER = [0.01, 0.02, 0.03, 0.045, 0.065, 0.09, 0.125, 0.18]
 const NONE_TOGETHER = 0.94
-/** Either, where earlier changes show it, or where rows tell only part of what their leaves stray by: as well any as none at first. */
+/**
+ * The grid of either if earlier changes show it, or if rows show only part of the variation. Any size has the same
+ * prior weight as none.
+ */
 const WIDE = [0.01, 0.015, 0.023, 0.035, 0.053, 0.08, 0.12, 0.18, 0.27, 0.4, 0.6, 0.9]
 const NONE_OF_WIDE = 0.5
 const LEAST_VARIANCE = 1e-18
@@ -52,12 +59,12 @@ const TOGETHER_OR_NOT = weighed(TOGETHER, NONE_TOGETHER)
 const ANY_OR_NONE = weighed(WIDE, NONE_OF_WIDE)
 const APART_ONLY: Weighed[] = [[0, 1]]
 
-/** The chance, on both sides, of a mean as far from that of the others where nothing happened. */
+/** Returns the two-sided chance of a mean at least this far from that of the others if nothing happened. */
 export function chanceOfShift({ variances, partly }: Leaves, { s, x }: Scores, shift: Shift): number {
   const { cuboid, members, others, fixed, history } = shift
   const groups = [...Map.groupBy(others, (leaf) => cuboid.element[leaf]!).values()]
   const pasts = history.map((past) => ({ ...past, groups: groupsOf(cuboid, past) }))
-  // What single leaves stray by together is what they stray by.
+  // If elements are single leaves, their common variation is that of the leaves.
   const together = history.length > 0 ? ANY_OR_NONE : TOGETHER_OR_NOT
   const togethers = members.length > 1 ? together : APART_ONLY
   const tried: { fit: number; p: number }[] = []
@@ -90,7 +97,7 @@ export function chanceOfShift({ variances, partly }: Leaves, { s, x }: Scores, s
   return meanOf(tried)
 }
 
-/** The leaves of an earlier change that say something, by their elements. */
+/** Returns the informative leaves of an earlier change, by their elements. */
 const groupsOf = ({ element }: Cuboid, { s }: Scores): number[][] => [
   ...Map.groupBy(
     [...s.keys()].filter((leaf) => !Number.isNaN(s[leaf]!)),
@@ -111,7 +118,7 @@ function part(leaves: readonly number[], s: Float64Array, varianceOf: (leaf: num
   return { mean, weight, within }
 }
 
-/** The mean of the other elements, which stray together by this variance, and how badly it fits them. */
+/** Returns the mean of the other elements if they vary together by this variance, and how badly that fits them. */
 function between(parts: readonly Part[], together: number, fixed: boolean) {
   let [heft, pull, squares] = [0, 0, 0]
   for (const { mean, weight } of parts) {

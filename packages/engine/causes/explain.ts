@@ -1,4 +1,4 @@
-/** How well one shift in common explains the leaves of an element. */
+/** Measures how well one common shift explains the leaves of an element. */
 
 import { median } from '../numeric/median.ts'
 import { varianceOf } from './noise.ts'
@@ -31,7 +31,7 @@ export function explain(state: State, members: Int32Array): { gain: number; shif
   return { gain: gainOf(state, members, { shift, tight }), shift, tight }
 }
 
-/** The gain with a shift and a spread (as a share of the ordinary one) that are given. */
+/** Returns the gain for a given shift and a given spread, as a share of the ordinary one. */
 export function gainOf(
   state: State,
   members: Int32Array,

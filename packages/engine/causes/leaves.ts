@@ -12,9 +12,12 @@ export interface Leaves {
   /** What was expected, or what was before. */
   before: Float64Array
   after: Float64Array
-  /** Variances of `before` and `after` where the rows tell them; null: the leaves themselves must. */
+  /** Variances of `before` and `after` from the rows; null if they must come from the leaves themselves. */
   variances: { before: Float64Array; after: Float64Array } | null
-  /** Whether the rows tell only part of it: what moves single rows of many units beyond chance they cannot show. */
+  /**
+   * Whether the rows show only a part of the variance, because a row of many units does not show what moves it beyond
+   * chance.
+   */
   partly?: boolean
 }
 

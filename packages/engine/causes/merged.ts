@@ -1,4 +1,4 @@
-/** Causes that are all parts of one value and moved alike are that value: it is the smaller form. */
+/** Merges causes that are all parts of one value and moved alike into that value. */
 import type { Leaves } from './leaves.ts'
 
 interface Part {
@@ -38,7 +38,7 @@ export function merged<T extends Part>(leaves: Leaves, causes: readonly T[], fac
   return found
 }
 
-/** What the causes are parts of, that which fixes fewest attributes first. */
+/** Returns the elements that hold causes, those with the fewest fixed attributes first. */
 function wholesOf(causes: readonly Part[]): number[][] {
   const wholes = new Map<string, number[]>()
   for (const { where } of causes) {

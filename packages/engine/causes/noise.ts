@@ -1,11 +1,12 @@
 /**
- * What is ordinary: how far leaves stray from what was expected when nothing happens.
+ * Fits the ordinary noise: how far leaves lie from their expectation if nothing happens.
  *
- * The score of a leaf is s = (v - f) / max(|v|, |f|), with v what came and f what was expected, times what everything moved
- * by. It lies between -1 and 1 where both have one sign. Its variance is tau^2 + phi u / max^2: noise in proportion to size, and
- * noise as of counts, with u the variance that the rows tell (or the size itself). Both are fitted to the leaves that no cause
- * has claimed, in bins by u / max^2, on each side of the centre by itself, from medians: neither a skewed noise nor causes in fewer than
- * half of the leaves mislead them. Tails are Student's t, with the degrees of freedom that the far quantiles show.
+ * The score of a leaf is s = (v - f) / max(|v|, |f|), with v what came and f what was expected, times what everything
+ * moved by. It lies between -1 and 1 where both have one sign. Its variance is tau^2 + phi u / max^2: noise in
+ * proportion to size, and noise as of counts, with u the variance that the rows tell (or the size itself). Both are
+ * fitted to the leaves that no cause has claimed, in bins by u / max^2, separately on each side of the centre, by
+ * medians. So neither skewed noise nor causes in fewer than half of the leaves mislead the fit. Tails are Student's t,
+ * with the degrees of freedom that the far quantiles show.
  */
 import { normalUpperQuantile, studentUpper } from '../numeric/distributions.ts'
 import { logGamma } from '../numeric/gamma.ts'
@@ -13,7 +14,7 @@ import { nth } from '../numeric/median.ts'
 import type { Leaves } from './leaves.ts'
 
 export interface Scores {
-  /** NaN where a leaf says nothing: nothing was expected and nothing came. */
+  /** The score; NaN for a leaf with nothing expected and nothing observed. */
   s: Float64Array
   /** u / max^2. */
   x: Float64Array
@@ -24,7 +25,7 @@ export interface Noise {
   centre: number
   tau2: number
   phi: number
-  /** Whether x is what the rows tell. */
+  /** Whether x comes from the rows. */
   known: boolean
   /** By how much the scale on each side differs from the common one. */
   sides: { below: number; above: number }
@@ -34,18 +35,21 @@ export interface Noise {
   sure: number
 }
 
-/** Values on both sides of zero are no smaller than so many times their noise: else a score says nothing of it. */
+/**
+ * The least size of values on both sides of zero, in multiples of their noise. The score of a smaller value shows
+ * nothing.
+ */
 const AROUND_ZERO = 3
-/** 1 over the events of a leaf; above, they are fewer than 20. */
+/** A leaf above this has fewer than 20 events, since x is 1 over its events. */
 const FEW_EVENTS = 0.05
 /** Fewer leaves than this cannot show how noise depends on size. */
 const LEAST_FOR_SIZE = 30
-/** The same where the rows tell it, too. */
+/** The same number if the rows also show the noise. */
 const LEAST_BESIDE_ROWS = 150
-/** From so many leaves on they say how much more noise there is than the rows tell; the rows count as 8 leaves. */
+/** The fewest leaves that show how much more noise there is than the rows show. The rows count as 8 leaves. */
 const LEAST_FOR_FACTOR = 6
 const ROWS_COUNT_AS = 8
-/** Of a scale by the median of sizes, beside that by the standard deviation: its own error widens the tails. */
+/** The efficiency of a scale by the median of sizes, relative to the standard deviation. Its error widens the tails. */
 const EFFICIENCY = 0.37
 const MEDIAN = 0.6744897501960817
 
@@ -68,8 +72,8 @@ export function scoresOf(leaves: Leaves, factor: number): Scores {
 }
 
 /**
- * The variance of the score of a leaf under `noise`. Where the rows tell the noise and few of them make up the leaf, it is at least
- * what they tell: how calm large leaves are says nothing of a leaf with two events.
+ * The variance of the score of a leaf under `noise`. If the rows show the noise and the leaf has few events, the
+ * variance is at least that of the rows, because the calm of large leaves says nothing about a leaf with two events.
  */
 export const varianceOf = ({ tau2, phi, known }: Noise, x: number): number =>
   tau2 + (known && x > FEW_EVENTS ? Math.max(1, phi) : phi) * x
@@ -127,7 +131,7 @@ function binned(
   )
 }
 
-/** Few leaves: the rows' variance with one factor for what they do not tell, at least 1. */
+/** For few leaves: returns the variance of the rows times one factor of at least 1 for what they do not show. */
 function fewLeaves(noise: Noise, { s, x }: Scores, order: Int32Array, known: boolean): Noise {
   const { centre } = noise
   if (known) {
@@ -237,7 +241,7 @@ function degrees(seen: number, far: number): number {
   return TAILS[at - 1]! + ((r0 - seen) / (r0 - r1)) * (TAILS[at]! - TAILS[at - 1]!)
 }
 
-/** What turns scores into normal ones, and their densities, under a noise. */
+/** Turns scores into normal ones, and returns their densities, under a noise. */
 export interface Standard {
   /** A normal score with the same chance of a value farther out. */
   z(s: number, x: number): number

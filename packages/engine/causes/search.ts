@@ -1,14 +1,16 @@
 /**
- * The search for causes: the fewest elements, over all combinations of attributes, that stray farther than ordinary leaves do.
+ * Searches for causes: the fewest elements, over all combinations of attributes, that lie farther out than ordinary
+ * leaves.
  *
- * Round by round: the noise is fitted to the leaves that no cause has claimed (noise.ts); every element of every
- * cuboid is tested for a common shift of its leaves, against their noise and against the spread between ordinary elements of its
- * cuboid; among those that pass, the one that explains the leaves best is taken, and its leaves are claimed. What explains best is a
- * likelihood: all leaves of an element moved by one factor (the ripple effect: Li et al., Squeeze, ISSRE 2019), against ordinary
- * noise, with a floor under both so that no single leaf decides. An element whose leaves moved only in some of its parts
- * gives way to those parts. The search ends when nothing left stands out.
+ * Round by round: the noise is fitted to the leaves that no cause has claimed (noise.ts); every element of every cuboid
+ * is tested for a common shift of its leaves, against their noise and against the spread between ordinary elements of
+ * its cuboid; among those that pass, the one that explains the leaves best is taken, and its leaves are claimed. The
+ * measure is a likelihood: all leaves of an element moved by one factor (the ripple effect: Li et al., Squeeze, ISSRE
+ * 2019), against ordinary noise, with a floor under both so that no single leaf decides. An element whose leaves moved
+ * only in some of its parts gives way to those parts. The search ends when nothing left stands out.
  *
- * False discoveries: the p value of the k-th cause times all elements searched over k is at most q (Benjamini and Hochberg 1995).
+ * False discoveries: the p value of the k-th cause times all elements searched over k is at most q (Benjamini and
+ * Hochberg 1995).
  */
 import { benjaminiHochberg } from '../methods/shared/multiplicity.ts'
 import { normalTwoSided, studentTwoSided } from '../numeric/distributions.ts'
@@ -35,7 +37,7 @@ export interface SearchOptions {
   depth: number
   /** The share of false ones among the causes. */
   q: number
-  /** Everything moved by this factor; null: by one that the leaves show. */
+  /** The factor by which everything moved; null if it is estimated from the leaves. */
   factor: number | null
   /** The same leaves over earlier pairs of periods: they show what is ordinary. */
   history?: readonly Leaves[]
@@ -66,10 +68,13 @@ export interface Found {
   whereabouts: Whereabouts | null
 }
 
-/** Members of all cuboids together: above, causes combine fewer attributes. */
+/** The most members of all cuboids together. With more, causes combine fewer attributes. */
 const MOST_MEMBERS = 24_000_000
 const MOST_CAUSES = 40
-/** Few leaves beyond so many standard deviations, and by half or more, may be other causes: at most this share, of at least so many. */
+/**
+ * A few leaves beyond so many standard deviations, and by half or more, may be other causes. They are at most this
+ * share of at least so many leaves.
+ */
 const LARGE = 0.5
 const FAR_OUT = 6
 const MOST_OUT = 1 / 3
@@ -108,7 +113,7 @@ export function searchCauses(leaves: Leaves, options: SearchOptions): Found {
   return { ...found, searched, depth, noise: state.noise, whereabouts }
 }
 
-/** Whether there is something beside the causes, and none of it is left. */
+/** Tells whether all leaves beside the causes fell to nothing. */
 function isGone({ before, after }: Leaves, claimed: Uint8Array): boolean {
   let was = 0
   for (let leaf = 0; leaf < claimed.length; leaf++) {
@@ -120,8 +125,8 @@ function isGone({ before, after }: Leaves, claimed: Uint8Array): boolean {
 }
 
 /**
- * Where causes took all leaves and all moved the same way, what moved least is what everything moved by: it is no cause, and the
- * others are those that differ from it by more than the noise of both.
+ * Handles causes that took all leaves and all moved the same way. The one that moved least is then the common move and
+ * no cause. The others stay causes if they differ from it by more than the noise of both.
  */
 function besideTheLeast(
   { before, after }: Leaves,
@@ -165,7 +170,7 @@ function informative(cuboid: Cuboid, { before, after }: Leaves): number {
   return count
 }
 
-/** Benjamini and Hochberg over all that was searched: what was not named counts as p = 1. */
+/** Corrects after Benjamini and Hochberg over all searched elements. An element that was not named counts as p = 1. */
 function withQ(causes: readonly Omit<FoundCause, 'q'>[], searched: number): FoundCause[] {
   const adjusted = benjaminiHochberg(causes.map(({ p }) => p))
   return causes.map((cause, index) => ({
@@ -174,11 +179,14 @@ function withQ(causes: readonly Omit<FoundCause, 'q'>[], searched: number): Foun
   }))
 }
 
-/** The chance of a shift of the element at least as large, where nothing happened. `values`: the spread is known from so many. */
+/**
+ * Returns the chance of an equal or larger shift of the element if nothing happened. The spread is estimated from
+ * `values` values.
+ */
 function chance(pull: number, weight: number, { sure }: Noise, spread: number, values: number): number {
   const [own, between] = [1 / weight, spread * spread]
   const t = pull / weight / Math.sqrt(own + between)
-  // Welch and Satterthwaite: each part of the variance is known as well as what it comes from lets it.
+  // Degrees of freedom after Welch and Satterthwaite, from those of each part of the variance.
   const doubt = own ** 2 / sure + between ** 2 / Math.max(4, values - 1)
   const df = (own + between) ** 2 / doubt
   return df > 1e4 ? normalTwoSided(t) : studentTwoSided(t, df)
@@ -203,7 +211,9 @@ interface Asked {
   history: readonly Scores[]
 }
 
-/** What a shift of leaves passes for among few: 0 where they are many, or earlier periods show what is ordinary. */
+/**
+ * The lower bound of p among few leaves. It is 0 if there are many leaves, or if earlier periods show what is ordinary.
+ */
 type Doubt = (attributes: readonly number[], members: Int32Array) => number
 
 function doubtOf(leaves: Leaves, cuboids: readonly Cuboid[], state: State, { fixed, history }: Asked): Doubt {
@@ -234,8 +244,8 @@ function doubtOf(leaves: Leaves, cuboids: readonly Cuboid[], state: State, { fix
 }
 
 /**
- * Leaves that lie far beyond the noise of the others, by medians, and are few: perhaps other causes. They do not show how far ordinary ones stray,
- * else two causes among twelve leaves would hide each other.
+ * Finds the few leaves that lie far beyond the noise of the others, by medians, and may be other causes. They are left
+ * out of the ordinary spread, because otherwise two causes among twelve leaves would hide each other.
  */
 function farOut({ scores: { s, x }, noise }: State, free: readonly number[]): Set<number> {
   const out = free.filter((leaf) => {
@@ -291,15 +301,15 @@ function nextCause(
   return best && causeOf(leaves, state, narrowed(leaves, state, best, { level, doubt }))
 }
 
-/** Of the attributes given, how many values that with the fewest has: so many regions a spread is known from. */
+/** Returns the smallest number of values among the attributes, which is the number of regions that show a spread. */
 function fewestValues(leaves: Leaves, attributes: readonly number[]): number {
   return Math.min(...attributes.map((attribute) => leaves.sizes[attribute]!))
 }
 
-/** What one more cause has to explain, in units of log likelihood. */
+/** The least gain of one more cause, in units of log likelihood. */
 const PRICE = 5
 
-/** The candidate, or its best part where leaving out the parts that stayed ordinary pays for naming the others one by one. */
+/** Returns the candidate, or its best part if leaving out the ordinary parts pays for naming the others one by one. */
 function narrowed(
   leaves: Leaves,
   state: State,
@@ -334,7 +344,10 @@ function narrowed(
   return candidate
 }
 
-/** Whether most leaves of the part lie nearer to the centre than to the shift: what another cause moved is not ordinary. */
+/**
+ * Tells whether most leaves of the part lie nearer to the centre than to the shift. Leaves that another cause moved are
+ * not ordinary.
+ */
 function isOrdinary({ scores, noise }: State, members: Int32Array, { shift }: Candidate): boolean {
   const middle = median(Float64Array.from(members, (leaf) => scores.s[leaf]!))
   return Math.abs(middle - noise.centre) < Math.abs(shift - noise.centre) / 2

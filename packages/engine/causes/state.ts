@@ -1,4 +1,7 @@
-/** What is ordinary at one point of the search: the scores of the leaves that no cause has claimed, their noise, and their spread. */
+/**
+ * Holds the ordinary state at one point of the search: the scores of the leaves that no cause has claimed, their noise,
+ * and their spread.
+ */
 import { studentTwoSided } from '../numeric/distributions.ts'
 import { median } from '../numeric/median.ts'
 import type { Cuboid, Leaves } from './leaves.ts'
@@ -8,18 +11,21 @@ import { fitNoise, type Noise, type Scores, type Standard, scoresOf, standard, v
 export const LEAST_ELEMENTS = 6
 /** The share of elements among leaves above which most hold one leaf. */
 const SINGLE = 0.7
-/** Normal scores beyond this count as this much in the spread: a mixture of moved and ordinary leaves is no spread. */
+/** Normal scores count at most as this in the spread, because a mixture of moved and ordinary leaves is no spread. */
 const FAR = 3
-/** Fewer free leaves than this cannot tell what the whole strays by from what one of them does. */
+/** With fewer free leaves the move of the whole cannot be told from that of one leaf. */
 const LEAST_FOR_WHOLE = 200
-/** Of a cuboid with more elements this many, evenly taken, show it. */
+/** The most elements of a cuboid that are used for its spread; of more, an even sample is taken. */
 const MOST_ELEMENTS = 1000
-/** One of at least so many leaves with more than this share of the weight says nearly alone what all have in common. */
+/**
+ * A leaf with more than this share of the weight, among at least so many leaves, nearly decides the common factor
+ * alone.
+ */
 const HEAVY = 0.25
 const LEAST_BESIDE_HEAVY = 6
 /** The median of a chi-square with one degree of freedom. */
 const MEDIAN_SQUARE = 0.4549364231195724
-/** The chance at which it moved otherwise than the others. */
+/** The p below which it counts as having moved differently from the others. */
 const APART = 0.001
 
 export type Pulls = Pick<State, 'pulls' | 'weights' | 'calm' | 'whole'>
@@ -34,17 +40,17 @@ export interface State {
   /** Normal scores times the root of the weight, and the weights (1 / variance); 0 for claimed and silent leaves. */
   pulls: Float64Array
   weights: Float64Array
-  /** The pulls with normal scores of at most 3: what a few leaves far out leave of them. */
+  /** The pulls with normal scores cut at 3, so that a few outlying leaves count less. */
   calm: Float64Array
   /** The logarithm of the density of an ordinary leaf, with the floor. */
   ordinary: Float64Array
-  /** The mean over all free leaves: what the whole strays by is no element's own. */
+  /** The mean over all free leaves. The move of the whole belongs to no element. */
   whole: number
   /** The same leaves over earlier periods, under the same noise. */
   past: Pulls[]
 }
 
-/** The density of a leaf that strays for whatever reason: no leaf counts for more than this floor lets it. */
+/** The floor of the density, which bounds what a single leaf can count. */
 export const FLOOR = 0.005
 
 export function stateOf(
@@ -108,8 +114,8 @@ function pullsOf({ s, x }: Scores, free: Int32Array, noise: Noise, { z }: Standa
 }
 
 /**
- * Where the scores of ordinary leaves lie beside an expected value: at 0, unless few are there; then at the peak nearest to it.
- * Refined to the median of the leaves around.
+ * Returns the centre of the scores of ordinary leaves: 0, or the nearest peak if few leaves lie at 0, refined to the
+ * median of the leaves around it.
  */
 function centreOf({ s }: Scores, free: Int32Array): number {
   if (free.length < 200) return 0
@@ -160,7 +166,9 @@ interface Moved {
 /** The factor by which most leaves moved, by size; null where there are too few to tell. */
 export type CommonFactor = (claimed: Uint8Array | null) => number | null
 
-/** Of the same leaves again and again, with others claimed: they are sorted once. */
+/**
+ * Returns a function that is called again and again for the same leaves with other claims. It sorts the leaves once.
+ */
 export function commonFactorOf({ before, after }: Pick<Leaves, 'before' | 'after'>): CommonFactor {
   const all = movedOf(before, after)
   const sizes = new Float64Array(all.leaf.length)
@@ -227,8 +235,9 @@ function sumOf(values: Float64Array): number {
 }
 
 /**
- * The leaves without the heaviest, where that weighs so much that it alone says what is common, and the others moved otherwise beyond
- * their own noise: by a t test of its ratio against theirs, whose error is the jackknife's (Tukey 1958).
+ * Returns the leaves without the heaviest one if it would decide the common factor alone and the others moved
+ * differently beyond their noise. That is a t test of its ratio against theirs, with the jackknife's error (Tukey
+ * 1958).
  */
 function withoutHeavy(rows: Moved): Moved {
   const { weight, ratio } = rows

@@ -1,9 +1,9 @@
 /**
- * Where a change lies in which no cause stands out: in all parts alike, or nobody can tell.
- *
- * It lies in all parts where two things hold. What is left beside any one element moved at least half as far, in proportion, as the
- * whole: no single element made it. And of each set of columns whose elements are large enough to show such a change, two thirds of
- * them by size moved at least half as far: no few elements made it. Where no set is large enough, noise may hide a cause.
+ * Tells whether a change without a cause lies in all parts alike, or whether that is not known.
+ * It lies in all parts if two conditions hold. First, without any one element the rest moved at least half as far, in
+ * proportion, as the whole, so no single element made the change. Second, in each set of columns whose elements are
+ * large enough to show such a change, two thirds of them by size moved at least half as far, so no few elements made
+ * it. If no set is large enough, noise may hide a cause.
  */
 import { exactSum } from '../numeric/sum.ts'
 import type { Cuboid, Leaves } from './leaves.ts'
@@ -17,19 +17,19 @@ export interface Whereabouts {
   in_all: boolean
 }
 
-/** Of the proportion by which the whole moved. */
+/** The least move of a part, as a share of the relative move of the whole. */
 const HALF = 0.5
 const MOST_BY_SIZE = 2 / 3
 
 interface Element {
   change: number
-  /** What it would be if all of it had moved: the larger of both sides, leaf by leaf. */
+  /** The size: the sum of the larger of both sides over the leaves. */
   size: number
   variance: number
 }
 
 export function whereaboutsOf(leaves: Leaves, cuboids: readonly Cuboid[], state: State): Whereabouts {
-  // Where everything moved beyond noise nothing is left to fit it to: then it is what the rows tell.
+  // If everything moved beyond noise, no leaf is left for a fit, and the noise of the rows is used.
   const fitted = state.weights.some((weight) => weight > 0)
   const noise = fitted ? state.noise : { ...state.noise, tau2: 0, phi: leaves.variances ? 1 : 0 }
   const all = Array.from(leaves.before, (_, leaf) => elementOf(leaves, { ...state, noise }, leaf))

@@ -1,7 +1,7 @@
 /** The values of a chart and what it keeps beside them, as its specification holds them. */
 import type { Chart } from '@assay/model/insight'
 
-/** What a column is to a reader, as a chart keeps it. */
+/** How a column is named and printed for a reader, as a chart keeps it. */
 export interface Label {
   title: string
   unit: string | null
@@ -23,7 +23,7 @@ export interface Point {
   low_80?: number | null
   high_80?: number | null
   part?: Part
-  /** Of an earlier run that is drawn over another: its own time, where it was moved. */
+  /** For a value of an earlier run that is drawn over another one: its own time, if it was moved. */
   was?: string
 }
 

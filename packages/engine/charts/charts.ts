@@ -22,7 +22,7 @@ export function fillCharts(
   return fillMarked({ markdown }, charts, form, svgs).markdown
 }
 
-/** The same, with the marks at their places in the filled text. An insight without marks stays so. */
+/** The same, with the marks moved to their places in the filled text. An insight without marks gets none. */
 export function fillMarked(
   { markdown, provenance }: Pick<Insight, 'markdown' | 'provenance'>,
   charts: Chart[],

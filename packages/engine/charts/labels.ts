@@ -1,4 +1,4 @@
-/** What readers see of a chart's columns and values: titles of axes, numbers with their format and unit, times. */
+/** Writes the texts of a chart: titles of axes, numbers with their format and unit, times. */
 import type { Chart } from '@assay/model/insight'
 import { plainLine } from '../printing/escape.ts'
 import { formatValue } from '../printing/format.ts'
@@ -12,7 +12,7 @@ export function labelOf(meanings: Meanings, name: string): Label {
   return { title: plainLine(opening(label)), unit: unit && plainLine(unit), fmt }
 }
 
-/** The title, or what the chart shows of what. */
+/** Returns the title, or else the names of the columns that the chart shows. */
 export function chartName(chart: Chart): string {
   if (chart.title !== '') return chart.title
   const { x, y } = chartLabels(chart)

@@ -1,6 +1,6 @@
 /**
- * Two runs of one report in one chart: this run in the colour of what the chart is about, the earlier one in the grey of context.
- * Times of another period are moved onto those of this run. A chart of several series has one panel for each, as one of panels has.
+ * Draws two runs of one report in one chart: this run in the main colour, the earlier one in grey. Times of another
+ * period are moved onto those of this run. A chart of several series gets one panel for each.
  */
 import type { Chart } from '@assay/model/insight'
 import { chartPoints, chartXKind, type Kept, type Point } from './chart-values.ts'
@@ -9,7 +9,7 @@ import { ACCENT, CONTEXT, LOOK, WIDE } from './marks/look.ts'
 
 const NOW = 'This run'
 const BEFORE = 'Before'
-/** Beyond these the two runs would hide each other. */
+/** The most names in a chart. With more, the two runs would hide each other. */
 const MOST_NAMES = 40
 /** As many series have a panel. */
 const MOST_PANELS = 12
@@ -89,7 +89,7 @@ export function overlayChart(chart: Chart, earlier: Chart): Overlay | null {
 /** The series or the panel that a value is of; empty: the chart has one of them. */
 const panelOf = ({ series, by }: Point): string => series ?? by ?? ''
 
-/** What was told apart by colour gets a panel, because colour tells the runs apart. */
+/** Moves a series into a panel, because colour distinguishes the runs. */
 function inPanel(point: Point, run: string): Point {
   const panel = panelOf(point)
   return { ...point, ...(panel === '' ? {} : { by: panel }), series: run }
@@ -102,7 +102,7 @@ function apart(drawn: Chart['spec'], panels: boolean): Chart['spec'] {
   return { ...drawn, resolve: { scale: { ...scale, x: 'independent' } } }
 }
 
-/** What draws stands in another place of a chart with panels. */
+/** Returns the part of the specification around its marks, which stand elsewhere in a chart with panels. */
 function frameOf({ layer: _l, facet: _f, spec: _s, columns: _c, resolve: _r, ...frame }: Chart['spec']) {
   return frame
 }
@@ -110,7 +110,7 @@ function frameOf({ layer: _l, facet: _f, spec: _s, columns: _c, resolve: _r, ...
 const panelsOf = (points: readonly Point[]): string[] => [...new Set(points.map(panelOf))]
 const namesOf = (points: readonly Point[]): string[] => [...new Set(points.map(({ x }) => String(x)))]
 
-/** In each panel by itself: its times need not be those of the others. */
+/** Moves the times of each panel by itself, because panels may have different times. */
 function movedByPanel(before: readonly Point[], now: readonly Point[]): Point[] {
   return panelsOf(before).flatMap((panel) => {
     const [own, other] = [now, before].map((points) => points.filter((point) => panelOf(point) === panel))

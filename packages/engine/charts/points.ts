@@ -40,7 +40,7 @@ export interface Plotted {
   left: number
 }
 
-/** A value as drawings show it: no form of a chart takes line breaks and what is not seen. */
+/** Prints a value for drawings. No form of a chart takes line breaks and invisible characters. */
 const nameOf = (value: unknown): string => plainLine(printWhole(value))
 
 /** The rows as they are: a value for each row and column of y. */
@@ -160,7 +160,7 @@ export function zeroIsNear(edges: readonly number[]): boolean {
   return least * most <= 0 || Math.min(Math.abs(least), Math.abs(most)) <= 2 * (most - least)
 }
 
-/** The steps from one total to the other; what they leave is "Everything else". */
+/** Returns the steps from one total to the other. The remainder is "Everything else". */
 export function waterfallPoints(rows: Row[], options: ChartOptions): Plotted {
   const from = options.from ?? 0
   const points: Point[] = []

@@ -22,7 +22,7 @@ import { NUMERIC, withArticle } from './static-values.ts'
 export interface Inspection {
   sources: Record<string, { columns: Column[] } | { error: string }>
   blocks: Record<string, Column[]>
-  /** The columns of a source that are read as texts and have no value in any row, of those that an analysis takes for numbers or times. */
+  /** The text columns of a source without any value, among those that an analysis takes for numbers or times. */
   empty?: Record<string, readonly string[]>
 }
 
@@ -242,7 +242,10 @@ export interface BoundBlock {
   positionOf: PositionOf
 }
 
-/** Options that the schema lets pass and the method does not: too many or too few of a group. */
+/**
+ * Returns the faults of groups of options with too many or too few options, which the schema accepts and the method
+ * does not.
+ */
 function eitherFaults({ block, method, options, positionOf }: BoundBlock): Fault[] {
   const isGiven = (name: string): boolean => (options[name] ?? null) !== null
   return (method.either ?? []).flatMap((groups) => {
@@ -261,7 +264,7 @@ const isNumber = ({ type }: Column): boolean => NUMERIC.has(type)
 const isMoment = (column: Column): boolean => ['date', 'timestamp'].includes(column.type) || isNumber(column)
 const isYesNo = (column: Column): boolean => column.type === 'boolean' || isNumber(column)
 
-/** What the column of an option must be, and the remedy where it is not. */
+/** Returns the type that the column of an option must have, and the remedy if it has another one. */
 function demandOf(
   option: string,
   numeric: boolean,
@@ -287,7 +290,7 @@ export function textsAsked(
   return columns.filter(({ name, type }) => type === 'text' && names.has(name.toLowerCase()))
 }
 
-/** A column without any value has no type: what asks for numbers gets it as numbers, of which there are none. */
+/** Returns columns without any value as numbers, because they have no type and an option asks for numbers. */
 export function asNumbers<T extends readonly Column[] | null>(columns: T, empty: readonly string[]): T {
   const typed = columns?.map(
     (column): Column =>

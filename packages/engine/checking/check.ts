@@ -147,7 +147,10 @@ function unusedFaults(template: Template, used: Set<string>): Fault[] {
   return [...variables, ...sources]
 }
 
-/** In lower case. Every word of SQL counts as a name that is read, so no warning is wrong; some may be missing. */
+/**
+ * Returns the names that are read, in lower case. Every word of SQL counts as one, so no warning is wrong, but some may
+ * be missing.
+ */
 function readNames({ blocks, variables }: Template): Set<string> {
   const names = new Set<string>()
   for (const block of blocks) {

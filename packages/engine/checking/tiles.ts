@@ -1,4 +1,4 @@
-/** The faults of `tiles` in the front matter: names that do not exist, and what has no figure. */
+/** Finds the faults of `tiles` in the front matter: names that do not exist, and analyses without a figure. */
 import type { Fault, Template, TileChoice } from '@assay/model/template'
 import { makeFault } from '../language/fault.ts'
 import { METHODS_WITH_TILES } from '../tiles/of-outcome.ts'

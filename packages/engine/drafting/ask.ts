@@ -10,40 +10,40 @@ import type { Drafted } from './draft.ts'
 
 /** How often the model is asked at most. */
 const TRIES = 3
-/** Characters of an answer that are read, and of its faults that are told. */
+/** The most characters of an answer that are read, and of its faults that are sent back. */
 const MOST_ANSWER = 60_000
 const MOST_FAULTS = 20
-/** Columns of a table that the model is told of, and the values of each. */
+/** The most columns of a table that the prompt describes, and the most values of each. */
 const MOST_COLUMNS = 100
 const MOST_VALUES = 5
 const MOST_TEXT = 60
 /** Tokens of an answer. */
 export const ANSWER_TOKENS = 4000
 
-/** What of its front matter is taken. Sources are those of the draft. */
+/** The keys of its front matter that are kept. Sources are those of the draft. */
 const KEPT = ['title', 'description', 'time_zone', 'columns'] as const
 
 export interface Asking {
-  /** Null: the model gave no answer. `why`: it was not asked. */
+  /** Asks the model. Resolves to null if it gave no answer, or to `why` if it was not asked. */
   ask(question: {
     instructions: string
     prompt: string
   }): Promise<{ text: string; model: string } | { why: string } | null>
-  /** What stands against a template, by the checks and by a run in the sandbox. Empty: nothing does. */
+  /** Returns the faults of a template, by the checks and by a run in the sandbox; empty if it has none. */
   faultsOf(source: string): Promise<string[]>
 }
 
 export interface Asked {
-  /** Null: the draft by rules stands. */
+  /** The template of the model; null if the draft by rules stays. */
   source: string | null
   /** The model that answered; null: none did. */
   model: string | null
   tries: number
-  /** What became of it, in a sentence. */
+  /** The result, in a sentence. */
   says: string
 }
 
-/** `found`: of the run that looked at the table. `drafted`: by rules, over the table alone. */
+/** `found` are the findings of the run that read the table. `drafted` is the draft by rules, over the table alone. */
 export async function askModel(
   question: string,
   { found, drafted }: { found: Findings; drafted: Drafted },
@@ -89,7 +89,7 @@ const NO_TEMPLATE = 'The answer holds no template: begin with the line ---, end 
 const writtenBy = (model: string): string =>
   `The language model ${model} wrote this template. It passed the checks and ran; read what its SQL counts before you rely on it.`
 
-/** What a template of a model may not hold, although others may. */
+/** What a template of a model must not hold, although other templates may. */
 const REFUSED: [RegExp, string][] = [
   [/\{%-?\s*(?:narrate|include|render)\b/, 'Do not use the tags narrate, include and render.'],
   [/^[`~]{3,}metric\b/m, 'Do not use the fence metric: read data by sql.'],

@@ -1,4 +1,7 @@
-/** Drafts metrics and a template from a table: looks at every column by one run of `profile`, decides, and writes. */
+/**
+ * Drafts metrics and a template from a table: it reads every column by one run of `profile`, decides its role, and
+ * writes.
+ */
 import type { ColumnDoubt } from '@assay/model/dialect'
 import { fileFormat } from '@assay/model/file'
 import type { Cell, Findings } from '@assay/model/insight'
@@ -18,7 +21,7 @@ export interface Drafted extends Draft {
   decisions: Decision[]
 }
 
-/** Those that say how a file is read. */
+/** The keys that say how a file is read. */
 const KEYS = ['columns', ...Object.keys(dialectProperties)]
 
 /** "dates: dmy, decimal: ','" as keys of a source; null where the text is none. */
@@ -34,7 +37,10 @@ export function readKeys(text: string): Record<string, unknown> | null {
 const isMapping = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The keys of several lines: a later one replaces an earlier one, and `columns` of each count. The index of a line that is none. */
+/**
+ * Reads the keys of several lines. A later key replaces an earlier one, and the `columns` of all lines are joined.
+ * Returns the index of a line that has no key.
+ */
 export function readLines(lines: readonly string[]): Record<string, unknown> | number {
   const found: Record<string, unknown> = {}
   for (const [index, line] of lines.entries()) {
@@ -47,15 +53,15 @@ export function readLines(lines: readonly string[]): Record<string, unknown> | n
   return found
 }
 
-/** What is drafted from. */
+/** A table that a draft is made from. */
 export interface Draftable {
-  /** As people call it. */
+  /** The name of the table for readers. */
   called: string
   source: object
   rowSource: object
-  /** The source that is looked at. */
+  /** The source that the first run reads. */
   looked: object
-  /** The most rows that are looked at; null: all. */
+  /** The most rows that are read; null for all. */
   sample: number | null
 }
 
@@ -65,7 +71,7 @@ export function fileToDraft(file: string, dialect: Record<string, unknown>): Dra
   return { called: file, source, rowSource: source, looked: source, sample: null }
 }
 
-/** Rows of a table that are looked at. */
+/** The most rows of a table that are read. */
 const SAMPLE = 10_000
 
 /** A table of a connection. `kind`: of its database. */
@@ -87,7 +93,7 @@ export function connectedTable(name: string): { connection: string; table: strin
   return connection === undefined || table === undefined ? null : { connection, table }
 }
 
-/** The template that looks at the table. `rows`: its block `rows` has so many first ones. */
+/** Returns the template that reads the table. Its block `rows` holds the first `rows` rows. */
 export function lookingAt({ looked }: Draftable, rows = 0): TemplateSource {
   const front = stringify({ sources: { data: looked }, lineage: 'none' }, { lineWidth: 0 })
   const first = rows > 0 ? `\n\`\`\`sql rows\nselect * from data limit ${rows}\n\`\`\`\n` : ''
@@ -105,7 +111,10 @@ interface ProfiledColumn {
   top: { value: Cell; n: number }[]
 }
 
-/** A line of two readings counts for all columns that hold such values, and one for missing values for its own column alone. */
+/**
+ * Makes the question about a doubt. A line for two readings counts for all columns with such values; a line for missing
+ * values counts for its own column only.
+ */
 function questionOf(column: string, { kind, says, readings }: ColumnDoubt): Question {
   const own = ({ as, write }: ColumnDoubt['readings'][number]) => ({
     as,
@@ -114,7 +123,10 @@ function questionOf(column: string, { kind, says, readings }: ColumnDoubt): Ques
   return { column, says, readings: kind === 'mixed' ? readings.map(own) : readings }
 }
 
-/** `found`: of the run of `lookingAt`. `alone`: the template reads no metrics, so that it runs where there are none. */
+/**
+ * Makes the draft. `found` are the findings of the run of `lookingAt`. With `alone` the template reads no metrics, so
+ * that it runs without any.
+ */
 export function draftFrom(found: Findings, table: Draftable, alone = false): Drafted {
   const profile = found.analyses.columns!
   const read = found.lineage.sources[0]

@@ -1,13 +1,14 @@
 /**
- * Columns of texts and numbers that may hold times in a form that nothing reads by itself: month names, weeks, quarters, years with a
- * month, digits such as 20240131, seconds since 1970, days of a spreadsheet. A draft asks, with the line that reads them.
+ * Finds columns of texts and numbers that may hold times in a form that is never read without a declaration: month
+ * names, weeks, quarters, years with a month, digits such as 20240131, seconds since 1970, days of a spreadsheet. A
+ * draft asks, with the line that reads them.
  */
 import { MONTHS } from '@assay/model/dates'
 import type { Cell } from '@assay/model/insight'
 import { monthNames } from '../sources/text/date-forms.ts'
 import { dateInWords } from '../sources/text/readings-in-words.ts'
 
-/** What the author must answer of a column. */
+/** A question that the author must answer about a column. */
 export interface Question {
   column: string
   /** A whole sentence. */
@@ -16,7 +17,10 @@ export interface Question {
   readings: { as: string; write: string }[]
 }
 
-/** What is known of the column. `typed`: no line of a source gives it another type, since its database or its file does. */
+/**
+ * What is known of the column. `typed` means that its database or its file gives its type, so that no line of a source
+ * can change it.
+ */
 export interface Held {
   name: string
   min: Cell
@@ -24,7 +28,7 @@ export interface Held {
   typed?: 'database' | 'file' | undefined
 }
 
-/** How the values would be read: the form that a source declares, and the sample in it. */
+/** A form that a source may declare, and a sample as it would be read. */
 interface Form {
   form: string
   as: string
@@ -134,7 +138,7 @@ const NUMBERED: readonly [pattern: RegExp, form: string, as: (parts: string[]) =
   [/^(0?\d|1[0-2])\/(\d{4})$/, '%m/%Y', ([month, year]) => monthOf(Number(month), Number(year))],
 ]
 
-/** The form that all texts have; null: they have none, or several. */
+/** Returns the form that all texts have; null if they have none, or several. */
 function formOf(samples: readonly string[]): Form | null {
   for (const [pattern, form, as] of NUMBERED)
     if (samples.every((text) => pattern.test(text)))
@@ -146,7 +150,10 @@ function formOf(samples: readonly string[]): Form | null {
 
 const LONGEST = 30
 
-/** The form of a date with the name of a month, such as "%d. %B %Y" of "1. Januar 2023"; null: the text is none. */
+/**
+ * Returns the form of a date with the name of a month, such as "%d. %B %Y" for "1. Januar 2023"; null for any other
+ * text.
+ */
 function namedForm(text: string): Form | null {
   if (text.length > LONGEST) return null
   const tokens = text.match(/\p{L}+|\d+|[^\p{L}\d]+/gu) ?? []

@@ -1,7 +1,7 @@
 /**
- * What each column of a table is to a report: a time, a measure, a dimension, an identifier, an event, or none of these.
- * Decided by type, name and counts alone, so the same table gives the same answer. What can be read in two ways is asked
- * (`question`), never guessed; what rests on a weak sign is marked (`sure: false`).
+ * Decides the role of each column of a table in a report: a time, a measure, a dimension, an identifier, an event, or
+ * none of these. It uses only type, name and counts, so the same table gives the same answer. A column that can be read
+ * in two ways gets a `question` and is never guessed. A decision on a weak sign is marked (`sure: false`).
  */
 import type { Cell } from '@assay/model/insight'
 import { heldInNumbers, heldInTexts, type Question } from './held-times.ts'
@@ -20,9 +20,9 @@ export interface DraftColumn {
   max: Cell
   /** The most frequent values. */
   top: { value: Cell; n: number }[]
-  /** Where its text has two readings, or a few values that fit none. */
+  /** The question if its text has two readings, or a few values that fit none. */
   question: Question | null
-  /** Its database or its file gives it its type: no line of a source gives it another. */
+  /** Set if its database or its file gives its type, so that no line of a source can change it. */
   typed?: 'database' | 'file' | undefined
 }
 
@@ -32,11 +32,11 @@ export interface Decision {
   /** Why, as the end of "..., because". */
   reason: string
   sure: boolean
-  /** Null: nothing is asked. */
+  /** The question to the author; null for none. */
   question: Question | null
 }
 
-/** Most values by which a report is divided. */
+/** The most values by which a report is divided. */
 const MOST_VALUES = 50
 /** Names that a template cannot hold: Markdown or Liquid would take a part for its own, and so the author of the data would write some of it. */
 export const UNWRITABLE = /[\p{Cc}\p{Zl}\p{Zp}]|\{[{%]|```|~~~/u

@@ -67,7 +67,7 @@ interface Read {
 /** What is compared with the one before. */
 const periodOf = ({ grain }: Series): string => (grain === 'day' ? 'month' : grain)
 
-/** Every part but how the blocks `main` and `parts` are read. */
+/** Writes every part of the template except the blocks `main` and `parts`. */
 function overTime(parts: Series, { settings, fences, drivers, beside }: Read): string {
   const { name, dimensions, measured } = parts
   const [first, second] = measured
@@ -94,7 +94,10 @@ function overTime(parts: Series, { settings, fences, drivers, beside }: Read): s
   ].join('')
 }
 
-/** The metrics stand beside the template. What moved a level is left out: its steps do not add up over the parts. */
+/**
+ * The metrics stand beside the template. The causes of a level's change are left out, because its steps do not add up
+ * over the parts.
+ */
 export function overMetrics(given: Series): string {
   const [first, second] = given.measured
   const parts = first!.level ? { ...given, dimensions: [] } : given
@@ -179,7 +182,7 @@ export function withoutDates(parts: Undated): string {
   }
   if (dimension !== undefined) {
     const column = quoted(dimension)
-    // A sum over years would count again what is there each year, such as people.
+    // A sum over years would count people and the like once for each year.
     const year = years === null ? '' : `, max(${quoted(years)}) as year`
     const newest = years === null ? '' : ` where ${quoted(years)} = (select max(${quoted(years)}) from data)`
     blocks.push(

@@ -1,4 +1,4 @@
-/** What metrics and templates of a draft write alike: names, comments, and what is measured. */
+/** The texts that metrics and templates of a draft share: names, comments, and measures. */
 import { plainLine } from '../printing/escape.ts'
 import { opening } from '../verdicts/measure.ts'
 
@@ -8,22 +8,25 @@ export interface Measured {
   /** The name of the metric. */
   id: string
   label: string
-  /** Null: the rows are counted. */
+  /** The column; null if rows are counted. */
   column: string | null
   /** An expression of a metric, which SQL reads alike. */
   value: string
-  /** A level is there at each time, such as a balance: `value` adds up its rows of one time, and takes the mean over the times. */
+  /**
+   * Whether the measure is a level, such as a balance, which has a value at each time: `value` adds up the rows of one
+   * time and takes the mean over the times.
+   */
   level: boolean
 }
 
-/** Of these a mean says more than a sum. */
+/** Names of measures whose mean says more than their sum. */
 export const MEANS =
   /(?:^|[^a-z])(?:rate|share|percent|pct|perc|ratio|score|rating|price|temp\w*|age|speed|delay|distance|height|weight|length|depth|mean|avg|average|index|level|open|high|low|close|pressure|wind|minutes?|min|expect\w*|fertility|co2|mpg)(?:[^a-z]|$)/i
 
-/** Of these a sum over time would count the same again. */
+/** Names of measures whose sum over time would count the same thing repeatedly. */
 export const LEVELS =
   /(?:^|[^a-z])(?:balance|cash|stock|inventory|headcount|employees?|employment|employed|unemployed|unemployment|population|pop|people|capacity|debt|assets|holdings|outstanding|backlog|subscribers|members|size)(?:[^a-z]|$)/i
-/** In the name of a table they tell what all its numbers are. */
+/** Names of tables whose numbers are all levels. */
 export const LEVEL_TABLES =
   /(?:^|[^a-z])(?:balances?|inventory|headcount|employment|unemployment|population)(?:[^a-z]|$)/i
 

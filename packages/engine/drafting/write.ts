@@ -16,14 +16,14 @@ export interface DraftTable {
   source: object
   /** The source of a template that reads the rows themselves. */
   rowSource: object
-  /** What is taken for granted of the table as a whole. */
+  /** The assumptions about the table as a whole. */
   assumed?: string[]
   /** Whether the template reads the table itself and no metrics. */
   alone: boolean
   rows: number
   columns: readonly DraftColumn[]
   decisions: readonly Decision[]
-  /** About the table as a whole, such as its sheet. */
+  /** A question about the table as a whole, such as its sheet. */
   asked?: Question | null
 }
 
@@ -33,9 +33,9 @@ export interface Draft {
   /** The name of the template's file without ending, and its text. */
   name: string
   template: string
-  /** What is taken for granted: whole sentences. */
+  /** The assumptions, as whole sentences. */
   assumptions: string[]
-  /** What the author must answer; their columns are left out. */
+  /** The questions that the author must answer. Their columns are left out of the draft. */
   questions: Question[]
 }
 
@@ -157,7 +157,7 @@ function measuredOf(table: DraftTable, measures: readonly string[], time: string
 
 const timeOf = (day: Cell): number => (typeof day === 'string' ? Date.parse(day) : Number.NaN)
 
-/** By how far the days lie apart. */
+/** Returns the grain, by the distances between days. */
 function grainOf({ columns }: DraftTable, time: string): 'day' | 'week' | 'month' | 'quarter' | 'year' {
   const { min, max, distinct, type } = columns.find((column) => column.name === time)!
   if (type !== 'date') return 'day'
@@ -180,7 +180,7 @@ const meansOf = ({ value, level }: Measured): string =>
 
 const wayOf = (one: Measured): string => `Drafted. Assumed: ${meansOf(one)}; days count in UTC.`
 
-/** What is assumed of the columns. */
+/** Returns the assumptions about the columns. */
 function assumedOf({ decisions }: DraftTable, time: string | null): string[] {
   const times = decisions.filter(({ role, column }) => role === 'time' && column !== time)
   return [

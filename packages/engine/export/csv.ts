@@ -2,8 +2,9 @@
 import type { Cell, Table } from '@assay/model/insight'
 
 /**
- * A spreadsheet would run a text that begins with =, +, - or @ as a formula, some of them also in full width or after what is not
- * seen (OWASP, "CSV Injection"; ASVS 5.0, 1.2.10). It takes "sep=;" for an order where it begins a file.
+ * A spreadsheet would run a text that begins with =, +, - or @ as a formula, sometimes also in full width or after
+ * invisible characters (OWASP, "CSV Injection"; ASVS 5.0, 1.2.10). It reads "sep=;" at the start of a file as an
+ * instruction.
  */
 const RUN = /^(?:[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]|[\t\r\n\0]|\s*sep=)/iu
 

@@ -7,7 +7,7 @@ const CODE = /^(num|pct|pts|mult|[a-z]{3})([0-4])?([kmb])?$/
 
 const places = (count: number): string => (count === 0 ? '' : `.${'0'.repeat(count)}`)
 
-/** Null: the code is of dates, or says nothing of how a number looks. */
+/** Returns the number format, or null if the code is for dates or does not format a number. */
 export function numberFormat(code: string): string | null {
   if (code === 'sci') return '0.00E+00'
   if (code === 'id') return '0'

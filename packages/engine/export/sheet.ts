@@ -8,7 +8,7 @@ import { escapeHtml } from '../pages/html.ts'
 import { COLUMNS_MOST, columnName, ROWS_MOST } from '../sources/sheets/workbook.ts'
 import { numberFormat } from './number-format.ts'
 
-/** What a cell may hold. */
+/** The most characters of a cell. */
 const LETTERS_MOST = 32_767
 /** A spreadsheet keeps 15 digits of a number. */
 const DIGITS_MOST = 15
@@ -33,7 +33,7 @@ export class Styles {
   }
 }
 
-/** Text for XML: what XML cannot hold is left out, and "_x0041_" stays what it is. */
+/** Escapes text for XML. Characters that XML cannot hold are left out, and "_x0041_" keeps its meaning as text. */
 export function xmlText(text: string): string {
   const plain = text
     .toWellFormed()
@@ -48,7 +48,10 @@ function textCell(at: string, text: string, style: number): string {
   return `<c r="${at}" s="${style}" t="inlineStr"><is><t xml:space="preserve">${xmlText(text)}</t></is></c>`
 }
 
-/** Days since the last day of 1899, as spreadsheets count them; null before March 1900, where they count a day that never was. */
+/**
+ * Returns days since the last day of 1899, as spreadsheets count them; null before March 1900, because they count a day
+ * that never existed.
+ */
 function serialOf(text: string): number | null {
   const match = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}):(\d{2}):(\d{2}(?:\.\d+)?))?$/.exec(text)
   if (!match) return null
@@ -57,7 +60,7 @@ function serialOf(text: string): number | null {
   return Number.isNaN(day) || day < 61 ? null : day + seconds / 86_400
 }
 
-/** Null: the text is no number, or one of more digits than a spreadsheet keeps. */
+/** Returns null if the text is no number, or has more digits than a spreadsheet keeps. */
 function exactNumber(text: string): string | null {
   if (!/^-?\d+(\.\d+)?$/.test(text)) return null
   const digits = text.replace(/[-.]/g, '').replace(/^0+/, '')

@@ -9,11 +9,11 @@ export interface StoredTables {
   /** JSON. */
   tables: string
   provenance: string | null
-  /** The block whose table alone is wanted; null: all. */
+  /** The block whose table is wanted; null for all. */
   table: string | null
 }
 
-/** What the tables are, or which there are if none has that name, or the one that CSV holds is not said. */
+/** The file, or the names of the tables if none has the given name, or if CSV needs a choice of one. */
 export type TablesFile = { file: string } | { names: string[] }
 
 /** `file` is base64 of a workbook, or the text of a CSV. */

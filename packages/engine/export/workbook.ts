@@ -13,7 +13,7 @@ export interface Exported {
   provenance: readonly Mark[]
 }
 
-/** The first time that a ZIP can tell. */
+/** The earliest time that a ZIP can hold. */
 const ZIP_TIME = '1980-01-01T00:00:00'
 const NAME_MOST = 31
 const ABOUT = 'About'

@@ -42,9 +42,9 @@ interface Shared {
   fitted: number
   /** Changes of level, known days and seasons, without the constant and the line. */
   design: Column[]
-  /** Those that exponential smoothing cannot follow by itself. */
+  /** The columns that exponential smoothing cannot follow by itself. */
   kept: Column[]
-  /** The season that it follows; 1 for none. */
+  /** The season that exponential smoothing follows; 1 for none. */
   short: number
   ramp: Column
   spreadAt(row: number): number
@@ -147,7 +147,7 @@ function lineAt(shared: Shared, end: number): { fit: LineFit; seen: number[] } |
   return fit && { fit, seen }
 }
 
-/** By the innovations of the likeliest persistence. */
+/** Returns the spread by the innovations of the likeliest persistence. */
 function spreadOf(
   values: readonly number[],
   design: readonly (readonly number[])[],

@@ -1,7 +1,7 @@
 /** The columns that explain a series beside its constant and line: seasons of any period, changes of level, known days. */
 import { persistentFits } from '../series/persistence/persistent-fits.ts'
 
-/** A column by the step at which it is asked. */
+/** A column: returns its value at a step. */
 export type Column = (row: number) => number
 
 export interface Season {
@@ -34,7 +34,8 @@ export function at(columns: readonly Column[], rows: readonly number[]): number[
 }
 
 /**
- * The seasons' columns; of a long season so many harmonics as AICc asks for. `beside` are the columns that stand there anyway.
+ * Returns the columns of the seasons. A long season gets as many harmonics as AICc chooses. `beside` are the other
+ * columns of the design.
  */
 export function seasonDesign(
   values: readonly number[],

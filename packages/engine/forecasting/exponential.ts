@@ -10,7 +10,9 @@ import { type Ahead, around } from './prediction.ts'
 /** The latest values that are smoothed. */
 const MOST = 500
 const LEAST = 16
-/** Level constants that are tried on each side of the likeliest, and how near they come to 0 and 1. */
+/**
+ * The number of level constants that are tried on each side of the likeliest, and their least distance from 0 and 1.
+ */
 const REACH = 3
 const LEAST_CONSTANT = 1e-4
 /** Log of a weight beside the largest. */
@@ -26,14 +28,15 @@ export interface Smoothing {
 interface Part {
   form: EtsForm
   parameters: EtsParameters
-  /** Log. */
+  /** The logarithm of the weight. */
   weight: number
 }
 
 /**
- * The mean over all forms, weighed by AICc (Kolassa, Int. J. Forecasting 27, 2011), and over level constants about the
- * likeliest, weighed by their restricted likelihood: neither the form nor the constant is taken as known. `period` 1:
- * no season. Returns null where there are too few values. `values` given to `ahead` begin as these do.
+ * Averages over all forms, weighted by AICc (Kolassa, Int. J. Forecasting 27, 2011), and over level constants about the
+ * likeliest, weighted by their restricted likelihood, so that neither the form nor the constant is taken as known.
+ * `period` 1 means no season. Returns null if there are too few values. The `values` given to `ahead` must begin with
+ * these values.
  */
 export function smoothing(values: readonly number[], period: number): Smoothing | null {
   const from = Math.max(0, values.length - Math.max(MOST, 4 * period))

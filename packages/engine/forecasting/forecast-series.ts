@@ -3,8 +3,8 @@
  *
  * The values are forecast as they are or by their logarithms, whichever is likelier (with the Jacobian). The models of
  * candidates.ts, fitted to the values before the backtest, forecast from each of its origins what came then; the one
- * that erred least is fitted to all values. Where its 95 % intervals missed more than they should, they are widened by
- * the conformal factor: the quantile of the errors in units of the model's own interval (Vovk, Gammerman and Shafer 2005,
+ * that erred least is fitted to all values. If its 95 % intervals missed more than 5 %, they are widened by the
+ * conformal factor: the quantile of the errors in units of the model's own interval (Vovk, Gammerman and Shafer 2005,
  * with the errors of all horizons together).
  */
 import { persistentFits } from '../series/persistence/persistent-fits.ts'
@@ -16,7 +16,7 @@ import { type Repetition, repetitionOf } from './repetition.ts'
 
 export interface Question extends Known {
   horizon: number
-  /** Changes of level that the series seems to have; they are kept where the backtest errs no more with them. */
+  /** Changes of level that the series seems to have. They are kept if the backtest has no larger error with them. */
   levels: readonly Column[]
   /** Whole numbers from 0 on. */
   counts: boolean
@@ -25,7 +25,7 @@ export interface Question extends Known {
 }
 
 export interface Backtest {
-  /** How many ends of the past were forecast from. */
+  /** The number of past origins from which forecasts were made. */
   origins: number
   /** How many values the series has. */
   known: number
@@ -34,9 +34,11 @@ export interface Backtest {
   naive: number
   /** The share of values within the model's 95 % intervals, before these are widened. */
   coverage: number
-  /** By how much the intervals are widened. */
+  /** The factor by which the intervals are widened. */
   widened: number
-  /** The model errs by almost nothing beside the spread of the values: no other can err less. */
+  /**
+   * Whether the model's errors are negligible beside the spread of the values, so that no other model can be better.
+   */
   exact: boolean
 }
 
@@ -50,16 +52,22 @@ export interface Forecast {
 
 const ORIGINS = 12
 const LEAST = 6
-/** A mean of models, or another one, must err less than the first by so much to be preferred. */
+/** A mean of models, or another model, is preferred only if its error is below this share of the first model's. */
 const CLEARLY = 0.9
-/** How little a level must err beside the series without it: of few values the backtest says less than the test that found it. */
+/**
+ * The largest error with a change of level, relative to the error without it. With few values the backtest shows less
+ * than the test that found the change.
+ */
 const LEVELS_ERR = { few: 1.02, many: 1 }
 const FEW = 60
-/** Errors below this share of the distance from the least to the largest value are told as none. */
+/** Errors below this share of the range of the values are reported as none. */
 const EXACT = 1e-3
-/** Where each value errs by less than this share beside the one a season before, and no model by less, the last season comes once more. */
+/**
+ * If each value differs from the one a season before by less than this share, and no model errs less, the last season
+ * is repeated.
+ */
 const NEARLY = 1e-2
-/** From so much on beside that of the naive forecast an error is larger by more than chance. */
+/** An error above this multiple of the naive forecast's is larger by more than chance. */
 export const WORSE = 1.02
 const PREFERRED = ['ets', 'both', 'three', 'line']
 export const LAST_SEASON = 'the last season once more'
@@ -135,7 +143,7 @@ function intermittent(question: Question, own: readonly number[]): Forecast {
   }
 }
 
-/** Every end of the past after two seasons leads to what came. */
+/** The repetition forecasts exactly what came, from every origin after two seasons. */
 function repeated({ period, coming }: Repetition, own: readonly number[]): Forecast {
   const origins = Math.min(ORIGINS, own.length - 2 * period)
   const known = {
@@ -272,7 +280,7 @@ function shareOf(inner: Ahead, value: number): number {
   return half > 0 ? Math.abs(gap) / half : gap === 0 ? 0 : 10
 }
 
-/** A model's own interval counts as so many stretches of the past. */
+/** The number of stretches of the past that the model's own interval counts as. */
 const OWN = 3
 
 /**

@@ -46,9 +46,9 @@ function smoothed(
 }
 
 /**
- * The steps ahead, all alike. `value` is the mean of a step, zeros and all. The intervals hold the least values whose
- * chances add up to 80 and 95 %: zero with its chance, else a size as the sizes known, scaled to the present one. The
- * chance of a demand is as unsure as so many smoothed values make it.
+ * Forecasts the steps ahead, which are all equal. `value` is the mean of a step, including zeros. The intervals hold
+ * the smallest values whose chances add up to 80 and 95 %: zero with its chance, else the known sizes, scaled to the
+ * present size. The chance of a demand has the uncertainty of the number of values that the smoothing weighs.
  */
 export function aheadOfIntermittent(values: readonly number[], horizon: number): Ahead[] {
   const { chance, size, alpha } = fitIntermittent(values)

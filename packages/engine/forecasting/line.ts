@@ -1,9 +1,10 @@
 /**
- * Forecasts by regression with persistent errors (series/persistence/persistent-fits.ts): a constant, perhaps a line, seasons as
- * harmonics of any period, changes of level and known days. Each persistence from -0.9 to a random walk, with and without the
- * line, gives a Student distribution of each step ahead that allows for the uncertainty of all coefficients; they are
- * averaged by their restricted likelihood, the line at the cost of AIC at each persistence. So the intervals of eight values are as wide as eight values make
- * them, and neither the line nor the random walk is taken as known.
+ * Forecasts by regression with persistent errors (series/persistence/persistent-fits.ts): a constant, perhaps a line,
+ * seasons as harmonics of any period, changes of level and known days. Each persistence from -0.9 to a random walk,
+ * with and without the line, gives a Student distribution of each step ahead that allows for the uncertainty of all
+ * coefficients; they are averaged by their restricted likelihood, the line at the cost of AIC at each persistence. So
+ * the intervals from eight values are as wide as eight values justify, and neither the line nor the random walk is
+ * taken as known.
  */
 import { type PersistentCoefficients, persistentFits } from '../series/persistence/persistent-fits.ts'
 import { aheadOfMixture } from './mixture.ts'
@@ -27,7 +28,10 @@ function costOfLine(parameters: number, n: number): number {
   const corrected = (k: number): number => (n * k) / Math.max(1, n - k - 1)
   return corrected(parameters) - corrected(parameters - 1)
 }
-/** Prior weight of a random walk beside that of persistent-regression.ts: intervals of a walk that is not known as one come out too narrow. */
+/**
+ * The prior weight of a random walk, relative to that of persistent-regression.ts. It is high because intervals of an
+ * unrecognised walk are too narrow.
+ */
 const WALK = 15
 
 /** `line` is tried and left out; the design stays. Returns null where there are too few values for it. */

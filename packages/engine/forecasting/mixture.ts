@@ -18,10 +18,10 @@ const CHANCES: Record<keyof Ahead, number> = {
   high_80: 0.9,
   high_95: 0.975,
 }
-/** Of a distance in standard deviations. */
+/** The precision of a distance, in standard deviations. */
 const NEAR = 1e-8
 const MOST_STEPS = 60
-/** Steps ahead at which quantiles are sought; those between have their share of the spread. */
+/** The steps ahead at which quantiles are solved. Steps between them are interpolated by their spread. */
 const SOUGHT = [1, 2, 3, 4, 6, 8, 12, 18, 24, 36, 52, 90, 180, 365, 1000]
 
 /** The quantiles of a mixture at each step ahead. */
@@ -90,7 +90,10 @@ function quantileOf(
   return crossing(below, chance, guess)
 }
 
-/** Where a rising function passes `target`: the secant within a bracket that grows from `guess`, else the bracket's middle. */
+/**
+ * Returns where a rising function passes `target`. It takes secants within a bracket that grows from `guess`, else the
+ * middle of the bracket.
+ */
 function crossing(below: (at: number) => number, target: number, guess: number): number {
   let low = Number.NEGATIVE_INFINITY
   let high = Number.POSITIVE_INFINITY

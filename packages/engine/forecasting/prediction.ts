@@ -1,4 +1,4 @@
-/** What a model says of one step ahead, and arithmetic over it. */
+/** The forecast of one step ahead, and arithmetic over forecasts. */
 
 export interface Ahead {
   /** The middle: half of the chance on either side. */
@@ -12,7 +12,7 @@ export interface Ahead {
 /** A model of known values that forecasts from the end of them or of more of them. */
 export interface Model {
   name: string
-  /** From the end of `values`, which begin as those that the model was fitted to. */
+  /** Forecasts from the end of `values`, which begin with the values that the model was fitted to. */
   ahead(values: readonly number[], horizon: number): Ahead[]
 }
 
@@ -42,7 +42,7 @@ export function onDemand(of: (quantile: keyof Ahead) => number): Ahead {
   }
 }
 
-/** Each quantile by itself through `to`, which must rise. */
+/** Maps each quantile by `to`, which must be increasing. */
 export function mapped(ahead: readonly Ahead[], to: (value: number, step: number) => number): Ahead[] {
   return ahead.map((one, step) => onDemand((quantile) => to(one[quantile], step)))
 }

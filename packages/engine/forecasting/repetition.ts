@@ -1,6 +1,6 @@
 /**
- * Series that repeat themselves to the last digit: each value is the one a season before plus a step, or times a factor.
- * A season of one value is a line, or steady growth. What any model smooths away there is known.
+ * Finds series that repeat themselves exactly: each value is the one a season before plus a step, or times a factor. A
+ * season of one value is a line, or steady growth. Such a series needs no model, which would smooth it.
  */
 
 export interface Repetition {
@@ -10,7 +10,7 @@ export interface Repetition {
   coming: number[]
 }
 
-/** Whole seasons, and values beside the first season, that show a repetition; of a season that is known two are enough. */
+/** The number of whole seasons that show a repetition. Two are enough for a known season. */
 const SEASONS = { found: 3, known: 2 }
 const LEAST = 6
 /** A difference below this share of the distance from the least to the largest value is rounding. */

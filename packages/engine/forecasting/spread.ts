@@ -1,6 +1,9 @@
-/** Whether errors grow or shrink along a series: the line of their sizes (Glejser, JASA 64, 1969). */
+/** Tests whether errors grow or shrink along a series, by the line of their sizes (Glejser, JASA 64, 1969). */
 
-/** t statistics from which the spread is taken to shrink, and to grow: an interval that is too narrow is the worse fault. */
+/**
+ * The t statistics from which the spread is taken to shrink, and to grow. Shrinking needs more, because an interval
+ * that is too narrow is the worse fault.
+ */
 const SHRINKS = 2
 const GROWS = { level: 0.6, wandering: 1.2 }
 /** The persistence from which a series wanders: its intervals are wide anyway. */

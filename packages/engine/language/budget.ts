@@ -1,10 +1,10 @@
-/** Bounds what one rendering makes and how long it takes. */
+/** Bounds the output and the time of one rendering. */
 import { ValueError } from '../values/value.ts'
 
 /** Characters and items that filters, ranges and the output make together. */
 const MAX_SPENT = 50_000_000
 const MAX_MS = 60_000
-/** The clock is asked once in so many statements. */
+/** The clock is read once in so many statements. */
 const STATEMENTS_A_LOOK = 64
 
 const REMEDY = 'Loop over less, or aggregate in SQL.'

@@ -30,7 +30,7 @@ export function evaluate(expression: Expression, context: Context): unknown {
   return value
 }
 
-/** Runs what may throw ValueError or run out of room; its fault stands at the offset. */
+/** Runs a function that may throw ValueError or exceed a bound, and gives its fault the offset. */
 export function at<T>(offset: number, run: () => T): T {
   try {
     return run()
@@ -178,7 +178,7 @@ function applyFilter(call: FilterCall, value: unknown, context: Context): unknow
   })
 }
 
-/** What a value weighs: its characters or its items. */
+/** Returns the size of a value: its characters or its items. */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string' || Array.isArray(value)) return value.length
   return value instanceof Exact || value instanceof Markdown ? value.toString().length : 0

@@ -52,7 +52,7 @@ export interface Arguments {
 const NAME = /[\p{L}_][\p{L}\p{N}_-]*/uy
 const NUMBER = /-?\d+(\.\d+)?(?![\p{L}\p{N}_]|\.(?!\.))/uy
 const OPERATOR = /==|!=|<>|>=|<=|>|<|(?:contains|and|or)(?![\p{L}\p{N}_-])/uy
-/** They bind tighter than `not`, and that tighter than `and` and `or`. */
+/** Comparisons bind tighter than `not`, and `not` tighter than `and` and `or`. */
 export const COMPARISONS = new Set(['==', '!=', '>=', '<=', '>', '<', 'contains'])
 const WORDS = new Map<string, Literal['value']>([
   ['true', true],

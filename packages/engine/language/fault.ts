@@ -25,7 +25,10 @@ export function makeFault(
   }
 }
 
-/** A fault at an offset of the text that is read or evaluated. Who knows the text turns it into a fault with a line. */
+/**
+ * A fault at an offset of the text that is read or evaluated. The caller that knows the text turns it into a fault with
+ * a line.
+ */
 export class OffsetFault extends Error {
   readonly code: string
   readonly offset: number

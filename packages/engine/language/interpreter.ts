@@ -11,7 +11,7 @@ import { type Printed, Recorder } from './recorder.ts'
 import { type Piece, type Prose, readProse, type Statement } from './statements.ts'
 
 /**
- * A tag of the template beside those of Liquid: gives what it prints. `seen` tells where the value comes from that was
+ * A tag of templates beside those of Liquid. It returns what it prints. `seen` returns the origin of the value that was
  * evaluated last. Throws ValueError.
  */
 export type Tag = (
@@ -39,7 +39,7 @@ export interface InterpreterOptions {
   budget?: Budget
 }
 
-/** What belongs to one run of the body or of a partial. */
+/** The state of one run of the body or of a partial. */
 interface Frame {
   partial: string | null
   prose: Prose
@@ -53,9 +53,9 @@ interface Frame {
   context: Context
 }
 
-/** Of partials inside each other. */
+/** The most partials inside each other. */
 const MAX_DEPTH = 20
-/** Of tags inside each other, through all partials. */
+/** The most tags inside each other, through all partials. */
 const MAX_LEVELS = 500
 
 export class Interpreter {
@@ -183,7 +183,7 @@ export class Interpreter {
     }
   }
 
-  /** What was captured is Markdown already: printing it must not escape it again. */
+  /** Captured text is already Markdown, so printing must not escape it again. */
   #capture({ sections, binds }: Statement, frame: Frame): void {
     const around = this.#printed
     this.#printed = ''

@@ -1,11 +1,12 @@
 /**
- * Liquid inside a block: `{{ vars.x }}` or `{% if %}` in SQL, in a query or in the options of an analysis. Only the text is
- * Liquid, so it would stay as it stands and match nothing. Strings and comments count: nobody means it there either.
+ * Finds Liquid inside a block: `{{ vars.x }}` or `{% if %}` in SQL, in a query or in the options of an analysis. Only
+ * prose is Liquid, so inside a block it would stay as written and match nothing. Strings and comments count as well,
+ * because Liquid there is a mistake, too.
  */
 import type { Fault } from '@assay/model/template'
 import { makeFault, type Position } from './fault.ts'
 
-/** What a block may have meant. */
+/** The names that a block may have meant. */
 export interface Names {
   variables: ReadonlySet<string>
   /** The sources and SQL blocks. */
@@ -20,7 +21,7 @@ const TAG_VARIABLE = /\bvars\.([\p{L}_][\p{L}\p{N}_]*)/u
 const LONGEST_SHOWN = 60
 const LONGEST_READ = 200
 
-/** One pass: an end that was found is kept until it is passed. */
+/** Finds the faults in one pass: a found end is kept until it is passed. */
 export function liquidFaults(
   text: string,
   kind: 'sql' | 'analysis',

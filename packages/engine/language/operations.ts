@@ -1,4 +1,4 @@
-/** What Liquid's operators, steps and loops mean for the values of templates. */
+/** The meaning of Liquid's operators, steps and loops for the values of templates. */
 import { compareNumeric, toNumeric } from '../values/numbers.ts'
 import { Exact, isPlainObject, Markdown, Rounded } from '../values/value.ts'
 import { BLANK, EMPTY } from './expressions.ts'
@@ -35,7 +35,7 @@ function itemAt(list: unknown[], index: number): unknown {
   return Object.hasOwn(list, index < 0 ? list.length + index : index) ? (list.at(index) ?? null) : undefined
 }
 
-/** In place of an item that a list does not have. */
+/** Stands for an item that a list does not have. */
 export interface AbsentItem {
   /** Returns null for a column of the rows, undefined for a name that they lack. */
   property(key: unknown): null | undefined
@@ -50,7 +50,7 @@ export function absentItem(list: unknown, key: unknown): AbsentItem | null {
   return { property: (name) => (known === null || known.includes(name) ? null : undefined) }
 }
 
-/** What a loop goes over: the items of a list, the entries of a map, a text as a whole. */
+/** Returns the items of a loop: those of a list, the entries of a map, or a text as a whole. */
 export function itemsOf(value: unknown): unknown[] {
   if (Array.isArray(value)) return value
   if (isPlainObject(value)) return Object.entries(value)
@@ -85,7 +85,7 @@ export function areEqual(left: unknown, right: unknown): boolean {
   return a.length === b.length && a.every((item, index) => areEqual(item, b[index]))
 }
 
-/** Below zero, zero or above; NaN for two numbers of which one is none. */
+/** Returns a number below zero, zero or above; NaN if one of two numbers is NaN. */
 function order(left: unknown, right: unknown): number {
   const [a, b] = [toNumeric(left), toNumeric(right)]
   return a === null || b === null ? Number.NaN : compareNumeric(a, b)
@@ -94,7 +94,7 @@ function order(left: unknown, right: unknown): number {
 const isScalar = (value: unknown): value is string | number | boolean =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 
-/** What is unknown (null) is neither less nor greater than anything. Texts compare by their characters. */
+/** Null is neither less nor greater than anything. Texts compare by their characters. */
 function isLess(left: unknown, right: unknown, orEqual: boolean): boolean {
   const [a, b] = [plain(left), plain(right)]
   if (a instanceof Exact || b instanceof Exact) {

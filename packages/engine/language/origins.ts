@@ -1,6 +1,6 @@
 /**
- * Where the values of prose come from. The evaluator notes it on a trail, for the value that it evaluated last: the place
- * where the value lies, or the places that it was computed from and the filters in between.
+ * Tracks where the values of prose come from. The evaluator notes on a trail, for the value that it evaluated last, the
+ * place where the value lies, or the places that it was computed from and the filters in between.
  */
 import type { Mark, Origin } from '@assay/model/provenance'
 import { homeOf } from '../values/rows.ts'
@@ -21,16 +21,16 @@ export interface Step {
 }
 
 export interface From {
-  /** The value lies at the only source, so that a step leads on from there. */
+  /** Whether the value lies at its only source, so that a step can continue from there. */
   exact: boolean
   sources: readonly Source[]
-  /** How many more there are. */
+  /** The number of further sources. */
   more: number
   through: readonly Step[]
 }
 
 export class Trail {
-  /** False once as much is recorded as there is room for. */
+  /** False once the bound on what is recorded is reached. */
   on = true
   last: From | null = null
 }
@@ -54,7 +54,7 @@ export function rootOf(name: string): From {
   return exactly(name === 'run' ? { run: '' } : { block: name })
 }
 
-/** Where `holder[key]` lies, of which `value` was found. */
+/** Returns where `holder[key]` lies, whose value is `value`. */
 export function stepped(from: From | null, holder: unknown, key: unknown, value: unknown): From | null {
   const home = homeOf(value)
   if (home) return exactly(home)
@@ -192,7 +192,7 @@ export interface GivenValue {
 const PICKS = new Set(['first', 'last', 'min', 'max'])
 const COLUMNS = new Set(['sum', 'mean', 'pluck', 'map', 'group_by'])
 
-/** Where the result of a filter comes from. Rows that it keeps know their place themselves. */
+/** Returns where the result of a filter comes from. Rows that the filter keeps know their own place. */
 export function filtered(
   step: Step,
   given: GivenValue,
@@ -207,11 +207,11 @@ export function filtered(
   const found = Array.isArray(value) ? filteredList(step, value, from, result) : null
   if (found) return found
   const all = merged([from, ...args.map((arg) => arg.from)], step)
-  // A value of the template that data were reckoned with stands before the filters.
+  // A value of the template that data are combined with stands before the filters.
   return all && from === null ? { ...all, through: [plainStep(argument(value)), ...all.through] } : all
 }
 
-/** Returns null where the filter does with the list what it does with any value. */
+/** Returns null if the filter treats a list as any other value. */
 function filteredList(step: Step, list: unknown[], from: From | null, result: unknown): From | null {
   const { name, args } = step
   const [column] = args

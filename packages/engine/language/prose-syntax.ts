@@ -32,7 +32,7 @@ export function proseFaults(template: Template): Fault[] {
   return faults
 }
 
-/** The fault of the first tag that is one too many, found without reading any. */
+/** Returns the fault of the first tag beyond the bound. It reads no tag. */
 function tagBound({ title, body, partials, sources, deliver_if }: Template): Fault | null {
   const front = [title, deliver_if?.expression ?? '', ...sources.map(({ file }) => file ?? '')]
   const texts = [[body, null] as const, ...namedTexts(partials)]

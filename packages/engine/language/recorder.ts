@@ -9,7 +9,7 @@ export interface Printed {
   marks: Mark[]
 }
 
-/** The most marks of one text, those of captured text that is printed again counted again. */
+/** The most marks of one text. Captured text counts each time it is printed. */
 export const MOST_MARKS = 1000
 const DIGIT = /\d/
 
@@ -44,7 +44,7 @@ export class Recorder {
     else this.#marks.push({ start: mark.start, end: mark.end, from: [], by: 'unrecorded' })
   }
 
-  /** Runs what prints into a text of its own, and gives the marks in it. */
+  /** Runs a function that prints into a separate text, and returns the marks in that text. */
   apart(run: () => void): Mark[] {
     const around = this.#marks
     this.#marks = []
@@ -64,7 +64,7 @@ export class Recorder {
     )
   }
 
-  /** The marks of the text. From the first value on that is not recorded nothing is. */
+  /** Returns the marks of the text. After the first value that is not recorded no further one is. */
   finish(end: number): Mark[] {
     const marks = this.#marks
     this.#marks = []

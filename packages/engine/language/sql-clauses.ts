@@ -59,8 +59,8 @@ function opaqueAt(sql: string, at: number, syntax: SqlSyntax): RegExpExecArray |
 }
 
 /**
- * Gives the end of the text that `$tag$` opens at an offset, or null. The marks of the whole SQL are listed once: each one that
- * is never closed would else be looked for up to the end.
+ * Gives the end of the text that `$tag$` opens at an offset, or null. The marks of the whole SQL are listed once,
+ * because otherwise the search for each unclosed one would run to the end.
  */
 function dollarQuotes(sql: string): (at: number) => number | null {
   const places = new Map<string, number[]>()

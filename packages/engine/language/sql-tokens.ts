@@ -1,6 +1,6 @@
-/** The tokens of the small SQL in which metrics and row rules are written, and the place of a parser among them. */
+/** The tokens of the small SQL of metrics and row rules, and a parser's position among them. */
 
-/** What is wrong, at an offset of the text. */
+/** A fault at an offset of the text. */
 export class SqlTextFault extends Error {
   readonly at: number
   readonly remedy: string
@@ -21,9 +21,12 @@ export interface Token {
 }
 
 export interface SqlText {
-  /** How it is called in a fault: "rule", "expression". */
+  /** The name of the text in a fault: "rule", "expression". */
   name: string
-  /** Sticky; its groups are a number, a text, a quoted column, a parameter, a word and a sign. What is in none is blank. */
+  /**
+   * A sticky pattern. Its groups are a number, a text, a quoted column, a parameter, a word and a sign; a match outside
+   * all groups is blank.
+   */
   pattern: RegExp
   /** The fault of a place at which the pattern reads nothing and no quote begins. */
   unreadable(text: string, at: number): SqlTextFault
@@ -75,20 +78,20 @@ export class SqlCursor {
     return token.kind === kind && texts.includes(token.text)
   }
 
-  /** Passes over the next token where it is one of these. */
+  /** Consumes the next token if it is one of these, and tells whether it did. */
   take(kind: Token['kind'], ...texts: string[]): boolean {
     const found = this.is(kind, ...texts)
     if (found) this.#next += 1
     return found
   }
 
-  /** Passes over the next token, whatever it is. */
+  /** Consumes the next token, whatever it is. */
   pass(): void {
     this.#next += 1
   }
 }
 
-/** Why a token cannot be read, where `missing` says what must stand before it, and where nothing does. */
+/** Says why a token cannot be read. `missing` names what must stand before it, if anything. */
 export function refusalOf(token: Token, missing?: string): string {
   const seen = token.kind === 'end' ? 'the end' : JSON.stringify(token.raw)
   return missing === undefined ? `${seen} cannot stand here.` : `${missing} before ${seen}.`

@@ -32,7 +32,7 @@ export interface Section {
 }
 
 export interface Prose {
-  /** All statements in the order of the text, with those that only close or divide others. */
+  /** All statements in the order of the text, including those that only close or divide others. */
   statements: Statement[]
   pieces: Piece[]
   faults: Fault[]

@@ -12,7 +12,7 @@ export interface Token {
   /** The whole token with its braces. */
   begin: number
   end: number
-  /** What a text prints; what stands in an output; what follows the name of a tag. */
+  /** The start of the content: that of a text, of an output, or of what follows the name of a tag. */
   from: number
   to: number
 }

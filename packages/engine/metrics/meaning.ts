@@ -1,4 +1,4 @@
-/** What the column `value` of a metric's block is to a reader. */
+/** Describes the column `value` of a metric's block for readers. */
 import type { MetricEvent, MetricInfo } from '@assay/model/metric'
 import type { ColumnMeaning, SqlBlock, Template } from '@assay/model/template'
 import type { Meanings } from '../verdicts/measure.ts'
@@ -27,7 +27,7 @@ export function metricsBehind(
 
 /** What the column `value` of a metric's block is. */
 export function meaningOf({ label, unit, fmt, good, target, time }: MetricInfo): ColumnMeaning {
-  // A target for a month says nothing of a day.
+  // A target for a month does not apply to a day.
   return { label, unit, fmt, good, target: target?.per === time.grain ? target.value : null }
 }
 
@@ -37,7 +37,7 @@ export interface MetricOfRows {
   events: readonly MetricEvent[]
 }
 
-/** Of the rows of a block, by its name; null where no metric or several are behind it. */
+/** Returns the metric of the rows of a block; null if no metric, or several, are behind it. */
 export function metricOfRows(
   template: Template,
   declared: Meanings,
@@ -52,7 +52,10 @@ export function metricOfRows(
   }
 }
 
-/** The template's meanings, with that of `value` where one metric alone has it. What the template says itself goes first. */
+/**
+ * Returns the template's meanings, with that of `value` if it belongs to a single metric. The template's own meaning
+ * takes precedence.
+ */
 export function withMetricMeanings(meanings: Meanings, blocks: readonly SqlBlock[]): Meanings {
   const infos = new Map(blocks.flatMap(({ metrics = [] }) => metrics.map(({ info }) => [info.metric, info])))
   const [info] = infos.values()

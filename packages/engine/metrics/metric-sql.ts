@@ -21,7 +21,10 @@ export interface Wanted {
 /** The time of a row in the metric's zone. */
 const LOCAL = 'time of the metric'
 
-/** Both readings have the type that they need, whatever the column is: a time without a zone is one of the metric's zone. */
+/**
+ * Both branches have the type that they need, whatever the type of the column. A time without a zone is taken in the
+ * metric's zone.
+ */
 function localTime(column: string, zone: string): string {
   const name = DUCKDB.identifier(column)
   return `case when typeof(${name}) = 'TIMESTAMP WITH TIME ZONE' then timezone(${DUCKDB.text(zone)}, cast(${name} as timestamptz)) else cast(${name} as timestamp) end`
@@ -78,12 +81,12 @@ export function tableOf(metric: Metric, dialect: Dialect): string {
     .join('.')
 }
 
-/** The column that is cut into steps, as a query over a connection that nobody runs: it tells the type. */
+/** Returns a query of the column that is cut into steps. It is only prepared, to learn the type. */
 export function remoteTime(metric: Metric, dialect: Dialect): string {
   return `select ${dialect.identifier(metric.time.column)} from ${tableOf(metric, dialect)}`
 }
 
-/** The columns that the rule of a metric names, as a query over a connection that nobody runs: it tells their types. */
+/** Returns a query of the columns that the rule of a metric names. It is only prepared, to learn their types. */
 export function remoteRuleColumns(metric: Metric, dialect: Dialect): string {
   const list = metric.rows!.columns.map((name) => dialect.identifier(name)).join(', ')
   return `select ${list} from ${tableOf(metric, dialect)}`

@@ -1,4 +1,7 @@
-/** What the service needs of the definition of a metric, and a template that reads one, which finds its faults. */
+/**
+ * Reads what the service needs from the definition of a metric, and makes a template that reads the metric, whose check
+ * finds its faults.
+ */
 import type { MetricView } from '@assay/model/metric'
 import type { Fault, TemplateSource } from '@assay/model/template'
 import { templateVersion } from '../reading/partials.ts'
@@ -38,7 +41,10 @@ export function metricReader({ metric_id, source: text }: MetricText): TemplateS
   return { template_id: 'metric', version: templateVersion(source, partials), source, partials }
 }
 
-/** Faults of that template at the lines of the definition: the template's own mean nothing to who wrote the metric. */
+/**
+ * Moves faults of that template to the lines of the definition, because the author of the metric does not see the
+ * template.
+ */
 export function asMetricFaults(faults: readonly Fault[], lines: Readonly<Record<string, number>>): Fault[] {
   return faults.map((fault) => {
     const named = /: (\w+) names the column /.exec(fault.message)?.[1]

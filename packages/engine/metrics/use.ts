@@ -306,7 +306,7 @@ function overFile(fence: Fence, metric: Metric, wanted: Wanted): Expanded {
   }
 }
 
-/** A fault that shows by the data is told at the fence: the definition stands in another file. */
+/** Returns the rule with all its positions at the fence, because its definition stands in another file. */
 function ruleOf({ rows }: Metric, position: Position): RowRule | null {
   return rows && { ...rows, placeOf: () => position }
 }

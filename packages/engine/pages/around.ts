@@ -1,6 +1,6 @@
 /**
- * What stands around the text of an insight, as HTML: blockers above the headline, tiles below it, and behind each finding its evidence.
- * Page, console and mail show the same.
+ * Renders as HTML what surrounds the text of an insight: blockers above the headline, tiles below it, and after each
+ * finding its evidence. Page, console and mail show the same.
  */
 import type { Grade } from '@assay/model/insight'
 import type { Proof, Reading, Tile, TileChange } from '@assay/model/reading'
@@ -9,7 +9,7 @@ import { CERTAINTY } from '../verdicts/words.ts'
 import { escapeHtml } from './html.ts'
 import { sparkline } from './sparkline.ts'
 
-/** As many blockers stand above the headline; the text tells the rest. */
+/** The most blockers above the headline. The text shows the rest. */
 export const MOST_BLOCKERS = 3
 
 export const gradeMark = (grade: Grade): string =>

@@ -31,7 +31,7 @@ function entry(
   addressOf: ShownCollection['addressOf'],
 ): string {
   const told = [
-    // A figure that must not be read stands on the page of its insight alone, below the reason.
+    // A withheld figure stands only on the page of its insight, below the reason.
     ...(figure === null || grade === 'withheld'
       ? []
       : [`${figure.label.charAt(0).toUpperCase()}${figure.label.slice(1)}: ${figure.text}`]),

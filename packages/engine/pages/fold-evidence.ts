@@ -1,4 +1,7 @@
-/** Folds the section "Evidence" of a text, up to the next heading of its level: a reader opens the statistics who wants them. */
+/**
+ * Folds the section "Evidence" of a text, up to the next heading of its level, so that readers open the statistics only
+ * if they want them.
+ */
 import type { Parser, Token } from './parser.ts'
 import type { Around } from './place-around.ts'
 
@@ -7,7 +10,7 @@ const HEADING = 'Evidence'
 const beginsSection = ({ type, tag, level }: Token): boolean =>
   type === 'heading_open' && tag === 'h2' && level === 0
 
-/** Not in a mail, whose clients fold nothing. */
+/** A mail is not folded, because mail clients cannot. */
 export function foldEvidence(markdown: Parser): void {
   markdown.core.ruler.push('evidence', (state) => {
     const { tokens } = state

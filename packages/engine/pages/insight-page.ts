@@ -70,7 +70,7 @@ function cellOpen(tag: 'th' | 'td', style: string | number | null, text = ''): s
   return classes.length === 0 ? `<${tag}>` : `<${tag} class="${classes.join(' ')}">`
 }
 
-/** The place of a chart. A tag is passed whole: what stands in its attributes is no place. */
+/** The placeholder of a chart. A tag is matched whole, so that a placeholder in its attributes does not count. */
 const PLACE = /(<p>)?\u2063chart:([a-z0-9_-]+)\u2063(<\/p>)?|<[^>]*>/g
 
 let markdown: ReturnType<typeof createMarkdown> | undefined

@@ -83,7 +83,7 @@ export function shortened(markdown: string, most = CHARACTERS_MOST): { markdown:
   let end = 0
   let kept = 0
   let fenced = false
-  // Two more, so that a block which ends right at the bound is seen to end.
+  // Two characters more, so that a block that ends exactly at the bound is found complete.
   for (const block of markdown.slice(0, most + 2).split('\n\n')) {
     if (end + block.length > most) break
     fenced = (block.match(/^(```|~~~)/gm) ?? []).length % 2 === 1 ? !fenced : fenced

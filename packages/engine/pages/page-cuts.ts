@@ -1,4 +1,4 @@
-/** Cuts what is too long for a page: shows the beginning, and says how much is left out and where to find it. */
+/** Cuts tables and texts that are too long for a page, and says how much is left out and where to find it. */
 import { formatCount } from '../printing/format.ts'
 import type { Parser, State, Token } from './parser.ts'
 

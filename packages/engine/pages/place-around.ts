@@ -58,7 +58,10 @@ function withProofs(
   return placed
 }
 
-/** The proofs of the sentences that a paragraph prints; they are taken from `left`, which has them by what they say in Markdown. */
+/**
+ * Returns the proofs of the sentences that a paragraph prints, and removes them from `left`, which holds proofs by
+ * their sentence in Markdown.
+ */
 export function proofsIn(token: Token, before: Token | undefined, left: Map<string, Proof>): Proof[] {
   if (token.type !== 'inline' || before?.type !== 'paragraph_open') return []
   const found: Proof[] = []
@@ -70,11 +73,14 @@ export function proofsIn(token: Token, before: Token | undefined, left: Map<stri
   return found
 }
 
-/** Below the title; below the headline, which is the paragraph that follows it with its evidence. */
+/**
+ * Returns the places below the title and below the headline. The headline is the paragraph after the title, with its
+ * evidence.
+ */
 export function placesIn(tokens: readonly Token[]): { above: number; below: number; lead: Token | null } {
   const above = tokens[0]?.type === 'heading_open' && tokens[0].tag === 'h1' ? 3 : 0
   let at = above
-  // What failed of a metric is quoted there.
+  // The failed tests of a metric are quoted there.
   if (tokens[at]?.type === 'blockquote_open') {
     while (tokens[at] && tokens[at]!.type !== 'blockquote_close') at += 1
     at += 1

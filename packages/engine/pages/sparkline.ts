@@ -1,4 +1,4 @@
-/** The course of a figure as a drawing of a line: grey where 8 of 10 earlier steps lie, a dot on the last one. */
+/** Draws the course of a figure as a line, with a grey band for 8 of 10 earlier steps and a dot on the last one. */
 import type { TileCourse } from '@assay/model/reading'
 
 const [WIDTH, HEIGHT, EDGE] = [132, 34, 4]

@@ -1,7 +1,7 @@
 /**
- * Sets the printed document of an insight as PDF with Typst: tagged, with its fonts embedded, the same bytes for the same insight.
- * The text is data for a fixed template, so none of it is run; no file, package or address is within reach of it. Typst is
- * WebAssembly of 28 MB, loaded with the first document.
+ * Sets the printed document of an insight as PDF with Typst: tagged, with its fonts embedded, the same bytes for the
+ * same insight. The text is data for a fixed template, so none of it is run; it can reach no file, package or address.
+ * Typst is WebAssembly of 28 MB, loaded with the first document.
  */
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -35,7 +35,7 @@ async function load() {
   const { initSync, TypstCompilerBuilder } = await import('@myriaddreamin/typst-ts-web-compiler')
   initSync({ module: await readFile(require.resolve(WASM)) })
   const builder = new TypstCompilerBuilder()
-  // It asks for nothing: what it needs is given.
+  // The compiler reads no file; all input is passed in.
   builder.set_dummy_access_model()
   for (const font of FONTS) await builder.add_raw_font(await readFile(require.resolve(font)))
   const typst = await builder.build()

@@ -1,4 +1,4 @@
-/** What the printed document of an insight says, in order, as data: insight.typ alone says how it looks. */
+/** Makes the content of an insight's printed document as data, in order. Only insight.typ decides how it looks. */
 import { dayNumber } from '@assay/model/dates'
 import type { Chart, PageInsight } from '@assay/model/insight'
 import type { Proof, Reading, Tile } from '@assay/model/reading'
@@ -24,7 +24,7 @@ import { breakable, lineOf } from './runs.ts'
 /** A chart as a drawing, or as text where it could not be drawn. */
 interface Figure {
   svg: string | null
-  /** Of the text's width, in percent: letters are alike in every chart. */
+  /** The width in percent of the text's width, so that all charts have letters of one size. */
   width: number
   text: string
   alt: string
@@ -57,7 +57,7 @@ export interface PrintedDocument {
   by: string
   /** Whether the text has no heading of its own. */
   untitled: boolean
-  /** Up to the headline; what stands above it, and below it. */
+  /** The blocks up to the headline. */
   start: Block[]
   blockers: string[]
   lead: Block[]

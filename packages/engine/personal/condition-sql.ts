@@ -1,7 +1,7 @@
 /**
- * Prints a condition in the SQL of each database. Texts are compared byte by byte everywhere, whatever the collation of the
- * column is: no case, no accent and no blank at the end is passed over. Numbers are compared in the column's own type: exactly,
- * or as the binary number that the same digits stand for there. Values are bound; in the engine itself they are literals.
+ * Prints a condition in the SQL of each database. Texts are compared byte by byte everywhere, whatever the collation of
+ * the column, so case, accents and trailing blanks count. Numbers are compared in the column's own type: exactly, or as
+ * the binary number that the same digits stand for there. Values are bound; in the engine itself they are literals.
  */
 
 import { dialectOf } from '../dialects/engines.ts'
@@ -71,7 +71,7 @@ const POSTGRESQL: RuleDialect = {
   }),
 }
 
-/** Collations of MySQL pass over blanks at the end, binary strings do not. */
+/** Collations of MySQL ignore trailing blanks; binary strings do not. */
 const binary = (text: string): string => `cast(convert(${text} using utf8mb4) as binary)`
 
 const MYSQL: RuleDialect = {
@@ -140,7 +140,7 @@ function printed(condition: Condition, dialect: RuleDialect, bind: Bind): string
       return `(${dialect.column(condition.column)} is ${condition.not ? 'not ' : ''}null)`
     case 'among': {
       const column = dialect.column(condition.column)
-      // No value at all: false, and unknown for null.
+      // Without any value the comparison is false, and unknown for null.
       if (condition.values.length === 0) return `(case when ${column} is null then null else 1 = 0 end)`
       return `(${dialect.among(column, condition, bind)})`
     }

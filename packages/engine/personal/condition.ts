@@ -1,6 +1,7 @@
 /**
- * A rule for one reader: its attributes in place, each value of the type of its column. Nothing is converted by a database,
- * because databases disagree: MySQL takes 'abc' for 0. A comparison with null is unknown and lets no row through, as in SQL.
+ * Makes a rule for one reader: it fills in the reader's attributes, each with the type of its column. No database
+ * converts a value, because databases disagree: MySQL reads 'abc' as 0. A comparison with null is unknown and lets no
+ * row through, as in SQL.
  */
 
 import type { Column } from '@assay/model/insight'
@@ -42,7 +43,7 @@ function typed(value: string | number | boolean): Typed {
 const isNumber = (wanted: ColumnClass): wanted is NumberClass =>
   wanted === 'number' || wanted === 'double' || wanted === 'single'
 
-/** The value in the type of the column where it is the same value there; null if it is none of that type. */
+/** Returns the value in the type of the column if it is the same value there, else null. */
 function fitted(given: Typed, wanted: ColumnClass): Typed | null {
   if (given.type === 'number' && !NUMBER.test(given.value)) return null
   if (given.type === wanted || wanted === 'any') return given

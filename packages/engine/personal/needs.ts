@@ -1,6 +1,6 @@
 /**
- * What a template needs of its reader. A template is personal where a source or a metric of it has a rule, or where its SQL or
- * its text reads `reader`; it is never run without one.
+ * Finds what a template needs of its reader. A template is personal if one of its sources or metrics has a rule, or if
+ * its SQL or its text reads `reader`. It never runs without a reader.
  */
 import type { Reader } from '@assay/model/reader'
 import { readerFault } from '@assay/model/reader'

@@ -9,7 +9,7 @@ import { isMetricPartial } from '../metrics/names.ts'
 import { READER } from './sql-attributes.ts'
 
 interface Use {
-  /** Null where the whole reader is meant, or one of its attributes that is not written out. */
+  /** Null for the whole reader, or for an attribute that is not written out. */
   attribute: string | null
   position: Position
   partial: string | null

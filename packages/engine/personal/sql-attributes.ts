@@ -17,8 +17,8 @@ export function attributesInSql(sql: string, syntax: SqlSyntax = STANDARD_SYNTAX
 }
 
 /**
- * Those that a query of a source names anywhere. Its database is not known before the run, and what is a text or a comment in
- * one is SQL in another: `'it\'s'` ends in MySQL where it goes on elsewhere.
+ * Returns the attributes that a query of a source names anywhere. Its database is not known before the run, and a text
+ * or a comment of one database may be SQL in another: `'it\'s'` ends in MySQL and continues elsewhere.
  */
 export function attributesAnywhere(sql: string): (string | null)[] {
   const found = sql.matchAll(/\$reader(?![\w$])(?:\.([a-z_][a-z0-9_]{0,62})(?![\w(]))?/g)

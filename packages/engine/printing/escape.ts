@@ -1,7 +1,7 @@
 /**
- * Text from data for its readers. `plainLine` is for those that show text as it is, `visible` for text of several lines.
- * `escapeMarkdown` is for Markdown: the text is shown as it is, makes no element, loads nothing, makes no link and cannot
- * forge the placeholder of a chart.
+ * Prepares text from data for output. `plainLine` is for outputs that show text as it is, `visible` for text of several
+ * lines. `escapeMarkdown` is for Markdown: the text is shown as it is, makes no element, loads nothing, makes no link
+ * and cannot forge the placeholder of a chart.
  */
 
 /** Removed: controls, what XML may not hold, zero-width marks, marks that reorder a page, and U+2063, which marks placeholders. */
@@ -12,7 +12,10 @@ const MARKS = /[\\`*[\]|~]/g
 /** An underscore between letters or digits makes no emphasis, so it is kept in names such as flight_date. */
 const EDGE_UNDERSCORE = /(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu
 
-/** What a terminal would obey and what is not seen or turns text around, but for line ends, tabs and the joiners of scripts. */
+/**
+ * Characters that a terminal would obey, that are invisible or that reverse text, except line ends, tabs and the
+ * joiners of scripts.
+ */
 const UNSEEN = /\r(?!\n)|(?![\t\n\r\u200c\u200d])[\p{Cc}\p{Cf}\p{NChar}]/gu
 
 /**
@@ -20,11 +23,11 @@ const UNSEEN = /\r(?!\n)|(?![\t\n\r\u200c\u200d])[\p{Cc}\p{Cf}\p{NChar}]/gu
  * letters become the sign for an unknown one.
  */
 export function plainLine(text: string): string {
-  // First: two halves that a removed mark keeps apart would become a letter.
+  // This comes first, because two surrogate halves around a removed mark would become a character.
   return text.toWellFormed().replace(BLANKS, ' ').replace(REMOVED, '').replace(/ +/g, ' ').trim()
 }
 
-/** Text of several lines in which each character that is obeyed or not seen is written as its code, "<1b>". */
+/** Returns text of several lines in which each control or invisible character is written as its code, "<1b>". */
 export function visible(text: string): string {
   const code = (mark: string): string => `<${mark.codePointAt(0)!.toString(16).padStart(2, '0')}>`
   return text.toWellFormed().replaceAll(UNSEEN, code)
@@ -70,7 +73,7 @@ export function codeSpan(text: string): string {
   return `${mark}${pad}${line}${pad}${mark}`
 }
 
-/** Of backticks. */
+/** Returns the length of the longest run of backticks. */
 function longestRun(text: string): number {
   let longest = 0
   for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length)

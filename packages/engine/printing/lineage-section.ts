@@ -99,7 +99,7 @@ function blockText(template: Template, lineage: BlockLineage): string {
   return `${head}, method ${codeSpan(block.method)} of ${codeSpan(block.of)}${askedText(lineage)}`
 }
 
-/** What an analysis has asked of a database, where no row but the answers came from. */
+/** Prints the queries that an analysis sent to a database, which returned only the answers. */
 function askedText({ asked }: BlockLineage): string {
   if (!asked) return ''
   const statements = `${asked.sql.length} ${asked.sql.length === 1 ? 'statement' : 'statements'}`

@@ -1,4 +1,7 @@
-/** What an insight says of the metrics that it used and of who wrote it: notices above the report, and the metrics' part of the lineage. */
+/**
+ * Writes what an insight says about its metrics and its writer: notices above the report, and the metrics' part of the
+ * lineage.
+ */
 import type { Lineage } from '@assay/model/insight'
 import { type Mark, movedMarks } from '@assay/model/provenance'
 import type { Printed } from '../language/recorder.ts'
@@ -8,7 +11,10 @@ import { layOut } from './tables.ts'
 const writer = (model: string): string =>
   `> **A language model (${escapeMarkdown(model)}) wrote the template of this report.** Its numbers are computed; what they are taken for may be wrong.`
 
-/** The report with the failed tests and its writer under its first heading. A failed test that it tells already is not repeated. */
+/**
+ * The report with the failed tests and its writer under its first heading. A failed test that the report already states
+ * is not repeated.
+ */
 export function withNotices({ text, marks }: Printed, { metrics = [], written_by }: Lineage): Printed {
   const failed = metrics.flatMap(({ tests }) =>
     tests.filter(({ ok }) => !ok).map(({ found }) => escapeMarkdown(found)),

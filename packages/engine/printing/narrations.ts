@@ -1,4 +1,4 @@
-/** Puts what a language model wrote, or what stands in for it, in place of the placeholders. */
+/** Replaces the placeholders by the text of a language model, or by its substitute. */
 import { type Edit, type Mark, movedMarks } from '@assay/model/provenance'
 import type { Printed } from '../language/recorder.ts'
 import { type Narrated, type Narration, narrationMarkdown, narrationPlaceholder } from './narrative.ts'

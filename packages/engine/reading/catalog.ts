@@ -1,7 +1,8 @@
 /**
- * The templates in folders: every `*.md` but README.md, with `partials/*.md` beside them, and the metrics `metrics/*.yaml`. Changed files are read again. A
- * known template costs a look at its own files, the list a look at the folders, each at most once a second. A file with
- * faults is not listed and cannot be run; `broken` holds it with its faults.
+ * The templates in folders: every `*.md` but README.md, with `partials/*.md` beside them, and the metrics
+ * `metrics/*.yaml`. Changed files are read again. A known template costs a check of its own files, and the list a check
+ * of the folders, each at most once a second. A file with faults is not listed and cannot be run; `broken` holds it
+ * with its faults.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
@@ -139,7 +140,7 @@ function templateFiles(folder: string): string[] {
   return markdownFiles(folder).filter((file) => path.basename(file).toLowerCase() !== 'readme.md')
 }
 
-/** The metrics of the folders, and the files that are none. An earlier folder's go first. */
+/** Returns the metrics of the folders, and the files that hold none. An earlier folder takes precedence. */
 function metricsOf(folders: readonly { folder: string; origin: Origin }[]): {
   metrics: Map<string, CatalogMetric>
   broken: Map<string, BrokenTemplate>

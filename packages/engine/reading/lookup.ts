@@ -1,4 +1,4 @@
-/** What the service needs of a template that a client wrote. */
+/** Reads what the service needs from a template that a client wrote. */
 import type { Fault, Origin, Template, TemplateSource, TemplateView } from '@assay/model/template'
 import { templateVersion } from './partials.ts'
 import { connectionNames, parsedTemplate, templateSource, templateView } from './template-cache.ts'

@@ -16,7 +16,7 @@ export function catalogOfMethods(): Methods {
   return (require(`../methods/catalog${path.extname(import.meta.filename)}`) as typeof Catalog).METHODS
 }
 
-/** What the analyses of a template may name; nothing where it has none. */
+/** Returns the methods that the analyses of a template may name; empty if it has no analysis. */
 export function methodsFor({ blocks }: Pick<Template, 'blocks'>): Methods {
   return blocks.some(({ kind }) => kind === 'analysis') ? catalogOfMethods() : NONE
 }

@@ -11,7 +11,10 @@ type PositionOf = (path: Path, what?: 'key' | 'value') => Position
 /** A text may hold tens of thousands of errors; only the first are reported. */
 const MAX_ERRORS = 200
 
-/** The schemas are the program's own, and a test holds them (methods/shared/schema.test.ts): to look at them takes 30 ms of each start. */
+/**
+ * The schemas are the program's own and a test checks them (methods/shared/schema.test.ts). Validating them here would
+ * take 30 ms of each start.
+ */
 const ajv = new Ajv({
   allErrors: true,
   verbose: true,

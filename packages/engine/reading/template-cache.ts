@@ -26,7 +26,10 @@ export function templateSource(template: Template): TemplateSource {
   return { template_id, version, source, partials }
 }
 
-/** The names of the connections of its sources, each once; of all its metrics where a variable chooses among them. */
+/**
+ * Returns the names of the connections of its sources, each once. If a variable chooses among metrics, those of all
+ * metrics count.
+ */
 export function connectionNames({ sources, blocks, partials }: Template): string[] {
   const open = blocks.some((block) => block.kind === 'sql' && block.metricsOf !== undefined)
   const ofMetrics = open

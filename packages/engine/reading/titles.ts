@@ -1,15 +1,15 @@
 /**
- * The title of a template before there is an insight: of the template itself, and of a run. A title is bounded in what it computes, since it
- * is rendered by the process that answers requests.
+ * Renders the title of a template or of a run before there is an insight. What a title may compute is bounded, since
+ * the process that answers requests renders it.
  */
 import type { Template } from '@assay/model/template'
 import { Budget } from '../language/budget.ts'
 import { renderPlain } from '../rendering/render.ts'
 import { isCountedFromNow, resolvePeriod } from '../values/period.ts'
 
-/** Stands for what only a run knows; data of a title cannot hold it. */
+/** A sign for values that only a run knows. Data of a title cannot hold it. */
 const OPEN = '\u0001'
-/** What leads to it, and the sign: ", ", " from ". */
+/** The sign with the words that lead to it: ", ", " from ". */
 const LED = new RegExp(
   `[\\s,:(–-]*(?:\\b(?:of|from|in|on|for|by|since|to|after|before|at|and|with|until|between)\\s+)?${OPEN}[)]?`,
   'gi',
@@ -17,7 +17,7 @@ const LED = new RegExp(
 /** Characters and items that a title may make, and how long it may take. */
 const TITLE_BOUND = { spent: 20_000, ms: 50 }
 const TITLE_MOST = 300
-/** Characters that are read for what leads to the sign. That search is of the square of a run of signs. */
+/** The most characters that are searched for words before the sign. The search takes the square of a run of signs. */
 const READ_MOST = 2 * TITLE_MOST
 /** Characters of a title that is shown without its Liquid. */
 const SOURCE_MOST = 2000
@@ -44,8 +44,8 @@ function written({ title, template_id, blocks }: Titled, vars: Record<string, un
 }
 
 /**
- * A title before there is a run: with the defaults of its variables, without its period and without what has no default. "Flight
- * delays" of "Flight delays from {{ vars.origin }}, {{ vars.period.label }}".
+ * Returns a title before there is a run: with the defaults of its variables, without its period and without variables
+ * that have no default. "Flight delays" of "Flight delays from {{ vars.origin }}, {{ vars.period.label }}".
  */
 export function plainTitle(template: Titled): string {
   if (!/\{[{%]/.test(template.title)) return template.title

@@ -67,7 +67,7 @@ export function readYaml(text: string, firstLine: number): YamlReading {
       lineCounter: lines,
       prettyErrors: false,
       strict: true,
-      // The parser's own search for duplicates compares each key with all before it.
+      // The parser's own search for duplicates is quadratic, since it compares each key with all before it.
       uniqueKeys: false,
       stringKeys: true,
     }),

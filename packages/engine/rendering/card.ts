@@ -1,4 +1,4 @@
-/** The card of a run: what the list of insights shows of it. */
+/** Makes the card of a run, which the list of insights shows. */
 import { createHash } from 'node:crypto'
 import type { CardFound, Fact, Figure, Outcome } from '@assay/model/insight'
 import { HEADLINE_MOST, SEARCHED_MOST, searchable } from '@assay/model/insight-card'
@@ -54,7 +54,7 @@ function figureOf({ columns }: Template, facts: readonly Fact[]): Figure | null 
   return { label, value: fact.value, unit: meaning?.unit ?? null, text: fact.text }
 }
 
-/** The first paragraph of the report as plain text; null where it begins with something else. */
+/** Returns the first paragraph of the report as plain text, or null if the report begins with something else. */
 function leadOf(markdown: string): string | null {
   for (const part of markdown.split(/\n{2,}/)) {
     if (/^#{1,6} |^>|^\u2063/u.test(part)) continue

@@ -22,14 +22,14 @@ import { type Row, ValueError } from '../values/value.ts'
 import { type Meanings, opening } from '../verdicts/measure.ts'
 import { optionsOf, rowsOf, standalone, text, texts, type Values } from './tag-values.ts'
 
-/** The blocks of a template and what they gave. */
+/** The blocks of a template and their results. */
 export interface Ran {
   template: Template
   blocks: ReadonlyMap<string, Table | Outcome>
   metricOf: (block: string) => MetricOfRows | null
 }
 
-/** What a reader is told of the columns of rows: by the template, and by the one metric that they come from. */
+/** Returns the meanings of the columns of rows, from the template and from the one metric that they come from. */
 export function meaningsOf(rows: Row[], { template, metricOf }: Ran): Meanings {
   const { block } = rowsInfo(rows)
   return (block === null ? null : metricOf(block)?.meanings) ?? template.columns
@@ -96,7 +96,7 @@ function chartOptions(values: Values, rows: Row[], ran: Ran): ChartOptions {
   }
 }
 
-/** The events that are given; else, over time, those of the one metric that the rows come from. */
+/** Returns the given events, or else, for a chart over time, those of the one metric that the rows come from. */
 function eventRows(
   values: Values,
   rows: Row[],

@@ -1,4 +1,4 @@
-/** What tags print, with marks of where it comes from (packages/model/insights/provenance.ts). */
+/** Prints the output of tags with marks of its origin (packages/model/insights/provenance.ts). */
 import type { Outcome } from '@assay/model/insight'
 import type { Mark, MarkedTable } from '@assay/model/provenance'
 import { type From, printedFrom } from '../language/origins.ts'
@@ -37,7 +37,7 @@ export function printedTable(all: Row[], from: From | null, printed: PrintedTabl
   return { text: `${APART}${table}${APART}${note}${APART}`, marks }
 }
 
-/** Returns null where the rows are not all of one list, or in too many pieces. */
+/** Returns null if the rows come from several lists or from too many pieces. */
 function runsOf(rows: Row[], block?: string, field?: string): MarkedTable['rows'] | null {
   const runs: MarkedTable['rows'] = []
   for (const one of rows) {
@@ -58,7 +58,7 @@ export function factMarks(name: string, text: string, from: From | null, code: s
   return [{ start: 0, end: text.length, ...printedFrom({ ...from, through }), fact: name }]
 }
 
-/** What stands against an outcome; a blocker is printed in bold. */
+/** The doubts of an outcome. A blocker is printed in bold. */
 export interface Doubted {
   says: string
   bold: boolean

@@ -53,13 +53,16 @@ export interface RenderResult {
   facts: Fact[]
   /** The questions to a language model; `narrationPlaceholder(id)` stands in the Markdown for each. */
   narrations: Narration[]
-  /** What the page shows around the text. */
+  /** The parts that the page shows around the text. */
   reading: Reading
   /** False if `deliver_if` does not hold. */
   delivers: boolean
 }
 
-/** Throws TemplateFault: code `output_too_large` if the Markdown outgrows limits.output, else a fault of the template. */
+/**
+ * Renders the template. Throws TemplateFault with the code `output_too_large` if the Markdown exceeds limits.output,
+ * else for a fault of the template.
+ */
 export function renderTemplate(template: Template, context: RenderContext): RenderResult {
   const collected: Collected = { charts: [], facts: [], narrations: [] }
   const globals = globalsOf(template, context)

@@ -44,14 +44,14 @@ export function valueAt(origin: Origin, { tables, analyses, vars, run }: Marked)
   return column !== undefined && Object.hasOwn(found!, column) ? found![column] : pathOf(found, column)
 }
 
-/** Returns null for what no filter of ours began: a literal stands first. */
+/** Returns null if the text is no filter of ours, because a literal stands first. */
 function stepOf(text: string): { name: string; args: unknown[] } | null {
   const [, name, args = ''] = /^([a-z_]+)(?:: (.*))?$/s.exec(text) ?? []
   if (name === undefined || !filterNamed(name)) return null
   return { name, args: JSON.parse(`[${args}]`) as unknown[] }
 }
 
-/** Returns null where the origins do not tell the text: several were reckoned together by a loop, or a text was cut. */
+/** Returns null if the origins do not determine the text, because a loop combined several or a text was cut. */
 function replayed(mark: Mark, insight: Marked): string | null {
   const { from, more = 0, through = [] } = mark
   if (
@@ -71,7 +71,7 @@ function replayed(mark: Mark, insight: Marked): string | null {
   return value instanceof Markdown ? value.toString() : escapeMarkdown(printText(value))
 }
 
-/** How many marks were printed again. Throws where one gives another text than the Markdown has. */
+/** Returns how many marks were printed again. Throws if one gives another text than the Markdown has. */
 export function replayAll(insight: Marked): { replayed: number; left: Mark[] } {
   let count = 0
   let last = 0

@@ -29,7 +29,7 @@ export function texts(values: Values, name: string): string[] {
   throw new ValueError(`${name} must be a column or a list of columns.`, `Write ${name}: ["a", "b"].`)
 }
 
-/** Stands before and after what is set apart. */
+/** The text before and after a block that stands apart. */
 export const APART = '\n\n'
 /** Tables and charts are set between empty lines. */
 export const standalone = (markdown: string): string => `${APART}${markdown}${APART}`

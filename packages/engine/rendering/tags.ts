@@ -36,7 +36,7 @@ function byColumn(values: Values, name: string): Record<string, string> {
   throw new ValueError(`${name} must be text or a map by column.`, `Write ${name}: { column: "..." }.`)
 }
 
-/** What the template says of its columns gives headings and formats where the tag gives none. */
+/** Returns the options of a table. The template's meanings give headings and formats that the tag does not give. */
 function tableOptions(values: Values, meanings: Meanings): TableOptions {
   const options: TableOptions = { fmt: byColumn(values, 'fmt') }
   const limit = values.get('limit') ?? null
@@ -91,10 +91,7 @@ function factTag(facts: Fact[]): Tag {
   }
 }
 
-/**
- * `{% doubts %}`: what blockers and caveats of the analyses say, each once, blockers first and in bold. Returns nothing
- * where there are none.
- */
+/** `{% doubts %}`: prints the blockers and caveats of the analyses, each once, blockers first and in bold. */
 function doubtsTag(blocks: Ran['blocks']): Tag {
   return ({ expressions }, valueOf) => {
     const all = [...blocks].filter(([, block]) => 'summary' in block)

@@ -1,4 +1,4 @@
-/** Which seasons a series may have by its step, and which of them it shows. */
+/** Finds the seasons that a series may have by its step, and those that it shows. */
 
 import { autocorrelations } from '../numeric/seasons.ts'
 import type { Step } from './grid.ts'
@@ -42,7 +42,10 @@ export function seasonsOf(step: Step, values: readonly number[], rows: readonly 
   return found.map((season) => ({ ...season, steps: wholeSteps(season.period) }))
 }
 
-/** Where no calendar suggests a period: the lag whose autocorrelation peaks highest, corrected for the lags that were tried. */
+/**
+ * For a series without periods of the calendar: returns the lag with the highest peak of autocorrelation, corrected for
+ * the lags that were tried.
+ */
 function unnamedSeason(values: readonly number[], rows: readonly number[]): Season[] {
   const longest = Math.floor(values.length / 3)
   const correlations = autocorrelations(values, longest + 1)

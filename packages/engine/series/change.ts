@@ -1,8 +1,8 @@
 /**
- * Whether the last change of a series is larger than the earlier ones make it. It is predicted from them with the spread of
- * a prediction; the tails are those of Student's t with 2 to infinitely many degrees, averaged by their likelihood. The largest p
- * holds of: all earlier changes; their later half, since spread may grow; and, for each season that the calendar
- * suggests, the changes since the same place one season before.
+ * Tests whether the last change of a series is unusual beside the earlier ones. It is predicted from them with the
+ * spread of a prediction; the tails are those of Student's t with 2 to infinitely many degrees, averaged by their
+ * likelihood. The largest of these p-values holds: all earlier changes; their later half, since spread may grow; and,
+ * for each season that the calendar suggests, the changes since the same place one season before.
  *
  * Simulated false claims at 5 %: docs/calibration.md, `compare`.
  */
@@ -32,7 +32,7 @@ export function chanceOfLastChange(values: readonly number[], periods: readonly 
   if (last === undefined || history.length < LEAST_CHANGES) return null
   const near = ROUNDING * Math.max(...values.map(Math.abs))
   if (areAlike(history, near)) {
-    // Where all earlier changes are the same, another one is the strangest of n + 1.
+    // If all earlier changes are equal, a different one is the most extreme of n + 1.
     const p = Math.abs(last - history[0]!) <= near ? 1 : 1 / (history.length + 1)
     return p === 1 || p <= LIKELY ? p : null
   }

@@ -2,15 +2,15 @@
 import { dot, residualsOf } from './persistence/residuals.ts'
 import { medianOf } from './spikes/tails.ts'
 
-/** Rows on either side that tell the spread at a row: at least so many, and a share of all. */
+/** The rows on either side that show the spread at a row: at least so many, and a share of all. */
 const LEAST = 8
 const SHARE = 0.125
 /** Sizes count up to so many medians, so that one outlier is no spread. */
 const WINSOR = 4
 
 /**
- * One over the spread at each row: the mean size of the innovations about it, of the residuals beside `base` and a step at
- * `index`.
+ * Returns one over the spread at each row, which is the mean size of the innovations around it. The innovations are
+ * those of the residuals from `base` and a step at `index`.
  */
 export function evenWeights(
   values: readonly number[],

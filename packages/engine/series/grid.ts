@@ -28,11 +28,14 @@ export interface Grid {
   /** The steps that no clock of the zone shows, where it is put forward. */
   skipped: ReadonlySet<number>
   time_zone: string | undefined
-  /** The first and the last of the series' positions, on the clocks of the zone where its times keep to these. */
+  /** The first and the last position of the series, on the clocks of the zone if its times follow these. */
   ends: { first: number; last: number }
   /** The time `ahead` steps after the last one. */
   after(ahead: number): Time
-  /** How many rows after the last one that time has its own: rows follow the clocks of the zone, and these may be put forward or back. */
+  /**
+   * The row of that time, counted after the last row. Rows follow the clocks of the zone, which may be put forward or
+   * back.
+   */
   rowAfter(ahead: number): number
 }
 
@@ -102,7 +105,10 @@ export function gridOf(series: Series): Grid {
   }
 }
 
-/** Whether the rows are hours or shorter steps by the clocks of a zone: of even steps in time, those that no change of the clocks has met. */
+/**
+ * Tells whether the rows are hours or shorter steps by the clocks of a zone. Steps that are even in time count if no
+ * change of the clocks falls among them.
+ */
 function followsClocks(
   { kind, time_zone, offsets, positions }: Series,
   step: Step,

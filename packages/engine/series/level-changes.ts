@@ -1,9 +1,9 @@
 /**
- * Every change of level in a series: binary segmentation (Vostrikova 1981) with a test in place of a penalty. The strongest
- * change is taken where it is more than its noise (level-shift.ts), then each side is searched in the same way. Several
- * changes hide each other: together they look like a walk. Where the whole shows none, overlapping parts of a half and a
- * quarter of it are searched (seeded segmentation, Kovacs, Buhlmann, Li and Munk, Biometrika 110, 2023), with p corrected for
- * their number.
+ * Every change of level in a series: binary segmentation (Vostrikova 1981) with a test in place of a penalty. The
+ * strongest change is taken where it is more than its noise (level-shift.ts), then each side is searched in the same
+ * way. Several changes can hide each other, because together they look like a random walk. So if the whole shows none,
+ * overlapping parts of a half and a quarter of it are searched (seeded segmentation, Kovacs, Buhlmann, Li and Munk,
+ * Biometrika 110, 2023), with p corrected for their number.
  */
 import { strongestShift } from './level-shift.ts'
 import { judgeLine } from './line.ts'
@@ -12,7 +12,7 @@ import { lineColumn, seasonColumns } from './seasons.ts'
 import { medianOf } from './spikes/tails.ts'
 
 const ALPHA = 0.05
-/** Of all parts together. */
+/** The chance of a false change over all parts together. */
 const ALPHA_OF_PARTS = 0.01
 /** Fewer rows than this show no change among several. */
 const LEAST_PART = 20
@@ -40,7 +40,7 @@ export function levelChanges(
   const found: LevelChange[] = []
   const beside = seasons.flatMap(({ period }) => seasonColumns(rows, period))
   if (beside.length > 0 && isRounding(values, beside)) return []
-  // A step takes less than a line from what a slow walk leaves, so the line stands beside it all the same.
+  // A step explains less of a slow walk than a line does, so the line stays in the model beside it.
   const rises = (judgeLine(values, rows, seasons, { beneath: false })?.p ?? 1) < ALPHA
   const strongest: Strongest = (from, to, whole, alpha) => {
     const columns = beside.map((column) => column.slice(from, to))
@@ -63,7 +63,7 @@ export function levelChanges(
   return found.toSorted((a, b) => a.index - b.index)
 }
 
-/** Whether hardly anything is left of the values beside their seasons: what moves then is rounding and a period that is not quite right. */
+/** Tells whether the seasons leave hardly any variation. The rest is then rounding and a slightly wrong period. */
 function isRounding(values: readonly number[], beside: readonly (readonly number[])[]): boolean {
   const before = residualsOf(values, [values.map(() => 1)], beside)
   return dot(before.left, before.left) < ROUNDING * dot(before.beside, before.beside)

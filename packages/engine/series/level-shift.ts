@@ -1,11 +1,12 @@
 /**
- * The strongest change of level in a series, and whether it is more than its noise. Each place is tried; the persistence of
- * the errors is averaged over as in persistent-regression.ts, at each value with the place that fits best there. The p value
- * is corrected for the search: near white noise the places are close to each other's copies (4 ln n + 4 of them count), in a
- * random walk each is a test of its own (both by simulation, docs/calibration.md). The test is made on the values and on
- * their normal scores, and the larger p holds: tails alone make no level. What is found so must hold with the values weighed
- * by their spread as well (even-weights.ts): where the spread grows, chance alone makes levels. And it must hold without the
- * farthest value of its shorter side: one spike near an end is no level.
+ * Finds the strongest change of level in a series and tests whether it exceeds the noise. Each position is tried. The
+ * persistence of the errors is averaged over as in persistent-regression.ts, with the best position for each
+ * persistence. The p-value is corrected for the search: near white noise neighbouring positions are nearly copies (4 ln
+ * n + 4 of them count), in a random walk each is a test of its own (both by simulation, docs/calibration.md).
+ * Three checks guard against false changes. The test is made on the values and on their normal scores, and the larger p
+ * holds, so that tails alone make no level. The change must hold with values weighted by their spread
+ * (even-weights.ts), because a growing spread makes levels by chance. It must also hold without the farthest value of
+ * its shorter side, because one spike near an end is no level.
  */
 import { fUpper } from '../numeric/distributions.ts'
 import { evenWeights } from './even-weights.ts'
@@ -38,12 +39,15 @@ const TOLD = 0.05
 /** Places that are looked at first in a long series. */
 const PLACES = 400
 const JUMPS = 50
-/** Of these places every sixth is looked at for each persistence, the others for those that may count: within so much of the likeliest. */
+/**
+ * Every sixth of these positions is tried for each persistence. The others are tried only for persistences whose log
+ * likelihood lies within so much of the highest.
+ */
 const SPARSE = 6
 const FAR = 10
 /** A weight. */
 const NEGLIGIBLE = 1e-9
-/** What is left of a step, and of the values, beside the other columns: below these shares it is rounding. */
+/** Below these shares, the rest of a step and of the values beside the other columns is rounding. */
 const SHARE = 1e-13
 const ROUNDING = 1e-20
 
@@ -75,7 +79,10 @@ export function strongestShift(
   return { ...shift, p: Math.max(p, less?.p ?? 1) }
 }
 
-/** Of two places of a change the one beside which the values lie nearer to the medians of both sides: scores by rank hide how far it is. */
+/**
+ * Returns the position of two at which the values lie nearer to the medians of both sides, because scores by rank hide
+ * distances.
+ */
 function nearer(values: readonly number[], one: number, other: number): number {
   if (one === other) return one
   const away = (side: readonly number[]): number => {
@@ -141,7 +148,8 @@ function search(
   const best = scans.map((scan) => scan?.end() ?? { f: 0, index: 0, likelihood: Number.NEGATIVE_INFINITY })
   const found = combined(grid, best, n, n - 2 * edge + 1)
   if (!found || (found.index > 2 * edge && found.index < n - 2 * edge)) return found
-  // A change nearer to an end than is tried shows at or near the nearest place that is: where it fits best beyond, it is there.
+  // A change nearer to an end than the tried positions shows at the nearest tried one. It lies beyond if it fits better
+  // there.
   const scan = scans[best.findIndex(({ likelihood }) => likelihood === found.likelihood)]!
   scan.look(outside(found.index, edge, n))
   return { ...found, index: scan.best() }
@@ -160,7 +168,10 @@ function placesOf(n: number, edge: number, stride: number): number[] {
   return places
 }
 
-/** The places of the largest jumps: a step between two looks is seen from both of these, but for that of a walk. */
+/**
+ * Returns the positions of the largest jumps. A step between two tried positions shows at both, except in a random
+ * walk.
+ */
 function largestJumps(y: readonly number[], edge: number): number[] {
   const n = y.length
   const jumps = new Float64Array(n - 2 * edge + 1)

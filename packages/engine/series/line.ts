@@ -1,4 +1,7 @@
-/** Whether a series rises or falls: its line beside its seasons, under errors as persistent as a random walk. */
+/**
+ * Tests whether a series rises or falls, by its line beside its seasons, under errors that may be as persistent as a
+ * random walk.
+ */
 import { evenWeights } from './even-weights.ts'
 import { centred } from './persistence/centre.ts'
 import { lasts } from './persistence/lasting.ts'
@@ -9,9 +12,10 @@ import { lineColumn, seasonColumns } from './seasons.ts'
 const ALPHA = 0.05
 
 /**
- * The line of the values over their rows; null where nothing varies. Beside errors that are no random walk the larger p of
- * the values and of their normal scores holds. A line that is told must also hold where each value is weighed by the spread about
- * it: a spread that jumps near an end looks like one; and, unless `beneath` is false, beside a slow walk beneath noise. An interval of a line that is not told holds 0.
+ * Returns the line of the values over their rows, or null if nothing varies. If the errors are no random walk, the
+ * larger p of the values and of their normal scores holds. A significant line must also hold with each value weighted
+ * by the spread around it, because a spread that jumps near an end looks like a line. Unless `beneath` is false, it
+ * must also hold beside a slow walk beneath noise. The interval of a line that is not significant contains 0.
  */
 export function judgeLine(
   given: readonly number[],

@@ -33,8 +33,9 @@ export interface Series {
   /** Of moments: the zone whose clocks tell them in words. */
   time_zone?: string
   /**
-   * Where the clocks of the zone are put forward or back within the series: what they are ahead of the positions, in days, from
-   * which position on. Of hours and shorter steps, a time that they show twice is one, with the mean of both values.
+   * The changes of the zone's clocks within the series: how many days the clocks are ahead of the positions, from which
+   * position on. For hours and shorter steps, a time that the clocks show twice is one time, with the mean of both
+   * values.
    */
   offsets?: Offset[]
   /** The values over `unit`, a power of two above them all: no square of them overflows. */
@@ -44,8 +45,9 @@ export interface Series {
 }
 
 /**
- * `time_zone`: where the moments of a column with a zone are local midnights there, the series is one of local dates, so
- * that days, weeks and months follow the local calendar. Clocks that were not moved for summer time miss the midnight by an hour.
+ * Loads the series. If the moments of a column with a zone are midnights in `time_zone`, the series has local dates, so
+ * that days, weeks and months follow the local calendar. Data from clocks that were not moved for summer time miss the
+ * midnight by an hour.
  */
 export async function loadSeries(
   table: Relation,
@@ -137,7 +139,7 @@ function byTheClock(series: Series, walls: readonly number[]): Series {
 
 /**
  * SQL of the column's local midnights; null if it has other times. Up to half of them may lie an hour beside midnight,
- * as those do whose clock was not moved for summer time, if no two come to the same day.
+ * as from clocks that were not moved for summer time, if no two fall on the same day.
  */
 async function localDates(table: Relation, name: string, time_zone: string): Promise<string | null> {
   const local = `timezone('${time_zone.replaceAll("'", "''")}', ${name})`

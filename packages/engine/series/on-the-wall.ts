@@ -1,6 +1,6 @@
 /**
- * Times that keep to the clocks of their zone: daily at nine, every six hours from midnight. Beside a change of the clocks they are no
- * even steps in time, and their next one stands at the same hour on the wall.
+ * Handles times that follow the clocks of their zone: daily at nine, every six hours from midnight. Around a change of
+ * the clocks they are not even in time, and the next one has the same hour on the clock.
  */
 import { instantOf, wallAt } from '@assay/model/wall'
 import type { Series } from './load.ts'
@@ -33,7 +33,8 @@ export function wallOf({ kind, time_zone, positions, offsets }: Series): Wall | 
     while (place + 1 < moves.length && moves[place + 1]!.from <= position) place += 1
     return position + moves[place]!.ahead
   })
-  // A change of the clocks within the series tells to which of the two its times keep; without one, times that are even from midnight do.
+  // A change of the clocks within the series shows whether its times follow the clocks. Without a change, times that
+  // are even from midnight do.
   const keeps = offsets
     ? timesOfUnit(shown, unit) <= timesOfUnit(positions, unit)
     : !isMultiple(last, unit) || isMultiple(last + ahead, unit)

@@ -1,4 +1,7 @@
-/** Whether the first or the last period of a series is cut off: by the clock, by a period of the template, or by its data. */
+/**
+ * Tells whether the first or the last period of a series is cut off: by the clock, by a period of the template, or by
+ * its data.
+ */
 import { clockInZone, dayInZone, dayNumber, monthsAfter } from '@assay/model/dates'
 import type { Extent, MethodContext } from '../methods/shared/method.ts'
 import { clock } from '../methods/shared/time/cut-days.ts'
@@ -10,7 +13,7 @@ export interface Cut {
   /** The day after the period. */
   end: number
   by: 'clock' | 'period' | 'data'
-  /** Of a day or an hour in which the data end: when, as "14:20". */
+  /** The time at which the data end within a day or an hour, as "14:20". */
   at?: string
 }
 
@@ -26,8 +29,8 @@ const DAY_MS = 86_400_000
 const MINUTES = 1440
 
 /**
- * How the period that begins on `start`, the last of a series from `begin` on, is cut off; null if it is whole. `zone`: of moments, the zone
- * on whose clock they are told.
+ * Returns how the last period of a series is cut off, or null if it is whole. The series begins at `begin` and the
+ * period on `start`. `zone` is the zone in which moments are printed.
  */
 export async function lastCut(
   step: Step,
@@ -99,7 +102,10 @@ function dataCut(columns: Extent['columns'], first: number, end: number): Cut | 
   return whole + latest.due < end ? { until: latest.last + 1, end, by: 'data' } : null
 }
 
-/** When the data of the first period begin, if that is later than its start: a day, or of a day a clock; null if it is whole. `last` begins the last one. */
+/**
+ * Returns when the data of the first period begin if that is after its start: a day, or a time within a day. Returns
+ * null if the period is whole. `last` is the start of the last period.
+ */
 export async function firstCut(
   step: Step,
   start: number,

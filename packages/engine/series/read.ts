@@ -93,7 +93,7 @@ async function withoutPartial(
   const { step, ends } = gridOf(series)
   const doubts: Doubt[] = []
   let kept = series
-  // Of steps below a day the moment tells, of others the day.
+  // Steps below a day count by the moment, others by the day.
   const within = step.unit === 'days' && step.size < 1
   const [begin, end] = within ? [series.positions[0]!, series.positions.at(-1)!] : [ends.first, ends.last]
   const last = series.times.length === 0 ? null : await lastCut(step, end, begin, context, series.time_zone)
@@ -159,7 +159,7 @@ function doubtsOf(series: Series, grid: Grid, diagnosis: Diagnosis, options: Ser
   const { gaps } = diagnosis
   const step = series.times.every(isYear) ? 'year' : countedStep(grid.step)
   if (gaps.n > 0) {
-    // A row without a number is a row: what is missing then is the value.
+    // A row without a number is still a row, so only the value is missing.
     const what = series.doubts.some(({ code }) => code === 'rows_left_out') ? 'value' : 'row'
     const gone = `${count(gaps.n, step)} of ${grid.times.length} ${gaps.n === 1 ? 'has' : 'have'} no ${what}`
     const zero = options.missing === 'zero'

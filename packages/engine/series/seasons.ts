@@ -24,7 +24,7 @@ const CYCLES_BESIDE_SHIFT = 4
 /** Measured, 3.5 % stated give 5 % in short series (docs/calibration.md). */
 const ALPHA = 0.035
 
-/** By the rows and the period: tests, levels and diagnosis of one series ask for the same. */
+/** A cache by rows and period, because tests, levels and diagnosis of one series need the same columns. */
 const made = new WeakMap<readonly number[], Map<number, number[][]>>()
 
 /** Columns of cosines and sines; `rows` are the steps at which there are values. */
@@ -54,8 +54,8 @@ export function lineColumn(rows: readonly number[]): number[] {
 }
 
 /**
- * Those of `candidates` that the values show, at a chance of about 5 % of any where there is none. `rows` are the steps of
- * the values, ascending.
+ * Returns the candidates that the values show, with a chance of about 5 % of any false one. `rows` are the steps of the
+ * values, ascending.
  */
 export function findSeasons(
   values: readonly number[],
@@ -76,12 +76,13 @@ export function findSeasons(
   return found
 }
 
-/** Cycles from which the wave of a season may shape what is to come. */
+/** The fewest cycles of a season whose wave a forecast may follow. */
 const BEGUN = 1.5
 
 /**
- * Those of `candidates` that the values hold for one and a half cycles or more, but not for the two that a season needs to be told, and whose
- * wave they show all the same, where they cannot be a random walk: a forecast follows it. `found` are the seasons that stand beside it.
+ * Returns the candidates with at least one and a half cycles, but fewer than the two that a season needs, whose wave
+ * the values show and which cannot be a random walk. A forecast follows such a wave. `found` are the seasons that were
+ * found.
  */
 export function begunSeasons(
   values: readonly number[],

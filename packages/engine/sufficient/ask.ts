@@ -1,4 +1,4 @@
-/** Rows of a database, of which statistics are asked there. DuckDB answers by the same code. */
+/** Rows of a database that computes statistics over them. DuckDB answers by the same code. */
 import type { Cell } from '@assay/model/insight'
 import type { Expression, From, Select } from '../dialects/language.ts'
 

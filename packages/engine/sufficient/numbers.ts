@@ -1,7 +1,7 @@
 /**
- * The moments of a column in three scans: its range, its mean, and exact sums of the powers of (v - centre), over the greatest distance
- * from the centre, which lies near the mean: nothing cancels and nothing overflows. What is 2^-100 times smaller than the largest value
- * counts as zero, since some engines take a product without digits for an error.
+ * The moments of a column in three scans: its range, its mean, and exact sums of the powers of (v - centre), over the
+ * greatest distance from the centre, which lies near the mean: nothing cancels and nothing overflows. A value 2^-100
+ * times smaller than the largest counts as zero, since some databases treat an underflow as an error.
  */
 import {
   and,
@@ -64,7 +64,7 @@ const NEAR_ZERO = 2 ** -80
 export const scaled = (v: Expression, unit: number): Expression =>
   where(below(size(v), number(unit * TINY)), number(0), over(v, number(unit)))
 
-/** What centres are: one near zero would leave products without digits. */
+/** Returns the centre, or 0 for one near zero, whose products would underflow. */
 export const centreOf = (found: number): number => (Math.abs(found) < NEAR_ZERO ? 0 : found)
 
 export interface Moments {

@@ -1,6 +1,7 @@
 /**
- * Exact order statistics by counting: the values between two bounds are counted in 1,024 steps, and the step that holds a place is counted
- * again, until its values are few or one. No engine sorts more than 5,000 values, and no answer has more rows.
+ * Computes exact order statistics by counting: the values between two bounds are counted in 1,024 steps, and the step
+ * that holds a position is counted again, until few or equal values are left. No engine sorts more than 5,000 values,
+ * and no answer has more rows.
  */
 import {
   and,
@@ -110,6 +111,6 @@ function stepOf(v: Expression, { low, high }: Stretch): Expression {
   const away = half === 1 ? minus(v, number(low)) : minus(times(v, number(half)), number(low * half))
   const width = half * high - half * low
   const share = times(away, number(STEPS / width))
-  // A product without digits is an error of some engines.
+  // Some databases treat an underflow as an error.
   return whole(where(below(size(away), number(width * 2 ** -60)), number(0), share))
 }

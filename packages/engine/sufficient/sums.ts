@@ -1,7 +1,7 @@
 /**
- * Exact sums in any database. A term between -1 and 1 is cut into integers of 30 bits, whose sums are exact wherever integers of 64 bits
- * are; together they are the sum of the terms rounded to 2^-90 (over a million rows: to 2^-60), whatever the order of the rows and the engine.
- * At most 2^33 rows.
+ * Exact sums in any database. A term between -1 and 1 is cut into integers of 30 bits, whose sums are exact in any
+ * database with integers of 64 bits. Together they are the sum of the terms rounded to 2^-90 (over a million rows: to
+ * 2^-60), whatever the order of the rows and the engine. At most 2^33 rows.
  */
 import type { Cell } from '@assay/model/insight'
 import {

@@ -1,4 +1,7 @@
-/** Judges what a run found by what a test expects. Each failure is a sentence with what was expected and what was found. */
+/**
+ * Compares the findings of a run with the expectations of a test. Each failure is a sentence with what was expected and
+ * what was found.
+ */
 import { type Cell, type Findings, GRADES, type Outcome, type Table } from '@assay/model/insight'
 import { suggest } from '../values/near.ts'
 import { type Expected, regex, type Wanted } from './definition.ts'

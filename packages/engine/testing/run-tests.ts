@@ -35,7 +35,7 @@ export interface TestRun {
 
 export interface TestResult {
   test: TemplateTest
-  /** Empty: it passed. */
+  /** The failures; empty if the test passed. */
   failures: string[]
   elapsed_ms: number
 }

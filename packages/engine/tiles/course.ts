@@ -1,4 +1,4 @@
-/** The steps that lead to a figure, and the range that is usual among the earlier ones. */
+/** Finds the steps that lead to a figure, and the usual range of the earlier ones. */
 import type { TileCourse } from '@assay/model/reading'
 
 /** As many as a drawing of 120 pixels tells apart. */

@@ -38,7 +38,7 @@ export function judged(change: TileChange, { grade }: Pick<Outcome, 'grade'>): T
   return grade === 'firm' || grade === 'likely' ? change : { ...change, good: null }
 }
 
-/** What makes the data of a figure doubtful, beside every blocker. */
+/** The caveats that make the data of a figure doubtful. Every blocker does so as well. */
 const DOUBTS_OF_DATA = new Set(['days_missing', 'rows_left_out', 'type_ambiguous', 'times_uneven'])
 
 export function doubtOf({ blockers, caveats }: Outcome): string | null {
@@ -67,7 +67,7 @@ const numberIn = (row: Row | undefined, field: string): number | null => {
   const value = row?.[field]
   return typeof value === 'number' && Number.isFinite(value) ? value : null
 }
-/** Of a name, a label or a time; empty for anything else. */
+/** Returns the text of a name, a label or a time; empty for anything else. */
 export const textOf = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 const textIn = (row: Row | undefined, field: string): string => textOf(row?.[field])

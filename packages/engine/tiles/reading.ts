@@ -1,11 +1,14 @@
-/** What the page of an insight shows around its text: blockers, the grade of the headline, tiles, and the evidence of its sentences. */
+/**
+ * Collects what the page of an insight shows around its text: blockers, the grade of the headline, tiles, and the
+ * evidence of its sentences.
+ */
 import type { Grade, Outcome } from '@assay/model/insight'
 import type { Proof, Reading } from '@assay/model/reading'
 import { escapeMarkdown, plainLine } from '../printing/escape.ts'
 import { textOf } from './of-outcome.ts'
 import { type Computed, tilesOf } from './tiles.ts'
 
-/** As many sentences of a page are followed by their evidence. */
+/** The most sentences of a page that are followed by their evidence. */
 const MOST_PROOFS = 100
 
 /** `body` is the Markdown of the text, without the lineage. */

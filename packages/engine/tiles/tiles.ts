@@ -50,7 +50,7 @@ function chosen(choice: TileChoice, computed: Computed): Tile[] {
   return tile ? [asJudged(tile, field, computed)] : []
 }
 
-/** No change of a column is good or bad where no analysis of that column can tell it from chance. */
+/** Removes "good" and "bad" from the change of a column if no analysis of that column can tell it from chance. */
 function asJudged(tile: Tile, field: string, { template, blocks }: Computed): Tile {
   const outcomes = template.blocks
     .filter((block): block is AnalysisBlock => block.kind === 'analysis')
@@ -61,7 +61,7 @@ function asJudged(tile: Tile, field: string, { template, blocks }: Computed): Ti
   return { ...tile, changes: tile.changes.map((change) => (sure ? judged(change, sure) : plain(change))) }
 }
 
-/** `assay check` tells the same fault in more words, and a run then shows that. */
+/** `assay check` reports the same fault in more detail, and a run then shows that report. */
 function unknown({ block, field, line, column }: TileChoice): TemplateFault {
   const of = field === null ? block : `${block}.${field}`
   const message = `tiles: "${of}" has no figure.`

@@ -1,6 +1,6 @@
 /**
- * What an outcome found that was not in the last insight that was delivered: `new` of an analysis in a template. A row of `news.list` is
- * known by its values in `news.key`; all else of it, such as p, may differ from run to run.
+ * Finds what an outcome has that the last delivered insight did not: `new` of an analysis in a template. A row of
+ * `news.list` is identified by its values in `news.key`; its other values, such as p, may differ between runs.
  */
 import type { Outcome } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -8,7 +8,7 @@ import type { TSchema } from 'typebox'
 import { type FieldSchema, type Fields, outcomeSchema } from '../methods/shared/fields.ts'
 
 export interface News {
-  /** The list of what was found; the first of which the outcome has one. */
+  /** The lists of findings. The first one that the outcome has counts. */
   lists: readonly string[]
   /** The values that tell its rows apart. */
   key: readonly string[]
@@ -30,7 +30,10 @@ function foundIn({ lists }: News, outcome: Outcome): Row[] {
   return list === undefined ? [] : (outcome[list] as Row[])
 }
 
-/** `before`: the outcome of the same block in the last insight that was delivered; null: there is none, and all is new. */
+/**
+ * Returns the new rows. `before` is the outcome of the same block in the last delivered insight; if it is null, all
+ * rows are new.
+ */
 export function newIn(news: News, outcome: Outcome, before: Outcome | null): Row[] {
   const nameOf = (row: Row, of: Outcome): string =>
     JSON.stringify([

@@ -12,7 +12,7 @@ export const MAX_PATTERN_INPUT = 10_000
 export const MAX_STEPS = 2_000_000
 /** Reading one instruction of a pattern takes as long as 200 steps. */
 const READING_STEPS = 200
-/** A plain pattern is at one instruction at a time, so it takes a sixteenth of the steps: 6,500 UUIDs take 35 ms. */
+/** A plain pattern is at one instruction at a time, so it takes a sixteenth of the steps. 6,500 UUIDs take 35 ms. */
 const PLAIN_SHARE = 16
 
 interface Compiled {
@@ -23,12 +23,12 @@ interface Compiled {
 
 export type PatternOutcome = 'matches' | 'differs' | 'too_much' | 'too_long'
 
-/** A tenth: about 10 ms. */
+/** The bound of quick work, a tenth of the whole bound: about 10 ms. */
 const QUICK_STEPS = 200_000
 /** Instructions to which the counts of a pattern may multiply, one within another, to be read in a few milliseconds. */
 const QUICK_COUNT = 200
 
-/** Whether a pattern is read in a few milliseconds, as far as its text tells. */
+/** Tells from its text whether a pattern is compiled in a few milliseconds. */
 export function isQuick(pattern: string): boolean {
   const counts = [...pattern.matchAll(/\{(\d+)(?:,(\d*))?\}/g)]
   const most = counts.reduce((all, [, least, up]) => all * Math.max(1, Number(least), Number(up ?? 0)), 1)
@@ -40,7 +40,7 @@ export class PatternWork {
   #left: number
   readonly #read = new Map<string, Compiled>()
 
-  /** `quick`: a tenth of the bound, for who has another process for the rest. */
+  /** `quick` sets a tenth of the bound, for callers that leave the rest to another process. */
   constructor(quick = false) {
     this.#left = quick ? QUICK_STEPS : MAX_STEPS
   }

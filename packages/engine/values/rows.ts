@@ -1,6 +1,6 @@
 /**
- * What templates see of tables and outcomes: arrays of plain row objects. A table's array has `size` (all rows, also those
- * that were not kept), `columns` and `truncated` as properties of its own.
+ * Shows tables and outcomes to templates as arrays of plain row objects. A table's array has `size` (all rows, also
+ * those that were not kept), `columns` and `truncated` as properties of its own.
  */
 import type { Cell, Column, ColumnType, Outcome, Table } from '@assay/model/insight'
 import type { Origin } from '@assay/model/provenance'
@@ -22,7 +22,9 @@ const homes = new WeakMap<object, Origin>()
 /** The rows of a table and, once one is looked for, the places of all. */
 const placesOf = new WeakMap<RowsInfo, { rows: Row[]; places: Map<unknown, number> | null }>()
 
-/** Where a block, one of its lists or one of its rows lies; null for what a filter or a template made. */
+/**
+ * Returns where a block, one of its lists or one of its rows lies; null for values that a filter or a template made.
+ */
 export function homeOf(value: unknown): Origin | null {
   if (typeof value !== 'object' || value === null) return null
   const info = infoOfRow.get(value)
@@ -105,7 +107,7 @@ interface Place {
   block: string
   /** The names that lead to the value, with dots. */
   field: string
-  /** The rows that were met, by the object of the outcome: the same row may be in two lists. */
+  /** The rows so far, by the object of the outcome, because one row may be in two lists. */
   known: Map<unknown, Origin>
 }
 

@@ -1,10 +1,10 @@
 /**
- * The closed table of what can be wrong with a claim. A blocker forbids the claim; a caveat stands beside it. A code stands
- * wherever its fact holds, also where the method corrected for it. docs/verdicts.md is made from this table.
+ * The closed table of what can be wrong with a claim. A blocker forbids the claim; a caveat stands beside it. A code is
+ * given if its fact holds, even if the method corrected for it. docs/verdicts.md is made from this table.
  */
 export interface CodeRule {
   kind: 'blocker' | 'caveat'
-  /** When the code stands. */
+  /** The rule by which the code is given. */
   rule: string
   /** The number that decides; "none" where the fact alone decides. */
   threshold: string

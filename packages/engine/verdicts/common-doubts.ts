@@ -29,7 +29,9 @@ export function leftOut(n: number, lack: string, { one, many } = { one: 'row', m
 /** Groups below this size hold too few values to show how much they vary. */
 export const FEW = 5
 
-/** A test of means was made of so few values that it rests on what cannot be seen. A caveat: `too_few` is mild where it stands. */
+/**
+ * A caveat that a test of means has so few values that its assumptions cannot be checked. `too_few` is mild beside it.
+ */
 export function fewRows(least: number, { one, many }: { one: string; many: string }): Doubt {
   return doubt(
     'too_few',

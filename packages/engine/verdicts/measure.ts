@@ -1,6 +1,6 @@
 /**
- * What a column is to a reader: its label, unit, format, which direction is good, and its target. The template declares it
- * under `columns`; without it the name is made readable.
+ * Describes a column for readers: its label, unit, format, good direction and target. The template declares it under
+ * `columns`; without it the name is made readable.
  */
 import type { ColumnMeaning } from '@assay/model/template'
 
@@ -10,7 +10,7 @@ export interface Measure extends ColumnMeaning {
   name: string
 }
 
-/** What the template says of its columns, by name in lower case. */
+/** The meanings of columns in the template, by name in lower case. */
 export type Meanings = ReadonlyMap<string, ColumnMeaning>
 
 export const NO_MEANINGS: Meanings = new Map()

@@ -47,7 +47,10 @@ export function singular(phrase: string): string {
   })
 }
 
-/** What the rows of a column that identifies are called: `user_id` is "user" and "users", `u` is "unit" and "units". */
+/**
+ * Returns what the rows of an identifying column are called: `user_id` is "user" and "users", `u` is "unit" and
+ * "units".
+ */
 export function nounsOf(column: string): { one: string; many: string } {
   const bare = readable(column).replace(/ (?:id|key|uuid|guid)$/iu, '')
   const one = bare.length < 2 ? 'unit' : singular(bare)

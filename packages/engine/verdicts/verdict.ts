@@ -1,6 +1,6 @@
 /**
- * The verdict of an analysis: what a reader is told, how sure it is, and what stands against it. Every method makes its
- * outcome with `verdict`; no method writes `summary` or `notes` itself.
+ * Makes the verdict of an analysis: what a reader is told, how sure it is, and the doubts about it. Every method makes
+ * its outcome with `verdict`; no method writes `summary` or `notes` itself.
  */
 import type { Doubt, Grade, Outcome, Verdict } from '@assay/model/insight'
 import { CODES, type Code } from './codes.ts'
@@ -83,7 +83,10 @@ export function verdict(finding: Finding): Verdict {
   return told
 }
 
-/** The evidence tells p of the test alone; what a correction for others makes of it is said where it matters. */
+/**
+ * Returns the evidence. It gives the p of the test alone, and adds the corrected p if the test's own p was raised and
+ * is at least 0.001.
+ */
 function evidenceOf({ evidence, grade, among, factor = 1 }: Finding): string {
   if (!among || factor === 1 || among.p < 0.001) return evidence
   const p = String(Number(among.p.toPrecision(2)))
@@ -99,13 +102,13 @@ export function stopped(evidence: string, stop: Doubt, doubts: readonly Doubt[] 
   return verdict({ headline: stop.says, grade: 'unclear', evidence, doubts: [stop, ...doubts] })
 }
 
-/** By how much a correction raised the primary p-value: to `p`, which is `factor` of what it was. */
+/** A correction of the primary p-value: the corrected `p`, and the `factor` by which it was multiplied. */
 export interface Correction {
   p: number
   factor: number
 }
 
-/** How an outcome that holds others tells them again after a correction. JSON does not hold it. */
+/** The key of the function that judges the parts of an outcome again after a correction. JSON does not hold it. */
 const AGAIN = Symbol('again')
 type Again = (correction: Correction, more: Doubt) => Outcome
 

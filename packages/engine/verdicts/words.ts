@@ -15,12 +15,12 @@ const SIZES: [number, string][] = [
 /** Currencies that stand before their amount. */
 const CURRENCIES: Record<string, string> = { eur: '€', gbp: '£', jpy: '¥', usd: '$' }
 
-/** Beyond these a number is told by its power of ten. */
+/** Numbers outside this range are printed by their power of ten. */
 const SMALLEST_PLAIN = 1e-6
 const LARGEST_PLAIN = 1e18
-/** Below it, and with nothing to compare it with, a number may be what rounding left. */
+/** A number below it, without anything to compare it with, may be a rounding error. */
 const ROUNDING = 1e-12
-/** The part of a difference that matters below which a number is told as 0. */
+/** A number below this share of the difference that matters is printed as 0. */
 const NOTHING_BESIDE = 1e-9
 const RAISED: Record<string, string> = {
   '-': '⁻',
@@ -100,8 +100,8 @@ function inNames(words: string): RegExp {
 const spoken = (names: string): string => names.replaceAll(/(?<=\p{Ll})(?=\p{Lu})/gu, ' ')
 
 /**
- * Between what a value can lie: shares of a whole between 0 and 100 %, and whole numbers from 0 on, where no known value
- * is outside and the name speaks of nothing that may lie below zero. Anything else has no bounds.
+ * Returns the bounds of a measure's values: 0 and 100 % for shares of a whole, and 0 for whole numbers, if no known
+ * value is outside and the name is not of something that may lie below zero. Anything else has no bounds.
  */
 export function boundsOf(measure: Measure, values: readonly number[]): [number, number] {
   const whole = isShare(measure) ? 1 : 100
@@ -182,7 +182,7 @@ export function against(
   return { same: false, text }
 }
 
-/** A difference as it is told may be off by this part of it. */
+/** The largest error of a printed difference, as a share of it. */
 const OFF = 0.15
 
 /**
@@ -235,7 +235,9 @@ export function partNamed(label: string, value: unknown): string {
     : `${label} ${quoted(value)}`
 }
 
-/** What a row changes by lowering or raising the grade. No grade of before is named: a correction for several tests may lower it. */
+/**
+ * Says how a row changes the grade. The grade before is not named, because a correction for several tests may lower it.
+ */
 export function withoutRow([before, after]: readonly [Grade, Grade], what: string): string {
   if (after === 'unclear') return `there would be no clear ${what}`
   if (before === 'firm') return `the ${what} would be less certain`

@@ -1,4 +1,4 @@
-/** Where the values of a drawing are, from Vega's scene: for pages that answer the pointer and the keyboard. */
+/** Finds where the values of a drawing lie, from Vega's scene, for pages that answer the pointer and the keyboard. */
 
 export interface SceneItem {
   marktype?: string
@@ -17,7 +17,7 @@ export interface SceneItem {
   outerRadius?: number
 }
 
-/** Of the marks that show a value the first of these counts. */
+/** If several marks show a value, the first kind in this list counts. */
 const RANK = ['symbol', 'line', 'rect', 'arc', 'area']
 
 interface Found {

@@ -10,7 +10,7 @@ type Spec = Record<string, unknown>
 const LINE = 14
 /** Between the names of two columns, and between the names of rows and the columns. */
 const APART = 4
-/** Columns narrower than a slanted line of letters have every second name, or fewer. */
+/** The least width of a column for a slanted name. Narrower columns show every second name, or fewer. */
 const SLANTED = 17
 const SLANT = -45
 /** The width of a name in a narrow drawing. */
@@ -65,7 +65,10 @@ function inLines(value: unknown): unknown {
 const namesIn = ({ scale }: Spec): unknown[] | null =>
   isSpec(scale) && Array.isArray(scale.domain) ? scale.domain : null
 
-/** In one line where each fits its column, in two where words allow it, and aslant where not. Numbers and times are thinned. */
+/**
+ * Sets names below columns: in one line if each fits, in two lines if words allow it, else slanted. Numbers and times
+ * are thinned.
+ */
 function below({ axis }: Spec, columns: readonly unknown[], rows: readonly unknown[]): Spec {
   const given = isSpec(axis) ? axis : {}
   const limit = given.labelLimit as number
@@ -117,7 +120,7 @@ function subtitleOf({ usermeta }: Spec): string | null {
     : `${titleText(label)}. Dotted line: target ${valueText(label, target)}`
 }
 
-/** No letters below those of a narrow drawing. */
+/** Raises all font sizes to at least that of a narrow drawing. */
 function larger(config: Spec): Spec {
   return Object.fromEntries(
     Object.entries(config).map(([key, item]) => {

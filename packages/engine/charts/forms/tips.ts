@@ -1,4 +1,4 @@
-/** What a chart answers to the pointer: the text of each value, with its format and unit. */
+/** Makes the text that a chart shows at the pointer for each value, with its format and unit. */
 
 import type { Chart } from '@assay/model/insight'
 import { chartLabels, type Point } from '../chart-values.ts'

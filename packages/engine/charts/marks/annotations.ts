@@ -5,13 +5,13 @@ import { textWidthOf } from '../text-width.ts'
 import { CONTEXT, edgeOf, INK, LETTERS_NARROW, NARROW, QUIET } from './look.ts'
 import { HEIGHT, liesOnSide, type Plot, type Spec, typeOfX } from './scales.ts'
 
-/** The part of the axis, at either end, below or above which the name of a target stands. */
+/** A target within this share of the axis from an end has its name on the inner side of its line. */
 const NAME = 0.3
 /** Names of events stand in lanes above the values, and a name is cut at the limit. */
 const LANE = 17
 const LIMIT = 150
 const LIMIT_NARROW = 110
-/** What the numbers along the side leave of a narrow drawing. */
+/** The width of a narrow drawing without the numbers along its side. */
 const ACROSS = NARROW - 70
 /** Between the lanes and the values. */
 const BASE = 4
@@ -126,8 +126,9 @@ interface Placed {
 }
 
 /**
- * Each in the lowest lane in which it touches no other, by the room of a narrow drawing: from the right on, and then those on the left of their
- * lines from the left on. So the line of a higher name crosses no lower one.
+ * Puts each name into the lowest lane in which it touches no other, by the room of a narrow drawing. Names on the right
+ * of their lines are placed from the right on, then names on the left from the left on. So the line of a higher name
+ * crosses no lower one.
  */
 function lanesOf(plot: Plot, events: readonly ChartEvent[]): Placed[] {
   const placeOf = placesOf(plot)

@@ -26,7 +26,7 @@ import { forecast, funnel, heatmap, intervals, waterfall } from './steps.ts'
 
 const PANELS_BESIDE = 3
 const PANEL_GAP = 24
-/** By how many stand beside each other: together as wide as a chart. */
+/** The width of a panel by the number of panels in a row, which are together as wide as a chart. */
 const PANEL_WIDTHS: Record<number, number> = { 2: 312, 3: 200 }
 
 /** The part of the specification that draws: a mark with its encoding, layers, or panels of them. */
@@ -52,7 +52,10 @@ export function layersOf(plot: Plot): Spec {
   }
 }
 
-/** Panels share a scale, so that they can be compared, unless one of them would be a line along its bottom. */
+/**
+ * Tells whether panels need scales of their own. They share one, so that they can be compared, unless one panel would
+ * be flat along its bottom.
+ */
 function differInSize({ points, kept }: Plot): boolean {
   if (kept.x === 'text') return false
   const largest = new Map<string, number>()

@@ -1,7 +1,7 @@
 /**
- * How every chart looks: one type scale, one grid, and colours that mean something. Blue is what the chart is about, grey is
- * context, vermilion is what is bad. The colours are those of Okabe and Ito (Color Universal Design, 2008), which readers
- * with any colour vision tell apart, darkened where they would be too pale for a line on white.
+ * The look of every chart: one type scale, one grid, and colours with a meaning. Blue is what the chart is about, grey
+ * is context, vermilion is what is bad. The colours are those of Okabe and Ito (Color Universal Design, 2008), which
+ * readers with any colour vision tell apart, darkened where they would be too pale for a line on white.
  */
 
 export const INK = '#1c2024'
@@ -35,7 +35,10 @@ export const DARK_CHART = [
 
 /** Letters in pixels; a page shows a wide drawing from 665 pixels on, where these are 12. */
 const LETTERS = 13
-/** Those of a narrow drawing, which is shown at 278 of its 300 pixels on the narrowest phones, of 320: 13 are 12 there. */
+/**
+ * The letters of a narrow drawing of 300 pixels. The narrowest phones, of 320 pixels, show it at 278, where 13 become
+ * 12.
+ */
 export const LETTERS_NARROW = 13
 
 /** Vega without a canvas assumes 8 pixels a letter, which is too much; this cuts labels at about 40 letters. */

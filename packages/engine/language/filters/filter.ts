@@ -7,7 +7,7 @@ import type { Budget } from '../budget.ts'
 export interface FilterContext {
   /** Arguments given as NAME: VALUE. */
   named: ReadonlyMap<string, unknown>
-  /** For what a filter makes before its result can be weighed. */
+  /** The budget for intermediate results, before the size of the result is known. */
   budget: Budget
 }
 

@@ -24,7 +24,7 @@ function divide(name: string, compute: (a: number, b: number) => number): Filter
   }
 }
 
-/** What it gives is printed with these digits. */
+/** The result is printed with these digits. */
 const round: Filter = (value, [places]): Numeric | Rounded => {
   const number = numeric(value, 'round')
   const scale = count(places, 'round', 0)
@@ -61,7 +61,7 @@ const abs: Filter = (value) => {
   return number instanceof Exact ? new Exact(number.toString().replace('-', '')) : Math.abs(number)
 }
 
-/** What is missing stays missing: null in, null out, as in SQL. */
+/** Returns null for null, as SQL does. */
 function passingNull(filter: Filter): Filter {
   return (value, args, context) =>
     value === null || value === undefined || args[0] === null ? null : filter(value, args, context)

@@ -33,7 +33,7 @@ export interface Imported {
   metrics: { metric: string; source: string; file: string }[]
   /** The metrics that are not taken over. */
   left: NotRead[]
-  /** What else the files hold and metrics do not: keys of metrics, tests, saved queries. */
+  /** The parts of the files that have no counterpart in metrics: keys of metrics, tests, saved queries. */
   notRead: NotRead[]
 }
 
@@ -150,7 +150,7 @@ class Importer {
     return source
   }
 
-  /** `path`: the metrics of which this one is a part, so that none is made of itself. */
+  /** `path` holds the metrics that this one is a part of, so that no metric is made of itself. */
   #value({ given, model }: Metric, more: unknown[], path: string[]): Value {
     if (path.includes(given.name)) throw new NotTaken(`it is made of itself, through "${path.at(-1)}"`)
     if (fieldsOf(given.config).enabled === false) throw new NotTaken('it is disabled')
@@ -262,7 +262,7 @@ class Importer {
     return { column: time.column, ...(grain ? { grain } : {}) }
   }
 
-  /** What of a metric, its measures and its model has no counterpart. */
+  /** Reports the parts of a metric, its measures and its model that have no counterpart. */
   #tellRest({ given, file }: Metric, value: Value): void {
     const tell = (name: string, reason: string): void => {
       this.notRead.push({ file, name: `${given.name}: ${name}`, reason })

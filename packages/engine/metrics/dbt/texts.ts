@@ -1,4 +1,7 @@
-/** The SQL and Jinja of dbt's YAML, as far as they have a form in the expressions of metrics. What has none is told as NotTaken. */
+/**
+ * The SQL and Jinja of dbt's YAML, as far as they have a form in the expressions of metrics. A text without such a form
+ * throws NotTaken.
+ */
 import { GRAINS, type Grain } from '@assay/model/metric'
 
 /** Stops the import of one metric. The message ends a sentence that begins with its name. */

@@ -1,6 +1,6 @@
 /**
- * Makes each printed number of a page a link to its row. The marks say where a number stands in the Markdown; its signs get a frame
- * that no data can forge, which is a link once the text is parsed.
+ * Makes each printed number of a page a link to its row. The marks say where a number stands in the Markdown. The
+ * number gets a frame of characters that no data can forge, and the frame becomes a link once the text is parsed.
  */
 import { marksIn, rowAt } from '@assay/model/places'
 import type { Mark, Origin } from '@assay/model/provenance'
@@ -17,14 +17,14 @@ const NUMBERS = /(?<![\w.,\-#&\\])[+\-−]?\d[\d,]*(?:\.\d+)?(?: ?%)?(?![\w-]|[.
 
 interface Env {
   behind?: BehindPage
-  /** What the frames lead to, by their number. */
+  /** The targets of the frames, by their number. */
   links?: { anchor: string; says: string; apart: boolean }[]
 }
 
 export function placeLinks(markdown: Parser): void {
   markdown.core.ruler.before('inline', 'numbers', (state) => {
     const env = state.env as Env
-    // The marks count the signs of the stored text, in which the parser replaces these.
+    // The marks count characters of the stored text, and the parser replaces these characters.
     if (env.behind && !/[\r\0]/.test(state.src)) frameNumbers(state, env.behind, env)
   })
   markdown.core.ruler.after('inline', 'number_links', (state) => {
@@ -35,7 +35,7 @@ export function placeLinks(markdown: Parser): void {
   })
 }
 
-/** Where the text is that a token holds: its lines, or within a line. */
+/** The place of a token's text: its lines, or a part of a line. */
 interface Lines {
   texts: string[]
   starts: number[]
@@ -63,7 +63,7 @@ function frameNumbers(state: State, behind: BehindPage, env: Env): void {
     const around = (number: string): string => `\u2063n${links.length - 1}\u2063${number}${CLOSE}`
     return text.length > LONGEST_VALUE ? text.replaceAll(NUMBERS, around) : around(text)
   }
-  /** The text of a token that begins at a place of the source. */
+  /** Returns the text of a token, which begins at `start` in the source, with frames. */
   const framed = (text: string, start: number): string => {
     let done = ''
     let from = 0
@@ -85,7 +85,7 @@ function frameNumbers(state: State, behind: BehindPage, env: Env): void {
   }
 }
 
-/** "12. " at the start of a line is a place in a list only as long as nothing stands before it. */
+/** Tells whether a number starts a list item, as "12. " does. A frame before it would end the list. */
 function startsList(text: string, first: number, last: number): boolean {
   return /^\s*$/.test(text.slice(0, first)) && /^[.)](\s|$)/.test(text.slice(last))
 }
@@ -104,7 +104,7 @@ function framedLines(
   return parts.join('\n')
 }
 
-/** Where a walk through the tokens of a table is. */
+/** The state of a walk through the tokens of a table. */
 interface TableWalk {
   mark: Mark | undefined
   first: number
@@ -154,7 +154,7 @@ function walkTable(
   token.content = framed(token.content, starts[line]! + at)
 }
 
-/** A frame becomes a link where it stands in plain text; elsewhere its signs go. */
+/** Turns a frame in plain text into a link. Elsewhere its characters are removed. */
 function linked(tokens: readonly Token[], links: NonNullable<Env['links']>, state: State): Token[] {
   const html = (content: string): Token => Object.assign(new state.Token('html_inline', '', 0), { content })
   const out: Token[] = []

@@ -32,7 +32,7 @@ function countText(total: number): string {
   return total === 1 ? 'one row' : `${formatCount(total)} rows`
 }
 
-/** The empty cell is one of a number, too. */
+/** An empty cell also counts as a number. */
 function isNumber(cell: unknown): boolean {
   return cell === null || cell === undefined || typeof cell === 'number'
 }

@@ -1,6 +1,6 @@
 /**
- * The data behind a page: a sheet for each table and each list of an outcome that its text, a chart or a finding comes from, and for
- * no other. A sheet shows its first rows and each row that the text prints.
+ * Selects the data behind a page: a sheet for each table and each list of an outcome that its text, a chart or a
+ * finding comes from, and no other. A sheet shows its first rows and each row that the text prints.
  */
 import type { Cell, Outcome, PageInsight, Table } from '@assay/model/insight'
 import { pathIn, valueAt, whereText } from '@assay/model/places'
@@ -38,7 +38,7 @@ export interface BehindPage {
   fields: ReadonlyMap<string, Field[]>
   /** The sheet that an analysis was computed from, where the page shows it. */
   sourceOf(block: string): Sheet | undefined
-  /** Where the page shows it; null for what is in no sheet. */
+  /** Returns where the page shows an origin, or null if no sheet has it. */
   placeOf(origin: Origin): { anchor: string; says: string } | null
 }
 
@@ -63,7 +63,7 @@ function originsOf({ from, table }: Mark): Origin[] {
   ])
 }
 
-/** Which rows the text prints, by sheet; a sheet that is named without a row is shown, too. */
+/** Returns the rows that the text prints, by sheet. A sheet that is named without a row is shown, too. */
 function askedRows(origins: readonly Origin[]): Map<string, { origin: Origin; rows: Set<number> }> {
   const asked = new Map<string, { origin: Origin; rows: Set<number> }>()
   for (const origin of origins) {
@@ -81,7 +81,7 @@ function isRecords(value: unknown): value is Records {
   return Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'object' && one)
 }
 
-/** What a sheet shows; null for a single value of an outcome. */
+/** Returns the table of a sheet, or null for a single value of an outcome. */
 function tableAt({ tables, analyses }: Behind, { block = '', field }: Origin): Table | null {
   if (Object.hasOwn(tables, block)) return tables[block]!
   const list = field === undefined ? undefined : pathIn(analyses[block], field)
@@ -190,9 +190,9 @@ function placesOf(
   }
 }
 
-/** A longer value is not said beside its place. */
+/** The longest value that is repeated beside its place. */
 const LONGEST_SAID = 60
-/** As many characters of a cell are shown. */
+/** The most characters of a cell that are shown. */
 const MOST_CHARACTERS = 300
 
 export function cellText(value: unknown): string {

@@ -351,10 +351,7 @@ class ProcessPool implements Pool {
     this.#startAhead()
   }
 
-  /**
-   * Starts a process ahead. A failure, such as a full disk or a lack of handles, is ignored, and the next task tries
-   * again.
-   */
+  /** Starts a process ahead. A failure, such as a full disk, is ignored: the next task tries again. */
   #startAhead(): void {
     try {
       this.#start()

@@ -1,9 +1,12 @@
-/** Values far from zero beside their spread: their squares would leave no digit for what moves, so their mean is taken off first. */
+/**
+ * Centres values that lie far from zero compared with their spread. Their squares would leave no digits for their
+ * variation, so the mean is subtracted first.
+ */
 
 /** A distance from the mean below this share of it would be lost in squares, which hold 16 digits. */
 const FAR_FROM_ZERO = 1e-4
 
-/** What to take off: the mean of values that all lie far from zero beside their spread, else 0. */
+/** Returns the centre: the mean if all values lie far from zero compared with their spread, else 0. */
 export function centreOf(values: ArrayLike<number>): number {
   const n = values.length
   let sum = 0
@@ -19,7 +22,7 @@ export function centred<T extends ArrayLike<number>>(values: T, centre = centreO
   return centre === 0 ? values : Array.from(values, (value) => value - centre)
 }
 
-/** As `centreOf`, where `constant` is a column of equal numbers that takes up what is taken off; else 0. */
+/** Returns `centreOf` if `constant` is a column of equal numbers, which absorbs the centre, else 0. */
 export function centreBeside(values: ArrayLike<number>, constant: ArrayLike<number> | undefined): number {
   const level = constant?.[0] ?? 0
   if (!constant || level === 0) return 0

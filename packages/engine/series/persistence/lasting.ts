@@ -1,7 +1,7 @@
 /**
- * Whether a series wanders longer than its neighbours tell: a slow wave beneath noise is alike over many steps, but hardly from one to the next,
- * and errors of one persistence miss it. The variance of sums of what one persistence leaves grows faster than their length then (the
- * variance ratio of Lo and MacKinlay, Rev. Financial Studies 1, 1988).
+ * Tests whether a series wanders longer than its neighbours show. A slow wave beneath noise persists over many steps
+ * although neighbours are hardly alike, and errors of one persistence miss it. The variance of sums of the residuals
+ * then grows faster than their length (the variance ratio of Lo and MacKinlay, Rev. Financial Studies 1, 1988).
  */
 import { dot, residualsOf } from './residuals.ts'
 

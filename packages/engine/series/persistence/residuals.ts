@@ -1,6 +1,6 @@
 /** Ordinary least squares residuals over columns, by Gram-Schmidt. Columns that depend on earlier ones are left out. */
 
-/** What is left of the values beside `base`, and beside `base` and `more`. */
+/** Returns the residuals of the values from `base`, and from `base` and `more`. */
 export function residualsOf(
   values: readonly number[],
   base: readonly (readonly number[])[],

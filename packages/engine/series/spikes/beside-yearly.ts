@@ -1,4 +1,4 @@
-/** Values that stand out, and days that do so every year, each found beside the other. */
+/** Finds values that stand out and days that stand out every year, each beside the other. */
 import type { Spikes } from './spikes.ts'
 import { LEAST_DAYS, yearlyDays } from './yearly.ts'
 
@@ -7,8 +7,9 @@ const YEARLY = 0.2
 const ROUNDS = 2
 
 /**
- * `find` looks for single values beside those set aside, at the chance that it is given. `days`: of each value in days since 1970-01-01,
- * ascending; null where the steps are no days. The chance of any false one of both kinds is `alpha`.
+ * `find` searches for single values beside those set aside, at the chance that it is given. `days` are the days of the
+ * values since 1970-01-01, ascending; null if the steps are no days. The chance of any false finding of both kinds is
+ * `alpha`.
  */
 export function findBesideYearly(
   find: (aside: ReadonlyMap<number, number>, alpha: number) => Spikes,

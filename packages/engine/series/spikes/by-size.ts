@@ -1,6 +1,7 @@
 /**
- * The noise of a ratio by its denominators: the variance of a residual is a + b / denominator, a for what moves all rates of a time
- * and b for the chance of single events. Both are fitted to the squared scales of bins of the residuals, from medians.
+ * Fits the noise of a ratio by its denominators: the variance of a residual is a + b / denominator, where a moves all
+ * rates of a time and b is the chance of single events. Both are fitted to the squared scales of bins of the residuals,
+ * from medians.
  */
 import { twoParts } from '../../causes/noise.ts'
 import { medianOf } from './tails.ts'
@@ -13,7 +14,7 @@ export interface Sizes {
 
 const LEAST_IN_BIN = 12
 const MOST_BINS = 8
-/** Denominators whose largest tenth is at most so many times the smallest make no difference. */
+/** Denominators make no difference if their largest tenth is at most so many times the smallest. */
 const ALIKE = 1.3
 
 /** The standard deviation of each residual beside that at the middle denominator. */

@@ -1,8 +1,8 @@
 /**
- * Each value of a series beside what its neighbours on both sides lead one to expect: a level that follows
- * x(t+1) = a x(t) + u, seen with noise (a from 0, no level at all, to 1, a random walk). The residual of a value from all
- * others is the auxiliary residual of Harvey and Koopman (J. Business and Economic Statistics 10, 1992), by the recursions
- * of de Jong (JASA 83, 1988). Missing values are left out exactly. One pass forward and one back.
+ * Compares each value of a series with its expectation from the neighbours on both sides: a level that follows x(t+1) =
+ * a x(t) + u, seen with noise (a from 0, no level at all, to 1, a random walk). The residual of a value from all others
+ * is the auxiliary residual of Harvey and Koopman (J. Business and Economic Statistics 10, 1992), by the recursions of
+ * de Jong (JASA 83, 1988). Missing values are left out exactly. One pass forward and one back.
  */
 
 export interface LevelNoise {
@@ -16,9 +16,9 @@ export interface LevelNoise {
 export interface Residuals {
   /** What the other values lead one to expect. */
   expected: Float64Array
-  /** (value - expected) over its standard deviation but for one scale common to all. */
+  /** (value - expected) over its standard deviation, up to a common scale. */
   standardised: Float64Array
-  /** The standard deviations but for that scale. */
+  /** The standard deviations, up to that scale. */
   spread: Float64Array
 }
 

@@ -1,11 +1,11 @@
 /**
- * Values of a series that stand out from what the others lead one to expect. Beside its line, seasons and levels, each value
- * is compared with its neighbours on both sides (level-and-noise.ts). As it is, by its root and by its logarithm, the
- * residuals are judged by their own tails (tails.ts), and the scales are weighed by their likelihood.
+ * Finds values of a series that stand out from what the others lead one to expect. Beside its line, seasons and levels,
+ * each value is compared with its neighbours on both sides (level-and-noise.ts). On three scales (plain, root and
+ * logarithm) the residuals are judged by their own tails (tails.ts), and the scales are weighted by their likelihood.
  *
- * Groups of the farthest one, two, three, ... values are judged; the first takes 0.7 of alpha, the others share the rest
- * (as 1, 1/4, 1/9, ...), so that the chance of any false alarm is alpha. Tests that assume normal values raise a false alarm
- * in 91 to 99 % of log-normal series.
+ * Groups of the farthest one, two, three, ... values are judged; the first takes 0.7 of alpha, the others share the
+ * rest (as 1, 1/4, 1/9, ...), so that the chance of any false alarm is alpha. Tests that assume normal values raise a
+ * false alarm in 91 to 99 % of log-normal series.
  */
 import { gammaTails } from '../../numeric/gamma.ts'
 import { centreOf } from '../persistence/centre.ts'
@@ -73,7 +73,7 @@ interface View extends Residuals {
 
 const ROUNDS = 6
 const NEAR_FARTHEST = 0.6
-/** Median deviations (as standard deviations) from which a value does not shape what is expected of others. */
+/** A value this many median deviations (as standard deviations) out does not shape the expectation of others. */
 const SUSPICIOUS = 4
 const FIRST_SHARE = 0.7
 /** Measured: at 5 % stated, 5 % of series with 3 degrees of freedom show one falsely, and fewer of all others. */
@@ -81,7 +81,7 @@ const CAUTION = 1.6
 /** Groups that are tried beyond the last one that stood out. */
 const BEYOND = 8
 const FARTHEST = 5
-/** The part of its distance by which a value leaves the way of its neighbours at once. */
+/** The least jump of a value from its neighbours, as a share of its distance from the expectation. */
 const LEAP = 0.25
 const MOST_SCORE = 1e6
 /** Where most values are the same: the share of others that counts as few, and the least of others to judge among themselves. */
@@ -98,10 +98,10 @@ const residualsOn = ({ standardised, lenient, expected, scale }: View): Residual
 })
 
 /**
- * `rows` are the steps of the values, ascending; `beside` are columns that explain the series (seasons, levels), without
- * a constant and a line. At most `most` values are found, at a chance of `alpha` of any where there is none. Values `aside`, with
- * their chances, neither shape what is expected of others nor are they judged; those beyond the usual are told. `sizes` are
- * the denominators of ratios, whose noise depends on them.
+ * `rows` are the steps of the values, ascending; `beside` are columns that explain the series (seasons, levels),
+ * without a constant and a line. At most `most` values are found, at a chance of `alpha` of any where there is none.
+ * Values `aside`, with their chances, neither shape the expectation of others nor are judged; those beyond the usual
+ * are returned. `sizes` are the denominators of ratios, whose noise depends on them.
  */
 export function findSpikes(
   values: readonly number[],
@@ -145,8 +145,9 @@ export function findSpikes(
 }
 
 /**
- * Judges the residuals of several series as one set, each over its own median deviation: what their tails are, all tell together. The
- * chance, for a place in one of them, of any value as far as it in all series where none stands out.
+ * Judges the residuals of several series as one set, each over its own median deviation, so that all series show the
+ * tails together. Returns, for a position in one of them, the chance of any value as far out in all series if none
+ * stands out.
  */
 export function judgeTogether(
   series: readonly Residuals[],
@@ -196,8 +197,8 @@ function judgeViews(views: readonly View[], most: number, alpha: number): Spikes
 }
 
 /**
- * Whether a value, with the far ones beside it, leaves its neighbours by a leap. A curve that no line, root or logarithm makes straight
- * lies far from what is expected near its ends, and goes there by steps that hardly differ.
+ * Tells whether a value, with the far ones beside it, jumps away from its neighbours. A curve that no root or logarithm
+ * makes straight also lies far from its expectation near its ends, but it gets there in steps of similar size.
  */
 function leapsOut({ rest, values, expected }: View, index: number, far: ReadonlySet<number>): boolean {
   const gap = (at: number): number => values[at]! - expected[at]!
@@ -219,8 +220,8 @@ function commonest(values: readonly number[]): number | null {
 }
 
 /**
- * Where most values are one and the same, the others are judged among themselves; of few others it counts that
- * they differ at all, unless they are counts as rare as events without any order are (Poisson).
+ * Judges series in which most values are equal. The other values are judged among themselves. If they are few, each
+ * stands out because it differs, unless they are counts as rare as random events (Poisson).
  */
 function besideOne(values: readonly number[], usual: number, most: number, alpha: number): Spikes {
   const n = values.length
@@ -321,7 +322,7 @@ function scalesOf(values: readonly number[], sizes: Sizes | null = null): Scale[
   const centre = centreOf(values)
   const plain: Scale = { name: 'plain', to: (y) => y - centre, back: (z) => z + centre, slope: () => 0 }
   if (sizes) return [plain]
-  // So far from zero a root and a logarithm are straight lines.
+  // This far from zero, a root and a logarithm are nearly straight lines.
   if (centre !== 0) return [plain]
   const least = values.reduce((low, value) => Math.min(low, value), Number.POSITIVE_INFINITY)
   const whole = values.every((value) => Number.isInteger(value))
@@ -399,9 +400,9 @@ function viewOf(
 }
 
 /**
- * Marks the farthest values as not seen, and those that are no longer far as seen. Only those near the farthest of all:
- * it may have drawn the season away from others, which fit again once it is set aside. Returns false where nothing
- * changes.
+ * Marks the farthest values as not seen, and values that are no longer far as seen. Only values near the farthest of
+ * all are marked: it may have moved the season away from others, which fit again once it is set aside. Returns false if
+ * nothing changes.
  */
 function setAside(
   standardised: Float64Array,

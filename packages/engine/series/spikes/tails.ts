@@ -1,8 +1,8 @@
 /**
- * Whether the farthest of some values lie farther out than their own tails explain. The tails are not assumed: normal and
- * Student's t with 2 to 30 degrees, alike on both sides or each side by itself, are weighed by their likelihood. The
- * values that are judged take part in it only as values beyond the farthest of the rest, so that neither their
- * size makes the tails heavy nor their absence light.
+ * Tests whether the farthest of some values lie farther out than their own tails explain. The tails are not assumed:
+ * normal and Student's t with 2 to 30 degrees, alike on both sides or each side by itself, are weighed by their
+ * likelihood. The judged values count in the likelihood only as values beyond the farthest of the rest, so that neither
+ * their size makes the tails heavy nor their absence makes them light.
  */
 import {
   normalTwoSided,
@@ -27,7 +27,7 @@ const TAILS: readonly [df: number, weight: number][] = [
 const BY_SIDE = 0.3
 const LEAST_BY_SIDE = 20
 
-/** Values at most twice so many are kept one by one; of more, those nearest the center stand together in classes. */
+/** Up to twice so many values are kept one by one. With more, those nearest the centre are joined in classes. */
 const CLASSES = 80
 const NEWTON = 12
 
@@ -51,9 +51,9 @@ interface Row {
 }
 
 /**
- * Judges the rows of `out` as the farthest: given how far the next one lies, the chance that all of them lie beyond the nearest
- * of them. `values` are residuals of one scale; a row that is judged counts as far as its place in `lenient` says (its value less
- * one step of what is counted, so that ties and neighbours are no distance).
+ * Judges the rows of `out` as the farthest: returns the chance, given how far the next one lies, that all of them lie
+ * beyond the nearest of them. `values` are residuals of one scale. A judged row counts by its distance in `lenient`
+ * (its value less one step of the resolution, so that ties and neighbours are no distance).
  */
 export function tailsOf(
   values: ArrayLike<number>,

@@ -1,9 +1,11 @@
 /**
- * Days of the year that stand out again and again, such as 25 December or the fourth Thursday of November. A year with many of them
- * has heavy tails, in which none stands out by itself; that the same day does so every year no tails explain.
+ * Days of the year that stand out again and again, such as 25 December or the fourth Thursday of November. In a year
+ * with many of them the tails are heavy, and none stands out by itself. But tails cannot explain that the same day
+ * stands out every year.
  *
- * Each day is known by its date and by its weekday's place in the month, counted from either end. The normal scores (van der Waerden)
- * of the residuals on a day of all years, over the root of their number, are normal where nothing happens on it, whatever the tails.
+ * Each day is known by its date and by its weekday's place in the month, counted from either end. The normal scores
+ * (van der Waerden) of the residuals on a day of all years, over the root of their number, are normal where nothing
+ * happens on it, whatever the tails.
  */
 import { dayText, weekdayOf } from '@assay/model/dates'
 import { benjaminiHochberg } from '../../methods/shared/multiplicity.ts'
