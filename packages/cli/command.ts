@@ -18,7 +18,7 @@ export interface Command {
   /** The operands in the form of the help: "FILE...", "ID", "[NAME]". */
   operands: string
   summary: string
-  /** More for the command's own help. */
+  /** Further text for the command's own help. */
   details?: string
   options: Record<string, Option>
   /** Whether the command stops by itself when `signal` is aborted. The process of any other command ends at once. */

@@ -1,6 +1,7 @@
 /**
- * Every command, in the order of the help, and how the one that the words name is run. The files of the commands load what
- * is heavy (the service, the engine, the parser of templates) only when they run, so that a light command answers at once.
+ * Lists every command in the order of the help, and runs the one that the words name. The files of the commands load
+ * what is heavy (the service, the engine, the parser of templates) only when they run, so that a light command answers
+ * at once.
  */
 
 import { VERSION } from '@assay/service/runtime/version'
@@ -94,7 +95,10 @@ export const COMMANDS: readonly Command[] = [
 
 export interface Surroundings {
   environment: NodeJS.ProcessEnv
-  /** Aborted when the command is to stop. `listens`: the command stops by itself then. */
+  /**
+   * Returns the signal that is aborted when the command must stop. `listens` tells whether the command then stops by
+   * itself.
+   */
   stopSignal(listens: boolean): AbortSignal
 }
 

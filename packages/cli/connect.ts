@@ -17,7 +17,7 @@ export interface Connection {
   close(): Promise<void>
 }
 
-/** Repeats of a request: after about two seconds the command says that the service does not answer. */
+/** The number of repeats of a request. After about two seconds the command says that the service does not answer. */
 const REPEATS = 3
 const nothing = async (): Promise<void> => undefined
 
@@ -59,7 +59,7 @@ export async function connect(call: Call, { alone = false } = {}): Promise<Conne
   const { config } = resolveConfig(call.environment, call.settings)
   const server = await findServer(config.home, call.environment)
   if (server) {
-    // A token from the environment is for ASSAY_URL alone.
+    // A token from the environment is only for ASSAY_URL.
     const token = call.settings.token ?? server.token
     const client = createClient({ url: server.url, token, retries: REPEATS })
     return { client, served: true, close: nothing }

@@ -10,7 +10,7 @@ export const EXIT = {
   failed: 1,
   usage: 2,
   notFound: 3,
-  /** What was asked is refused: a conflict, or a value or file that does not fit. */
+  /** The request is refused: a conflict, or a value or file that does not fit. */
   refused: 4,
   unavailable: 69,
   internal: 70,
@@ -41,7 +41,7 @@ function codeOfStatus(status: number): number {
   return EXIT.unavailable
 }
 
-/** The message with what the database said, which only the operator of a node sees. */
+/** Returns the message with the words of the database, which only the operator of a node sees. */
 function withCause({ code, message, cause }: AppError): string {
   if (code !== 'store_unavailable' || !(cause instanceof Error)) return message
   return `${message} It said: ${cause.message}. (ASSAY_STORE says where it is.)`

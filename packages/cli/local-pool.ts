@@ -12,7 +12,7 @@ import { foldersOf, vetJail } from '@assay/service/config/folders'
 import type { Logger } from '@assay/service/runtime/log'
 import { say } from './print.ts'
 
-/** Without a cache each question is asked anew: there is no store to keep answers in. */
+/** Returns the narrator of this machine. It has no cache, because there is no store to keep answers in. */
 export async function localNarrator(config: Config) {
   if (config.narrateUrl === null) return undefined
   const { narratorOf } = await import('@assay/service/runtime/narrator')

@@ -46,7 +46,7 @@ export async function readMetrics(folders: readonly string[]): Promise<Record<st
   const partials = Object.fromEntries(
     shipped.map(({ view, source }) => [metricPartial(view.metric_id), source]),
   )
-  // The shipped ones give way to those of any folder, also for a shipped template.
+  // Metrics of any folder take precedence over the shipped ones, even for a shipped template.
   for (const folder of folders.filter((one) => path.resolve(one) !== templatesFolder).toReversed()) {
     const own = await readBeside(folder, 'metrics', METRIC_ENDING)
     for (const [name, text] of Object.entries(own)) partials[metricPartial(name)] = text
@@ -55,7 +55,8 @@ export async function readMetrics(folders: readonly string[]): Promise<Record<st
 }
 
 /**
- * With the metrics beside it, then those of `folders`, then the shipped ones. Throws ExitError where the file cannot be read.
+ * Reads a template with its metrics: those beside it, then those of `folders`, then the shipped ones. Throws ExitError
+ * if the file cannot be read.
  */
 export async function readTemplate(
   file: string,
@@ -97,7 +98,7 @@ export async function localBook(config: Config, environment: NodeJS.ProcessEnv):
   )
 }
 
-/** Those that a template on this machine names. Throws ConfigError. */
+/** Returns the connections that a template on this machine names. Throws ConfigError. */
 export async function localConnections(
   config: Config,
   environment: NodeJS.ProcessEnv,

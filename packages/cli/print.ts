@@ -4,7 +4,9 @@ import type { JobStatus, Progress } from '@assay/model/job'
 
 type Output = Pick<NodeJS.WriteStream, 'isTTY' | 'write'>
 
-/** Insights, faults and answers bear the words of others. A terminal gets them as text; a file gets every byte. */
+/**
+ * Writes text that may come from others. A terminal gets control characters as visible text; a file gets every byte.
+ */
 function write(text: string, stream: Output): void {
   stream.write(stream.isTTY ? visible(text) : text)
 }
@@ -59,7 +61,7 @@ export interface ProgressLine {
   end(): void
 }
 
-/** On a terminal one line that is drawn over; elsewhere a line for each change of state or step. */
+/** Shows progress: on a terminal one line that is overwritten, elsewhere a line for each change of state or step. */
 export function progressLine(stream: NodeJS.WriteStream = process.stderr): ProgressLine {
   let shown = ''
   let drawn = false

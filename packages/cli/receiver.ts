@@ -1,4 +1,4 @@
-/** A receiver of webhooks on this machine: keeps the bytes as they came, verifies, answers. */
+/** Receives webhooks on this machine: keeps the bytes as they came, verifies them, and answers. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { SignatureError, verify } from '@assay/model/signature'
@@ -9,7 +9,7 @@ export interface Received {
   body: Buffer
   /** Whether the signature holds; null where there is no secret to verify with. */
   verified: boolean | null
-  /** Why it does not. */
+  /** Why the signature does not hold; null if it does. */
   fault: string | null
 }
 
@@ -22,7 +22,7 @@ export interface ReceiverOptions {
   host?: string
   port?: number
   secret?: () => string | null
-  /** Answers with the status that the sender gets. */
+  /** Returns the status that the sender gets. */
   onRequest(received: Received): Promise<number> | number
 }
 

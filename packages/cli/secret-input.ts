@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { UsageError } from './exit.ts'
 
-/** From a pipe the first line; on a terminal it is asked for and not shown. Throws UsageError where there is none. */
+/** Reads a secret: the first line of a pipe, or a hidden input on a terminal. Throws UsageError if there is none. */
 export async function readSecret(name: string): Promise<string> {
   const terminal = process.stdin.isTTY
   if (terminal) process.stderr.write(`${name}: `)

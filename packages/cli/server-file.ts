@@ -18,7 +18,10 @@ export interface RunningServer {
 
 const OTHERS = 0o077
 
-/** Where the file may lie, the best first. Who reads looks at all: a service may have another environment than its user. */
+/**
+ * Returns the folders in which the file may lie, the best first. A reader tries all of them, because a service may have
+ * another environment than its user.
+ */
 function foldersOf(environment: NodeJS.ProcessEnv): string[] {
   const { homedir, uid, username } = userInfo()
   const given = environment.XDG_RUNTIME_DIR

@@ -28,7 +28,7 @@ export interface Copy {
 }
 
 export interface FileCache {
-  /** Links the copy to `into` and describes it. Null: there is none. */
+  /** Links the copy to `into` and describes it. Resolves to null if there is none. */
   take(identity: string, into: string): Promise<Copy | null>
   /** Makes the file at `from` the copy. */
   keep(identity: string, from: string, copy: Copy): Promise<void>

@@ -133,7 +133,7 @@ function createDial(options: Settings, sockets: Set<Socket>): Dial {
     })
 }
 
-/** Secures a connection that another has opened; the name is verified as ever. */
+/** Secures a connection that `open` has made. TLS verifies the name as usual. */
 function createSecure({ connectTimeout, ca }: Settings) {
   const connector = undici().buildConnector({
     allowH2: false,

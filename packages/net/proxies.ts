@@ -58,7 +58,10 @@ export function clientAddress(hops: readonly string[]): string {
   return client
 }
 
-/** Whom an address belongs to: itself, or the first 64 bits of IPv6, which one customer has whole (RFC 6177). */
+/**
+ * Returns the network of an address: the address itself, or the first 64 bits of IPv6, which belong to one customer
+ * (RFC 6177).
+ */
 export function networkOf(address: string): string {
   const bare = bareAddress(address)
   if (bare === null || isIP(bare) === 4) return bare ?? address

@@ -1,8 +1,8 @@
 /**
- * Resolves names, so that a name that hangs does not delay others. The system's resolver uses a pool of a few threads that the
- * whole process shares, and a dead name occupies one for many seconds. So a name is asked for once at a time, answers and
- * failures are cached for a few seconds, and names that failed or were slow share two threads. The system's resolver is used
- * because hosts files and search lists count. Cached answers are vetted at each connect.
+ * Resolves names, so that a name that hangs does not delay others. The system's resolver uses a pool of a few threads
+ * that the whole process shares, and a dead name occupies one for many seconds. So each name has at most one query at a
+ * time, answers and failures are cached for a few seconds, and names that failed or were slow share two threads. The
+ * system's resolver is used because hosts files and search lists count. Cached answers are vetted at each connect.
  */
 import { lookup } from 'node:dns/promises'
 import { KeyedSemaphore } from './semaphore.ts'

@@ -1,4 +1,4 @@
-/** Where the form of an insight goes: into a file, or to the output. */
+/** Writes the form of an insight into a file or to the output. */
 import { writeFile } from 'node:fs/promises'
 import { UsageError } from '../exit.ts'
 import { text } from '../options.ts'
@@ -14,7 +14,7 @@ export const FORM_OPTIONS = {
   out: text('FILE', 'Write it into this file instead of printing it'),
 }
 
-/** Throws before any work where a form that is no text would be written to a terminal. */
+/** Throws before any work if a binary form would be written to a terminal. */
 export function requirePlace(form: Form, file: string | undefined): void {
   const isText = form !== 'pdf' && form !== 'xlsx'
   if (isText || file !== undefined || !process.stdout.isTTY) return

@@ -1,6 +1,6 @@
 /**
- * The path below which a proxy shows the service, such as "/assay": that of ASSAY_PUBLIC_URL. Some proxies pass it on and some take
- * it off, so requests are understood with it and without it. What answers tell of addresses bears it.
+ * The path below which a proxy shows the service, such as "/assay": that of ASSAY_PUBLIC_URL. Some proxies pass it on
+ * and some remove it, so requests are accepted with and without it. Addresses in answers have it.
  */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'

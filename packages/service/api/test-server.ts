@@ -23,7 +23,7 @@ import { hashToken, newToken, SecretBox } from '../runtime/secrets.ts'
 import type { ApiDependencies } from './dependencies.ts'
 import { type Api, createApi } from './server.ts'
 
-/** A pool that no test may reach: one that does asks for the real one. */
+/** A pool that fails a test that reaches it, so that the test asks for the real one. */
 const NOTHING_RUNS = { usage: [], worked: new Map(), spent: new Map() }
 const noPool = new Proxy({} as Pool, {
   get: (_, name) => {
@@ -45,7 +45,7 @@ variables:
 # Hello {{ vars.who }}
 `
 
-/** Whatever an answer holds: tests say what they expect of it. */
+/** Any JSON of an answer. Tests assert what they expect of it. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Json = any
 
@@ -227,7 +227,7 @@ export async function openTestServer(
   }
 }
 
-/** Of the server that was opened last, since its pool serves them all. */
+/** The check of the server that was opened last, since one pool serves all. */
 let vetDial: ReturnType<typeof vetDialOf> | undefined
 let budgets: WorkspaceBudgets | undefined
 let shared: Promise<{ pool: Pool; folder: string }> | undefined

@@ -83,7 +83,7 @@ async function rootsOf(
   return { sample, data: own, ...(await files?.roots(job.workspace_id, needed)) }
 }
 
-/** The analyses of the last insight that was delivered, where the template asks what is new. */
+/** Returns the analyses of the last delivered insight, if the template asks what is new. */
 async function deliveredBefore(
   job: Job,
   template: TemplateSource,
@@ -97,7 +97,10 @@ async function deliveredBefore(
   return text === null ? null : (JSON.parse(text) as Record<string, Outcome>)
 }
 
-/** The reader as she is now: nobody but the store says what her attributes are. Null: the job is no reader's; undefined: deleted. */
+/**
+ * Returns the reader with the attributes that the store has now; null if the job has no reader, undefined if the reader
+ * was deleted.
+ */
 async function readerNow(
   { workspace_id, reader_id }: Job,
   { store, clock, giveUp }: AttemptOptions,
@@ -170,7 +173,7 @@ async function analyse(
       },
     )
     done.abort()
-    // A stopped attempt waits for no answer: the store may be the reason why it was stopped.
+    // A stopped attempt does not wait for an answer, because the store may be the reason for the stop.
     if (result.status !== 'stopped') await starting
     return result
   } finally {

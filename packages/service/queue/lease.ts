@@ -54,7 +54,7 @@ export interface LeaseOptions {
   node: { node_id: string; name: string; roles: string[]; version: string }
   /** Milliseconds from a renewal until others may take what the node holds; at least three seconds. */
   leaseMs: number
-  /** Told the time of the store in each answer, and when it was asked by the monotonic clock. */
+  /** Receives the store's time of each answer, and the monotonic time of the request. */
   follow?: (now: string, asked: number) => void
 }
 
@@ -85,7 +85,10 @@ function stopAll(state: State, reason: StopReason): void {
   for (const hold of state.holds.values()) hold.stop(reason)
 }
 
-/** Extends the lease by `ask`, which answers the time of the store. It counts from before the request, so that it ends here no later than in the store. */
+/**
+ * Extends the lease by `ask`, which resolves to the store's time. It counts from before the request, so that it ends
+ * here no later than in the store.
+ */
 async function extending(state: State, ask: () => Promise<string>): Promise<void> {
   const asked = state.clock.monotonic()
   const now = await ask()

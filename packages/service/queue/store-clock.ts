@@ -1,20 +1,23 @@
 /**
- * The clock of a node, set by that of the store. Each renewal of the lease tells the time of the store; until the next one the
- * monotonic clock goes on from there. So signatures and times are the same on all nodes, whatever the clocks of their machines show.
- * Where nothing was told (SQLite, whose clock is the machine's) it is the machine's clock.
+ * The clock of a node, set by that of the store. Each renewal of the lease returns the time of the store, and the
+ * monotonic clock continues from there. So signatures and times agree on all nodes, whatever the clocks of their
+ * machines show. Without such an answer (SQLite uses the machine's clock) it is the machine's clock.
  */
 import type { Clock } from '@assay/model/clock'
 import type { Logger } from '../runtime/log.ts'
 
-/** A machine that is farther off is not ready: certificates, keys of buckets and sign-in providers need the time, too. */
+/**
+ * A node whose machine is farther off is not ready, because certificates, keys of buckets and sign-in providers need
+ * the right time, too.
+ */
 export const SKEW_MOST_MS = 60_000
-/** The log tells of a machine that is farther off. */
+/** The log reports a machine that is farther off. */
 const SKEW_TOLD_MS = 2000
-/** An answer that took longer tells the time too inexactly, where it is known already. */
+/** An answer that took longer is too inexact, so it is ignored once the time is known. */
 const TRIP_MOST_MS = 1000
 
 export interface StoreClock extends Clock {
-  /** `now`: the time of the store in the answer to what was asked at `asked`, by the monotonic clock. */
+  /** Takes `now`, the store's time in the answer to a request that was sent at `asked` of the monotonic clock. */
   follow(now: string, asked: number): void
   /** Milliseconds by which the clock of the machine is ahead of the store's. */
   skewMs(): number

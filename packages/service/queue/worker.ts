@@ -51,7 +51,7 @@ function versionCache(store: Store) {
   }
 }
 
-/** What an attempt reads of templates. The job was accepted, so nothing that its workspace has taken since refuses it. */
+/** Reads the template of an attempt. The job was accepted, so its workspace's later use of budgets cannot refuse it. */
 function readingOf({ store, pool }: WorkerOptions) {
   return { source: versionCache(store), templates: createTemplateReader(pool, { patient: true }) }
 }
@@ -116,7 +116,9 @@ export function createWorker(options: WorkerOptions): Service {
   )
   const mayClaim = (): boolean => lease.holds() && settling.size <= options.concurrency
 
-  /** Whatever the store says of one job, the node goes on: the job is given back before the next claim. */
+  /**
+   * Handles an error of the store about one job. The node continues, and the job is given back before the next claim.
+   */
   function unsettled({ assignment_id, attempt }: Lease, error: unknown): void {
     log.error(
       { assignment_id, attempt, err: error },

@@ -2,13 +2,13 @@
 import type { Clock } from '@assay/model/clock'
 
 export interface Gatherer<Value> {
-  /** Keeps the value under the key. `join` makes it of the one that is kept already, if there is one. */
+  /** Keeps a value under the key. `join` makes it from the value that is already kept, if any. */
   note(key: string, join: (before: Value | undefined) => Value): void
   /** Writes what is left. */
   close(): Promise<void>
 }
 
-/** `write` answers errors itself. */
+/** `write` handles its own errors. */
 export function createGatherer<Value>(
   clock: Clock,
   every_ms: number,

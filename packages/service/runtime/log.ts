@@ -13,7 +13,7 @@ export interface LogOptions {
   now?: () => number
 }
 
-/** In a terminal what is wrong stands out. */
+/** Levels in capitals, so that errors stand out in a terminal. */
 const LOUD: Record<string, string> = { error: 'ERROR', fatal: 'FATAL' }
 
 /** "12:00:01 info  a job ended assignment_id=... status=completed" */
@@ -79,7 +79,7 @@ export function createLog({
       level,
       base: null,
       timestamp: stdTimeFunctions.isoTime,
-      // Names, because who collects the lines of many programs does not know pino's numbers.
+      // Levels are names, because collectors of logs do not know pino's numbers.
       formatters: { level: (name) => ({ level: name }) },
       serializers: { err: stdSerializers.err },
       hooks: { logMethod: sparing(now) },

@@ -22,7 +22,7 @@ export interface LoopOptions<Item> {
 /** A claim that first gives back what is in doubt. */
 export interface DoubtingClaim<Item> {
   (limit: number): Promise<Item[]>
-  /** The next call gives back what the store holds for this node and the node does not know. */
+  /** Makes the next call give back the items that the store holds for this node and the node does not know. */
   doubt(): void
 }
 

@@ -22,7 +22,7 @@ function makersOf(registry: Registry) {
       new Gauge<Label>(settings(name, help, labels)),
     counter: <Label extends string = never>(name: string, help: string, labels: readonly Label[] = []) =>
       new Counter<Label>(settings(name, help, labels)),
-    /** Of durations in seconds. */
+    /** A histogram of durations in seconds. */
     histogram: <Label extends string = never>(name: string, help: string, labels: readonly Label[] = []) =>
       new Histogram<Label>({ ...settings(name, help, labels), buckets: SECONDS }),
   }

@@ -13,9 +13,9 @@ interface NarratorOptions {
   url: string
   model: string
   key: string | null
-  /** Null: every question is asked. */
+  /** Null if no answer is kept. */
   cache: Pick<Store, 'getNarrative' | 'keepNarrative'> | null
-  /** Null: on a machine without a service nothing is counted. */
+  /** Null if nothing is counted, on a machine without a service. */
   ledger: Pick<Ledger, 'take' | 'addBytes'> | null
   /** Called with the reason when a question got no answer. */
   onFailure(reason: string): void
@@ -50,7 +50,7 @@ function createNarrator(options: NarratorOptions) {
   const { model, cache, ledger, onFailure } = options
   const permits = new KeyedSemaphore()
 
-  /** In the order of the calls, so many at a time. */
+  /** Runs calls in their order, at most so many at a time. */
   async function inTurn(
     workspace_id: string,
     signal: AbortSignal,

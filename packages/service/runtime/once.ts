@@ -1,10 +1,13 @@
-/** Tells the first of what happens again and again, so that a trail or a log says it once in a while. */
+/** Tells which of repeated events to report, so that a trail or a log has each only once in a while. */
 import type { Clock } from '@assay/model/clock'
 
-/** Keys that are kept; those that were told longest ago are forgotten first. */
+/** The most keys that are kept. The key with the oldest report is forgotten first. */
 const KEYS_MOST = 10_000
 
-/** Whether the key is told now: true the first time, and again `ms` milliseconds after it was last told. */
+/**
+ * Returns a function that tells whether to report a key now: the first time, and again `ms` milliseconds after the last
+ * report.
+ */
 export function createOnce(clock: Pick<Clock, 'monotonic'>, ms: number): (key: string) => boolean {
   const told = new Map<string, number>()
   return (key) => {

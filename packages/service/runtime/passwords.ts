@@ -16,7 +16,10 @@ const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 2 ** 20 }
 const WAITING_MOST = 20
 const RETRY_SECONDS = 3
 
-/** Logins of devices that are known, and passwords that admins set, wait apart from all others: strangers cannot hold them up. */
+/**
+ * Logins of known devices, and passwords that admins set, have a queue of their own, so that strangers cannot delay
+ * them.
+ */
 export type Asker = 'known' | 'any'
 
 interface Queue {

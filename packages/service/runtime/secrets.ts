@@ -24,8 +24,8 @@ export class SecretBox {
   readonly #first: string
   readonly #left = new Map<string, Buffer[]>()
   /**
-   * Null: the keys are those of the store. Else the sentence that says what is missing: nothing is sealed for the store then,
-   * because whoever has the right keys could not open it.
+   * Null if the keys are those of the store. Otherwise the sentence that says what is missing. Nothing is then sealed
+   * for the store, because nodes with the right keys could not open it.
    */
   readonly locked: string | null
 
@@ -40,7 +40,7 @@ export class SecretBox {
     this.locked = locked
   }
 
-  /** Of the key that seals. */
+  /** The id of the key that seals. */
   get first(): string {
     return this.#first
   }
@@ -82,7 +82,10 @@ export class SecretBox {
     return this.hashKeys(purpose).map((key) => createHmac('sha256', key).update(text).digest('base64url'))
   }
 
-  /** The keys of those hashes. They open nothing: a key of secrets that goes leaves its own behind. */
+  /**
+   * Returns the keys of those hashes. They open no secret, so a key of secrets that is removed can leave its hash key
+   * behind.
+   */
   hashKeys(purpose: string): Buffer[] {
     const own = [...this.#keys.values()].map((key) =>
       Buffer.from(hkdfSync('sha256', key, '', `assay hash ${purpose}`, 32)),

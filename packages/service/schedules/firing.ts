@@ -1,6 +1,6 @@
 /**
- * Makes the jobs of a schedule over readers: page by page, each page in one transaction with how far it came. A node that dies in
- * the middle leaves the rest to the next claim; the ids of the jobs keep any from being made twice.
+ * Makes the jobs of a schedule over readers, page by page. Each page is one transaction that also records the progress.
+ * A node that dies in the middle leaves the rest to the next claim, and the ids of the jobs prevent duplicates.
  */
 
 import type { StoredReader } from '@assay/model/readers'
@@ -13,11 +13,11 @@ const PAGE = 100
 
 export interface FiringOptions {
   store: Pick<Store, 'readersAfter' | 'findReaders' | 'fireSchedule'>
-  /** The subscription that sends it to her; null: none does. */
+  /** Returns the subscription that sends the insight to the reader; null if there is none. */
   mailOf(reader: StoredReader): Promise<string | null>
 }
 
-/** The readers after one, those whom the schedule names at once. */
+/** Returns a page of readers after the given one; readers that the schedule names come all at once. */
 async function readersAfter(
   { store }: FiringOptions,
   { workspace_id, readers }: Schedule,
@@ -26,7 +26,8 @@ async function readersAfter(
   if (!Array.isArray(readers)) return store.readersAfter({ workspace_id, after, limit: PAGE })
   const reader_ids = readers.filter((id) => id > after).toSorted()
   const found = await store.findReaders({ workspace_id, reader_ids: reader_ids.slice(0, PAGE) })
-  // The store sorts by bytes, which is another order beyond U+FFFF: who waits would be taken for done.
+  // The store sorts by bytes, which differs from JavaScript's order beyond U+FFFF. With the wrong order a waiting
+  // reader would count as done.
   return found.toSorted((one, other) => (one.reader_id < other.reader_id ? -1 : 1))
 }
 
@@ -37,7 +38,10 @@ function endOf({ readers }: Schedule, found: readonly StoredReader[], after: str
   return { after: rest.slice(0, PAGE).at(-1) ?? after, last: rest.length <= PAGE }
 }
 
-/** Until all are made, the queue is full, or another goes on. Answers how many were made, and whether the queue was full. */
+/**
+ * Makes jobs until all exist, the queue is full, or another node continues. Resolves to the number of jobs, and whether
+ * the queue was full.
+ */
 export async function fire(
   options: FiringOptions,
   schedule: Schedule,

@@ -69,7 +69,7 @@ export interface StationOptions {
   targets?: string[]
   /** Of subscriptions, made over the store and the box of the station. */
   senders?(parts: { store: Store; box: SecretBox; ledger: Ledger }): NonNullable<DispatcherOptions['senders']>
-  /** Stands between the dispatcher and the store. */
+  /** Wraps the store of the dispatcher. */
   between?(store: Store): Store
   dispatcher?: Partial<DispatcherOptions>
   /** Keep no log. */
@@ -146,7 +146,7 @@ export async function startDispatcher(
     async stop() {
       control.abort()
       await running
-      // A store that is gone takes no counts; what is left is not waited for.
+      // A store that is gone takes no counts, so the rest is dropped.
       await own?.close().catch(() => undefined)
     },
   }

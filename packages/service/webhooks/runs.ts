@@ -1,25 +1,25 @@
 /**
- * How many deliveries a slot of a webhook is given at a time, learned from what became of its runs: a receiver that
- * answers at once gets longer ones (fewer claims and commits for each delivery), one that is slow or fails gets one at a
- * time. So what is claimed and not yet sent is what goes out within a second.
+ * Decides how many deliveries a slot of a webhook gets at a time, from the results of its runs. A receiver that answers
+ * at once gets longer runs, with fewer claims and commits for each delivery. A slow or failing receiver gets one
+ * delivery at a time. So claimed deliveries are sent within about a second.
  */
 
 /** Deliveries. */
 const RUN_MOST = 128
 /**
- * Milliseconds that a run is to take: so many commits a second are few, and what is claimed and not yet sent is little to
- * keep (a claim that is held for longer is moved twice by the collection of garbage).
+ * The target time of a run in milliseconds. It needs few commits a second, and few claimed deliveries wait in memory
+ * (the garbage collector moves longer-lived claims twice).
  */
 const AIM_MS = 200
 /** A run is so many times as long as the one before at most. */
 const GROWTH_MOST = 8
-/** Milliseconds after which nothing more of a run is sent: the rest goes back. */
+/** Milliseconds after which the rest of a run is released unsent. */
 export const RUN_MS = 1000
 const WEBHOOKS_MOST = 10_000
 
 export interface RunEnd {
   webhook_id: string
-  /** What it was given. */
+  /** The number of deliveries that it was given. */
   length: number
   /** All were delivered, within RUN_MS. */
   whole: boolean

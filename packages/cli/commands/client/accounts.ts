@@ -19,7 +19,7 @@ function expiry(call: Call): string | undefined {
   return duration === undefined ? undefined : new Date(Date.now() + duration).toISOString()
 }
 
-/** `lapsed`: the scopes come from a sign-in provider where the user has not signed in for too long. */
+/** `lapsed` means that the scopes come from a sign-in provider at which the user has not signed in for too long. */
 function stateOf(user: User): string {
   if (user.disabled) return 'disabled'
   return hasLapsed(user, Date.now()) ? 'lapsed' : 'enabled'

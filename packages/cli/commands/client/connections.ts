@@ -10,7 +10,10 @@ import { readSecret } from '../../secret-input.ts'
 
 const workspaceOf = (call: Call) => ({ workspace_id: call.text('workspace') })
 
-/** "password": from standard input; "password=env:NAME", "password=file:PATH": from there. Never on the command line. */
+/**
+ * Reads a secret: "password" from standard input, "password=env:NAME" from a variable, "password=file:PATH" from a
+ * file. A secret is never on the command line.
+ */
 async function secretOf(call: Call, given: string): Promise<[name: string, value: string]> {
   const [name = '', reference] = given.split(/=(.*)/s)
   if (reference === undefined) return [name, await readSecret(`The secret ${name}`)]
@@ -43,7 +46,7 @@ function optionsHelp(): string {
   }).join('\n')
 }
 
-/** Its address: an option that every kind has under a name of its own. */
+/** Returns the address of a connection. Each kind has an option of its own name for it. */
 function addressOf(options: Record<string, unknown>): string {
   const address = options.url ?? options.host ?? options.file
   return typeof address === 'string' ? address : '-'

@@ -1,4 +1,4 @@
-/** assay webhooks ... and assay subscriptions ...: what both have in common: tests, deliveries, switches, their end. */
+/** The commands that webhooks and subscriptions share: test, list deliveries, enable and disable, delete. */
 import { DELIVERY_STATUSES } from '@assay/model/delivery'
 import { clientCommand, eachCommand, pageCommand } from '../../client-command.ts'
 import type { Command } from '../../command.ts'

@@ -1,4 +1,4 @@
-/** assay events: what happened in the workspace, where no webhook can be received. */
+/** assay events: shows what happened in the workspace, for machines that cannot receive a webhook. */
 import type { Client, Event } from '@assay/client'
 import { systemClock } from '@assay/model/clock'
 import { EVENT_TYPES } from '@assay/model/event'
@@ -14,7 +14,7 @@ function lineOf({ timestamp, type, event_id, data }: Event): string {
   return `${timestamp}  ${type.padEnd(16)}  ${event_id}  ${about}${why}\n`
 }
 
-/** The cursor after the newest event: pages forward without showing them. */
+/** Returns the cursor after the newest event. It reads all pages and shows none. */
 async function presentEnd(client: Client): Promise<string> {
   for (let cursor: string | undefined; ; ) {
     const page = await client.events.list({ limit: 200, order: 'oldest', cursor })

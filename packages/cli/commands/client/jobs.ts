@@ -31,7 +31,7 @@ export const JOB_OPTIONS = {
   metadata: texts('NAME=VALUE', 'Returned in status and events'),
 }
 
-/** Of commands that make one job. */
+/** An option of commands that make one job. */
 const FULL = flag('Read all days of metrics again, also those that are kept')
 const READER = text('ID', 'The reader for whom a personal template is run (default: the own user)')
 

@@ -42,7 +42,7 @@ function jsonLine(received: Received): string {
 
 const OWN_HEADERS = ['host', 'connection', 'content-length', 'transfer-encoding']
 
-/** Hands the request on with its own headers and bytes, so that the receiver behind can verify it, too. */
+/** Forwards the request with its own headers and bytes, so that the next receiver can verify it, too. */
 async function forward(url: string, { headers, body }: Received): Promise<number> {
   const passed = Object.entries(headers).filter(([name]) => !OWN_HEADERS.includes(name))
   try {
@@ -61,7 +61,7 @@ interface Registration {
   remove(): Promise<void>
 }
 
-/** Seconds between tries with --fail: by the usual schedule the third would come after minutes. */
+/** Seconds between tries with --fail. With the usual schedule the third try would come after minutes. */
 const SOON = [1, 2, 5, 10, 30, 60]
 
 /** Registers a webhook for as long as the command listens. */
@@ -127,7 +127,7 @@ export const LISTEN: Command = {
         out(call.on('json') ? jsonLine(received) : `${describeRequest(received)}\n`)
         if (number <= toFail) say(`Answered with 500 (${number} of ${toFail}).`)
         const status = number <= toFail ? 500 : target ? await forward(target, received) : 204
-        // The answer leaves first.
+        // The answer is sent before the command ends.
         if (number >= most) setImmediate(() => setTimeout(ended.resolve, 50))
         return status
       },

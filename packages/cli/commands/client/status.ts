@@ -18,7 +18,7 @@ const UNITS: [string, number][] = [
   ['s', 1],
 ]
 
-/** "3 min": since then, in the largest unit that fits. */
+/** Returns the time since then in the largest unit that fits: "3 min". */
 function age(at: string | null): string {
   if (at === null) return ''
   const seconds = Math.max(0, Math.round((Date.now() - Date.parse(at)) / 1000))

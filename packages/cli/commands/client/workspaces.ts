@@ -29,7 +29,7 @@ const OPTIONS = {
   'max-files-bytes': text('SIZE', 'Of all uploads together; "default": ASSAY_FILES_QUOTA'),
 }
 
-/** Null: the setting holds. Undefined: not given. */
+/** Reads a cap: null for the default of the settings, undefined if it is not given. */
 function capOf(
   call: Call,
   cap: Cap,
@@ -44,7 +44,7 @@ function capOf(
     const value = read(given)
     if (Number.isFinite(value)) return value
   } catch {
-    // The error below says it.
+    // The error below reports it.
   }
   throw new UsageError(`--${option} takes ${what} or "default", not ${JSON.stringify(given)}.`)
 }

@@ -1,4 +1,4 @@
-/** assay test: runs templates over small tables and holds the results against what their authors expect. */
+/** assay test: runs templates over small tables and compares the results with the expectations of their authors. */
 
 import { existsSync, globSync, realpathSync } from 'node:fs'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
@@ -36,14 +36,14 @@ async function testFiles(operands: readonly string[], config: Config): Promise<s
 }
 
 interface Suite {
-  /** For small tables. */
+  /** The folder for small tables. */
   tables: string
   pool: Pool
   config: Config
   call: Call
 }
 
-/** The suite of one file. Faults of the file stand as one failed case. */
+/** Runs the suite of one file. Faults of the file become one failed case. */
 async function runFile(file: string, { pool, config, call, tables }: Suite): Promise<JunitSuite> {
   const { localConnections, localRoots, readTemplate } = await import('../../local-template.ts')
   const { nameFaults, readTests, templateFileOf } = await import('@assay/engine/testing/definition')
@@ -62,7 +62,7 @@ async function runFile(file: string, { pool, config, call, tables }: Suite): Pro
   if (errors.length > 0 || !parsed.template) return broken(errors, template)
   const unknown = nameFaults(tests, parsed.template)
   if (unknown.length > 0) return broken(unknown)
-  // A test may come from a stranger: it reads and writes beside itself only.
+  // A test may come from a stranger, so it reads and writes only beside itself.
   const beside = (name: string): string => {
     const found = path.resolve(folder, name)
     const real = existsSync(found) ? realpathSync(found) : found

@@ -15,7 +15,7 @@ import { EXIT, ExitError, UsageError } from '../../exit.ts'
 import { flag, JSON_OPTION, text } from '../../options.ts'
 import { out, printJson, say } from '../../print.ts'
 
-/** For one answer of a language model. */
+/** Milliseconds for one answer of a language model. */
 const ANSWER_MS = 60_000
 
 /** The name of a table below the data folder; a table elsewhere is read from its own folder. */
@@ -72,7 +72,7 @@ interface Bench {
   signal: AbortSignal
 }
 
-/** What the checks and a run in the sandbox say against a source. */
+/** Returns the faults of a template, by the checks and by a run in the sandbox. */
 async function faultsOf(source: string, { pool, roots, started_at, signal }: Bench): Promise<string[]> {
   const { templateVersion } = await import('@assay/engine/reading/partials')
   const template = { template_id: 'draft', version: templateVersion(source, {}), source, partials: {} }

@@ -4,7 +4,7 @@ import { visible } from '@assay/engine/printing/escape'
 
 export interface JunitCase {
   name: string
-  /** What is wrong, one sentence each; empty: it passed. */
+  /** The failures, one sentence each; empty if the case passed. */
   failures: readonly string[]
   elapsed_ms: number
 }

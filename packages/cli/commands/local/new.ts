@@ -5,7 +5,7 @@ import type { Command } from '../../command.ts'
 import { EXIT, ExitError, UsageError } from '../../exit.ts'
 import { out, say } from '../../print.ts'
 
-/** Over data that ship, so that it runs before its first change. */
+/** Returns a template over the shipped data, so that it runs before its first change. */
 function starter(title: string): string {
   return `---
 title: ${title}, {{ vars.period.label }}

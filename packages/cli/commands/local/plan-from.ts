@@ -1,4 +1,7 @@
-/** What `assay plan --from` reads: the level and spread of a measure over units, and the units of a day, from a table or a metric. */
+/**
+ * Reads for `assay plan --from` the level and spread of a measure over units, and the units of a day, from a table or a
+ * metric.
+ */
 import type { Pool } from '@assay/engine/run/pool'
 import { systemClock } from '@assay/model/clock'
 import type { Column, Outcome } from '@assay/model/insight'
@@ -18,9 +21,9 @@ export interface Seen {
   /** Units that have a value; `left` have none. */
   units: number
   left: number
-  /** The mean over units; of a ratio its value. */
+  /** The mean over units, or the value of a ratio. */
   value: number
-  /** Of a unit; of a ratio that of its linear part (delta method). */
+  /** The standard deviation of a unit; for a ratio that of its linear part (delta method). */
   sd: number
   /** Whether every unit is 0 or 1: the value is a share. */
   rate: boolean
@@ -28,7 +31,7 @@ export interface Seen {
   days: number | null
   /** The covariate that took its part of the spread away. */
   covariate?: string
-  /** What a careful reader of the plan must know. */
+  /** Caveats for readers of the plan. */
   caveats: string[]
 }
 
@@ -37,7 +40,7 @@ export type Rules = Record<string, string | number | number[]>
 
 const METRIC = 'metric:'
 
-/** Asks the method `plan`. Throws UsageError or ExitError with a sentence for each column that is missing. */
+/** Runs the method `plan` over the past. Throws UsageError or ExitError with a sentence for each missing column. */
 export async function seenFrom(call: Call, rules: Rules): Promise<Seen> {
   const { config } = resolveConfig(call.environment, call.settings)
   const from = call.text('from')!
@@ -56,7 +59,7 @@ interface Read {
   rules: Rules
 }
 
-/** What the method is asked, and of what. */
+/** The options of the method, and its data. */
 interface Asked {
   /** The fences and front matter before it. */
   head: string
@@ -125,7 +128,7 @@ const DEMANDS = {
   covariate: { doc: 'the same measure before', types: NUMBERS, words: 'a number' },
 } as const
 
-/** The columns that the options name. All that is wrong is said at once. */
+/** The columns that the options name. All faults are reported together. */
 async function columnsIn(from: string, head: string, { call, config, pool }: Read) {
   const { localRoots } = await import('../../local-template.ts')
   const { suggestAmong } = await import('@assay/engine/values/near')
@@ -244,7 +247,7 @@ async function measure(asked: Asked, { call, config, pool, rules }: Read) {
   return readPlan(result.findings.analyses.planned!)
 }
 
-/** What the method reads of the past. */
+/** The outcome of the method over the past. */
 interface Past {
   n: number
   level: number | null

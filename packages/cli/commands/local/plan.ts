@@ -26,7 +26,7 @@ interface Rules {
   power: number
   looks: 'fixed' | 'sequential'
   tuned: number | undefined
-  /** Of each group, the control first; undefined: equal ones. */
+  /** The share of each group, the control first; undefined for equal shares. */
   shares: number[] | undefined
 }
 
@@ -73,7 +73,7 @@ function rulesOf(call: Call): Rules {
 interface Difference {
   effect: number | null
   lift: number | null
-  /** The loss that must be excluded, where there is none. */
+  /** The loss that the test must exclude if there is none; null for a difference. */
   margin: number | null
 }
 
@@ -93,7 +93,7 @@ function differenceOf(call: Call): Difference {
   return found
 }
 
-/** Of the control. `value` is null where only the spread is given. */
+/** The level of the control. `value` is null if only the spread is given. */
 interface Level {
   rate: boolean
   value: number | null
@@ -149,7 +149,7 @@ async function levelOf(call: Call, asked: Asked): Promise<Level> {
   tell(seen, daily)
   if (daily === null && given === null)
     say('Days are not known: name the column of the day with --time, or give --per-day.')
-  // With --per-day the days are not those of the table.
+  // With --per-day the days do not come from the table.
   if (given === null) for (const caveat of seen.caveats) say(caveat)
   // The formula for rates knows no covariate.
   const rate = seen.rate && call.text('covariate') === undefined

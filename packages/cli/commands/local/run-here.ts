@@ -1,4 +1,4 @@
-/** A template of this machine: found, read, and run in the sandbox of the service without a service. */
+/** Finds and reads a template of this machine, and runs it in the service's sandbox without a service. */
 import { existsSync } from 'node:fs'
 import type { Parsed } from '@assay/engine/reading/parse'
 import type { Pool } from '@assay/engine/run/pool'
@@ -18,7 +18,7 @@ export interface Found {
   parsed: Parsed
 }
 
-/** The file of a template in ASSAY_TEMPLATES, or of a shipped one; null where there is none of that id. */
+/** Returns the file of a template in ASSAY_TEMPLATES, or of a shipped one; null if none has that id. */
 export async function cataloguedFile(template_id: string, config: Config): Promise<string | null> {
   const { createCatalog } = await import('@assay/engine/reading/catalog')
   const { templatesFolder } = await import('@assay/engine/reading/samples')
@@ -39,7 +39,7 @@ export async function fileOf(given: string, config: Config): Promise<string> {
   )
 }
 
-/** Says the faults of the file. Throws ExitError where it cannot be run. */
+/** Prints the faults of the file. Throws ExitError if it cannot be run. */
 export async function load(file: string, config: Config): Promise<Found> {
   const { readTemplate } = await import('../../local-template.ts')
   const { source, parsed } = await readTemplate(file, config.templates.folders)
@@ -49,7 +49,10 @@ export async function load(file: string, config: Config): Promise<Found> {
   return { file, source, parsed }
 }
 
-/** With the progress on stderr. `variables`: converted; `started_at`: RFC 3339, from which periods are counted. */
+/**
+ * Runs the template with its progress on stderr. `variables` are converted. `started_at` is the RFC 3339 time from
+ * which periods are counted.
+ */
 export async function runHere(
   found: Found,
   {
@@ -82,7 +85,7 @@ export async function runHere(
   return result
 }
 
-/** Throws ExitError where the run did not end well. */
+/** Returns the findings. Throws ExitError if the run did not complete. */
 export function findingsOf(result: RunResult): Findings {
   switch (result.status) {
     case 'done':

@@ -1,4 +1,7 @@
-/** A file of the user's, as text. Apart from local-template.ts, which loads the parser: a light command reads files, too. */
+/**
+ * A file of the user's, as text. It is separate from local-template.ts, which loads the parser, because light commands
+ * read files, too.
+ */
 import { readFile } from 'node:fs/promises'
 import { EXIT, ExitError } from '../../exit.ts'
 

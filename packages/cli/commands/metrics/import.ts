@@ -9,7 +9,7 @@ import { flag, text } from '../../options.ts'
 import { out, say } from '../../print.ts'
 import { readText } from '../local/text-file.ts'
 
-/** What is not imported, in the folder of the metrics. */
+/** The file that lists what is not imported, in the folder of the metrics. */
 const LIST = 'not-imported.txt'
 
 /** The YAML files of a folder and its subfolders, without what dbt itself writes. */

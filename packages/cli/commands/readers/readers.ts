@@ -38,7 +38,7 @@ function rowsOf(file: string): ReaderRow[] {
   }
 }
 
-/** What the service refuses, by the lines of the file. */
+/** Returns the service's refusal with the lines of the file. */
 function withLines(error: unknown, readers: readonly ReaderRow[]): unknown {
   const faults = refusedLines(error instanceof ClientError ? (error.problem?.errors ?? []) : [], readers)
   return faults.length === 0

@@ -77,7 +77,7 @@ async function recipientOf(call: Call, config: Config): Promise<Buffer | null> {
   return key
 }
 
-/** The secret keys of --identity; none: it is not given. */
+/** Returns the secret keys of --identity; empty if it is not given. */
 export async function identitiesOf(call: Call): Promise<Buffer[]> {
   const file = call.text('identity')
   if (file === undefined) return []

@@ -45,7 +45,7 @@ async function startHook(): Promise<Hook> {
   }
 }
 
-/** Of the doubts as many are shown; the page of the report has all. */
+/** The most doubts that are shown. The page of the report has all. */
 const DOUBTS_SHOWN = 3
 
 /** The parts of an insight that a reader sees unfolded: no chart, no table, no evidence, no SQL. */
@@ -95,7 +95,7 @@ async function stay(client: Client, reports: Report[], signal: AbortSignal): Pro
   await aborted(signal)
 }
 
-/** Answers the reports and whether the webhook arrived with its signature. */
+/** Resolves to the reports and whether the webhook arrived with its signature. */
 async function workflow(
   client: Client,
   hook: Hook,

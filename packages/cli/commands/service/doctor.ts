@@ -21,7 +21,7 @@ function print(findings: readonly Finding[]): void {
     )
 }
 
-/** The settings; where they cannot be true, what is wrong with each. */
+/** Reads the settings, or returns what is wrong with each of them. */
 function settings(call: Call): { config: Config | null; findings: Finding[] } {
   try {
     const { config, origin } = resolveConfig(call.environment, call.settings)
@@ -37,7 +37,7 @@ function settings(call: Call): { config: Config | null; findings: Finding[] } {
   }
 }
 
-/** What the service on this home says of itself; null: none runs. */
+/** Returns what the service on this home reports about itself; null if none runs. */
 async function service(config: Config, call: Call): Promise<{ runs: boolean; finding: Finding }> {
   const part = 'service'
   const server = await findServer(config.home, call.environment)
@@ -97,7 +97,7 @@ async function tryConnections(client: Client): Promise<Finding[]> {
   return findings
 }
 
-/** By the service that runs, or by one that this command starts for it. */
+/** Tests the connections through the running service, or through one that this command starts. */
 async function connections(call: Call, failedParts: readonly string[]): Promise<Finding[]> {
   const part = 'connections'
   const skipped = (says: string): Finding[] => [{ part, state: 'unused', says, remedy: null }]

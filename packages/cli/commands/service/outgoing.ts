@@ -71,7 +71,7 @@ function budgetsOf(call: Call): Partial<Record<OutgoingKind, number | null>> | u
   return budgets.length > 0 ? Object.fromEntries(budgets) : undefined
 }
 
-/** The list, null where `word` alone stands for no list, undefined where nothing is given. */
+/** Returns the list, null if `word` alone stands for no list, or undefined if the option is not given. */
 function listOf(call: Call, name: string, word: string): string[] | null | undefined {
   const given = call.all(name)
   if (given.length === 0) return undefined

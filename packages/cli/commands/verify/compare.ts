@@ -4,7 +4,7 @@ import { pairsOf } from './pairs.ts'
 import { lineCounter, type Marked, type PrintedValue, printedMark } from './printed.ts'
 import { type Range, type WordChange, wordChange } from './words.ts'
 
-/** `is`: null where nothing is printed in its place any more. */
+/** `is` is null if nothing is printed in its place any more. */
 export interface ChangedValue {
   was: string
   is: string | null
@@ -17,9 +17,9 @@ export interface Comparison {
   total: number
   hold: number
   changed: ChangedValue[]
-  /** What only the new text prints. */
+  /** Values that only the new text prints. */
   added: { is: string; line: number; from: Origin[] }[]
-  /** Values of which nothing can be said, each with the reason as the end of a sentence. */
+  /** Values that cannot be checked, each with the reason as the end of a sentence. */
   unchecked: { was: string; line: number; from: Origin[]; reason: string }[]
   words: WordChange[]
   /** The charts whose printed form differs. */
@@ -36,7 +36,7 @@ const nothing = (): Comparison => ({
   charts: [],
 })
 
-/** All values of an insight that cannot be computed again. */
+/** Marks all values of an insight that cannot be computed again as unchecked. */
 export function uncomputed(insight: Marked, reason: string): Comparison {
   const lineOf = lineCounter(insight.markdown)
   const unchecked = recordedOf(insight).flatMap((mark) =>
@@ -92,7 +92,7 @@ function judge(found: Comparison, was: PrintedValue, is: PrintedValue | null, wr
   else found.changed.push({ was: text, is: is?.text ?? null, line, from })
 }
 
-/** Without "How this was computed" and notices of tests: they tell of the run. */
+/** Leaves out "How this was computed" and notices of tests, which describe the run. */
 const recordedOf = ({ provenance }: Marked): Mark[] => provenance.filter(({ by }) => by !== 'lineage')
 
 type Pieces = [before: Range[], now: Range[]]

@@ -9,7 +9,7 @@ import { nullable, Type } from '@assay/model/schema'
 import { EXIT, ExitError } from '../../exit.ts'
 
 const MAX_MEGABYTES = 100
-/** More than an insight records, with room for what later versions do. */
+/** More marks than an insight records, with room for later versions. */
 const MOST_MARKS = 5000
 const OPEN = { additionalProperties: true }
 

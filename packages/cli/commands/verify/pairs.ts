@@ -14,11 +14,14 @@ function keyOf({ from, more, fact, table, by }: Mark): string {
   return JSON.stringify([[...kinds].toSorted(), fact ?? null, columns, by === 'unrecorded'])
 }
 
-/** Indexes in `before` and `after` of what is the same place: the most pairs in order, the earliest of equals. */
+/**
+ * Returns pairs of indexes in `before` and `after` that are one place of the template: the longest pairing in order,
+ * the earliest of equal ones.
+ */
 export function pairsOf(before: readonly Mark[], after: readonly Mark[]): [number, number][] {
   const [left, right] = [before.map(keyOf), after.map(keyOf)]
   const width = right.length + 1
-  /** The most pairs in what is left from here. */
+  /** The most pairs in the rest from here on. */
   const most = new Uint16Array((left.length + 1) * width)
   for (let i = left.length - 1; i >= 0; i--)
     for (let j = right.length - 1; j >= 0; j--)

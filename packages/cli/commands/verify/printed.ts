@@ -8,7 +8,7 @@ export interface Marked {
 
 export interface PrintedValue {
   text: string
-  /** Of the Markdown, from 1. */
+  /** The line of the Markdown, from 1. */
   line: number
   from: Origin[]
 }

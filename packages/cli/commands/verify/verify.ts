@@ -34,10 +34,10 @@ async function templateOf(insight: InsightRecord, call: Call, config: Config): P
   return found
 }
 
-/** No day is before it. */
+/** The first possible day. */
 const FIRST_DAY = '0001-01-01'
 
-/** As it is given to a job: a period is stored with its days. */
+/** Returns a stored value as a job takes it. A period is stored with its days. */
 function asGiven({ type }: Variable, stored: unknown): unknown {
   if (type !== 'period' || typeof stored !== 'object' || stored === null) return stored
   const { start, end } = stored as { start?: unknown; end?: unknown }

@@ -17,8 +17,8 @@ const [SHOWN_BEFORE, SHOWN_AFTER] = [4, 8]
 type Piece = readonly [markdown: string, ranges: readonly Range[]]
 
 /**
- * What differs, or null. Where all words but those of charts are the same, the ids of the charts. `filled`: a piece with
- * its charts, in each form that they may have.
+ * Returns the first difference, or null. If only words of charts differ, it returns the ids of the charts. `filled`
+ * returns a piece with its charts, in each form that they may have.
  */
 export function wordChange(
   before: Piece,

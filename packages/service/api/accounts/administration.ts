@@ -1,6 +1,6 @@
 /**
- * Which workspace an admin may administer: the own one. An admin of the default workspace is the operator and administers
- * the other workspaces, the nodes and the settings, too.
+ * Decides which workspace an admin may administer. An admin administers the own workspace. An admin of the default
+ * workspace is the operator, and administers the other workspaces, the nodes and the settings, too.
  */
 
 import { AppError, notFound } from '@assay/model/errors'

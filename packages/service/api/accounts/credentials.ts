@@ -1,4 +1,4 @@
-/** Names and passwords, judged alike wherever they are given. */
+/** Checks names and passwords in the same way wherever they are given. */
 import { AppError } from '@assay/model/errors'
 import { DEFAULT_WORKSPACE, type User } from '@assay/model/token'
 import type { Store } from '@assay/store/store'
@@ -20,14 +20,15 @@ async function userOf(store: Store, typed: string) {
   return found ?? store.findUser({ workspace_id: DEFAULT_WORKSPACE, username: typed })
 }
 
-/** The part of an audit record that tells of the request. */
+/** Returns the part of an audit record that describes the request. */
 export function originOf(request: FastifyRequest) {
   return { fields: [], address: addressOf(request), request_id: request.id }
 }
 
 /**
- * The user who proved by a password who they are. An unknown or disabled user takes as long as a wrong password and gets the
- * same answer: `unauthorized`. `rate_limited` after too many wrong ones. The device becomes a known one.
+ * Returns the user that a name and a password prove. An unknown or disabled user takes as long as a wrong password and
+ * gets the same answer, `unauthorized`. Throws `rate_limited` after too many wrong passwords. The device becomes a
+ * known one.
  */
 export async function provenUser(
   { store, secrets, audit, config }: Services,

@@ -1,6 +1,6 @@
 /**
- * Limits of wrong passwords. They count by network and by name, on all nodes together, and waits grow. A device that has
- * logged in as a user before counts by itself: who guesses the password from elsewhere does not lock its owner out
+ * Limits of wrong passwords. They count by network and by name, on all nodes together, and waits grow. A device that
+ * has logged in as a user before has a count of its own, so that guesses from elsewhere do not lock the owner out
  * (OWASP, "Slow Down Online Guessing Attacks with Device Cookies").
  */
 import { randomBytes } from 'node:crypto'
@@ -19,12 +19,15 @@ const CONTEXT = 'device'
 const OF_DEFAULT = `@${DEFAULT_WORKSPACE}`
 
 const FROM_A_NETWORK = { burst: 60, per_second: 1 }
-/** Of a name from one network, or from a known device: ten, then one in 30 seconds; after 20 one in ten minutes. */
+/**
+ * The limit of a name from one network, or from a known device: ten, then one in 30 seconds, and after 20 one in ten
+ * minutes.
+ */
 const OF_ONE = [
   { burst: 10, per_second: 1 / 30 },
   { burst: 20, per_second: 1 / 600 },
 ]
-/** Of a name from all devices that are not known. */
+/** The limit of a name from all unknown devices together. */
 const OF_ALL = { burst: 100, per_second: 1 / 60 }
 
 /** The device of a request, if it has logged in as this user before. */

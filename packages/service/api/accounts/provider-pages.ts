@@ -1,4 +1,7 @@
-/** Sign-in by the provider: the way there, the way back, and the sign-out there. Each failure ends on a page that says what to do. */
+/**
+ * Sign-in by the provider: the redirect to it, the return from it, and the sign-out. Each failure ends on a page that
+ * says what to do.
+ */
 
 import { escapeHtml } from '@assay/engine/pages/html'
 import { plainPage } from '@assay/engine/pages/plain-page'
@@ -47,7 +50,10 @@ interface Refused {
   reply: FastifyReply
 }
 
-/** The page of a refusal. It is in the log, and in the audit trail unless anybody could fill it so. */
+/**
+ * The page of a refusal. The refusal is logged. It is in the audit trail unless strangers could fill the trail that
+ * way.
+ */
 function refuse({ services, request, reply }: Refused, error: unknown, next: string) {
   if (!(error instanceof SignInRefusal)) throw error
   const { reason, told } = error
@@ -111,7 +117,7 @@ export const backFromProvider = operation({
     if (!allowed) return busy(reply, reset)
     const form = cookieForm(request, config.publicUrl)
     const pending = pendingOf(secrets, request, clock.now(), form)
-    // Whatever comes of it, it cannot be tried again.
+    // The pending sign-in ends with this try, whatever its result.
     void reply.header('set-cookie', noPendingCookie(form)).header('referrer-policy', 'no-referrer')
     const next = pending?.next ?? '/'
     try {

@@ -1,4 +1,4 @@
-/** Begins a sign-in for who has proven who they are: a new row, a new secret, and the cookie that holds it. */
+/** Begins a sign-in for a proven user: a new row, a new secret, and the cookie that holds it. */
 import { uuidv7 } from '@assay/model/ids'
 import type { Scope, SignIn } from '@assay/model/token'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -20,7 +20,7 @@ export interface Proven {
   token_id: string | null
 }
 
-/** Null: the token is gone meanwhile. */
+/** Returns null if the token was deleted meanwhile. */
 export async function startSignIn(
   { store, config }: Services,
   proven: Proven,

@@ -101,7 +101,10 @@ export const changeUser = operation({
   },
 })
 
-/** Throws `conflict` for what the next sign-in would undo, or what would let the user in beside the provider. */
+/**
+ * Throws `conflict` for a change that the next sign-in would undo, or that would let the user sign in without the
+ * provider.
+ */
 function refuseProvided(
   { issuer }: Pick<User, 'issuer'>,
   { scopes, password, display_name }: { scopes?: unknown; password?: unknown; display_name?: unknown },

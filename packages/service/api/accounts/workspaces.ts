@@ -25,7 +25,7 @@ const WorkspaceView = Type.Object(
   { title: 'Workspace' },
 )
 
-/** With what they have taken in this hour. */
+/** Returns the workspaces with their use in this hour. */
 async function viewsOf(
   { store, clock }: Pick<Services, 'store' | 'clock'>,
   workspaces: Workspace[],

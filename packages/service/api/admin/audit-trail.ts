@@ -1,9 +1,9 @@
 /**
- * The audit trail. The store records a change in the transaction of the change (`store.audited`). Reads of results and changes
- * of files are gathered here and written once a second, so that no request waits for them; a killed process loses those of
- * its last second. Reads of the same object by the same token from the same address within that second are one record; looks
- * at insights and subscriptions, which pages ask for every few seconds, within ten minutes. Reads of statuses, of other lists and
- * live events are not recorded.
+ * The audit trail. The store records a change in the transaction of the change (`store.audited`). Reads of results and
+ * changes of files are gathered here and written once a second, so that no request waits for them; a killed process
+ * loses those of its last second. Reads of the same object by the same token from the same address within that second
+ * are one record. For insights and subscriptions, which pages request every few seconds, that span is ten minutes.
+ * Reads of statuses, of other lists and live events are not recorded.
  */
 
 import { AUDIT_ACTIONS, type AuditAction, type NewAuditRecord } from '@assay/model/audit'
@@ -16,12 +16,12 @@ import { createOnce } from '../../runtime/once.ts'
 import { addressOf } from '../http/client-address.ts'
 
 const FLUSH_MS = 1000
-/** In which the same look by the same token is one record. */
+/** The time within which repeated looks by the same token are one record. */
 const LOOK_MS = 600_000
 /** Most records in memory while the store cannot be reached. Older ones are dropped, and the log says how many. */
 const NOTES_MOST = 10_000
 
-/** Lists, and what pages ask for again and again. */
+/** The actions of lists and of reads that pages repeat. */
 const LOOKS: readonly AuditAction[] = ['insight.list', 'subscription.read', 'reader.read']
 
 const READINGS: readonly AuditAction[] = [
@@ -67,7 +67,7 @@ export function createAuditTrail(
 
   let writing = Promise.resolve()
 
-  /** One write goes after the other, so that who flushes also waits for what is being written. */
+  /** Writes follow each other, so that `flush` also waits for a write under way. */
   function flush(): Promise<void> {
     writing = writing.then(write)
     return writing
@@ -113,7 +113,7 @@ export function createAuditTrail(
   }
 }
 
-/** What people do to their own user. */
+/** Actions of people on their own user. */
 const OF_ONESELF: readonly AuditAction[] = ['user.password', 'sign_in.end_all']
 
 type Fields = Record<string, unknown>

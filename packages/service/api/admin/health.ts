@@ -57,8 +57,9 @@ export const ready = operation({
 })
 
 /**
- * Metrics name workspaces and their load. Without a token programs of this machine read them on a node that no proxy stands before:
- * one with an ASSAY_PUBLIC_URL or an ASSAY_TRUST_PROXY has one, and a proxy of this machine asks for anybody.
+ * Tells whether a caller may read the metrics without a token, although they name workspaces and their load. Only
+ * programs of this machine may, and only on a node without a proxy, because a proxy on this machine asks for anybody.
+ * ASSAY_PUBLIC_URL or ASSAY_TRUST_PROXY show that there is a proxy.
  */
 function isOpenTo(
   { metricsToken, publicUrl, trustProxy }: Services['config'],
@@ -68,7 +69,7 @@ function isOpenTo(
   return isAlone && asksFromHere(request)
 }
 
-/** The token of the settings needs no store, so that what goes wrong with the store is seen. */
+/** The token of the settings needs no store, so that metrics can be read while the store fails. */
 async function mayMeasure(
   { config, tokens, clock }: Pick<Services, 'config' | 'tokens' | 'clock'>,
   request: FastifyRequest,

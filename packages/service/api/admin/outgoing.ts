@@ -1,4 +1,4 @@
-/** What leaves a workspace: the ledger, the budgets, and the switch that stops all of it. */
+/** Operations on what leaves a workspace: the ledger, the budgets, and the switch that stops all of it. */
 import { isIP } from 'node:net'
 import { AppError, notFound } from '@assay/model/errors'
 import {

@@ -1,4 +1,4 @@
-/** What the operator reads of the service: its nodes, its settings and its queue. */
+/** The operator's view of the service: its nodes, its settings and its queue. */
 
 import { JOB_STATUSES } from '@assay/model/job'
 import { Type } from '@assay/model/schema'

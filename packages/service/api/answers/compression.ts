@@ -1,11 +1,12 @@
 /**
- * Compresses answers to GET whose text is longer than a few packets, in the coding that the client wants most. Streams are sent as they
- * come, and what has a coding already keeps it.
+ * Compresses answers to GET whose text is longer than a few packets, in the coding that the client prefers. Streams are
+ * not compressed, and an answer that already has a coding keeps it.
  *
- * BREACH (https://breachattack.com, 2013) guesses a secret from the lengths of compressed answers that hold both the secret and text of the
- * attacker, who makes a browser ask for them. Tokens, signing secrets and addresses of links are told once, by POST, and those answers are
- * never compressed. A delivery shows the mail that was sent, with the addresses of links in it: it is not compressed either. Nor can another site make a browser ask with the rights of its user: the
- * cookie is SameSite, and programs send a token that sites do not have.
+ * BREACH (https://breachattack.com, 2013) guesses a secret from the lengths of compressed answers that hold both the
+ * secret and text of the attacker, who makes a browser ask for them. Tokens, signing secrets and addresses of links are
+ * shown once, by POST, and those answers are never compressed. A delivery shows the mail that was sent, with the
+ * addresses of links in it: it is not compressed either. Nor can another site make a browser ask with the rights of its
+ * user: the cookie is SameSite, and programs send a token that sites do not have.
  */
 import { brotliCompress, type CompressCallback, constants, gzip, zstdCompress } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -43,7 +44,7 @@ function codeTag(reply: FastifyReply, coding: string): void {
   if (typeof tag === 'string') void reply.header('etag', tag.replace(/"$/, `.${coding}"`))
 }
 
-/** Null: the answer is sent as it is. */
+/** Returns null if the answer is sent without a coding. */
 function codingOf(
   request: FastifyRequest,
   reply: FastifyReply,

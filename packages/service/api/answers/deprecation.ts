@@ -1,4 +1,7 @@
-/** How an operation says that it will go: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and a link to what takes its place. */
+/**
+ * The headers by which an operation announces its end: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and a link to its
+ * replacement.
+ */
 
 export interface Deprecated {
   /** The day from which it is not to be used in new programs, such as "2027-03-01". */

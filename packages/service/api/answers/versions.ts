@@ -1,5 +1,5 @@
 /**
- * Which operations read or change something that has an entity tag: their answers bear it as `ETag`, and changes keep `If-Match` and
+ * Lists the operations on things with an entity tag. Their answers have it as `ETag`, and changes check `If-Match` and
  * `If-None-Match` (RFC 9110, section 13.1) in the transaction of the change.
  */
 import type { IncomingHttpHeaders } from 'node:http'
@@ -53,7 +53,7 @@ interface Changing {
   request: { headers: IncomingHttpHeaders }
 }
 
-/** What the request expects of what it changes; null: nothing. */
+/** Returns the condition of the request on the thing that it changes; null for none. */
 export function expectedOf(name: string, { principal, params, query, request }: Changing): Expected | null {
   const changed = CHANGED[name]
   const conditions = conditionsOf(request.headers)

@@ -35,14 +35,20 @@ function failed(detail: string, elapsed_ms = 0) {
   return { ok: false, server: null, read_only: null, detail, elapsed_ms }
 }
 
-/** Where a connection leads, as a trail may name it: its options hold no secret, but only these are known to. */
+/**
+ * Returns the host and port of a connection for the audit trail. The trail names no other option, because only these
+ * are known to hold no secret.
+ */
 async function placeOf({ kind, options }: OpenConnection): Promise<string[]> {
   if (kind === 'sqlite') return [`file:${String(options.file)}`]
   const address = await addressOfConnection({ kind, options })
   return address === null ? [] : [`host:${address.host}:${address.port}`]
 }
 
-/** `connection`: a text says why it cannot be opened. Recorded with where it leads, before it is tried. */
+/**
+ * Tests a connection. A text as `connection` says why it cannot be opened. The test is recorded with its host before it
+ * runs.
+ */
 async function tried(call: Call, workspace_id: string, connection: OpenConnection | string) {
   const { services, principal, signal } = call
   const fields = typeof connection === 'string' ? [] : await placeOf(connection)
@@ -70,7 +76,7 @@ function merged(
   return Object.fromEntries(all.flatMap(([name, value]) => (value === null ? [] : [[name, value]])))
 }
 
-/** The connection, or why it cannot be opened. Throws a 404 where there is none. */
+/** Returns the connection, or why it cannot be opened. Throws a 404 if there is none. */
 async function kept(
   { connections }: Services,
   workspace_id: string,
@@ -88,7 +94,7 @@ async function kept(
   throw notFound('connection', name)
 }
 
-/** As a change would make it. Secrets that are all given again need not be opened. */
+/** Returns the connection as a change would make it. Stored secrets are not opened if all are given again. */
 async function changed(
   services: Services,
   key: { workspace_id: string; name: string },

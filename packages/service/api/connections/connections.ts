@@ -99,7 +99,7 @@ async function listFaults(
   return hostFaults({ ledger, workspace_id, kind: 'query' }, address.host, `options.${field}`)
 }
 
-/** What makes a connection. */
+/** The fields of a new connection. */
 export const NewConnection = Type.Object({
   name: ConnectionName,
   kind: Type.Enum([...CONNECTION_KINDS]),
@@ -111,7 +111,7 @@ export const NewConnection = Type.Object({
 })
 type NewConnection = Static<typeof NewConnection>
 
-/** What a change of a connection may hold of what a test tries. */
+/** The fields of a change that a test can try. */
 export const TriedChange = Type.Object({
   options: Type.Optional(Options),
   secrets: Type.Optional(Secrets),

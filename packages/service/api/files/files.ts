@@ -84,7 +84,7 @@ interface Declared {
   file: string
   /** The lines of the request; null: it has none. */
   given: string[] | null
-  /** Those that were kept with an earlier file of the path. */
+  /** The lines that were kept with an earlier file of the path. */
   kept: string[] | null
 }
 
@@ -93,14 +93,14 @@ async function readingOf(call: Call, { file, given, kept }: Declared, staged: St
   if (given !== null) return readingBy(call, file, staged, keysOfLines(given))
   const keys = kept === null ? 0 : readLines(kept)
   if (typeof keys === 'number') return readingBy(call, file, staged, {})
-  // What was said of an earlier file need not fit this one.
+  // The lines of an earlier file may not fit this one.
   return readingBy(call, file, staged, keys).catch((error: unknown) => {
     if (error instanceof AppError && error.code === 'stopping') throw error
     return readingBy(call, file, staged, {})
   })
 }
 
-/** `keys`: of the source, beside the name of the file. */
+/** `keys` are those of the source beside the name of the file. */
 async function readingBy(
   call: Call,
   file: string,

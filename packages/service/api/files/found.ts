@@ -1,4 +1,4 @@
-/** How an upload was read, as its answer tells it: the schemas of what the reader of tables in text finds. */
+/** The part of an upload's answer that says how it was read: the schemas of what the reader of tables in text finds. */
 import type { FoundColumn, FoundDialect } from '@assay/model/dialect'
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
@@ -71,7 +71,7 @@ export const FileDialect = Type.Object(
   { title: 'FileDialect' },
 )
 
-/** What the answer of an upload tells beside the columns. */
+/** The fields of an upload's answer beside the columns. */
 export const foundProperties = {
   dialect: Type.Union([FileDialect, Type.Null()], {
     description: 'How a CSV or TSV is divided, or which sheet of a workbook is read; null for other formats',
@@ -87,7 +87,7 @@ export interface Found {
   readings: Static<typeof ColumnReading>[]
 }
 
-/** The readings tell the columns, so that the dialect need not. */
+/** Returns what was found. The readings describe the columns, so the dialect leaves them out. */
 export function foundOf(dialect: FoundDialect | undefined, readings: readonly FoundColumn[]): Found {
   if (dialect === undefined) return { dialect: null, readings: [...readings] }
   const { columns: _columns, bad_rows: _rows, ...told } = dialect

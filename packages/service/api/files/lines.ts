@@ -31,7 +31,7 @@ export function keysOfLines(lines: readonly string[]): Record<string, unknown> {
   ])
 }
 
-/** Keeps the lines with an upload, or forgets those that were kept where there are none. */
+/** Keeps the lines with an upload. Without lines it forgets those that were kept. */
 export async function keepLines(call: Call, path: string, lines: readonly string[]): Promise<void> {
   const { services, principal } = call
   const { workspace_id } = principal

@@ -113,7 +113,7 @@ export function createTokenCache(
   }
 }
 
-/** How callers are known. */
+/** The lookups by which callers are identified. */
 interface Doors {
   tokens: TokenCache
   config: Pick<Config, 'publicUrl'>
@@ -131,7 +131,7 @@ export async function callerOf(
     const token = bearerOf(request)
     return token === null ? null : tokens.find(token)
   }
-  // The endpoint of agents passes their token on, and a cookie is none.
+  // A cookie counts only below /v1alpha, because the endpoint of agents passes on a token, and a cookie is none.
   if (!request.url.startsWith('/v1alpha/')) return null
   const secret = signInSecret(request, cookieForm(request, config.publicUrl))
   if (secret === null) return null
@@ -146,7 +146,7 @@ export function bearerOf({ headers }: FastifyRequest): string | null {
   return BEARER.exec(headers.authorization ?? '')?.[1] ?? null
 }
 
-/** `more`: what an agent learns of where to begin. */
+/** Makes the 401. `more` tells an agent where to begin. */
 function unauthorized(given: boolean, more: string): AppError {
   const detail = given
     ? 'The token does not exist or has expired: create one, or log in again.'

@@ -37,7 +37,7 @@ function parseForm(text: string): Record<string, unknown> {
 
 /** The most values of one JSON body. Reading them takes about 50 ms of the thread that answers every request. */
 const VALUES_MOST = 200_000
-/** A key takes as long as so many values. */
+/** A key takes as long to read as this many values. */
 const KEY_VALUES = 6
 /** A longer number takes a tenth of a second to read, and no number needs so many digits. */
 const DIGITS_MOST = 1000
@@ -54,7 +54,7 @@ function endOfText(bytes: Buffer, from: number): number {
   return bytes.length
 }
 
-/** Whether JSON has more values and keys than it may, or a longer number, by one pass over its bytes. */
+/** Tells by one pass over its bytes whether JSON has too many values and keys, or too long a number. */
 export function hasTooMany(bytes: Buffer): boolean {
   let values = 0
   let digits = 0

@@ -49,7 +49,8 @@ function keyOf(request: FastifyRequest): IdempotencyKey | null {
     throw invalid([{ path: 'Idempotency-Key', message: 'must be 1 to 255 visible ASCII characters' }])
   const path = request.url.split('?')[0]!.replace(/\/+$/, '')
   const { workspace_id, user_id, token_id, templates } = request.principal
-  // Another caller's key is another key: the answer may hold a secret, or what a limited token does not show.
+  // Keys of different callers are different keys, because the answer may hold a secret, or data that a limited token
+  // does not show.
   const caller = templates === null ? user_id : `${user_id} ${token_id}`
   return { workspace_id, method: request.method, path, key: `${caller} ${key}` }
 }

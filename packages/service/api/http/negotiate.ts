@@ -69,7 +69,7 @@ export function preferredCoding<Coding extends string>(
   }
   let best: Coding | null = null
   let most = wanted.get('identity') ?? 0
-  // An answer as it is was asked for only where its quality is named above all others.
+  // An answer without a coding wins only if its quality is named and above all others.
   for (const offer of offers) {
     const quality = wanted.get(offer) ?? wanted.get('*') ?? 0
     if (quality > 0 && (best === null ? quality >= most : quality > most)) [best, most] = [offer, quality]

@@ -10,7 +10,10 @@ const RETRY_SECONDS = 5
 export interface OpenRequests {
   /** The most of a workspace. */
   readonly most: number
-  /** Throws `workspace_busy` where the workspace or the token has as many as it may. Call what it returns at the end, once. */
+  /**
+   * Counts a request. Throws `workspace_busy` if the workspace or the token has reached its limit. Returns a function
+   * to call once at the end.
+   */
   open(principal: Pick<Principal, 'workspace_id' | 'token_id'>): () => void
   /** How many each workspace has open. */
   counts(): ReadonlyMap<string, number>

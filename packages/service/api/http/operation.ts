@@ -84,7 +84,7 @@ export interface Operation {
   streams: boolean
   /** A page for people. The OpenAPI document omits it. */
   hidden: boolean
-  /** It will go: its answers and the document say so. */
+  /** Set if the operation will end. Its answers and the document say so. */
   deprecated?: Deprecated
   handle(call: Call): unknown
 }

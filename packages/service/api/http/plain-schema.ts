@@ -1,6 +1,7 @@
 /**
- * One plain form of a schema, for validation and for the OpenAPI document: `anyOf: [X, null]` becomes `type: [x, null]`, so
- * that a fault is one sentence and not one for each branch, and objects are closed where they come from a client.
+ * Makes one plain form of a schema for validation and for the OpenAPI document: `anyOf: [X, null]` becomes `type: [x,
+ * null]`, so that a fault is one sentence and not one for each branch, and objects are closed where they come from a
+ * client.
  */
 import type { TSchema } from 'typebox'
 

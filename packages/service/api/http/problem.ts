@@ -53,7 +53,10 @@ const FRAMEWORK: Record<string, [ErrorCode, string]> = {
 const sizeOf = (bytes: number): string =>
   bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / 1024 / 1024} MiB`
 
-/** The error of the table for what Fastify, Node or our own code threw; null: it is unexpected. `bodyBytes`: the most of the route. */
+/**
+ * Returns the error of the table for an error of Fastify, Node or our own code, or null for an unexpected one.
+ * `bodyBytes` is the limit of the route.
+ */
 export function expectedError(error: unknown, bodyBytes: number): AppError | null {
   if (error instanceof AppError) return error
   const { code = '', statusCode = 500 } = error as Partial<FastifyError>

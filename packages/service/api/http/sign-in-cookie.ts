@@ -1,7 +1,8 @@
 /**
- * The cookie of a sign-in, which scripts cannot read, and the pages whose requests may use it. A browser adds the cookie by
- * itself, so a page of another site could make requests in its user's name (OWASP, "Cross-Site Request Forgery Prevention").
- * Two walls: SameSite=Strict, and what the browser says of the page that asks (Fetch Metadata, or Origin where it is absent).
+ * The cookie of a sign-in, which scripts cannot read, and the pages whose requests may use it. A browser adds the
+ * cookie by itself, so a page of another site could make requests in its user's name (OWASP, "Cross-Site Request
+ * Forgery Prevention"). Two checks prevent that: SameSite=Strict, and what the browser says about the requesting page
+ * (Fetch Metadata, or Origin if that is absent).
  */
 import { AppError } from '@assay/model/errors'
 import type { FastifyRequest } from 'fastify'
@@ -24,14 +25,14 @@ export function cookieForm({ protocol }: FastifyRequest, publicUrl: string | nul
 }
 
 /**
- * Behind https only this host can have set a cookie whose name begins so (RFC 6265bis): `__Host-`, which takes the whole host. Below
- * a path it is `__Secure-`, and the other programs of the host do not get it.
+ * Returns the name of a cookie. With https it begins with `__Host-`, which only this host can set and which covers the
+ * whole host (RFC 6265bis). Below a path it begins with `__Secure-`, so that other programs of the host do not get it.
  */
 export function cookieName(name: string, { path, secure }: CookieForm): string {
   return secure ? `${path === '' ? '__Host-' : '__Secure-'}${name}` : name
 }
 
-/** What stands after the value. `below`: the path within the service. */
+/** Returns the attributes after the value. `below` is the path within the service. */
 export function cookieRest(
   seconds: number,
   site: 'Strict' | 'Lax',
@@ -54,7 +55,10 @@ export function signInSecret({ headers }: FastifyRequest, form: CookieForm): str
   return pattern.exec(cookies)?.[1] ?? null
 }
 
-/** Throws `forbidden` if a page of another site asks. `proof`: a request that may change something must say where it comes from. */
+/**
+ * Throws `forbidden` if the request comes from a page of another site. With `proof`, for requests that may change
+ * something, the request must say where it comes from.
+ */
 export function refuseForeignPage(request: FastifyRequest, publicUrl: string | null, proof: boolean): void {
   const { 'sec-fetch-site': site, origin } = request.headers
   const isSafe = SAFE.includes(request.method)

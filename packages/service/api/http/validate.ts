@@ -31,7 +31,10 @@ function isTime(text: string): boolean {
 const rules = { allowUnionTypes: true, formats: { uuid: isUuid, 'date-time': isTime } }
 const withEvery = new Ajv({ ...rules, allErrors: true })
 const withFirst = new Ajv(rules)
-/** A value with more parts is told its first fault only: the faults of a body of 1 MiB take half a second to list. */
+/**
+ * For a value with more parts only the first fault is reported, because listing the faults of a body of 1 MiB takes
+ * half a second.
+ */
 const MOST_PARTS = 5000
 
 /** Whether a parsed value has more than `most` parts at all levels together. */
@@ -59,7 +62,7 @@ export function validator(schema: TSchema): Validator {
   return (value, at) => {
     const many = hasMany(value)
     const validate = many ? (toFirst ??= withFirst.compile(plain)) : (toEvery ??= withEvery.compile(plain))
-    // Before anything is changed: a list that is too long is not gone through.
+    // This check comes before normalization, so that a list that is too long is not walked.
     if (many && !validate(value) && tooMany(validate.errors))
       return { value, faults: faultsOf(validate.errors ?? [], plain, at) }
     const formed = canonical(plain, value)

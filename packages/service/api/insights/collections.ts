@@ -1,4 +1,4 @@
-/** Operations on collections of insights. What a user pins is a collection of her own. */
+/** Operations on collections of insights. The pins of a user are a collection of their own. */
 
 import {
   COLLECTIONS_MOST,
@@ -40,7 +40,7 @@ export async function requireCollection(
 interface Held {
   collection_id: string
   insight_id: string
-  /** Whether it is the collection of what the user pins. */
+  /** Whether it is the collection of the user's pins. */
   pins: boolean
 }
 

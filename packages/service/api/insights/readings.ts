@@ -1,4 +1,4 @@
-/** Who read an insight, by the audit trail: for admins, and for the user who made it. */
+/** Lists who read an insight, by the audit trail: for admins, and for the user who made it. */
 
 import { AppError, notFound } from '@assay/model/errors'
 import { Reading } from '@assay/model/reading-record'

@@ -63,7 +63,7 @@ interface Converted {
   item: Static<typeof Item>
   values: NewJob['variables']
   reader: StoredReader | null
-  /** Whether it is for a reader that there is not. */
+  /** Whether its reader does not exist. */
   lacksReader: boolean
   errors: ItemFault[]
 }
@@ -89,14 +89,17 @@ async function convertItems(
   })
 }
 
-/** Whom each job tells, or why its reader cannot be sent hers. Throws a 422 for anybody else where one is personal. */
+/**
+ * Returns the subscriptions that each job notifies, or why its reader cannot get the insight. Throws a 422 if a
+ * personal job would notify anybody else.
+ */
 async function toldBy(
   { services, principal }: Pick<Call, 'services' | 'principal'>,
   { notify }: Pick<BatchInput, 'notify'>,
   template: Pick<FoundTemplate, 'source'>,
   converted: readonly Converted[],
 ): Promise<(of: Pick<Converted, 'reader' | 'values'>) => Promise<string[] | { message: string } | null>> {
-  // Where it goes to readers, one that there is not is the fault of its item.
+  // If jobs notify readers, an unknown reader is a fault of the item.
   const toReaders = notify?.includes(READER) && converted.some(({ lacksReader }) => lacksReader)
   if (!toReaders && converted.every(({ reader }) => reader === null)) {
     const told = await toldOf(services, principal, { notify, template: template.source, at: 'notify' })

@@ -20,7 +20,7 @@ const HEARTBEAT_MS = 15_000
 const PROGRESS_MS = 1000
 const LOOK_MS = 1000
 
-/** `seen`: the number of the last move that the client knows; null: it knows none. */
+/** `seen` is the number of the last move that the client knows; null for none. */
 interface Watch {
   job: Job
   seen: number | null
@@ -49,7 +49,7 @@ function statusEvent(job: Job, move: Move, number: number): string {
   )
 }
 
-/** The events of the moves after `seen`; with null the present state alone. */
+/** Returns the events of the moves after `seen`; with null only the present state. */
 function movesSince(job: Job, seen: number | null): string[] {
   const from = seen ?? Math.max(0, job.moves.length - 1)
   return job.moves.slice(from).map((move, index) => statusEvent(job, move, from + index + 1))

@@ -130,7 +130,10 @@ const Assignment = Type.Object(
   { title: 'AssignmentRequest' },
 )
 
-/** A draft of a template that decides whose rows it shows: an earlier text of it may show others. Throws `conflict`. */
+/**
+ * Throws `conflict` for a draft whose template has changed and decides whose rows are shown, because the earlier text
+ * may show other rows.
+ */
 async function refuseStale(
   services: Services,
   key: { workspace_id: string; assignment_id: string },

@@ -40,7 +40,7 @@ export interface PageRenderings {
 /** A page with rows is another one. */
 const keyOf = (insight_id: string, rows: boolean): string => (rows ? `${insight_id} rows` : insight_id)
 
-/** What a process gets of an insight. */
+/** Returns the part of an insight that an analysis process gets. */
 export function shownOf(insight: PageInsight): PageInsight {
   const { insight_id, template_id, template_version, title, markdown, charts, reading, created_at } = insight
   return { insight_id, template_id, template_version, title, markdown, charts, reading, created_at }

@@ -1,4 +1,4 @@
-/** The titles of runs that have no insight: what their template calls them with the values of their variables. */
+/** Makes the titles of runs without an insight, from their template and the values of their variables. */
 import { setImmediate } from 'node:timers/promises'
 import { runTitle } from '@assay/engine/reading/titles'
 import { AppError } from '@assay/model/errors'
@@ -13,7 +13,7 @@ type Untitled = Pick<
 
 /** Templates that one list of jobs reads for their titles. Jobs of others have none. */
 const VERSIONS_MOST = 20
-/** After so long other requests are answered: a title may take up to 50 ms. */
+/** Milliseconds after which the event loop answers other requests. A title may take up to 50 ms. */
 const PASS_MS = 10
 
 async function versionOf({ store, templates }: Known, workspace_id: string, job: Untitled) {
@@ -23,7 +23,7 @@ async function versionOf({ store, templates }: Known, workspace_id: string, job:
   })
   if (!source) return null
   const { found } = await templates.read(source, workspace_id).catch((error: unknown) => {
-    // A title is worth no wait and no refusal.
+    // A missing title is no reason to wait or to refuse the list.
     if (error instanceof AppError) return { found: null }
     throw error
   })

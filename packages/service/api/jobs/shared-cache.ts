@@ -1,6 +1,7 @@
 /**
- * A cache of what is made for an insight. Requests for the same key at the same time share one call of `make`; those `apart` share
- * theirs, which is refused for other reasons. What either made serves both.
+ * A cache of what is made for an insight. Requests for the same key at the same time share one call of `make`. Requests
+ * with `apart` share a call of their own, because it can be refused for other reasons. The result of either serves
+ * both.
  */
 import { LRUCache } from 'lru-cache'
 

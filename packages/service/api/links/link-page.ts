@@ -29,7 +29,10 @@ const GONE = plainPage(
   'Nothing to read here',
   'This link has expired, was revoked, or never existed. Ask the person who sent it for a new one.',
 )
-/** `after`: in seconds. Readers who have taken their share of the hour wait until the next. */
+/**
+ * The page for a busy service. `after` is in seconds. Readers who have used up their share of the hour wait until the
+ * next one.
+ */
 function busyPage(after: number): string {
   const minutes = Math.max(1, Math.ceil(after / 60))
   return plainPage(
@@ -41,11 +44,13 @@ function busyPage(after: number): string {
 interface Opened {
   link_id: string
   workspace_id: string
-  /** Throws `workspace_busy` where too many pages are waiting, or readers have taken their share of the hour. */
+  /**
+   * Renders the page. Throws `workspace_busy` if too many pages wait, or readers have used up their share of the hour.
+   */
   page(): Promise<Pick<Page, 'html'>>
 }
 
-/** The page of a collection, or of an insight in it. What is a reader's is in no such page. */
+/** The page of a collection, or of an insight in it. A personal insight is in no such page. */
 async function openedByCollection(
   { store, pages, config }: Services,
   secret: string,
@@ -83,7 +88,7 @@ async function openedBy({ store, pages }: Services, secret: string): Promise<Ope
   const link = await store.findLink(hashToken(secret))
   if (!link) return null
   const { link_id, workspace_id, opens: insight_id } = link
-  // It then ends with the newest insight, and not with the one that it was made for.
+  // The link then ends with the newest insight, not with the one that it was made for.
   if (insight_id !== link.insight_id) await store.moveLink({ workspace_id, link_id, insight_id })
   const kept = pages.kept(insight_id, link.rows)
   if (kept) return { link_id, workspace_id, page: async () => kept }
@@ -94,7 +99,7 @@ async function openedBy({ store, pages }: Services, secret: string): Promise<Ope
   return { link_id, workspace_id, page: () => pages.of(insight, workspace_id, asked) }
 }
 
-/** A site that may show it in a frame may do so under any policy of its own. */
+/** Sends a page. A site that may show it in a frame may do so whatever its own policy says. */
 function sendPage({ config }: Services, reply: FastifyReply, status: number, page: string) {
   const parents = config.frameParents
   const ancestors = parents.length === 0 ? "'none'" : parents.join(' ')

@@ -7,7 +7,7 @@ import { hashToken, newLinkSecret } from '../../runtime/secrets.ts'
 import { Id, LIMIT_DEFAULT, Name, pageOf, pageQuery } from '../http/fields.ts'
 import { type Call, operation } from '../http/operation.ts'
 
-/** What every link takes. */
+/** The fields that every link takes. */
 export const LinkEnd = Type.Object({
   expires_in: Type.Optional(
     Type.Integer({

@@ -1,4 +1,7 @@
-/** A person lets a client do things in her name: what is asked for, and her answer. Both are for the console alone. */
+/**
+ * Lets a person authorize a client: one operation shows the request, one takes the answer. Both are only for the
+ * console.
+ */
 import { randomBytes } from 'node:crypto'
 import { AppError } from '@assay/model/errors'
 import { nullable, Type } from '@assay/model/schema'
@@ -33,7 +36,7 @@ interface Asked {
   resource?: string
 }
 
-/** The client, if it may ask so. Throws a 422. */
+/** Returns the client if its request is allowed. Throws a 422. */
 async function vetted(
   services: Services,
   request: FastifyRequest,
@@ -59,7 +62,9 @@ async function vetted(
   return client
 }
 
-/** Only a person who has signed in herself lets clients in: a token that could, also by a browser, would outlive itself. */
+/**
+ * Throws unless a person has signed in. A token that could authorize clients, even in a browser, would outlive itself.
+ */
 async function requirePerson(
   { store }: Services,
   principal: Principal,

@@ -1,4 +1,4 @@
-/** What a client that knows only the address of the endpoint of agents reads first. */
+/** The documents that a client reads first if it knows only the address of the endpoint of agents. */
 import { Type } from '@assay/model/schema'
 import { SCOPES } from '@assay/model/token'
 import { AnyFields } from '../http/fields.ts'
@@ -21,7 +21,7 @@ export const resourceMetadata = operation({
     return {
       resource: resourceOf(base),
       authorization_servers: [base],
-      // What most agents need; more is asked for by name.
+      // The scopes that most agents need. A client requests others by name.
       scopes_supported: ['viewer', 'analyst'],
       bearer_methods_supported: ['header'],
       resource_name: 'Assay',

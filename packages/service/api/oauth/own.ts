@@ -1,11 +1,11 @@
-/** The programs that a person has let in: she sees each, and ends it herself. */
+/** The programs that a person has authorized. The person sees each of them and can end it. */
 import { notFound } from '@assay/model/errors'
 import { Type } from '@assay/model/schema'
 import { LetIn } from '@assay/model/token'
 import { Id } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
 
-/** Nobody lets in as many. */
+/** More programs than anybody authorizes. */
 const SHOWN_MOST = 200
 
 export const listGrants = operation({

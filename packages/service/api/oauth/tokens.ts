@@ -1,7 +1,7 @@
 /**
- * Clients register, redeem codes, refresh and revoke (RFC 7591, 6749, 7636, 7009; OAuth 2.1). The token of a grant is a token as
- * any other: it stands in the list, and whoever deletes it ends the grant. Each refresh token is used once; one that comes again was
- * stolen from or by somebody, so the grant ends.
+ * Clients register, redeem codes, refresh and revoke (RFC 7591, 6749, 7636, 7009; OAuth 2.1). The token of a grant is
+ * an ordinary token: it is in the list of tokens, and deleting it ends the grant. Each refresh token is used once. A
+ * second use shows that it was stolen, so the grant ends.
  */
 import { createHash } from 'node:crypto'
 import type { AuditAction } from '@assay/model/audit'
@@ -88,7 +88,7 @@ export const registerClient = operation({
 
 type Form = Readonly<Record<string, unknown>>
 
-/** A field that is given twice is none (RFC 6749, 3.2). */
+/** Returns a field. A field that is given twice counts as absent (RFC 6749, 3.2). */
 const field = (form: Form, name: string): string | undefined =>
   typeof form[name] === 'string' ? form[name] : undefined
 
@@ -154,7 +154,7 @@ function opened(secrets: Services['secrets'], sealed: string): { token_id: strin
   }
 }
 
-/** What the person may still give. */
+/** Returns the scopes that the person still has and that the client requests. */
 async function scopesOf(door: Door, grant: Grant, form: Form): Promise<Scope[]> {
   const user = await door.services.store.getUser(grant)
   const scopes = user && !user.disabled ? boundScopes(grant.scopes, user.scopes) : []
@@ -190,7 +190,7 @@ async function give(door: Door, form: Form) {
   const used = await store
     .audited(recordOf(door, 'token.create', grant))
     .useGrant({ token_id, generation, token_hash: hashToken(access_token), scopes, ...lasting })
-  // Two came at once with the same secret.
+  // Two requests used the same secret at once.
   if (!used) throw await end(door, grant, 'It was used before')
   tokens.forget()
   return {
@@ -251,7 +251,7 @@ export const revokeGrant = operation({
         tokens.forget()
       }
     } catch (error) {
-      // What is unknown is revoked already.
+      // An unknown token counts as revoked.
       if (!(error instanceof OauthFault && error.code === 'invalid_grant')) return tell(reply, error)
     }
     return reply.code(200).send({})

@@ -180,7 +180,7 @@ const FIELDS: Record<string, unknown> = {
   variables: [],
 }
 
-/** Of a field that is a text here and something else there. */
+/** Examples for fields that are a text in one place and something else in another. */
 const AS_TEXT: Record<string, string> = { metadata: 'report:weekly' }
 
 const FORMATS: Record<string, unknown> = {
@@ -234,7 +234,9 @@ export function exampleOf(schema: PlainSchema, name = ''): unknown {
 /** The example of the body of a request; undefined where none is written. */
 export const bodyExample = (operation: string): unknown => BODIES[operation]
 
-/** Where one made from the schema would mislead: checkers take an object with `type` and `example` for a schema. */
+/**
+ * Answers whose example from the schema would mislead: checkers read an object with `type` and `example` as a schema.
+ */
 const ANSWERS: Record<string, unknown> = { listEventTypes: [] }
 
 /** The example of an answer; undefined: it is made from its schema. */

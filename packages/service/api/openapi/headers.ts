@@ -28,18 +28,21 @@ export const HEADERS = {
 }
 type Header = keyof typeof HEADERS
 
-/** Those that answers bear today: of operations that will go only where there are any. */
+/**
+ * Returns the headers that answers have today. The headers of deprecation are among them only if an operation is
+ * deprecated.
+ */
 export function usedHeaders(): Partial<typeof HEADERS> {
   if (ROUTES.some(({ operation }) => operation.deprecated)) return HEADERS
   const { Deprecation: _since, Sunset: _until, ...used } = HEADERS
   return used
 }
 
-/** Operations that answer 201 or 202 for what has no address of its own. */
+/** Operations that answer 201 or 202 without an address of the result. */
 const UNPLACED = ['proposeChange', 'beginSignIn', 'pullRepository', 'repositoryPushed']
 const RATE: Header[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
 const TAGGED = ['readResult', 'getFile', 'putFile']
-/** Of which a change may require that nothing is there yet. */
+/** Operations whose condition may be that nothing exists yet. */
 const PUT = ['putFile', 'putTemplate', 'putMetric']
 
 const refer = (names: Header[]): Record<string, { $ref: string }> =>

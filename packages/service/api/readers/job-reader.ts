@@ -1,4 +1,4 @@
-/** The reader of a job: who may name one, and whether the template has a use for her. */
+/** Finds the reader of a job, and checks who may name one and whether the template uses one. */
 import type { FoundTemplate } from '@assay/engine/reading/lookup'
 import { AppError } from '@assay/model/errors'
 import { type Reader, readerFault } from '@assay/model/reader'
@@ -43,10 +43,10 @@ function refuseForeign({ scopes, reader_id: own }: Principal, wanted: readonly s
 export const NOBODY =
   'The template shows each reader rows of her own, and this run has no reader: send reader_id, or have an admin make your user a reader (PUT /v1alpha/readers/{reader_id} with your user_id).'
 
-/** The reader of a run, null for nobody's, or why it can have none. */
+/** The reader of a run, null for a run without one, or why it cannot have one. */
 type OneReader = { reader: StoredReader | null } | { lack: 'unknown' | 'attribute'; message: string }
 
-/** The reader whom a request names for a run, if it does, and the values of the run. */
+/** The reader that a request names for a run, if any, and the values of the run. */
 interface Whose {
   id: string | null | undefined
   values: Readonly<Record<string, unknown>>
@@ -86,7 +86,9 @@ export async function readersOf(
 const unknown = (id: string): string =>
   `names no reader of this workspace: ${id}. GET /v1alpha/readers ("assay readers list") lists them`
 
-/** The same of one run. Throws `invalid` for a reader who is unknown, and `reader_missing` where she lacks an attribute. */
+/**
+ * The same for one run. Throws `invalid` for an unknown reader, and `reader_missing` if the reader lacks an attribute.
+ */
 export async function readerOf(
   asking: Asking,
   template: Found,
@@ -101,7 +103,7 @@ export async function readerOf(
     : new AppError('reader_missing', one.message)
 }
 
-/** A personal insight is sent to its reader alone. Throws a 422 for anybody else in `notify`. */
+/** Throws a 422 if a personal insight would be sent to anybody but its reader. */
 export function refuseOthers(notify: readonly string[] | null | undefined, at: string): void {
   if (!notify || notify.every((one) => one === READER)) return
   throw invalid([
@@ -137,8 +139,9 @@ export function noMail(
 }
 
 /**
- * The reader of a preview, which is stored nowhere: as the caller describes her. Who may preview a source may read all of its
- * rows, so no attribute shows more. An admin may name a stored reader by the id alone. Throws `reader_missing` and `invalid`.
+ * Returns the reader of a preview, as the caller describes them. A preview is not stored, and a caller who may preview
+ * a source may read all of its rows, so no attribute shows more. An admin may name a stored reader by the id alone.
+ * Throws `reader_missing` and `invalid`.
  */
 export async function previewReader(
   { services, principal }: Asking,

@@ -1,12 +1,15 @@
 /**
- * Who sees what belongs to a reader: admins, and the user who is this reader. For everyone else it is as if it were not there:
- * what names it answers 404, and lists leave it out.
+ * Decides who sees what belongs to a reader: admins, and the user who is this reader. For everyone else it does not
+ * exist: operations on it answer 404, and lists leave it out.
  */
 import { notFound } from '@assay/model/errors'
 import { includesScope, type Principal } from '@assay/model/token'
 import type { Store } from '@assay/store/store'
 
-/** By what an operation names something that may be a reader's. `jobStatus` and `jobEvents` ask when they have read the job. */
+/**
+ * How an operation names something that may belong to a reader. `jobStatus` and `jobEvents` check after they have read
+ * the job.
+ */
 type Subject = 'job' | 'insight' | 'delivery' | 'list'
 
 const SUBJECTS: Readonly<Record<string, Subject>> = {
@@ -19,7 +22,7 @@ const SUBJECTS: Readonly<Record<string, Subject>> = {
   earlierInsights: 'insight',
   pinInsight: 'insight',
   unpinInsight: 'insight',
-  // Who does not see it is not told which collections hold it.
+  // A caller who does not see an insight does not learn which collections hold it.
   listCollections: 'insight',
   addToCollection: 'insight',
   removeFromCollection: 'insight',
@@ -62,7 +65,7 @@ function valueOf({ params, query, body }: HiddenCall, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** What the call names, with its reader; undefined where it is not there, of which the operation tells. */
+/** Returns what the call names, with its reader; undefined if it does not exist, which the operation reports. */
 async function readerOf(
   call: HiddenCall,
   subject: Exclude<Subject, 'list'>,

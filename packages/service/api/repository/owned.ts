@@ -1,4 +1,6 @@
-/** What the repository owns besides templates and metrics: its schedules and connections are changed there alone. */
+/**
+ * Guards what the repository owns besides templates and metrics: its schedules and connections are changed only there.
+ */
 import { AppError } from '@assay/model/errors'
 import { REPOSITORY_ID } from '@assay/model/repository'
 import type { Services } from '../dependencies.ts'

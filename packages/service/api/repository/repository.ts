@@ -14,7 +14,7 @@ import type { Services } from '../dependencies.ts'
 import { ANY_TYPE, type Call, operation } from '../http/operation.ts'
 import { readSource } from '../templates/template-lookup.ts'
 
-/** Bytes of what a git server tells of a push: GitHub sends at most 25 MB. */
+/** The most bytes of a push notice of a git server. GitHub sends at most 25 MB. */
 const PUSH_MOST = 26_000_000
 
 function none(): AppError {
@@ -24,7 +24,7 @@ function none(): AppError {
   )
 }
 
-/** What the workspace has by the API under an id that the commit has, too. */
+/** Returns what the workspace has by the API under an id that the commit has, too. */
 async function conflictsOf(
   { store }: Services,
   workspace_id: string,

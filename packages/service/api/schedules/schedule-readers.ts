@@ -1,4 +1,4 @@
-/** Whether a schedule has the readers that its template needs, as the API and a file of the repository give them. */
+/** Checks that a schedule has the readers that its template needs, for the API and for files of the repository. */
 import type { FoundTemplate } from '@assay/engine/reading/lookup'
 import { AppError } from '@assay/model/errors'
 import type { NewSchedule } from '@assay/store/contract/schedules'

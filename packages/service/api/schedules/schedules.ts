@@ -59,7 +59,7 @@ async function check(
   await checkReaders(services.store, schedule, template)
 }
 
-/** Who decides which reader gets what. */
+/** Requires an admin for changes of readers, because they decide which reader gets what. */
 function requireAdmin({ scopes }: Call['principal'], ...readers: unknown[]): void {
   if (readers.every((one) => one === null || one === undefined) || includesScope(scopes, 'admin')) return
   throw new AppError('forbidden', 'A schedule over readers takes a token with the scope admin.')
@@ -100,7 +100,7 @@ export const createSchedule = operation({
 const shownTo = ({ scopes }: Call['principal'], schedule: Schedule): ScheduleView =>
   scheduleView(schedule, includesScope(scopes, 'admin'))
 
-/** The schedules with what their last jobs tell. */
+/** Returns the schedules with the state of their last jobs. */
 async function withFailing(
   { services: { store }, principal }: Pick<Call, 'services' | 'principal'>,
   schedules: readonly Schedule[],
@@ -170,7 +170,7 @@ export const getSchedule = operation({
   errors: ['not_found'],
   async handle(call) {
     const schedule = await requireSchedule(call)
-    // The tag is a hash of the readers, too: who may not see them could guess them by it.
+    // The tag also covers the readers, so a caller who may not see them could guess them from it.
     if (schedule.readers === null || includesScope(call.principal.scopes, 'admin'))
       void call.reply.header('etag', tagOfSchedule(schedule))
     return (await withFailing(call, [schedule]))[0]!

@@ -70,7 +70,7 @@ export async function subscriptionsOf(
   return [...new Set(ids.flatMap((id) => (id === ME ? enabled : [id])))]
 }
 
-/** Of a run that shows everybody the same. Throws a 422 where it is to be sent to its reader. */
+/** Throws a 422 if a run that shows everybody the same would be sent to its reader. */
 export function refuseReader(notify: readonly string[] | null | undefined, at = 'notify'): void {
   if (!notify?.includes(READER)) return
   const message = `holds "${READER}", and the run is of no reader: the template gives everybody the same rows. Name subscriptions, or leave it out`

@@ -1,4 +1,7 @@
-/** What the pages share on which a reader of mail unsubscribes, agrees or returns. The sealed address in a mail names the subscription and the reader. */
+/**
+ * The parts that the pages share on which a reader of mail unsubscribes, agrees or returns. The sealed address in a
+ * mail names the subscription and the reader.
+ */
 
 import { FORM_PAGE_POLICY, plainPage } from '@assay/engine/pages/plain-page'
 import { Type } from '@assay/model/schema'
@@ -13,7 +16,7 @@ const HEADERS = {
   'referrer-policy': 'no-referrer',
   'x-robots-tag': 'noindex, nofollow, noarchive',
 }
-/** Of a change that others may come between. */
+/** The tries of a change that a concurrent change may invalidate. */
 export const TRIES = 5
 
 const Path = Type.Object({ token: Type.String() })
@@ -30,7 +33,7 @@ export interface Reader {
   to: string
 }
 
-/** What the operation that shows such a page and the one behind its button share. */
+/** The settings that the operation of such a page and that of its button share. */
 export const SHOWN = { tag: 'Pages', hidden: true, scope: null, params: Path, query: ANY, replies } as const
 export const PRESSED = {
   ...SHOWN,

@@ -71,7 +71,10 @@ export async function withAgreement(
   }
 }
 
-/** Has the new readers asked: by a delivery, so that no question is lost. Readers who were not asked are asked with the next mail. */
+/**
+ * Asks the new readers by a delivery, so that no question is lost. Readers who were not asked are asked with the next
+ * mail.
+ */
 export async function askReaders(store: Pick<Store, 'sendEvent'>, webhook: Webhook): Promise<void> {
   const { workspace_id, webhook_id } = webhook
   const ids = { event_id: uuidv7(), delivery_id: uuidv7() }

@@ -180,7 +180,7 @@ async function changedTarget(
   return { patch, asks }
 }
 
-/** Whose own subscription it is can change only by its user; other changes leave that alone. */
+/** Returns the faults of a change. Only its user can change whose own subscription it is. */
 function changedFaults(
   {
     services,

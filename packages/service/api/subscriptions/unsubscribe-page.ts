@@ -1,7 +1,8 @@
 /**
- * The page on which a reader unsubscribes from mail. The sealed address in the mail names the subscription and the reader, so no
- * token is needed. Opening the page changes nothing, because programs open addresses ahead of people. The button
- * unsubscribes, and so does the one click of a mail program (RFC 8058). Who has left returns by the same page.
+ * The page on which a reader unsubscribes from mail. The sealed address in the mail names the subscription and the
+ * reader, so no token is needed. Opening the page changes nothing, because programs open addresses ahead of people. The
+ * button unsubscribes, and so does the one click of a mail program (RFC 8058). A reader who has left returns by the
+ * same page.
  */
 
 import { plainPage } from '@assay/engine/pages/plain-page'
@@ -15,7 +16,10 @@ import { type Call, operation } from '../http/operation.ts'
 import { prefixOf } from '../prefix.ts'
 import { PRESSED, pageFor, type Reader, SHOWN, TRIES } from './reader-page.ts'
 
-/** Removes a reader, if still on the list, for good: who puts her on a list again cannot reach her before she returns. Removing the last reader disables the subscription. */
+/**
+ * Removes a reader for good, if still on the list. Nobody can add the reader again before the reader returns. Removing
+ * the last reader disables the subscription.
+ */
 async function takeOff(
   services: Services,
   request: Call['request'],
@@ -41,7 +45,7 @@ async function takeOff(
   throw new Error('The subscription changes all the time.')
 }
 
-/** Whether the reader gets the mail at present: somebody may have put her on the list again, which has no effect. */
+/** Tells whether the reader gets the mail at present. Somebody may have added the reader again, which has no effect. */
 async function isReader(services: Services, { workspace_id, webhook_id, to }: Reader): Promise<boolean> {
   const { store, secrets: box, clock } = services
   const webhook = await store.getWebhook({ workspace_id, webhook_id })

@@ -17,7 +17,7 @@ const ASK_MS = 120_000
 const sentence = ({ line, column, message, remedy }: Fault): string =>
   `Line ${line}, column ${column}: ${message} ${remedy}`
 
-/** What the checks and a run in the sandbox say against a source. */
+/** Returns the faults of a template, by the checks and by a run in the sandbox. */
 async function faultsOf(call: Call, source: string): Promise<string[]> {
   const { services, principal, signal } = call
   const { workspace_id } = principal

@@ -188,13 +188,13 @@ async function lookBy(call: Asked, lines: readonly string[]): Promise<Looked> {
   return { table, findings, lines }
 }
 
-/** What fits a kept declaration no more: the file was replaced by another. */
+/** Tells whether an error means that a kept declaration no longer fits, because the file was replaced. */
 const isMisfit = (error: unknown): boolean =>
   error instanceof AppError && ['preview_failed', 'invalid'].includes(error.code)
 
 const openIn = ({ findings, table }: Looked): number => draftFrom(findings, table, true).questions.length
 
-/** As was kept with the upload, unless the file as it is asks less. */
+/** Reads the file with the kept lines, unless it raises fewer questions without them. */
 async function lookByKept(call: Asked, kept: readonly string[]): Promise<Looked> {
   const unlessMisfit = (error: unknown): null => {
     if (isMisfit(error)) return null
@@ -207,7 +207,10 @@ async function lookByKept(call: Asked, kept: readonly string[]): Promise<Looked>
   return plain === null || openIn(looked) <= openIn(plain) ? looked : plain
 }
 
-/** Looks at the table as the request says, else as was kept with the upload, else as it is; and keeps what is to be kept. */
+/**
+ * Reads the table by the lines of the request, else by those kept with the upload, else without any, and keeps the
+ * lines if asked to.
+ */
 async function findingsOf(call: Asked): Promise<Looked> {
   const { services, principal, body } = call
   const { workspace_id } = principal

@@ -1,12 +1,12 @@
 /**
- * Tokens that are limited to templates run these and read their insights, and do nothing else: an operation that is not in
- * `ALLOWED` is refused. What belongs to another template answers as if it were not there.
+ * Tokens that are limited to templates run these and read their insights, and do nothing else: an operation that is not
+ * in `ALLOWED` is refused. Objects of another template are answered as if they did not exist.
  */
 import { AppError, notFound } from '@assay/model/errors'
 import type { Principal } from '@assay/model/token'
 import type { Store } from '@assay/store/store'
 
-/** By what an operation names a template. `self`: it shows the allowed ones only, or nothing of any template. */
+/** How an operation names a template. `self` means that it shows only the allowed templates, or none. */
 type Subject = 'template' | 'job' | 'batch' | 'insight' | 'list' | 'self'
 
 const ALLOWED: Readonly<Record<string, Subject>> = {

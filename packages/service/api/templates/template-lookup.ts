@@ -93,7 +93,10 @@ export async function rootsOf(services: Services, { workspace_id }: Principal): 
   }
 }
 
-/** A draft may hold any query, so only who may publish it as a template, and run that, may use connections with it. */
+/**
+ * Returns the connections of a draft. A draft may hold any query, so only callers who may publish and run it as a
+ * template may use connections.
+ */
 export function connectionsFor(
   { connections }: Pick<Services, 'connections'>,
   { workspace_id, scopes }: Principal,

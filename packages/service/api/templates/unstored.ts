@@ -1,4 +1,4 @@
-/** Runs of templates that store nothing: they are recorded, bounded and refused alike. */
+/** Runs templates without storing anything. All such runs are recorded, bounded and refused in the same way. */
 import { type FoundTemplate, readsOf } from '@assay/engine/reading/lookup'
 import { TaskError } from '@assay/engine/run/pool'
 import type { RunResult } from '@assay/engine/run/protocol'
@@ -9,7 +9,10 @@ import type { Reader } from '@assay/model/reader'
 import type { Call } from '../http/operation.ts'
 import { connectionsFor, rootsOf } from './template-lookup.ts'
 
-/** Records who reads the sources of a template without a job: before they are read, however that ends. `more`: who else is told of them. */
+/**
+ * Records, before the sources of a template are read without a job, who reads them, whatever the result. `more` adds
+ * fields to the record.
+ */
 export function noteReading(
   call: Call,
   action: 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'metric.check',

@@ -102,7 +102,7 @@ export const WebhookChange = Type.Object({
 })
 export type WebhookChange = Static<typeof WebhookChange>
 
-/** A webhook of runs has no use for what is no run. */
+/** Returns the faults of a webhook for OpenLineage whose events are not of runs. */
 export function lineageFaults(events: readonly string[] | null | undefined): FieldError[] {
   const known: readonly string[] = LINEAGE_EVENTS
   if (events !== null && (events ?? []).every((one) => known.includes(one))) return []

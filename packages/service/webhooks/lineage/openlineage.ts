@@ -1,6 +1,7 @@
 /**
- * Events of jobs as OpenLineage has them (openlineage.io, version 2-0-2), for a webhook with that format: the start of a run, its end, the
- * sources that it read and the insight that it made. Rows, SQL and the texts of a report are not told.
+ * Events of jobs as OpenLineage has them (openlineage.io, version 2-0-2), for a webhook with that format: the start of
+ * a run, its end, the sources that it read and the insight that it made. Rows, SQL and the texts of a report are left
+ * out.
  */
 
 import type { EventType } from '@assay/model/event'
@@ -67,7 +68,7 @@ export function openLineage(
   lineage: Pick<Lineage, 'sources'> | null,
 ): Record<string, unknown> {
   const namespace = `assay://${publicUrl === null ? 'localhost' : new URL(publicUrl).host}/${workspace_id}`
-  // A test of the webhook is of no job.
+  // A test of the webhook belongs to no job.
   const eventType = RUN_STATES[type] ?? 'OTHER'
   const template = textOf(data.template_id) || type
   const error = data.error as { code: string; detail: string } | null | undefined

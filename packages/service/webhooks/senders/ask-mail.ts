@@ -1,4 +1,7 @@
-/** Whom a mail may reach, and the one mail that asks the owner of an address. Nothing in it is of the workspace's making. */
+/**
+ * Decides who gets a mail, and writes the one mail that asks the owner of an address for consent. The workspace
+ * controls none of its text.
+ */
 import type { Message } from '@assay/engine/pages/mail-page'
 import type { Target } from '@assay/model/subscription'
 import { type ConsentBook, readConsents, readersOf } from '../../outgoing/consents.ts'
@@ -12,7 +15,10 @@ interface Asking {
   publicUrl: string | null
 }
 
-/** Who gets the mail of the event, and who is asked instead. Who waits and was asked gets nothing. */
+/**
+ * Returns who gets the mail of the event, and who is asked for consent instead. An address that was already asked gets
+ * nothing.
+ */
 export async function recipientsOf(
   { store, box, publicUrl }: Asking,
   { workspace_id, event, now }: Sending,

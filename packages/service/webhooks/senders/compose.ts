@@ -52,7 +52,7 @@ function failed(headline: string, data: Data): Message {
   return plain(headline, `${error.code ?? 'failed'}: ${error.detail ?? ''}`, remedy)
 }
 
-/** The messages of events that need nothing of the store. */
+/** Returns the messages of events that need no data of the store. */
 function told({ event: { type, data } }: Sending): Message {
   const template = textOf(data, 'template_id')
   switch (type) {
@@ -127,7 +127,10 @@ async function linkOf(
   return linkAddress(secret, publicUrl)
 }
 
-/** A reader's insight is sent to no other, and to no address that was hers: the last wall behind the rules of who is told. */
+/**
+ * Tells whether a message may go to a reader. A reader's insight is sent to no other reader and to no former address.
+ * This is the last check behind the rules of delivery.
+ */
 async function isFor(
   { store }: Composer,
   { workspace_id, webhook }: Sending,

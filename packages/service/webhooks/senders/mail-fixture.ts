@@ -1,4 +1,4 @@
-/** For tests: a station whose dispatcher knows the kinds of subscription, and jobs that end as they are told. */
+/** For tests: a station whose dispatcher knows the kinds of subscription, and jobs that end as the test says. */
 
 import { systemClock } from '@assay/model/clock'
 import { uuidv7 } from '@assay/model/ids'
