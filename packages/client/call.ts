@@ -8,14 +8,16 @@ type Name = keyof Operations
 export interface CallOptions {
   /** The key of a creation, so that a repeat creates nothing twice (default: a random key). */
   idempotencyKey?: string | undefined
-  /** Changes only what still has this tag (`etagOf`); else the call throws with the code `precondition_failed`. */
+  /**
+   * The tag (`etagOf`) that the object must still have. Otherwise the call throws with the code `precondition_failed`.
+   */
   ifMatch?: string | undefined
   signal?: AbortSignal | undefined
   /** Milliseconds for one try of this call, in place of the client's. */
   timeoutMs?: number | undefined
 }
 
-/** What the service computes before it answers. */
+/** The operations for which the service computes before it answers. */
 const SLOW: readonly Name[] = [
   'checkTemplate',
   'previewTemplate',
@@ -32,7 +34,7 @@ const SLOW: readonly Name[] = [
 
 const TAGS = new WeakMap<object, string>()
 
-/** The tag of what a call has read or changed, for `ifMatch` of the next change; undefined: it has none. */
+/** Returns the tag of an answer, for `ifMatch` of the next change; undefined if it has none. */
 export const etagOf = (answer: object): string | undefined => TAGS.get(answer)
 
 type BodyArgument<Body> = [Body] extends [undefined]
@@ -51,8 +53,8 @@ export type Arguments<N extends Name> = [
 ]
 
 /**
- * Whether a POST is repeated after what passes (429, 502, 503, 504, a broken connection, no answer in time). `keyed`: yes, with
- * an idempotency key. `harmless`: yes, because a repeat has no effect. `once`: no.
+ * Whether a POST is repeated after a passing failure (429, 502, 503, 504, a broken connection, no answer in time).
+ * `keyed` means with an idempotency key, `harmless` that a repeat has no effect, and `once` that it is not repeated.
  */
 type Repeat = 'keyed' | 'harmless' | 'once'
 

@@ -1,8 +1,8 @@
 /**
- * The client of the HTTP interface, for Node 20 and newer and for browsers but `verify`. Each call takes the names in
- * its path, then its body, then its query and options. Types and addresses come from api.generated.ts. Calls that may be
- * repeated (reads, creations under an idempotency key, runs and cancels) are repeated on 429, 502, 503, 504, broken
- * connections and after the time limit. `all` stands beside each `list` that has pages: it yields every item.
+ * The client of the HTTP interface, for Node 20 and newer and for browsers (except `verify`). Each call takes the names
+ * in its path, then its body, then its query and options. Types and addresses come from api.generated.ts. Calls that
+ * may be repeated (reads, creations under an idempotency key, runs and cancels) are repeated on 429, 502, 503, 504,
+ * broken connections and after the time limit. `all` stands beside each `list` that has pages: it yields every item.
  */
 import type { Event } from './api.generated.ts'
 import { type Call, createCall } from './call.ts'
@@ -139,10 +139,10 @@ function administration(call: Call, all: All) {
       endAll: call('endSignIns'),
     },
     grants: {
-      /** What a client asks a person for, and her answer: for the page on which she decides. */
+      /** The request of a client to a person, and the person's answer, for the page on which the person decides. */
       read: call('readGrantRequest'),
       create: call('createGrant', 'once'),
-      /** The programs that you have let in. */
+      /** The programs that you have authorized. */
       list: call('listGrants'),
       end: call('endGrant'),
     },
@@ -170,7 +170,7 @@ function connections(call: Call, all: All) {
       change: call('changeConnection'),
       delete: call('deleteConnection'),
       test: call('testConnection'),
-      /** Tries one that is not added yet; nothing is kept. */
+      /** Tests a connection before it is added. Stores nothing. */
       try: call('tryConnection'),
     },
   }
@@ -221,7 +221,7 @@ function findings(call: Call, all: All) {
     insights: {
       list: call('listInsights'),
       all: all('listInsights'),
-      /** What the insight may be compared with. */
+      /** The insights that this one may be compared with. */
       earlier: call('earlierInsights'),
       /** Its charts drawn over those of an earlier one. */
       overlay: call('overlayCharts'),
@@ -231,7 +231,7 @@ function findings(call: Call, all: All) {
       /** Who read it. */
       readings: call('listReadings'),
     },
-    /** What one holds: `insights.list({ collection_id })`. */
+    /** The insights of a collection are listed by `insights.list({ collection_id })`. */
     collections: {
       create: call('createCollection'),
       list: call('listCollections'),

@@ -27,15 +27,16 @@ export function fileCalls(send: Send, call: Call, all: All) {
     list: call('listFiles'),
     all: all('listFiles'),
     /**
-     * A blob (`fs.openAsBlob`, an `<input type="file">`) is sent as it is read, never whole in memory. The answer tells the columns
-     * and how the file was read: `dialect`, and `readings` with the doubt of each column that stays text for one.
+     * A blob (`fs.openAsBlob`, an `<input type="file">`) is sent as it is read, never whole in memory. The answer has
+     * the columns and how the file was read: `dialect`, and `readings` with the doubt of each column that stays text
+     * because of it.
      */
     put: async (path: string, body: Blob | Uint8Array<ArrayBuffer> | string, options: PutOptions = {}) => {
       const { ifMatch, ifNew, dialect, signal } = options
       // The service ignores the content type and reads the ending of the name.
       const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
       const headers = { 'if-match': ifMatch, 'if-none-match': ifNew ? '*' : undefined }
-      // An upload takes as long as its bytes do.
+      // An upload has no time limit, because its time depends on its size.
       const query = dialect === undefined ? {} : { dialect: dialect.join('\n') }
       const request = { body: bytes, query, headers, signal, timeoutMs: Number.POSITIVE_INFINITY }
       return (await (await send('PUT', at(path), request)).json()) as NewFile

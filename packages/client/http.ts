@@ -12,7 +12,7 @@ export class ClientError extends Error {
   /** One of docs/errors.md, or as above. */
   readonly code: string
   readonly problem: Problem | null
-  /** Milliseconds after which the service asks to be asked again; null where it does not say. */
+  /** Milliseconds after which the service wants a repeat; null if it does not say. */
   retryAfterMs: number | null = null
 
   constructor(message: string, status: number, code: string, problem: Problem | null, cause?: unknown) {
@@ -83,7 +83,7 @@ async function errorOf(response: Response, asked: string): Promise<ClientError> 
   }
 }
 
-/** Whether a page answers where the interface would give what was asked for. */
+/** Tells whether a page of HTML came in place of an answer of the interface. */
 function isPage(response: Response, headers: Headers): boolean {
   const accept = headers.get('accept')!
   const wanted = accept === '*/*' || accept.includes('text/html')

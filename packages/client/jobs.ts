@@ -105,7 +105,7 @@ export function jobCalls(send: Send, call: Call, all: All) {
     const body = { payload: { type: 'template' as const, template_id, template_vars, ...others } }
     const assignment_id = await create(body, { idempotencyKey, signal })
     await run(payload(assignment_id), { signal }).catch((error: unknown) => {
-      // It was run before, under the same key or by a try whose answer was lost.
+      // The job was already run, under the same key or by a try whose answer was lost.
       if (!(error instanceof ClientError && error.code === 'job_final')) throw error
     })
     const job = await wait(assignment_id, { onChange, signal })

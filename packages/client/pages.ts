@@ -15,8 +15,8 @@ type ItemOf<N extends ListName> = Operations[N]['result'] extends Paged<infer It
 
 export function createAll(call: Call) {
   /**
-   * Takes what the list takes, and yields each item of all its pages. The next page is read when its first item is asked for. `limit`
-   * is the size of a page.
+   * Takes the arguments of the list, and yields each item of all its pages. The next page is read when the caller asks
+   * for its first item. `limit` is the size of a page.
    */
   return function all<N extends ListName>(name: N) {
     const read = call(name) as (...given: unknown[]) => Promise<Paged<ItemOf<N>>>
@@ -27,7 +27,7 @@ export function createAll(call: Call) {
       for (let cursor = options.cursor; ; ) {
         const page = await read(...places, { ...options, cursor })
         yield* page.items
-        // A list that goes forward has a cursor for what will come: the same one where nothing has come.
+        // A list that goes forward always has a cursor. It stays the same if nothing new has come.
         if (page.next_cursor === null || page.next_cursor === cursor) return
         cursor = page.next_cursor
       }

@@ -1,10 +1,10 @@
-/** What a repeat may mend, and how long a request waits before it. */
+/** Decides whether a repeat may help, and how long a request waits before it. */
 
-/** Statuses that pass: too slow, too many, and a service or a proxy before it that is away for a while. */
+/** Statuses of passing failures: too slow, too many requests, and a service or a proxy that is away for a while. */
 const PASSING: readonly number[] = [408, 429, 502, 503, 504]
 const FIRST_WAIT_MS = 400
 const LONGEST_WAIT_MS = 10_000
-/** A service that asks for more is not waited for: the caller is told at once. */
+/** The longest wait that a service may ask for. If it asks for more, the call throws at once. */
 const LONGEST_ASKED_MS = 60_000
 
 export const passes = (status: number, code: string): boolean =>

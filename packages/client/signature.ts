@@ -9,7 +9,7 @@ export interface Verified {
   id: string
   /** When the attempt was signed, in seconds since 1970. */
   timestamp: number
-  /** What happened. Its `type` tells the fields of its `data`. */
+  /** The event. Its `type` decides the fields of its `data`. */
   event: WebhookMessage
 }
 
@@ -23,7 +23,7 @@ export function verify(input: VerifyInput): Verified {
     ) as WebhookMessage
     if (typeof event.type === 'string') return { ...proven, event }
   } catch {
-    // Told below.
+    // The error is thrown below.
   }
   throw new SignatureError(
     'body_invalid',

@@ -56,8 +56,8 @@ export function createWatch(send: Send, read: ReadStatus) {
   }
 
   /**
-   * Yields the job now, and after each change and each progress until it has ended. A broken stream is resumed. Who leaves the loop
-   * before the end closes the stream.
+   * Yields the job now, and after each change and each progress until it has ended. A broken stream is resumed. Leaving
+   * the loop before the end closes the stream.
    */
   return async function* watch(assignment_id: string, signal?: AbortSignal): AsyncGenerator<Job> {
     const own = new AbortController()

@@ -1,6 +1,6 @@
 /**
- * Builds the console into packages/console/dist and packs each file for the service, which compresses nothing while it serves. Runs
- * after `npm ci`; where the tools of development were left out there is nothing to build with: it says so and goes on.
+ * Builds the console into packages/console/dist and packs each file for the service, which compresses nothing while it
+ * serves. It runs after `npm ci`. Without the development dependencies it cannot build; it says so and succeeds.
  */
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -51,7 +51,9 @@ async function pack(file: string): Promise<void> {
   await writeFile(`${file}.gz`, await zip(bytes, { level: 9 }))
 }
 
-/** Made beside its place and then put there whole: a service that reads meanwhile finds the old or the new. */
+/**
+ * Builds beside the final folder and then renames, so that a running service finds the old or the new console whole.
+ */
 async function buildConsole(): Promise<void> {
   const made = `${dist}-${process.pid}`
   await bundle(made)
@@ -73,8 +75,8 @@ function changed(): number {
 }
 
 /**
- * For tests, several of which may start at once. `fresh`: also where a source is newer than what was built, before any of them starts,
- * so that none tests what was there before a change.
+ * Builds the console for tests, several of which may start at once. With `fresh` it also builds if a source is newer
+ * than the build. That happens before any test starts, so that none tests an old build.
  */
 export async function ensureConsole({ fresh = false } = {}): Promise<void> {
   const index = path.join(dist, 'index.html')

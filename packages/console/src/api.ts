@@ -1,6 +1,6 @@
 /**
- * The service as the console sees it: the public API by the typed client, and TanStack Query's cache over it. The client
- * itself repeats what may be repeated, so the cache does not.
+ * The service as the console sees it: the public API by the typed client, and TanStack Query's cache over it. The
+ * client itself repeats requests, so the cache does not.
  */
 
 import { type Client, ClientError, createClient } from '@assay/client'
@@ -69,7 +69,7 @@ export async function signOut(
   for (const key of Object.keys(sessionStorage))
     if (key.startsWith('assay.draft.')) sessionStorage.removeItem(key)
   endSession()
-  // Else the next person at this browser would be signed in by one click.
+  // Otherwise the next person at this browser would be signed in by one click.
   if (isProvided) location.assign(below('/auth/end'))
 }
 

@@ -39,7 +39,7 @@ export function placeOf({ options }: Pick<ConnectionView, 'options'>): string {
 
 interface OptionWords {
   label: string
-  /** Unless the description of the option says it. */
+  /** A hint, if the description of the option does not say enough. */
   hint?: string
   choices?: Record<string, string>
 }
@@ -174,7 +174,7 @@ export function changeOf(draft: ConnectionDraft, secrets: Record<string, string 
   return { description, options: sentOptions(draft), secrets, limits: sentLimits(draft) }
 }
 
-/** Whether a change has to do with the way to the server: a note or a limit has not. */
+/** Tells whether a change affects the way to the server. A note or a limit does not. */
 export function leadsOtherwise(
   { options }: ConnectionDraft,
   before: ConnectionDraft,

@@ -12,7 +12,7 @@ export function hasEnded(status: JobStatus): boolean {
   return status === 'completed' || status === 'canceled'
 }
 
-/** How it stands for a reader: of the jobs that ended without an insight a person canceled some, and the others failed. */
+/** Returns the status for readers. A job that ended without an insight either was canceled by a person or failed. */
 export function shownStatus({ job_status, error }: Pick<JobView, 'job_status' | 'error'>) {
   return error !== null && error.code !== 'canceled_by_user' ? 'failed' : job_status
 }

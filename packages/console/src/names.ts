@@ -21,7 +21,7 @@ export const GRADE_WORDS: Record<Grade, string> = {
   withheld: 'Withheld',
 }
 export const DELIVERY_STATUSES: readonly DeliveryStatus[] = ['pending', 'delivered', 'failed', 'canceled']
-/** What happened, in a few words. */
+/** The events, in a few words. */
 export const EVENT_WORDS: Record<EventType, string> = {
   'job.queued': 'a run waits',
   'job.started': 'a run begins',
@@ -36,14 +36,14 @@ export const EVENT_WORDS: Record<EventType, string> = {
 }
 export const EVENT_TYPES = Object.keys(EVENT_WORDS) as EventType[]
 
-/** What a person may be told of: the others are sent by themselves. */
+/** The events that a person can choose. The others are sent without a choice. */
 const TOLD_EVENTS = EVENT_TYPES.filter((type) => type !== 'webhook.test' && type !== 'subscription.confirm')
 
-/** Behind "told when": "a run has its insight, a run failed". */
+/** The events in words, after "told when": "a run has its insight, a run failed". */
 export const eventWords = (types: readonly EventType[]): string =>
   types.map((type) => EVENT_WORDS[type]).join(', ') || 'never'
 
-/** For people, and for programs, which know them by their names. */
+/** The choices of events: in words for people, by name for programs. */
 export const EVENT_OPTIONS = TOLD_EVENTS.map((value) => ({ value, label: EVENT_WORDS[value] }))
 export const namedEvents = (types: readonly EventType[]) =>
   types.map((value) => ({ value, label: `${EVENT_WORDS[value]} (${value})` }))

@@ -28,7 +28,7 @@ function tell(): void {
 export function watchOtherTabs(): void {
   addEventListener('storage', ({ key, oldValue, newValue }) => {
     if (key !== KEY) return
-    // Somebody else signed in, in another tab: what this one shows is not theirs.
+    // Somebody else has signed in in another tab, so this tab must not show the old user's data.
     if (oldValue !== null && newValue !== null) location.reload()
     tell()
   })

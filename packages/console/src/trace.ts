@@ -28,7 +28,7 @@ export interface Source {
   value: string | null
 }
 
-/** `says`: what is known of a number without sources. */
+/** `says` describes a number without sources. */
 export interface Traced {
   says: string | null
   sources: Source[]

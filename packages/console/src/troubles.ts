@@ -1,4 +1,4 @@
-/** What fails at present: schedules, webhooks, subscriptions, data, the disk; each with what to do. */
+/** Finds what fails at present: schedules, webhooks, subscriptions, data, the disk; each with what to do. */
 import type { ConnectionTest, InsightCard, QueueView, SubscriptionView, WebhookView } from '@assay/client'
 import type { ScheduleView } from '@assay/model/schedule'
 import { useQuery } from '@tanstack/react-query'
@@ -160,7 +160,7 @@ function lostTrouble({ kind, workspace_id, id, what }: QueueView['secrets']['los
   }
 }
 
-/** What a test of a connection found; null: it can be used. */
+/** Returns the trouble that a test of a connection found; null if it can be used. */
 export function connectionTrouble(
   name: string,
   { ok, detail }: Pick<ConnectionTest, 'ok' | 'detail'>,
@@ -206,7 +206,7 @@ async function look(operator: boolean): Promise<Trouble[]> {
   return found.filter((trouble) => trouble !== null)
 }
 
-/** Asked once a minute. Nobody who only reads is shown them. */
+/** The troubles, fetched once a minute. Viewers are not shown them. */
 export function useTroubles() {
   const me = useMe().data
   const analyst = useMay('analyst')

@@ -18,7 +18,7 @@ export async function ensureAdmin(store: Store): Promise<void> {
   })
 }
 
-/** With ASSAY_PASSWORD_LOGIN=off nothing goes on that a password began. */
+/** Ends, with ASSAY_PASSWORD_LOGIN=off, all sign-ins and tokens that a password began. */
 export async function endPasswords(
   store: Store,
   { passwordLogin }: Pick<Config, 'passwordLogin'>,

@@ -33,7 +33,7 @@ export interface OpenTemplates {
   repository: NonNullable<ApiDependencies['repository']> | null
 }
 
-/** Puts what must run beside it into `services`. */
+/** Opens the templates. It adds the services that must run beside them to `services`. */
 export async function openTemplates(given: TemplatesGiven, services: Service[]): Promise<OpenTemplates> {
   const { config, store, pool, connections, files, clock, log, tempRoot } = given
   const { roles, templates, templatesBranch: branch, templatesHookSecret: hookSecret } = config

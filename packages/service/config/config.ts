@@ -21,7 +21,7 @@ export function capsOf({ maxTimeout, maxMemory, maxThreads, maxRows, maxOutput }
   }
 }
 
-/** What the analyses of a workspace may take that has no caps of its own. */
+/** The caps of the analyses of a workspace without caps of its own. */
 export function workspaceCapsOf({ maxProcessorSeconds, workspaceSpill }: Config) {
   return { max_processor_seconds: maxProcessorSeconds, max_spill_bytes: workspaceSpill }
 }
@@ -67,7 +67,7 @@ export interface Resolved {
 
 const SECRETS = Object.values(SETTINGS).flatMap(({ env, secret: hidden }) => (hidden ? [env] : []))
 
-/** What is wrong with values that are each usable. */
+/** Returns the faults of values that are usable by themselves but not together. */
 function conflicts(config: Config, bearers: Record<SettingName, string>): string[] {
   return RULES.flatMap(({ name, broken, remedy }) => (broken(config) ? [`${bearers[name]}: ${remedy}.`] : []))
 }

@@ -1,4 +1,4 @@
-/** Rules over several settings: combinations that cannot be meant. */
+/** Rules over several settings: combinations that cannot be intended. */
 import type { Config, SettingName } from './settings.ts'
 
 interface Rule {
@@ -23,7 +23,7 @@ const isLoopback = (url: string): boolean =>
 const belowOf = (publicUrl: string | null): string =>
   publicUrl === null ? '' : new URL(publicUrl).pathname.replace(/\/$/, '')
 
-/** What the paths of the service begin with (prefix.test.ts holds the list to them). */
+/** The first parts of the service's own paths (prefix.test.ts compares the list with the routes). */
 export const OWN_PATHS: readonly string[] = [
   'account',
   'assets',

@@ -1,7 +1,7 @@
 /** Parsers of the settings of the sign-in provider. Each throws an Error whose message says what the value must be. */
 import { SCOPES, type Scope } from '@assay/model/token'
 
-/** Who has the group (`*`: everybody) is let into the workspace with the scope. */
+/** Members of the group (`*` for everybody) are admitted to the workspace with the scope. */
 export interface GroupRule {
   group: string
   workspace_id: string
@@ -33,7 +33,7 @@ export function groupRules(value: string): GroupRule[] {
   return rules
 }
 
-/** As the provider writes it itself, because tokens hold it letter by letter. */
+/** The issuer is kept exactly as written, because tokens must hold the same text. */
 export function issuer(value: string): string | null {
   if (value === '') return null
   const url = URL.canParse(value) ? new URL(value) : undefined

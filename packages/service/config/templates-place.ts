@@ -1,4 +1,4 @@
-/** Where templates come from beside the shipped ones: folders of this machine, or one git repository. */
+/** The place of templates beside the shipped ones: folders of this machine, or one git repository. */
 import path from 'node:path'
 import { sshAddress } from '../git/transport/ssh-address.ts'
 

@@ -49,10 +49,10 @@ export function parseDuration(value: string): number {
   return duration
 }
 
-/** 100 years: longer than any time that can be meant. */
+/** 100 years, which is longer than any intended time. */
 const LONGEST_MS = 36_500 * 86_400_000
 
-/** A time that something is kept or may take. None at all cannot be meant. */
+/** A time for which something is kept or may take. Zero is refused, because it cannot be intended. */
 export function lasting(value: string): number {
   const ms = parseDuration(value)
   if (ms < 1000 || ms > LONGEST_MS) throw new Error('must be from 1s to 36500d')
@@ -102,7 +102,7 @@ export function store(value: string): string {
 
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full']
 
-/** The service writes, so a server that only reads is none. */
+/** The service writes, so a read-only server is refused. */
 const SESSION_ATTRS = ['read-write', 'primary']
 
 /** An address of several servers as one of each. */
@@ -281,7 +281,7 @@ export const originsOrAll = (value: string): string[] => (value.trim() === '*' ?
 export function orNull<T>(parse: (value: string) => T): (value: string) => T | null {
   return (value) => (value === '' ? null : parse(value))
 }
-/** What people read on one line; null: none. */
+/** A text on one line for people; null for none. */
 export const shortText = orNull((value: string) => {
   if (value.length > 80 || /\p{Cc}/u.test(value)) throw new Error('must be at most 80 characters on one line')
   return value

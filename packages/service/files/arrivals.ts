@@ -1,6 +1,6 @@
 /**
- * The uploads under way on this node, by workspace. They share the rest of the quota, so that many uploads at once take no more
- * room than one after the other.
+ * The uploads under way on this node, by workspace. They share the rest of the quota, so that parallel uploads take no
+ * more room than sequential ones.
  */
 import type { StoredFile } from '@assay/model/file'
 import { type Arrival, type Limits, vetQuota } from './files.ts'

@@ -10,7 +10,7 @@ export interface CheckFault {
 }
 
 export interface Check {
-  /** Checks the next bytes. Null: sound so far. Call it no more after a fault. */
+  /** Checks the next bytes. Returns null while they are sound. Do not call it after a fault. */
   push(bytes: Buffer): CheckFault | null
   end(): CheckFault | null
 }

@@ -293,8 +293,10 @@ export interface ArrivalCheck {
   close(): void
 }
 
-/** The check for a path with a known ending. `most`: the bytes that a packed file may have when it is unpacked. */
-/** `named`: the first row of a table in text must hold names. */
+/**
+ * Returns the check for a path with a known ending. `most` is the number of bytes that a packed file may have unpacked.
+ * With `named` the first row of a table in text must hold names.
+ */
 export function checkOf(path: string, most: number, named = true): ArrivalCheck {
   const check = CHECKS[fileFormat(path)!.name](named)
   const packing = packingOf(path)

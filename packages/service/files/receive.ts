@@ -23,7 +23,7 @@ export interface ReceiveOptions {
   arrival: Arrival
   /** Bytes of the largest upload. */
   most: number
-  /** False: something is said of how it is read, so that its first row need not hold names. */
+  /** False if lines say how it is read, so that its first row need not hold names. */
   named: boolean
   /** Milliseconds without a byte after which the upload fails. */
   idleMs: number

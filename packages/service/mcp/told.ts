@@ -21,7 +21,7 @@ export interface Told {
 const MOST = 60_000
 /** Texts of this length are never cut, so that ids stay whole. */
 const SHORT = 200
-/** Items of a list that are never cut where they are no objects and no lists. */
+/** A list of at most so many plain values is never cut. */
 const FEW = 200
 
 const MARK =

@@ -44,8 +44,8 @@ export type DialingKind = Exclude<OutgoingKind, 'mail' | 'model'>
 export interface Ledger {
   readonly budgets: Budgets
   /**
-   * Takes `count` (default 1) from the budget. Answers why not, if refused; then nothing is taken. A budget with anything left lets all
-   * pass. Rejects with `store_unavailable` if nothing is known of the workspace.
+   * Takes `count` (default 1) from the budget. Resolves to the reason if refused, and then takes nothing. A budget with
+   * anything left admits all of `count`. Rejects with `store_unavailable` if the rules of the workspace are not known.
    */
   take(workspace_id: string, kind: OutgoingKind, count?: number): Promise<Refusal | null>
   /** Gives back what was taken and did not leave. */

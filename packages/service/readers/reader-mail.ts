@@ -1,6 +1,6 @@
 /**
- * The mail to a reader: a subscription of her own with her address, made when the first job is to be sent to her. It ends with
- * the address. Her agreement, her leaving and the budgets are those of every subscription.
+ * Sends mail to a reader by a subscription of the reader's own, which is made when the first job is sent to that
+ * reader. It ends with the address. Consent, unsubscribing and budgets are those of every subscription.
  */
 import type { Clock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
@@ -22,7 +22,7 @@ export interface ReaderMailParts {
   log: Logger
 }
 
-/** No client can name it, so no job but hers tells it. */
+/** No client can name the subscription, so only jobs of its reader notify it. */
 const NO_NAME = ''
 
 function subscriptionOf(webhook_id: string, { workspace_id, reader_id, name }: StoredReader, target: string) {
@@ -49,7 +49,10 @@ function subscriptionOf(webhook_id: string, { workspace_id, reader_id, name }: S
   }
 }
 
-/** The id of her subscription. Null: she has no address, none may be written to, or the service sends no mail. */
+/**
+ * Returns the id of the reader's subscription. Returns null if the reader has no address that may be written to, or the
+ * service sends no mail.
+ */
 export async function mailOf(parts: ReaderMailParts, reader: StoredReader): Promise<string | null> {
   const { store, secrets, config, log } = parts
   const { workspace_id, reader_id, email } = reader
@@ -70,7 +73,7 @@ export async function mailOf(parts: ReaderMailParts, reader: StoredReader): Prom
     if (asks) await askReaders(store, made)
     return webhook_id
   } catch (error) {
-    // Her insight is made, and she finds it with her account.
+    // The insight exists without mail; the reader finds it by account.
     if (!(error instanceof AppError) || error.code !== 'invalid') throw error
     const reason = error.errors?.[0]?.message
     log.warn({ workspace_id, reader_id, reason }, 'a reader gets no mail')

@@ -8,7 +8,7 @@ import { AppError } from '@assay/model/errors'
 import type { CopiedRow, CopiedTable, StoreKind } from '@assay/store/copy'
 import { COPIED, sharedIndexes } from '@assay/store/copy'
 
-/** The form itself; another number is refused. */
+/** The number of this format. Any other number is refused. */
 export const FORMAT = 1
 export const HEAD = 'backup.json'
 export const MANIFEST = 'manifest.json'
@@ -28,7 +28,7 @@ export interface Head {
 
 export interface TableSum {
   rows: number
-  /** Of all rows, in whatever order: hex digits. */
+  /** The digest of all rows, independent of their order, in hex digits. */
   digest: string
 }
 
@@ -46,7 +46,10 @@ export const tableHeads = (): Record<string, readonly string[]> =>
 
 const MODULUS = 1n << 256n
 
-/** Adds up rows so that two copies of a table can be compared: by the values that both databases hold, in any order. */
+/**
+ * Sums digests of rows, so that two copies of a table can be compared in any order, by the values that both databases
+ * hold.
+ */
 export class TableDigest {
   readonly #indexes: number[]
   #sum = 0n

@@ -1,4 +1,4 @@
-/** A stream that passes on what it gets, and hashes it on the way. */
+/** A stream that passes its bytes on and hashes them. */
 import type { Hash } from 'node:crypto'
 import { Transform } from 'node:stream'
 

@@ -1,4 +1,4 @@
-/** Where backups are kept: a folder, or a bucket. Each is one file. It appears whole or not at all. */
+/** The places of backups: a folder, or a bucket. Each backup is one file, which appears whole or not at all. */
 import { createReadStream } from 'node:fs'
 import { mkdir, mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -30,7 +30,7 @@ export interface Location {
 
 const NAME = /^assay-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.tar\.gz(\.age)?$/
 const PART = '.part'
-/** A part that has not grown for so long is that of a process that died. */
+/** A partial file that has not grown for this long belongs to a process that died. */
 const LEFT_MS = 86_400_000
 const LIST_MOST = 100_000
 
@@ -83,7 +83,7 @@ class FolderLocation implements Location {
     }
   }
 
-  /** Deletes what processes have left that died at work. */
+  /** Deletes the partial files of processes that died. */
   async #clear(): Promise<void> {
     for (const name of await readdir(this.address)) {
       if (!name.startsWith('.assay-') || !name.endsWith(PART)) continue
@@ -221,7 +221,7 @@ export async function findBackup(
   throw new AppError('not_found', `There is no backup in ${location.address}.`)
 }
 
-/** Deletes the oldest until `keep` are left. Answers the names. */
+/** Deletes the oldest backups until `keep` are left. Resolves to the deleted names. */
 export async function prune(location: Location, keep: number): Promise<string[]> {
   const old = (await location.list()).slice(0, -keep)
   for (const { name } of old) await location.remove(name)

@@ -1,4 +1,4 @@
-/** Reads a backup part by part, and holds each to the manifest that stands at its end. */
+/** Reads a backup part by part, and compares each with the manifest at its end. */
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'

@@ -1,4 +1,4 @@
-/** What the command line uses of backups. */
+/** The exports of backups for the command line. */
 export { newIdentity, parseIdentities, parseRecipient } from './age.ts'
 export { findBackup, openLocation, prune } from './locations.ts'
 export { restore } from './restore.ts'

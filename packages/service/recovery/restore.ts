@@ -1,6 +1,7 @@
 /**
- * Restores a backup into an empty home, and into an empty PostgreSQL database where the settings name one. All is written
- * beside and put in place at the end: a restore that is killed leaves no home that could be started.
+ * Restores a backup into an empty home, and into an empty PostgreSQL database where the settings name one. Everything
+ * is written beside the home and moved into place at the end, so that a killed restore leaves no home that could be
+ * started.
  */
 import { open, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -133,7 +134,7 @@ async function requireEmpty(home: string): Promise<void> {
     )
 }
 
-/** Deletes what restores have left that died at work. */
+/** Deletes the folders of restores that died. */
 async function clearBeside(home: string): Promise<void> {
   const parent = path.dirname(home)
   for (const name of await readdir(parent).catch(() => [])) {
@@ -160,7 +161,7 @@ async function synced(file: string): Promise<void> {
 
 async function putInPlace(beside: string, home: string): Promise<void> {
   await synced(beside)
-  // It is empty or not there. Someone who wrote into it meanwhile is not written over.
+  // The folder is empty or absent. rmdir fails if somebody wrote into it meanwhile, so nothing is overwritten.
   await rmdir(home).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT')
       throw new AppError('conflict', `${home} is not empty any more: name a new folder.`)

@@ -33,7 +33,7 @@ export interface BackupsOptions {
 }
 
 const THREAD = path.join(import.meta.dirname, `thread${path.extname(import.meta.filename)}`)
-/** Between two looks at the location, and after one that failed. */
+/** The longest time between two checks of the location, and the time after a failed check. */
 const LOOK_MOST_MS = 900_000
 const LOOK_LEAST_MS = 10_000
 
@@ -72,7 +72,7 @@ class Backups {
     this.#location = openLocation(address, keysOfBackups(options.config))
   }
 
-  /** One node at a time: another may try again when the time is over in which this one should have ended. */
+  /** The claim that one node holds at a time. Another node may claim it when this one should have ended. */
   get #turn() {
     const holdMs = this.#options.config.backupEvery / 4
     return [{ key: `backup ${this.#address}`, burst: 1, per_second: 1000 / holdMs }]

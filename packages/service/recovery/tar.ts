@@ -1,4 +1,4 @@
-/** What backups use of tar-stream, which has no types of its own. */
+/** The types of the parts of tar-stream that backups use, because it ships none. */
 import { createRequire } from 'node:module'
 import type { Readable, Writable } from 'node:stream'
 

@@ -1,4 +1,4 @@
-/** A thread of the service that makes one backup: nothing of it holds up requests. */
+/** A thread of the service that makes one backup, so that it does not delay requests. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { openLocation } from './locations.ts'
 import type { ThreadInput, ThreadOutput } from './schedule.ts'

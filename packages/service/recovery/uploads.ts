@@ -1,4 +1,4 @@
-/** Where a restore puts uploads: below the new home, in the folder of ASSAY_FILES, or in its bucket. */
+/** Puts the uploads of a restore in place: below the new home, in the folder of ASSAY_FILES, or in its bucket. */
 import { createWriteStream } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -22,7 +22,7 @@ export interface Uploads {
 
 const WORKSPACE = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
-/** A backup may be a stranger's: its names lead nowhere else. */
+/** A backup may come from a stranger, so its names must not lead elsewhere. */
 function vetName(workspace_id: string, file: string): void {
   if (WORKSPACE.test(workspace_id) && vetUploadPath(file) === null) return
   throw new AppError(

@@ -1,4 +1,4 @@
-/** Whether keys are those of a store: it keeps a text that they must open. */
+/** Checks that keys are those of a store, by a text in the store that they must open. */
 import { randomBytes } from 'node:crypto'
 import type { Store } from '@assay/store/store'
 import { type Config, ConfigError } from '../config/config.ts'
@@ -22,7 +22,7 @@ export function opensCheck(box: SecretBox, kept: string): boolean {
 export const sealCheck = (box: SecretBox): string => box.seal(PLAIN, CHECK)
 
 const HASH_KEYS = 'older_hash_keys'
-/** What addresses of mail are hashed for (outgoing/consents.ts). */
+/** The purpose of the hashes of mail addresses (outgoing/consents.ts). */
 const HASHED = 'mail address'
 
 type Kept = Pick<Store, 'getKept' | 'replaceKept'>
@@ -55,8 +55,8 @@ export function requireGivenKey(store: Pick<Store, 'kind'>, { secretKey }: Pick<
 }
 
 /**
- * Makes the box of the secret keys. Where they are not those that sealed the secrets of the store the box is locked: it tells
- * what is missing and seals nothing. Throws ConfigError for a node that could do nothing then.
+ * Makes the box of the secret keys. If other keys sealed the secrets of the store, the box is locked: it says what is
+ * missing and seals nothing. Throws ConfigError for a node that is useless with a locked box.
  */
 export async function openSecrets(
   config: KeyConfig,

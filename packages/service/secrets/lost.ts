@@ -1,4 +1,7 @@
-/** What must be entered again, because the key that sealed it is gone: looked for at the start, and told until it is entered. */
+/**
+ * Finds the secrets that must be entered again, because the key that sealed them is gone. It searches at the start, and
+ * reports them until they are entered.
+ */
 import { openCopySource } from '@assay/store/copy'
 import type { Store } from '@assay/store/store'
 import type { Config } from '../config/config.ts'
@@ -7,14 +10,14 @@ import type { SecretBox } from '../runtime/secrets.ts'
 import type { Service } from '../runtime/service.ts'
 import { countSecrets, type LostSecret } from './reseal.ts'
 
-/** More are counted and not listed. */
+/** The most that are listed. Further ones are only counted. */
 const LISTED_MOST = 100
 const LOGGED_MOST = 20
 
 export interface LostSecrets {
-  /** Null: the keys are those of the store. Else the sentence that says what is missing. */
+  /** Null if the keys are those of the store. Otherwise the sentence that says what is missing. */
   readonly locked: string | null
-  /** Those that are still to be entered, of the first hundred. */
+  /** Returns those of the first hundred that are not entered yet. */
   list(): Promise<LostSecret[]>
 }
 

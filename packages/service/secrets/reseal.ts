@@ -1,11 +1,11 @@
-/** The secrets of a store by the keys that sealed them: counted, and sealed anew by the first key. */
+/** Counts the secrets of a store by the keys that sealed them, and seals them anew by the first key. */
 import type { CopySource } from '@assay/store/copy'
 import type { Resealing, Store } from '@assay/store/store'
 import { type SecretBox, sealedBy } from '../runtime/secrets.ts'
 import { CHECK, leaveHashKeys, sealCheck } from './key-check.ts'
 import { type SealedRow, sealedRows } from './sealed-texts.ts'
 
-/** What must be entered again, because no key opens it. */
+/** An object with secrets that must be entered again, because no key opens them. */
 export interface LostSecret {
   kind: 'webhook' | 'subscription' | 'connection'
   workspace_id: string
@@ -18,7 +18,7 @@ export interface LostSecret {
 export interface SecretCounts {
   /** Sealed texts by the id of their key. */
   keys: Record<string, number>
-  /** Of them those that a key beside the first opens. */
+  /** The number among them that a key other than the first opens. */
   older: number
   /** Objects with texts that no key opens. */
   lost: LostSecret[]
@@ -68,8 +68,8 @@ function resealing({ table, key, texts }: SealedRow, box: SecretBox): Resealing 
 }
 
 /**
- * Seals by the first key what other keys of the box have sealed, in steps; what is changed meanwhile stays as it is. A step that
- * was cut off is done by the next call. Answers how many rows changed.
+ * Seals by the first key what other keys of the box have sealed, in steps. A row that changes meanwhile stays as it is,
+ * and the next call completes an interrupted step. Resolves to the number of changed rows.
  */
 export async function resealAll(store: Store, source: CopySource, box: SecretBox): Promise<number> {
   let count = 0

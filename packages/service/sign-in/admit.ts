@@ -1,4 +1,4 @@
-/** Lets a person whom the provider has signed in into the workspace of her groups. */
+/** Admits a person whom the provider has signed in to the workspace of their groups. */
 import { createHash } from 'node:crypto'
 import type { NewAuditRecord } from '@assay/model/audit'
 import { AppError } from '@assay/model/errors'
@@ -18,12 +18,12 @@ const ranked = (scopes: readonly Scope[]): string => fullScopes(scopes).join()
 interface Admission {
   store: Store
   rules: readonly GroupRule[]
-  /** How long what the provider gives is good, in milliseconds. */
+  /** How long the rights from the provider are valid, in milliseconds. */
   life_ms: number
   record: RecordOf
 }
 
-/** Takes what an earlier sign-in gave: she keeps no scope anywhere. True: she had one. */
+/** Withdraws the rights of an earlier sign-in, so that the person keeps no scope. Resolves to true if there was one. */
 async function withdraw({ store, record }: Admission, person: Person, known: User[]): Promise<boolean> {
   const had = known.find(({ scopes }) => scopes.length > 0)
   if (!had) return false
@@ -31,7 +31,10 @@ async function withdraw({ store, record }: Admission, person: Person, known: Use
   return store.audited(record({ workspace_id, object_id })).withdrawUser(person)
 }
 
-/** Rejects with SignInRefusal where her groups lead nowhere, or her user is disabled. `onChange`: she has other rights than before. */
+/**
+ * Admits the person. Rejects with SignInRefusal if no rule matches the groups, or the user is disabled. `onChange` is
+ * called if the rights have changed.
+ */
 export async function admit(admission: Admission, person: Person, onChange: () => void): Promise<User> {
   const { store, rules, life_ms, record } = admission
   const known = await store.findIdentity(person)
@@ -50,13 +53,13 @@ export async function admit(admission: Admission, person: Person, onChange: () =
   const isSame =
     own && !elsewhere && ranked(own.scopes) === ranked([scope]) && own.display_name === display_name
   const user_id = own?.user_id ?? uuidv7()
-  // Only the time of the sign-in is new where all is the same: that is no change to record.
+  // If only the time of the sign-in is new, there is no change to record.
   const audited = isSame ? store : store.audited(record({ workspace_id, object_id: user_id }))
   const { issuer, subject } = person
   const of = { issuer, subject, user_id, workspace_id, display_name, scopes: [scope], life_ms }
   const user = await audited.admitUser({ ...of, username: person.username }).catch((error: unknown) => {
     if (!(error instanceof AppError && error.code === 'name_taken')) throw error
-    // Another user has the name: she gets one of her own, and never the other's.
+    // Another user has the name, so the person gets a different one and never that user.
     return audited.admitUser({ ...of, username: ownName(person) })
   })
   if (!isSame) onChange()

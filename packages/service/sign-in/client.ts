@@ -1,7 +1,7 @@
 /**
- * Clients that people let in: programs without a secret. A client says who it is by a document at its own https address (client
- * id metadata document), or it registers (RFC 7591): its id is then what it said, sealed, so nothing is stored for clients that
- * never return.
+ * Clients that people authorize: programs without a secret. A client identifies itself by a document at its own https
+ * address (client id metadata document), or it registers (RFC 7591). The id of a registered client is its sealed
+ * registration, so nothing is stored for clients that never return.
  */
 import { AppError } from '@assay/model/errors'
 import { createGuard } from '@assay/net/guard'
@@ -16,11 +16,11 @@ export interface OauthClient {
   client_id: string
   name: string
   redirect_uris: string[]
-  /** The host that answers for the name; null: nobody does. */
+  /** The host that vouches for the name; null if none does. */
   host: string | null
 }
 
-/** What is wrong with a client, for its author: "invalid_redirect_uri" and the like, with a sentence. */
+/** A fault of a client, for its author: "invalid_redirect_uri" and the like, with a sentence. */
 export class ClientFault extends Error {
   readonly code: 'invalid_client_metadata' | 'invalid_redirect_uri' | 'invalid_client'
 
@@ -33,11 +33,11 @@ export class ClientFault extends Error {
 const CONTEXT = 'oauth client'
 const NAME_MOST = 100
 const URIS_MOST = 10
-/** Characters of all that a registration says: it returns in each address. */
+/** The most characters of a registration, because its sealed form is part of each address. */
 const SAID_MOST = 700
 const DOCUMENT_MOST = 20_000
 const KEPT_MS = 600_000
-/** A document that could not be used is asked for again after so long. */
+/** A document that could not be used is fetched again after this time. */
 const FAILED_MS = 30_000
 
 const isLoopback = ({ protocol, hostname }: URL): boolean =>
@@ -136,7 +136,7 @@ export function isDocumentAddress(client_id: string): boolean {
   return new URL(client_id).href === client_id
 }
 
-/** Who wants to know a client. */
+/** The user and workspace for whom a client is read. */
 interface Asker {
   workspace_id: string
   user_id: string
@@ -162,7 +162,7 @@ interface ClientsOptions {
 
 export function createClients({ secrets, now, ledger, fetches, fetchText }: ClientsOptions): Clients {
   const guard = createGuard({ targets: parseTargets(['public']) })
-  /** Those under way, too: two who ask at once share one. */
+  /** The cache includes fetches under way, so that two requests at once share one. */
   const kept = new LRUCache<string, Promise<OauthClient>>({
     max: 200,
     ttl: KEPT_MS,
@@ -202,7 +202,7 @@ export function createClients({ secrets, now, ledger, fetches, fetchText }: Clie
       if (!client_id.startsWith('https:')) return registered(secrets, client_id)
       if (!isDocumentAddress(client_id)) throw unread('the address must be https with a path')
       const { workspace_id, user_id } = asker
-      // Also of a document that is kept: another workspace may have asked for it.
+      // This also holds for a cached document, because another workspace may have fetched it.
       const barred = await ledger.vetHost(workspace_id, 'download', hostOf(client_id))
       if (barred) throw unread(barred.text)
       const known = kept.get(client_id)
@@ -214,7 +214,7 @@ export function createClients({ secrets, now, ledger, fetches, fetchText }: Clie
         })
       const refusal = await ledger.take(workspace_id, 'download')
       if (refusal) throw unread(refusal.text)
-      // Another may have begun while the ledger was asked.
+      // Another fetch may have begun while the ledger answered.
       const meanwhile = kept.get(client_id)
       if (meanwhile) return meanwhile
       const reading = readDocument(client_id, asker)

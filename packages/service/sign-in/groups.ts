@@ -1,4 +1,4 @@
-/** Where the groups of a person lead. */
+/** Finds the workspace and scope for the groups of a person. */
 import type { GroupRule } from '../config/sign-in-values.ts'
 import { SignInRefusal } from './refusal.ts'
 

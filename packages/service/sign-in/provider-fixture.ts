@@ -11,7 +11,7 @@ interface Account {
   claims: Record<string, unknown>
 }
 
-/** What the fixture uses of oidc-provider, which ships no types. */
+/** The types of the parts of oidc-provider that the fixture uses, because it ships none. */
 interface Library {
   callback(): (request: IncomingMessage, response: ServerResponse) => void
   interactionFinished(request: IncomingMessage, response: ServerResponse, result: object): Promise<void>
@@ -26,7 +26,7 @@ interface GrantContext {
 
 export interface TestProvider {
   issuer: string
-  /** Who signs in next. */
+  /** The person who signs in next. */
   person: Account
   /** Answers of the provider's own address are refused from now on. */
   stop(): Promise<void>

@@ -1,8 +1,8 @@
 /**
- * The sign-in provider: OpenID Connect's authorization code flow with PKCE, state and nonce, by openid-client. The library is
- * loaded with the first sign-in. What the provider publishes is read anew each hour and after an answer that cannot be
- * trusted; its keys are read again when a token names one that is not known. The signature of the ID token is checked, too, although it comes by
- * TLS: `none` and secrets shared with the provider are no signatures here.
+ * The sign-in provider: OpenID Connect's authorization code flow with PKCE, state and nonce, by openid-client. The
+ * library is loaded with the first sign-in. The metadata of the provider are read anew each hour and after an answer
+ * that cannot be trusted; its keys are read again if a token names an unknown one. The signature of the ID token is
+ * checked, too, although it comes by TLS: `none` and secrets shared with the provider are no signatures here.
  */
 import type { Clock } from '@assay/model/clock'
 import type { Identity } from '@assay/model/token'
@@ -21,14 +21,14 @@ const SKEW_SECONDS = 60
 const SUBJECT_MOST = 255
 const NAME_MOST = 255
 
-/** What the browser keeps, sealed, until it is back from the provider. */
+/** The state that the browser keeps, sealed, until it returns from the provider. */
 export interface Begun {
   state: string
   nonce: string
   verifier: string
 }
 
-/** Who the provider says has signed in. */
+/** The person that the provider has signed in. */
 export interface Person extends Identity {
   username: string
   display_name: string | null
@@ -73,7 +73,7 @@ export function createProvider(config: Settings, clock: Pick<Clock, 'now'>): Pro
     if (known && clock.now() - known.at < KNOWN_MS) return known.found
     const asked = { at: clock.now(), found: discover(given, guard) }
     known = asked
-    // What failed is asked again by the next sign-in.
+    // The next sign-in repeats a failed request.
     asked.found.catch(() => {
       if (known === asked) known = undefined
     })

@@ -1,4 +1,6 @@
-/** Why a sign-in by the provider ended, and what the page says of it. The cause stands in the log and in the audit trail. */
+/**
+ * Why a sign-in by the provider ended, and what the page says about it. The cause is in the log and in the audit trail.
+ */
 
 export const REFUSALS = {
   provider_unreachable: {

@@ -18,7 +18,10 @@ export interface FaultyTemplate {
   faults: Fault[]
 }
 
-/** Whether what was put goes before the file. What was put before a file of the repository came stays the workspace's. */
+/**
+ * Tells whether a template of the workspace takes precedence over the file. A template that was put before a file of
+ * the repository came stays the workspace's.
+ */
 function mayBePut(entry: Pick<FoundTemplate, 'origin'> | null): boolean {
   return entry === null || entry.origin === 'git'
 }

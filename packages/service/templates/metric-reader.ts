@@ -1,6 +1,6 @@
 /**
- * Reads definitions of metrics that clients wrote. What is short is read at once, all others by an analysis process of the
- * workspace. What was read is kept.
+ * Reads definitions of metrics that clients wrote. Short definitions are read at once, all others by an analysis
+ * process of the workspace. Readings are cached.
  */
 import { type MetricHead, type MetricText, metricHead } from '@assay/engine/metrics/reader'
 import { type Pool, TaskError } from '@assay/engine/run/pool'
@@ -9,7 +9,7 @@ import { LRUCache } from 'lru-cache'
 
 /** Characters that are read at once: at most about 30 ms, most often 3. */
 const AT_ONCE = 2000
-/** What is kept, in characters of the definitions; what was read of each is at most a few times larger. */
+/** The most cached readings, in characters of their definitions. A reading is at most a few times larger. */
 const KEPT_MOST = 5_000_000
 
 export interface MetricReader {

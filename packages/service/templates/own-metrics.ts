@@ -1,7 +1,7 @@
 /**
- * The metrics that a template can reach: those of the folders and those that were put into its workspace. A folder's goes
- * before one of the same name. Their definitions become partials of the template, so a job keeps them and its version tells
- * of them.
+ * The metrics that a template can reach: those of the folders and those that were put into its workspace. A metric of a
+ * folder takes precedence over one of the same name. Their definitions become partials of the template, so a job keeps
+ * them and its version covers them.
  */
 
 import { metricNames, metricPartial, usedMetrics } from '@assay/engine/metrics/names'
@@ -32,7 +32,7 @@ export async function* storedMetrics(
   }
 }
 
-/** For many templates of one workspace at once: what was put is read once. */
+/** Reads the workspace's metrics once for many of its templates. */
 export function readOnce({ store, catalog }: MetricsOf): MetricsOf {
   let kept: Promise<StoredMetric[]> | undefined
   const all = (workspace_id: string): Promise<StoredMetric[]> =>
@@ -72,7 +72,7 @@ async function textsOf(given: MetricsOf, workspace_id: string, names: string[] |
   return texts
 }
 
-/** The template with the definitions that it can reach; as it is where it reads none. */
+/** Returns the template with the definitions that it can reach, or unchanged if it reads none. */
 export async function withMetrics(
   given: MetricsOf,
   workspace_id: string,
@@ -80,12 +80,12 @@ export async function withMetrics(
 ): Promise<TemplateSource> {
   const names = usedMetrics(template.source)
   if (names !== 'any' && names.length === 0) return template
-  // What stands beside a file of a folder goes first.
+  // A metric beside a file of a folder takes precedence.
   const partials = { ...(await textsOf(given, workspace_id, names)), ...template.partials }
   return { ...template, partials, version: templateVersion(template.source, partials) }
 }
 
-/** A source that a client wrote. */
+/** Makes a template source from a text that a client wrote. */
 export function ownSource(
   given: MetricsOf,
   workspace_id: string,

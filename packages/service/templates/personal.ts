@@ -1,4 +1,4 @@
-/** What a template needs of a reader. */
+/** Tells what a template needs of a reader. */
 import { metricPartial, metricsRead, metricVariables } from '@assay/engine/metrics/names'
 import type { FoundTemplate } from '@assay/engine/reading/lookup'
 import type { StoredReader } from '@assay/model/readers'
@@ -9,14 +9,17 @@ type Read = Viewed & Pick<FoundTemplate, 'source'>
 /** A definition has the key only where it has the rule. */
 const RULE = /(?:^|[{,])[ \t]*["']?rows["']?[ \t]*:/mu
 
-/** Whether no run of it with these values of its variables is without a reader: they may name metrics whose rows have a rule. */
+/**
+ * Tells whether each run with these values of its variables needs a reader. The values may name metrics whose rows have
+ * a rule.
+ */
 export function isPersonal({ view, source }: Read, values: Readonly<Record<string, unknown>>): boolean {
   if (view.personal) return true
   if (metricVariables(source.source).length === 0) return false
   return metricsRead(source, values).some((name) => RULE.test(source.partials[metricPartial(name)]!))
 }
 
-/** Whether each of its readers has rows of her own, or may have: by a metric that a variable names. */
+/** Tells whether its readers have rows of their own, or may have by a metric that a variable names. */
 export function takesReader({ view, source }: Read): boolean {
   return view.personal || metricVariables(source.source).length > 0
 }

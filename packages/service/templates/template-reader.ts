@@ -1,6 +1,7 @@
 /**
- * Reads templates that clients wrote, and converts values by their variables, so that neither holds up other requests. What is
- * short is done at once. What may take long is done by an analysis process of the workspace. What was read is kept by version.
+ * Reads templates that clients wrote, and converts values by their variables, without delaying other requests. Short
+ * work is done at once. Work that may take long is done by an analysis process of the workspace. Readings are cached by
+ * version.
  */
 import { errorsOf, type FoundTemplate, type ReadHead, readHead } from '@assay/engine/reading/lookup'
 import { type Pool, TaskError } from '@assay/engine/run/pool'
@@ -14,7 +15,7 @@ import { LRUCache } from 'lru-cache'
 const SHORT = 16_000
 /** Sources of one task, in characters together. */
 const TASK_MOST = 2_000_000
-/** What is kept, by the characters of the sources; what was read of each is at most a few times larger. */
+/** The most cached readings, in characters of their sources. A reading is at most a few times larger. */
 const KEPT_MOST = 20_000_000
 /** Templates that one list reads at once. */
 const AT_ONCE = 20
@@ -102,7 +103,7 @@ export function createTemplateReader(
       await send()
       return sources.map((source) => {
         const { found, faults } = heads.get(source)!
-        // One whose metric was deleted is there still, for whoever mends it.
+        // A template whose metric was deleted is still returned, so that it can be mended.
         return errorsOf(faults).every(({ code }) => code === 'unknown_metric') ? found : null
       })
     },

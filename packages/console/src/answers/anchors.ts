@@ -1,5 +1,5 @@
 /**
- * Links within a page: what they lead to is opened before the page goes there. The shared page runs this text
+ * Opens the folded target of a link within a page before the page goes there. The shared page runs this text
  * (`packages/engine/pages/answer.generated.ts`), so this file imports nothing.
  */
 

@@ -1,6 +1,6 @@
 /**
- * A page in a frame of another site: it tells the site how high it is, and takes its colours and its font from there. The shared page
- * runs this text (`packages/engine/pages/answer.generated.ts`), so this file imports nothing.
+ * Adapts a page in a frame of another site: it reports its height to the site, and takes colours and font from it. The
+ * shared page runs this text (`packages/engine/pages/answer.generated.ts`), so this file imports nothing.
  */
 
 /** The names that the element `assay-insight` sends, and the properties of the page that they set. */

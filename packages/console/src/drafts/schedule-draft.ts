@@ -20,7 +20,7 @@ export interface ScheduleDraft {
   missed_limit: string
   overlap: NonNullable<ScheduleInput['overlap']>
   paused: boolean
-  /** For whom a personal template is run. */
+  /** The readers for whom a personal template is run. */
   readers_for: 'nobody' | 'all' | 'chosen' | 'where'
   /** Ids, one a line. */
   readers_ids: string
@@ -55,7 +55,7 @@ function readersOf({ readers_for, readers_ids, readers_where }: ReadersDraft): R
   return readers_for === 'chosen' ? idsOf(readers_ids) : { where: attributesOf(readers_where).attributes }
 }
 
-/** What is wrong with readers before the service is asked. */
+/** Returns the fault of the readers that shows without the service. */
 export function readersFault({ readers_for, readers_ids, readers_where }: ReadersDraft): string | undefined {
   if (readers_for === 'chosen' && idsOf(readers_ids).length === 0)
     return 'must name a reader or more: write their ids, one a line'

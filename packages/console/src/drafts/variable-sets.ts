@@ -21,7 +21,10 @@ interface Row {
   cells: string[]
 }
 
-/** RFC 4180 with any separator; a quote is doubled within quotes. Null for a quote that is never closed, with its line. */
+/**
+ * Parses RFC 4180 with any separator; a quote is doubled within quotes. For a quote that is never closed, it returns
+ * its line as `open`.
+ */
 function rowsOf(text: string, divider: string): Row[] | { open: number } {
   const rows: Row[] = []
   let [cell, cells, line, quoted, begun]: [string, string[], number, number, number] = ['', [], 1, 0, 1]

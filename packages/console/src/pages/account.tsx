@@ -1,4 +1,4 @@
-/** One's own account: where one is signed in, which programs one has let in, and the password. */
+/** The own account: sign-ins, authorized programs, and the password. */
 
 import type { SignIn } from '@assay/client'
 import type { LetIn } from '@assay/model/token'

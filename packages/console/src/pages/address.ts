@@ -1,4 +1,4 @@
-/** The address of the console: below which path of the host it is shown, and how it was opened. */
+/** The address of the console: the path of the host below which it is shown, and the address at which it was opened. */
 
 /** False where a program without a page loads the console's rules, as tests do. */
 const inPage = typeof document !== 'undefined'
@@ -9,7 +9,7 @@ export const BASE = inPage ? (document.querySelector<HTMLElement>('#root')?.data
 /** The address of the service, for programs. */
 export const SERVICE = inPage ? location.origin + BASE : ''
 
-/** What this browser sees of a path of the service. Links of the router need none of this. */
+/** Returns the path that this browser uses for a path of the service. Links of the router do not need it. */
 export const below = (path: `/${string}`): string => BASE + path
 
 /** The query of the address at which the page was opened, before the router writes it anew. */

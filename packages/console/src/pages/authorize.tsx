@@ -1,4 +1,4 @@
-/** A program asks to do things in the person's name: she sees which, says how much, or refuses. */
+/** The page on which a person authorizes a program: it shows the request, and the person limits or refuses it. */
 import { SCOPES, type Scope } from '@assay/model/token'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'

@@ -65,7 +65,7 @@ function useChecked(source: string) {
 interface Asked {
   source: string
   values: Record<string, unknown>
-  /** Of a personal template: whose rows to show. */
+  /** For a personal template: the reader whose rows to show. */
   reader: { reader?: Record<string, unknown> }
 }
 
@@ -306,7 +306,7 @@ function Drafted({ of }: { of: DraftOf }) {
     queryKey: ['draft', of, keep],
     queryFn: () => api().drafts.create(askedOf(of, keep)),
     staleTime: Number.POSITIVE_INFINITY,
-    // What was said of the file since counts when the page is opened again.
+    // Lines that were added for the file since count when the page is opened again.
     gcTime: 0,
   })
   const read = query.data?.dialect.join('\n') ?? ''

@@ -13,7 +13,7 @@ import { Paged, usePaged } from '../parts/lists/paged.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { useSettled } from '../settled.ts'
 
-/** Few look at one: it is loaded then. */
+/** Loaded on demand, because few users open a collection. */
 const CollectionHead = lazy(() =>
   import('../parts/library/collections.tsx').then(({ CollectionHead }) => ({ default: CollectionHead })),
 )
@@ -63,7 +63,7 @@ function Filters() {
   const [words, setWords] = useState(search.q ?? '')
   const limited = useIsLimited()
   const { q: _words, ...chosen } = search
-  // On a phone, unless one narrows the list.
+  // The filters are folded on a phone, unless one of them narrows the list.
   const [folded, setFolded] = useState(Object.values(chosen).every((value) => value === undefined))
   const templates = useQuery({ queryKey: ['templates'], queryFn: () => api().templates.list() }).data ?? []
   const set = (name: keyof typeof search, value: string): void => {

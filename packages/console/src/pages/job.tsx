@@ -1,4 +1,4 @@
-/** A job: its states live, its progress, its error with the remedy, and at the end its insight. */
+/** The page of a job: its live states, its progress, its error with the remedy, and at the end its insight. */
 
 import type { JobView } from '@assay/model/job'
 import { Link, useParams } from '@tanstack/react-router'

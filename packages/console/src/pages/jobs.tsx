@@ -15,7 +15,7 @@ import { ScheduleName } from '../parts/schedules/schedule-name.tsx'
 
 const REFRESH_MS = 5_000
 
-/** What a list can be narrowed to: how a job ended, and the states that are no end by themselves. */
+/** The choices of the filter: how a job ended, and the other states. */
 const STATES = [
   ...JOB_STATUSES.filter((status) => status !== 'canceled').map((status) => ({
     value: status,
@@ -97,7 +97,7 @@ export function JobsPage() {
   const { status, ending, template, schedule, batch, after, before } = useSearch({ from: '/shell/jobs' })
   const analyst = useMay('analyst')
   const filter = {
-    // An address of before may hold both.
+    // An old address may hold both.
     job_status: ending ? undefined : status,
     ending,
     template_id: template,

@@ -1,4 +1,4 @@
-/** A button for an action that cannot be undone: it asks first, and shows a refusal beside the question. */
+/** A button for an action that cannot be undone. It asks first, and shows a refusal beside the question. */
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { Confirm } from './dialog.tsx'
@@ -7,7 +7,7 @@ const LOOKS = { plain: 'button', quiet: 'button quiet', small: 'button quiet sma
 
 interface AskFirstProps {
   label: string
-  /** What the button acts on, if several buttons on a page have the same label. */
+  /** The object of the button, if several buttons on a page have the same label. */
   of?: string
   /** Plain unless said. Small ones stand in the rows of tables. */
   look?: keyof typeof LOOKS

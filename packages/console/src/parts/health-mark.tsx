@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useIsLimited } from '../api.ts'
 import { useTroubles } from '../troubles.ts'
 
-/** Renders nothing where nothing fails, and for who may not see what could. */
+/** Renders nothing if nothing fails, and for users who may not see failures. */
 export function HealthMark() {
   return useIsLimited() ? null : <Mark />
 }

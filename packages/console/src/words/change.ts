@@ -79,7 +79,7 @@ export function changeInWords(text: string, now: number, before: number): string
   if (direction === 'level') return now === before ? 'the same' : 'about the same'
   const amount = percentOf(text, now) === null ? printedLike(text, now, Math.abs(now - before)) : null
   if (amount === null) return words
-  // A share of a loss, or of one that became a gain, says nothing.
+  // A percentage of a loss, or of a loss that became a gain, has no meaning.
   const share = before > 0 && now >= 0 ? ` (${words.slice(direction.length + 1)})` : ''
   return `${direction} ${amount}${share}`
 }

@@ -1,4 +1,4 @@
-/** What differs between two insights of one template, for a reader: figures, findings, variables. Pure. */
+/** Finds the differences between two insights of one template: figures, findings, variables. Pure. */
 import type { Grade, Outcome } from '@assay/model/insight'
 import type { Insight } from '../insights.ts'
 import { GRADE_WORDS } from '../names.ts'
@@ -19,7 +19,7 @@ export interface FindingDifference {
   key: string
   now: string | null
   before: string | null
-  /** What became of it; null: as sure as before, and of the same direction. */
+  /** The change; null if it is as sure as before and of the same direction. */
   change: string | null
 }
 
@@ -170,7 +170,10 @@ export function variableDifferences(insight: Insight, earlier: Insight): Variabl
     .filter((one) => one.now !== one.before)
 }
 
-/** Said where a total of one period is not like a total of the other. Null: they are about as long, or there are none. */
+/**
+ * Returns a note if totals of the two periods cannot be compared. Returns null if they are about as long, or there are
+ * no periods.
+ */
 export function unequalPeriods(insight: Insight, earlier: Insight): string | null {
   for (const [name, own] of Object.entries(insight.lineage.variables)) {
     const other = earlier.lineage.variables[name]

@@ -1,4 +1,4 @@
-/** What the builder of metrics and templates asks, and the closed lists that it offers. Pure. */
+/** The questions of the builder of metrics and templates, and the closed lists that it offers. Pure. */
 import type { MetricView } from '@assay/model/metric'
 
 export const GRAINS = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const
@@ -42,7 +42,7 @@ export interface Choices {
   adding?: MetricView['adding']
   how: How
   column: string
-  /** Of a ratio: by what is divided. */
+  /** The divisor of a ratio. */
   per: string
   /** The column of times; empty: there is none. */
   time: string
@@ -54,7 +54,7 @@ export interface Choices {
   question: Question
 }
 
-/** How parts and steps make the whole: by their sum, by two sums that are divided, or not. */
+/** Tells how parts and steps make the whole: by their sum, by the ratio of two sums, or not at all. */
 export function addingOf({ of, how, adding }: Choices): 'sum' | 'ratio' | 'none' {
   if ('metric' in of) return adding === 'sum' || adding === 'ratio' ? adding : 'none'
   if (how === 'rows' || how === 'sum') return 'sum'
@@ -86,7 +86,7 @@ export function questionsFor(choices: Choices): Question[] {
   })
 }
 
-/** What is still to be chosen, as a sentence; null where the text can be written. */
+/** Returns the choice that is missing, as a sentence, or null if the text can be written. */
 export function missingOf(choices: Choices, kind: 'metric' | 'template'): string | null {
   const { of, how, column, per, time, question } = choices
   if ('file' in of && of.file === '') return 'Choose a file.'
@@ -108,7 +108,7 @@ export function tableName(of: BuiltOf): string {
   return words(name)
 }
 
-/** What readers call it, until somebody says otherwise. */
+/** Returns the default label for readers. */
 export function labelOf({ of, how, column, per }: Choices): string {
   if ('metric' in of || how === 'rows') return tableName(of)
   const name = words(column)

@@ -1,4 +1,4 @@
-/** Writes what was chosen in the builder as the text of a metric or a template. Pure. */
+/** Writes the choices of the builder as the text of a metric or a template. Pure. */
 import {
   addingOf,
   type Choices,
@@ -11,7 +11,10 @@ import {
 } from './choices.ts'
 
 const column = (name: string): string => `"${name.replaceAll('"', '""')}"`
-/** Words as they are; anything else quoted as JSON, which YAML reads, and what YAML takes for another value. */
+/**
+ * Writes a YAML text: words as they are; anything else, and words that YAML reads as another value, quoted as JSON,
+ * which YAML reads.
+ */
 const yaml = (text: string): string =>
   /^[A-Za-z]\w*(?: \w+)*$/.test(text) && !/^(?:true|false|null)$/i.test(text) ? text : JSON.stringify(text)
 /** Expressions hold double quotes. */

@@ -1,4 +1,7 @@
-/** What leaves a workspace: its rules with what is used of them today, the days before, and the switch that stops all of it. */
+/**
+ * The page of what leaves a workspace: its rules with today's use, the days before, and the switch that stops all of
+ * it.
+ */
 
 import type { OutgoingView } from '@assay/client'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'

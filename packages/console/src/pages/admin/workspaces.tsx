@@ -1,4 +1,4 @@
-/** Workspaces: what each may take and what it takes now. The operator changes the caps. */
+/** Workspaces: the caps of each and its use now. The operator changes the caps. */
 
 import type { Workspace } from '@assay/client'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
@@ -40,7 +40,7 @@ function capOf(workspace: Workspace, name: CapName): string {
   return isBytes(name) ? size(cap) : cap.toLocaleString('en')
 }
 
-/** What is taken of a cap, where the service tells it; the cap alone otherwise. */
+/** Shows the use of a cap if the service reports it, else only the cap. */
 function Cap({ workspace, name, used }: { workspace: Workspace; name: CapName; used?: number }) {
   const cap = capOf(workspace, name)
   const label = CAPS[name].label

@@ -1,11 +1,13 @@
-/** Whether the tests of a metric hold now, and how far its data go: found by a run of its series that stores nothing. */
+/**
+ * Shows whether the tests of a metric hold now, and how far its data go, by a run of its series that stores nothing.
+ */
 import type { MetricView } from '@assay/client'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { api, useMay } from '../../api.ts'
 import { Loaded } from '../../parts/page.tsx'
 
-/** A run reads all rows of the metric: what it found is shown for so long. */
+/** How long a result is shown, because a run reads all rows of the metric. */
 const FRESH_MS = 300_000
 
 interface Tested {
@@ -67,7 +69,7 @@ function Mend({ connections }: Pick<MetricView, 'connections'>) {
   )
 }
 
-/** Shown to who may run it: over a connection that is an admin. */
+/** Shown to users who may run it. Over a connection only admins may. */
 export function MetricState({ metric: { metric_id, version, grain, connections } }: { metric: MetricView }) {
   const analyst = useMay('analyst')
   const admin = useMay('admin')

@@ -1,4 +1,7 @@
-/** Builds a metric or a template by choices: each change writes the text beside it, until somebody has changed the text by hand. */
+/**
+ * Builds a metric or a template by choices. Each choice writes the text beside it, until somebody changes the text by
+ * hand.
+ */
 
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
@@ -59,7 +62,7 @@ async function columnsOf(of: BuiltOf): Promise<Known> {
     )
   const [measures, times, dimensions] = [by(['measure']), by(['time']), by(['dimension'])]
   const first = {
-    // What was said of an upload is part of how it is read.
+    // The lines of an upload are part of how it is read.
     of: 'file' in of ? { file: of.file, lines: dialect } : of,
     how: measures.length > 0 ? ('sum' as const) : ('rows' as const),
     column: measures[0] ?? '',
@@ -87,7 +90,7 @@ const BLANK: Omit<Choices, 'of'> = {
   question: 'rise',
 }
 
-/** A question that the choices cannot answer gives way to the first that they can. */
+/** Replaces a question that the choices cannot answer by the first that they can. */
 function settled(choices: Choices): Choices {
   const questions = questionsFor(choices)
   return questions.includes(choices.question) ? choices : { ...choices, question: questions[0] ?? 'rise' }

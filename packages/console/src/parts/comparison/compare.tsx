@@ -24,7 +24,7 @@ const MOST_OTHERS = 3
 
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
-/** The step that tells most: of the run before that is a week before, the week. */
+/** Names the most telling step: a run that is both the one before and a week before is called the week before. */
 function wordsOf({ steps }: EarlierInsight): string {
   return STEP_WORDS[steps.find((step) => step !== 'before') ?? 'before']
 }

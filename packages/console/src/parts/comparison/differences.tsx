@@ -1,4 +1,6 @@
-/** What differs between an insight and an earlier one: figures, findings, and variables other than the period. */
+/**
+ * Shows the differences between an insight and an earlier one: figures, findings, and variables other than the period.
+ */
 import type { ReactNode } from 'react'
 import type { Insight } from '../../insights.ts'
 import {

@@ -6,7 +6,7 @@ import { api } from '../../api.ts'
 import { duration } from '../../words/durations.ts'
 import { Fault } from '../fault.tsx'
 
-/** `isUntried`: no answer of a server, but why none was asked. */
+/** `isUntried` means that no server was asked; the answer says why. */
 type Answer = Found & { isUntried?: true }
 
 export function Told({ found, small = false }: { found: Answer; small?: boolean }) {
@@ -53,7 +53,10 @@ export function ConnectionTest({ name, small = false }: { name: string; small?: 
   )
 }
 
-/** A workspace that has used up its hour tries nothing until the next, and may still be given a new password. */
+/**
+ * Makes the answer for a workspace that has used up its hour. It can test nothing until the next hour, but a new
+ * password can still be saved.
+ */
 function untried(error: unknown): Answer {
   if (!(error instanceof ClientError) || error.code !== 'workspace_busy') throw error
   const detail = error.problem?.detail ?? error.message
@@ -66,8 +69,8 @@ interface Tried {
 }
 
 /**
- * Saves a connection once it can be used. One that cannot is saved only by `saveAnyway`.
- * `found`: what the last test has told.
+ * Saves a connection after a successful test. One that fails is saved only by `saveAnyway`. `found` is the result of
+ * the last test.
  */
 export function useTriedSave({ ask, save }: Tried) {
   const saving = useMutation({
@@ -84,7 +87,7 @@ export function useTriedSave({ ask, save }: Tried) {
     error,
     found: data ?? null,
     forget: reset,
-    /** `isTried` false: what changes has nothing to do with whether it can be used. */
+    /** With `isTried` false the change does not affect whether it can be used, so it is not tested. */
     submit: (isTried = true): void => mutate({ isTried }),
     saveAnyway: (): void => mutate({ isTried: false }),
   }

@@ -1,4 +1,4 @@
-/** What a draft asks and takes for granted: each question with one link for each reading, which drafts again. */
+/** Shows the questions and assumptions of a draft. Each question has a link for each reading, which drafts again. */
 import type { DraftView } from '@assay/client'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -21,7 +21,7 @@ declare module '@tanstack/react-router' {
   }
 }
 
-/** What the service is asked for. Without lines those that were kept with an upload count. */
+/** Returns the request to the service. Without lines, those that were kept with the upload count. */
 export function askedOf(of: DraftOf, keep: boolean) {
   if (!('file' in of)) return of
   const dialect = of.lines.split('\n').filter(Boolean)
@@ -100,7 +100,7 @@ export function DraftNotes({ of, draft }: { of: DraftOf; draft: DraftView }) {
   )
 }
 
-/** Puts those that are not there yet: what somebody has written stays. */
+/** Puts the metrics that do not exist yet. Existing ones stay. */
 async function putNew(metrics: Metrics): Promise<string[]> {
   const put: string[] = []
   for (const { metric_id, source } of metrics) {

@@ -16,7 +16,7 @@ import { UserName } from '../user-name.tsx'
 const KEY = ['drafts', 'kept']
 const MOST = 200
 
-/** Of those who may write: the own ones, and all of those who may publish. */
+/** The drafts: the own ones for users who may write, all for users who may publish. */
 function useKeptDrafts(kind: DraftKind) {
   const analyst = useMay('analyst')
   const limited = useIsLimited()
@@ -100,7 +100,7 @@ function Open({ draft: { kind, name, draft_id } }: { draft: KeptDraft }) {
   )
 }
 
-/** Renders nothing where there is none. */
+/** Renders nothing if there is none. */
 export function KeptDrafts({ kind }: { kind: DraftKind }) {
   const cache = useQueryClient()
   const drafts = useKeptDrafts(kind) ?? []

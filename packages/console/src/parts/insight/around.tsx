@@ -1,4 +1,7 @@
-/** What stands around the text of an insight: blockers above the headline, tiles below it, and behind each finding its evidence. */
+/**
+ * Renders what surrounds the text of an insight: blockers above the headline, tiles below it, and after each finding
+ * its evidence.
+ */
 import type { Grade } from '@assay/model/insight'
 import type { Element, Root } from 'hast'
 import type { ComponentProps } from 'react'

@@ -1,4 +1,4 @@
-/** Who read the insight, for admins and for who made it. The service tells it from the audit trail. */
+/** Shows who read the insight, to admins and to its author. The service takes it from the audit trail. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, useIsLimited, useMay, useMe } from '../../api.ts'

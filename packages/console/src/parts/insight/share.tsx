@@ -58,7 +58,7 @@ function callsOf({ noun, id }: Shared): LinkCalls {
 /** If the service has no public address, the address by which this browser reached it. */
 const wholeAddress = ({ url }: Pick<NewLink, 'url'>): string => new URL(url, location.origin).href
 
-/** What another site writes to show the page. */
+/** The HTML by which another site shows the page. */
 function Frame({ address }: { address: string }) {
   const element = `<script src="${new URL('embed.js', new URL('..', address)).href}"></script>\n<assay-insight src="${address}"></assay-insight>`
   return (

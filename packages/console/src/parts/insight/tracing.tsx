@@ -23,7 +23,7 @@ export function askedBy({ target }: MouseEvent): Asked | null {
   return clicked && { number: shownIn(clicked), spots: [spotOf(clicked)] }
 }
 
-/** Every place of the text that shows these signs. */
+/** Returns every place of the text that shows this number. */
 export function askedIn(article: HTMLElement | null, number: string): Asked {
   const all = [...(article?.querySelectorAll<HTMLElement>('.number') ?? [])]
   return { number, spots: all.filter((one) => shownIn(one) === number.trim()).map(spotOf) }

@@ -38,7 +38,9 @@ export function isOfJobFields(path: string): boolean {
 interface JobFieldsProps {
   draft: JobDraft
   faults: Record<string, string>
-  /** Who may be told: anybody, of a personal run its reader, or nobody because each reader is told anyway. */
+  /**
+   * Who may be notified: anybody, only the reader of a personal run, or nobody because each reader is notified anyway.
+   */
   tells?: 'anybody' | 'reader' | 'nobody'
   onChange(changed: Partial<JobDraft>): void
 }

@@ -5,7 +5,7 @@ import { api, faultsOf } from '../../api.ts'
 
 const GONE = /^payload\.notify\.(\d+)$/
 
-/** Whether the job failed: nobody was told its result. One that a person canceled did not. */
+/** Tells whether the job failed, so that nobody was notified of a result. A job that a person canceled did not fail. */
 function hasFailed({ error }: JobView): boolean {
   return error !== null && error.code !== 'canceled_by_user'
 }
@@ -25,8 +25,8 @@ async function create(input: JobInput & { notify: string[] }, key: string | unde
 }
 
 /**
- * Creates and runs the new job. In place of a job that failed it tells the people whom that one would have told; any other
- * tells nobody, because they were told already.
+ * Creates and runs the new job. If the old job failed, the new one notifies the same people. Otherwise it notifies
+ * nobody, because they already were.
  */
 export async function runAgain(job: JobView, key?: string): Promise<JobView> {
   const { template_id, template_vars, presence_name, metadata, reader_id } = job

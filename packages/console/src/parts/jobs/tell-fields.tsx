@@ -1,4 +1,4 @@
-/** Asks whom to tell of a run, and shows whom one tells. */
+/** Fields for whom a run notifies, and the list of whom it does. */
 
 import type { SubscriptionView } from '@assay/model/subscription'
 import { useQuery } from '@tanstack/react-query'
@@ -26,7 +26,7 @@ function useSubscriptions() {
   })
   const isOwn = (one: SubscriptionView): boolean => one.personal && one.user_id === me?.user_id
   const nameOf = (one: SubscriptionView): string => {
-    // The address of a chat is a secret, shown as signs: what somebody called it says more.
+    // The address of a chat is a secret and shown masked, so its description says more.
     const target = one.kind === 'email' || !one.description ? targetOf(one) : one.description
     const called = isOwn(one) ? `me: ${target}` : target
     const name = one.description && target !== one.description ? `${called} (${one.description})` : called
@@ -60,7 +60,10 @@ export function TellReader({ chosen, faults, onChange }: TellProps) {
   )
 }
 
-/** Nobody is told unless somebody is chosen. Whoever was chosen before and is not there now stays, to be taken out. */
+/**
+ * Nobody is notified unless somebody is chosen. A chosen subscription that no longer exists stays in the list, so that
+ * it can be removed.
+ */
 export function TellFields({ chosen, faults, onChange }: TellProps) {
   const { known, isOwn, nameOf } = useSubscriptions()
   if (known === undefined) return null
@@ -98,7 +101,7 @@ export function TellFields({ chosen, faults, onChange }: TellProps) {
   )
 }
 
-/** Leads to why a subscription of one's own was not told of the job. */
+/** Links to the reason why an own subscription was not notified of the job. */
 export function WhyNotTold({ assignment_id }: { assignment_id: string }) {
   const { known = [], isOwn } = useSubscriptions()
   const own = known.find((one) => isOwn(one) && one.status === 'enabled') ?? known.find(isOwn)
@@ -120,7 +123,7 @@ export function WhyNotTold({ assignment_id }: { assignment_id: string }) {
   )
 }
 
-/** `assignment_id`: each leads to why it was told of the job, or was not. */
+/** With `assignment_id` each entry links to the reason why it was notified of the job or not. */
 export function Told({ notify, assignment_id }: { notify: readonly string[]; assignment_id?: string }) {
   const { known = [], nameOf } = useSubscriptions()
   if (notify.length === 0) return <>nobody by name</>

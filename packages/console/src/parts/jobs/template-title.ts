@@ -1,4 +1,4 @@
-/** What a template and a run of it are called, for headings and sentences. */
+/** The titles of a template and of its runs, for headings and sentences. */
 import type { JobView } from '@assay/model/job'
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api.ts'
@@ -7,7 +7,10 @@ const STALE_MS = 30_000
 /** Runs of one template that were made in the same millisecond: those of a batch. */
 const BESIDE_MOST = 200
 
-/** As the list of jobs names it: only lists tell titles. It changes where the run has its insight. */
+/**
+ * Returns the title of a run from the list of jobs, because only lists have titles. It changes when the run gets its
+ * insight.
+ */
 export function useRunTitle(job: JobView | undefined): string | undefined {
   return (
     useQuery({

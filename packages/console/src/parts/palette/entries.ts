@@ -1,4 +1,4 @@
-/** What the command palette finds for some words: pages, insights, templates, metrics and jobs. */
+/** Finds the entries of the command palette for some words: pages, insights, templates, metrics and jobs. */
 import { useQuery } from '@tanstack/react-query'
 import type { LinkProps } from '@tanstack/react-router'
 import { api, useIsLimited, useMay } from '../../api.ts'
@@ -110,7 +110,7 @@ export function useEntries(typed: string): Entry[] {
   const templates = useTemplates(words)
   const metrics = useMetrics(words)
   const jobs = useJobs(words)
-  // What was found for other words than are typed now is no answer.
+  // Results for other words than are typed now are ignored.
   if (words !== typed.trim()) return pages
   if (words === '') return [...insights.slice(0, 3), ...pages]
   return [...pages, ...insights, ...templates, ...metrics, ...jobs]

@@ -10,8 +10,8 @@ export interface Section {
 }
 
 /**
- * What was found, then the sections in the order of the work: jobs, their data, their receivers, the system. Who only reads
- * is shown no machinery; its addresses still work.
+ * The insights come first, then the sections in the order of the work: jobs, their data, their receivers, the system.
+ * Viewers are shown only what they read; the other addresses still work.
  */
 const SECTIONS: readonly Section[] = [
   { to: '/insights', name: 'Insights', takes: 'viewer' },

@@ -1,4 +1,4 @@
-/** A reader of personal insights: whose one is, and the field that chooses one. */
+/** Shows the reader of a personal insight, and the field that chooses one. */
 
 import { ClientError } from '@assay/client'
 import { useQuery } from '@tanstack/react-query'

@@ -1,4 +1,7 @@
-/** "Follow" of a template, a schedule, a metric or a collection: what it sends comes to one's own subscription from then on. */
+/**
+ * The button "Follow" of a template, a schedule, a metric or a collection. It sends their insights to the own
+ * subscription from then on.
+ */
 import type { SubscriptionView } from '@assay/model/subscription'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -36,7 +39,7 @@ async function changeFollows(
   }
 }
 
-/** Why nothing comes yet; empty: it comes. */
+/** Returns why nothing arrives yet; empty if it does. */
 function missingWords({ status, waiting }: SubscriptionView): string {
   if (status === 'disabled') return ' It is disabled: nothing comes before you enable it.'
   if (waiting.length === 0) return ''
