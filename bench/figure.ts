@@ -1,6 +1,6 @@
 /**
- * A figure: what was measured beside what, in turns, and what the aim says of it. The ratio of each turn stands by
- * itself, so a load that comes and goes with the machine's other work falls on both sides of it.
+ * A figure compares two measurements in turns, and judges the result by its aim. Each turn has a ratio of its own, so
+ * that changing load of the machine affects both sides of it.
  */
 
 /** One turn: ours and theirs, in the same unit, measured one right after the other. */

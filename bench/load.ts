@@ -1,7 +1,7 @@
 /**
- * A load generator on loopback: keep-alive connections that each send the next request when the last is answered.
- * It reads no more of an answer than its length, so that it is never the slower side: with a dearer client (autocannon,
- * undici) its own work would be part of both figures and press their ratio towards 1.
+ * A load generator on loopback: keep-alive connections that each send the next request when the last is answered. It
+ * reads only the length of an answer, so that it is never the slower side. The work of a more expensive client
+ * (autocannon, undici) would be part of both figures and move their ratio towards 1.
  */
 import { connect, type Socket } from 'node:net'
 
@@ -37,7 +37,10 @@ function wire(ask: Ask, host: string, headers: string): Buffer {
   return Buffer.from(`${ask.method} ${ask.path} HTTP/1.1\r\nhost: ${host}\r\n${headers}${length}\r\n${body}`)
 }
 
-/** One answer at the front of the buffer: its status, its end and its body. Null: not all of it is there yet. */
+/**
+ * Returns the answer at the front of the buffer: its status, its end and its body. Returns null if it is not complete
+ * yet.
+ */
 function answerIn(data: Buffer): { status: number; end: number; body: Buffer } | null {
   const head = data.indexOf(END)
   if (head < 0) return null

@@ -67,7 +67,7 @@ if (unknown.length > 0) {
 const dry = values.dry || values.of !== ''
 const chosen = ROWS.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
 
-/** In the medium form only what is about the size itself is long. */
+/** In the medium form only rows about the size itself are long. */
 function isShort(row: Row): boolean {
   return values.short || (values.medium && row !== hundredMillionRow)
 }

@@ -1,4 +1,4 @@
-/** The memory of a process and of all that it starts. A command: how long it takes, and the most that these hold. Linux. */
+/** Measures the memory of a process and its descendants, and the time and peak memory of a command. Linux only. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * What the work of a job takes, and depends less on how busy the machine is than its time does: processor time of both sides,
- * and bytes of the write-ahead log. PostgreSQL runs on this machine.
+ * Measures the cost of a job in units that depend little on other load: processor time of both sides, and bytes of the
+ * write-ahead log. PostgreSQL runs on this machine.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { Client } from 'pg'
@@ -11,7 +11,7 @@ export interface Cost {
   /** Milliseconds of this process and of PostgreSQL's, a job. */
   client_ms: number
   server_ms: number
-  /** Of the write-ahead log, a job. */
+  /** Bytes of the write-ahead log for a job. */
   log_bytes: number
 }
 
@@ -20,7 +20,7 @@ const TICK_MS = 10
 
 interface Processor {
   parent: number
-  /** With that of its ended children. */
+  /** The processor time, including that of ended children. */
   ms: number
 }
 

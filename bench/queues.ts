@@ -1,8 +1,9 @@
 /**
- * The same work through four queues: each job is claimed, writes a result of 10 kB and a delivery to one webhook, and ends.
- * The peers on PostgreSQL write both rows in a transaction as their users would: once for each job, however often it
- * is run, and so that a sender finds what is due. `single`: one worker that holds one job at a time. `batch`: each as its
- * own documentation says that it is fastest. Jobs are queued before; measured is from the first claim to the last settle.
+ * The same work through four queues: each job is claimed, writes a result of 10 kB and a delivery to one webhook, and
+ * ends. The peers on PostgreSQL write both rows in a transaction as their users would: once for each job, however often
+ * it runs, and in a form in which a sender finds due deliveries. `single`: one worker that holds one job at a time.
+ * `batch`: each as its own documentation says that it is fastest. Jobs are queued before; measured is from the first
+ * claim to the last settle.
  */
 
 import { uuidv7 } from '@assay/model/ids'
@@ -68,7 +69,7 @@ export async function addWebhook(store: Store): Promise<void> {
   })
 }
 
-/** What a user of a queue library keeps: results, once for each job; webhooks; what is to be sent to them and when. */
+/** The tables of a user of a queue library: results, one for each job; webhooks; deliveries with their due times. */
 const USER_TABLES = `
   CREATE TABLE IF NOT EXISTS results (
     result_id uuid PRIMARY KEY, job_id text NOT NULL UNIQUE, created_at timestamptz NOT NULL, body json NOT NULL);
@@ -103,7 +104,7 @@ export type Meter = (count: number, work: () => Promise<void>) => Promise<number
 
 export const perSecond: Meter = async (count, work) => (count * 1000) / (await milliseconds(work))
 
-/** As the worker does it: what has ended is settled while the next is claimed. */
+/** Works as the worker does: ended jobs are settled while the next ones are claimed. */
 export async function assay(
   store: Store,
   mode: Mode,

@@ -13,7 +13,7 @@ import { countedCells, outside, overAll, percent, within, writePage } from './ca
 import { TIMED, timesOf } from './calibration/times.ts'
 import type { Proof, ProofInput } from './main.ts'
 
-/** At most this share of false claims in any cell, and over all cells of a method. */
+/** The largest share of false claims in any cell, and over all cells of a method. */
 const MOST_IN_A_CELL = 0.07
 const MOST_OVER_ALL = 0.05
 
@@ -45,7 +45,7 @@ export const proof: Proof = {
   },
 }
 
-/** The cells that are asked for, and how many series of each. */
+/** Returns the requested cells, and the number of series of each. */
 function jobsOf({ number, text }: ProofInput): { job: Job; series: number }[] {
   const only = text('of', '')
   const parts: [readonly Job[], number][] = [
@@ -70,7 +70,7 @@ function slow(times: readonly Cell[]): string[] {
   })
 }
 
-/** Each promise that the cells break. */
+/** Returns each promise that the cells break. */
 export function faultsOf(cells: readonly Cell[]): string[] {
   const claims: [string, Cell[], string][] = [
     ...OVER_TIME.map((method): [string, Cell[], string] => [method, countedCells(cells, method), method]),

@@ -55,13 +55,16 @@ export function scoreOf(
 
 const LEAST_F1 = { S: 0.8, L: 0.85 }
 const MOST_FALSE = 0.01
-/** Of tables of sums of one kind and shape, also where values of a column stray together. */
+/**
+ * The largest share of tables of sums of one kind and shape with a named cause, even if values of a column vary
+ * together.
+ */
 const MOST_SHARED = 0.05
-/** Of tables beside whose forecast a cause is named: two of thirty may be chance. */
+/** The largest share of tables with a cause named beside a forecast. Two of thirty may be chance. */
 const MOST_FORECAST = 0.07
-/** Of a kind of table, in which one part fell and the fall is told as spread over all. */
+/** The largest share of tables of a kind in which one part fell but the fall is reported as spread over all parts. */
 const MOST_WRONG = 0.05
-/** Of tables of rates in which nothing happened, those with an event: what `alpha` promises. */
+/** The largest share of tables of rates without an effect that have an event, which `alpha` promises. */
 const MOST_EVENTS = 0.05
 
 export const proof: Proof = {

@@ -69,7 +69,7 @@ export interface ChaosReport {
 const TOKEN = 'assay-chaos-proof-token'
 const ROLES = ['api', 'api,worker', 'worker', 'worker,dispatcher', 'dispatcher', 'api,worker,dispatcher']
 const DISK_MB = 192
-/** Only guards against what hangs: a busy machine may be slow to start six nodes. */
+/** A guard against hanging only, because a busy machine may be slow to start six nodes. */
 const START_MS = 900_000
 
 interface Ground {

@@ -63,7 +63,7 @@ interface Model {
   validate(): void
 }
 
-/** By what Kubernetes publishes of each kind. Null: it fits. */
+/** Validates a manifest by the published schema of its kind. Returns null if it fits. */
 function faultOf(manifest: Manifest): string | null {
   const require = createRequire(toolFile('kubernetes-models/package.json'))
   const models = require(`kubernetes-models/${manifest.apiVersion}`) as Record<
@@ -95,7 +95,7 @@ function proveExample(example: Example, renderer: Renderer, { log, number }: Pro
   return faults
 }
 
-/** A fault that the schemas have to find, so that their silence means something. */
+/** Checks that the schemas find a planted fault, so that no finding means no fault. */
 function proveFinding(renderer: Renderer): string[] {
   const [manifest] = manifestsIn(render(renderer, valuesOf('plain')).text)
   const wrong = { ...manifest!, spec: { ...manifest!.spec, replicas: 'two' } }

@@ -185,7 +185,7 @@ async function press(load: Load, target: number, random: () => number, stop: () 
   await Promise.all(Array.from({ length: CLIENTS }, worker))
 }
 
-/** Answers what outlived its parent. */
+/** Kills the processes. Resolves to those that outlived their parent. */
 async function killAll(service: Service, victim: Victim): Promise<string[]> {
   const family = [service.wrapper, ...descendants(service.wrapper)]
   if (victim !== 'wrapper') process.kill(service.server, 'SIGKILL')

@@ -1,6 +1,6 @@
 /**
- * What `assay draft` finds in public tables, beside labels written by hand before (drafts/labels.ts): at least 95 of 100
- * columns are right, none is wrong without being marked as not sure, and every draft passes the checks and runs.
+ * Compares `assay draft` over public tables with labels that were written by hand before (drafts/labels.ts). At least
+ * 95 of 100 columns are right, no wrong one is marked as sure, and every draft passes the checks and runs.
  */
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -37,7 +37,7 @@ interface Judged {
   /** Columns whose role is another than the label. */
   wrong: { column: string; label: string; role: string; sure: boolean }[]
   lines: number
-  /** What the checks or the run of one of both templates said; empty: they run. */
+  /** The fault of the checks or the run of either template; empty if both run. */
   fault: string
 }
 

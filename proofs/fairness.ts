@@ -1,6 +1,6 @@
 /**
- * One workspace floods the service with jobs, previews and checks while others each run a small job now and then. What the
- * others wait is measured before and meanwhile: a flood delays a job by one job at most.
+ * One workspace floods the service with jobs, previews and checks while others each run a small job now and then. The
+ * waits of the others are measured before and during the flood. A flood may delay a job by at most one job.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -39,7 +39,7 @@ export interface FairnessReport {
   answers: Record<number, number>
   /** Promises that a busy machine does not break. */
   violations: string[]
-  /** The promise in milliseconds, which holds on a machine that does nothing else. */
+  /** Broken promises in milliseconds, which hold only on an otherwise idle machine. */
   slow: string[]
 }
 
@@ -145,7 +145,7 @@ async function press(flood: Client, signal: AbortSignal, answers: Record<number,
       return answer
     })
     answers[status] = (answers[status] ?? 0) + 1
-    // Who is refused comes again, but not at once: the machine of the test is the service's, too.
+    // A refused client repeats, but not at once, because the test shares the machine with the service.
     if (status === 429) await new Promise((resolve) => setTimeout(resolve, 50))
   }
   const again = async (one: () => Promise<Response>): Promise<void> => {

@@ -1,9 +1,10 @@
 /**
- * Whether the guard lets through a statement that touches more than its sources: random statements over DuckDB's whole grammar
- * (proofs/guard/grammar.ts), and for each that passes what DuckDB binds and answers (proofs/guard/oracle.ts).
+ * Tests whether the guard admits a statement that touches more than its sources: it tries random statements over
+ * DuckDB's whole grammar (proofs/guard/grammar.ts), and examines what DuckDB binds and answers for each admitted one
+ * (proofs/guard/oracle.ts).
  *
- * Statements are tried in processes of their own (guard/stretch.ts), each for a stretch. One that ends its process is named, left
- * out, and the stretch goes on.
+ * Statements are tried in processes of their own (guard/stretch.ts), each for a stretch. One that ends its process is
+ * named, left out, and the stretch goes on.
  */
 
 import { inProcesses } from './guard/processes.ts'

@@ -1,7 +1,7 @@
 /**
- * Random histories of a table, on each database: rows that come, come late, are marked or deleted, and definitions that change. A run over
- * kept days must have the bits of a run from empty, and the audit must find what broke the declaration, and nothing else.
- * `--histories N` (10,000) for each of SQLite and PostgreSQL, `--only KIND`.
+ * Random histories of a table, on each database: rows that come, come late, are marked or deleted, and definitions that
+ * change. A run over kept days must equal a run from empty bit for bit. The audit must find every change that breaks
+ * the declaration, and nothing else. `--histories N` (10,000) for each of SQLite and PostgreSQL, `--only KIND`.
  */
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -7,7 +7,7 @@ import path from 'node:path'
 
 export interface ProofInput {
   seed: number
-  /** A number given as --NAME, or what holds without it. */
+  /** Returns the number given as --NAME, or the default. */
   number(name: string, fallback: number): number
   /** The same for a word. */
   text(name: string, fallback: string): string
@@ -17,7 +17,7 @@ export interface ProofInput {
 export interface Proof {
   /** One line for the list. */
   summary: string
-  /** Answers each broken promise as a sentence. */
+  /** Resolves to each broken promise as a sentence. */
   run(input: ProofInput): Promise<string[]>
 }
 

@@ -99,7 +99,7 @@ function asker(url: string, token: string): Ask {
   }
 }
 
-/** Asks the service, and answers what the model looks at. */
+/** Sends a command to the service, and resolves to the parts of the answer that the model checks. */
 async function perform(ask: Ask, command: Command, target: string): Promise<Answer> {
   const answer = ({ status, body }: Reply, more: Partial<Answer> = {}): Answer => ({
     status,
@@ -196,7 +196,7 @@ class Step implements fc.AsyncCommand<State, Client> {
   constructor(given: Wish) {
     this.wish = given
   }
-  /** Whether there is something to do it to is known only when it runs. */
+  /** Always true, because only the run shows whether an object exists. */
   check(): boolean {
     return true
   }

@@ -1,4 +1,7 @@
-/** The TypeScript client where it says that it runs: Node as a module and as CommonJS, Bun, Deno, and two edge runtimes. */
+/**
+ * Runs the TypeScript client on each runtime that it supports: Node as a module and as CommonJS, Bun, Deno, and two
+ * edge runtimes.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -1,9 +1,10 @@
 /**
- * A simulated year of schedules on three nodes that are killed again and again: the due times of each schedule, each once,
- * no more and no fewer. The stores and the scheduler are the real ones, in processes of their own that die by SIGKILL; the
- * clock alone is the proof's. On SQLite, where one process holds a home, the three schedulers share it and die together;
- * on PostgreSQL they are three processes, and the database's own clock is turned (a function before pg_catalog's).
- * What is due is worked out beside it minute by minute from Intl, without the code under test.
+ * A simulated year of schedules on three nodes that are killed again and again: the due times of each schedule, each
+ * once, no more and no fewer. The stores and the scheduler are the real ones, in processes of their own that die by
+ * SIGKILL; the clock alone is the proof's. On SQLite, where one process holds a home, the three schedulers share it and
+ * die together; on PostgreSQL they are three processes, and the database's own clock is turned (a function before
+ * pg_catalog's). The expected due times are computed separately, minute by minute from Intl, without the code under
+ * test.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import path from 'node:path'

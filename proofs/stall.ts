@@ -1,11 +1,12 @@
 /**
- * Hostile input against the running service: whatever a client writes, nobody else waits for it. A corpus of texts over every
- * operation that takes text is sent, while another thread asks /healthz every 10 ms and a status every 50 ms. Inside the service a
- * probe notes each stretch in which the loop called nobody, so that the entry that holds it up has a name.
+ * Hostile input against the running service: whatever a client writes, nobody else waits for it. A corpus of texts over
+ * every operation that takes text is sent, while another thread asks /healthz every 10 ms and a status every 50 ms.
+ * Inside the service a probe notes each stretch in which the event loop was blocked, so that the blocking entry has a
+ * name.
  *
- * A machine that other programs keep busy makes every request wait, however short the work of the service is. So each figure is
- * given twice: as the clock has it, and without the time for which the kernel says that the thread stood ready without a
- * processor (stall/thread.ts). Nothing is subtracted by an average.
+ * A machine that other programs keep busy makes every request wait, however short the work of the service is. So each
+ * figure is given twice: by the clock, and without the time that the thread waited for a processor, as the kernel
+ * reports it (stall/thread.ts). Each measurement is corrected by itself, not by an average.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
@@ -31,8 +32,8 @@ const WORKED_MS = 50
 /** The shortest that the service takes, so that a lapse is near. */
 const LEASE_SECONDS = 3
 /**
- * How often a text is sent that took longer. What its work needs it needs each time; a collection of garbage, or a processor that is
- * shared with another program, falls into one of them. The shortest counts. The waits of all count for the quantiles.
+ * How often a text is sent that took longer. Its own work takes the same time in each try, while a garbage collection
+ * or another program affects only some. The shortest try counts. The quantiles include the waits of all tries.
  */
 const TIMES = 3
 const TOKEN = 'stall-admin-token-0123456789'
@@ -65,7 +66,7 @@ export interface Told {
 
 export interface StallReport {
   entries: number
-  /** What held the loop or was not answered, the longest first. */
+  /** The entries that blocked the loop or were not answered, the longest first. */
   held: Held[]
   /** While the corpus was sent. */
   health: Told

@@ -1,8 +1,8 @@
 /**
- * For how many questions of the benchmark mini-StatQA an admissible method answers here, and with the figures that it records. Each
- * question names its columns and the methods that fit; each of them is run on the benchmark's own table (proofs/statqa/ways.ts).
- * `--folder PATH`: a copy of github.com/HKUSTDial/StatQA; its texts stay there. `--write yes` keeps the counts, which docs/tests.md shows
- * after `npm run gen -- docs/tests.md`.
+ * Counts for how many questions of the benchmark mini-StatQA an admissible method answers here, and whether with the
+ * recorded figures. Each question names its columns and the methods that fit; each of them is run on the benchmark's
+ * own table (proofs/statqa/ways.ts). `--folder PATH`: a copy of github.com/HKUSTDial/StatQA; its texts stay there.
+ * `--write yes` keeps the counts, which docs/tests.md shows after `npm run gen -- docs/tests.md`.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -19,7 +19,7 @@ interface Question {
   methods: { name: string; recorded: string }[]
 }
 
-/** What became of one method over the benchmark. */
+/** The counts of one method over the benchmark. */
 interface Tally {
   asked: number
   answered: number

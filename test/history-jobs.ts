@@ -7,7 +7,7 @@ export function endOf({ seen }: Pick<JobStory, 'seen'>): SeenJob | undefined {
   return seen.find(({ job }) => isFinal(job.job_status))?.job
 }
 
-/** How far a job has come: it may only rise. Queued after an attempt is further than that attempt. */
+/** Returns the progress of a job as a rank, which may only rise. Queued after an attempt ranks above that attempt. */
 function rank({ job_status, attempt }: SeenJob): number {
   if (isFinal(job_status)) return Number.POSITIVE_INFINITY
   if (job_status === 'draft') return -1

@@ -123,7 +123,7 @@ function pick<Kind extends Entry['kind']>(entries: Entry[], kind: Kind): Of<Kind
 
 type Known = Exclude<Entry, { kind: 'asked' }>
 
-/** Answers each broken promise as a sentence; none: the history holds. */
+/** Returns each broken promise as a sentence; empty if the history holds. */
 export function checkHistory(entries: Entry[], { subscriptions }: HistoryOptions): string[] {
   const asked = pick(entries, 'asked')
   const known = entries.filter((entry): entry is Known => entry.kind !== 'asked')

@@ -3,11 +3,11 @@
  * a chat, a mail server, a spreadsheet, a terminal, an agent. The test of each reader runs all of them.
  */
 
-/** What is not seen, is obeyed or turns text around, but for line breaks and tabs. */
+/** Characters that are invisible, are obeyed or reverse text, except line breaks and tabs. */
 export const UNSEEN =
   /(?![\t\n\r])\p{Cc}|\p{NChar}|\p{Bidi_Control}|[\u200b\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]|\p{Cs}/u
 
-/** What a spreadsheet runs or takes for an order. */
+/** Texts that a spreadsheet runs or reads as an instruction. */
 export const FORMULA = /^(?:[\s\p{C}]*[=+\-@＝＋－＠]|[\t\r\n\0]|\s*sep=)/iu
 
 /** The fields of CSV after RFC 4180. */

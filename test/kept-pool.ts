@@ -1,8 +1,8 @@
 /**
- * Loaded before test/command-process.ts: commands that run a template here share one pool, which stays. The start of its
- * process, anew for each command, takes most of their processor time. It has no walls: behind them a process sees the folders
- * of its first task alone, and a task of other folders starts another. What starts and ends a process behind walls is held
- * in cli.test.ts.
+ * Loaded before test/command-process.ts: commands that run a template here share one pool, which stays. The start of
+ * its process, anew for each command, takes most of their processor time. It has no walls, because a walled process
+ * sees only the folders of its first task, and a task with other folders would start another process. cli.test.ts tests
+ * the start and end of walled processes.
  */
 import { mkdtempSync } from 'node:fs'
 import { registerHooks } from 'node:module'

@@ -31,7 +31,7 @@ export type Command =
   | { name: 'patch'; id: string; enabled: boolean }
   | { name: 'unhook' | 'deliveries' | 'redeliver'; id: string }
 
-/** What the service answered, as far as the model looks at it. `code` of a problem, else null. */
+/** The parts of an answer that the model checks. `code` is that of a problem, else null. */
 export interface Answer {
   status: number
   code: string | null

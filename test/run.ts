@@ -10,7 +10,9 @@ import { spec } from 'node:test/reporters'
 import { ensureConsole } from '../packages/console/build.ts'
 import { together } from './together.ts'
 
-/** Only guards against what hangs: a busy machine may be slow. One process, in milliseconds, and all of them. */
+/**
+ * Guards against hanging only, because a busy machine may be slow: milliseconds for one process, and for all of them.
+ */
 const LIMIT_MS = 900_000
 const WHOLE_LIMIT_MS = 3_600_000
 const SLOWEST = 15
@@ -33,7 +35,7 @@ const AT_ONCE = Math.min(availableParallelism() + 2, 8)
 
 const root = path.dirname(import.meta.dirname)
 const wanted = process.argv.slice(2)
-// Then the whole-system ones: what is short fills the gaps at the end.
+// Whole-system tests come next, so that short files fill the gaps at the end.
 const found = ['test/**/*.test.ts', 'packages/**/*.test.ts'].flatMap((pattern) =>
   globSync(pattern, { cwd: root, exclude: ['**/node_modules/**'] }).toSorted(),
 )
@@ -82,7 +84,7 @@ const report = stream.compose(spec)
 report.pipe(process.stdout)
 report.on('end', () => {
   clearTimeout(late)
-  // What a test left behind holds neither the run nor who reads it.
+  // Leftovers of a test must not keep the run open.
   setTimeout(() => process.exit(), 5000).unref()
   if (wanted.length > 0) return
   const slowest = took.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST)

@@ -51,7 +51,7 @@ function exitOf(child: ChildProcess): Promise<number | string> {
 /** Longer than any service takes to stop. */
 const STOP_MS = 180_000
 
-/** Kills what does not end, so that no test waits for it for ever. */
+/** Kills a process that does not end, so that no test waits for it forever. */
 function endStubborn(child: ChildProcess, name: string, log: () => string): void {
   const late = setTimeout(() => {
     process.stderr.write(`A service goes on ${STOP_MS / 1000} s after ${name}:\n${log().slice(-2000)}\n`)

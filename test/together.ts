@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** What a file does to its process, or starts beside it. A file with none of it leaves the process as it was. */
+/** Signs that a file changes its process or starts another. A file without them leaves the process unchanged. */
 const ITS_OWN =
   /^(?:before|after|beforeEach|afterEach)\(|^await |= await import\(|\bprocess\.|\bmock\b|\bglobalThis\b|child_process|worker_threads|registerHooks|\.prototype\b|[Pp]ool\b|\b(?:startPostgres|openTestServer|startApp)\b/m
 

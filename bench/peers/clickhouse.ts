@@ -1,8 +1,8 @@
 /**
  * ClickHouse's own engine (chdb) behind as much of its HTTP interface as a client needs, for machines without a server:
  * settings, parameters, formats, read-only sessions, the list of queries and KILL QUERY are the engine's; requests are
- * read and answered here. It knows no users: SHOW GRANTS tells of one who only reads. It says its address and serves until it is
- * stopped:
+ * read and answered here. It has no users; SHOW GRANTS shows one who only reads. It says its address and serves until
+ * it is stopped:
  *
  *   node bin/runtime.js bench/peers/clickhouse.ts [FOLDER WHERE chdb IS INSTALLED, else bench's own]
  */
@@ -61,7 +61,7 @@ async function sendRows({ session, sql, format, id }: Asked, response: ServerRes
     fd: openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK),
     writable: false,
   })
-  // Held open until the query has ended, so that the reader meets no end before.
+  // Held open until the query has ended, so that the reader sees no early end.
   const held = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK)
   const sent = new Promise<void>((resolve) => reader.once('close', () => resolve()))
   reader.once('error', () => undefined).pipe(response, { end: false })

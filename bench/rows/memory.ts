@@ -1,6 +1,6 @@
 /**
- * Resident memory of the service: idle after its start, and after many trivial jobs, when it has come to rest (which is
- * when it gives back what work has left) and three seconds after the last job, before it does.
+ * Resident memory of the service: idle after its start; three seconds after the last of many trivial jobs; and after it
+ * has come to rest, which is when it returns unused memory.
  */
 import { atMost, type Figure } from '../figure.ts'
 import { sendAll } from '../load.ts'

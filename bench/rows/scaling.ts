@@ -1,6 +1,6 @@
 /**
  * How latency grows with load: trivial jobs at a constant rate of arrival, whatever the service does (an open loop). A
- * latency counts from the time at which the job was meant to arrive, so that a stall is paid by all who come meanwhile.
+ * latency counts from the intended arrival of the job, so that a stall counts for all jobs that arrive during it.
  */
 import { type Figure, median, percentile } from '../figure.ts'
 import {
@@ -24,8 +24,9 @@ export const scalingRow = {
 }
 
 /**
- * Jobs a second of a burst: created as fast as sixteen can, then worked off while nothing more arrives. That is more than can
- * be kept up, since the requests and the jobs take turns on the same cores only at its beginning.
+ * Returns the jobs a second of a burst: jobs are created by sixteen clients at full speed, then worked off while no
+ * more arrive. The service cannot sustain this rate, since requests and jobs share the cores only at the beginning of a
+ * burst.
  */
 async function burst(service: Running, count: number): Promise<number> {
   const { jobs } = service.client
@@ -52,7 +53,7 @@ interface Ended {
   ended: number
 }
 
-/** When each was meant to arrive and when it ended, in milliseconds since 1970, in the order of arrival. */
+/** Returns the intended arrival and the end of each job, in milliseconds since 1970, in the order of arrival. */
 async function openLoop(service: Running, rate: number, seconds: number): Promise<Ended[]> {
   const { jobs } = service.client
   const start = Date.now()

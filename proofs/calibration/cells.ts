@@ -1,6 +1,6 @@
 /**
- * The cells of the calibration: what is counted of a process at a length, and how often. Counts are kept in measured.tsv, so that a run
- * goes on where the last one ended; series are drawn by the seed, the cell and the series before them.
+ * The cells of the calibration: the counts of a process at a length. They are kept in measured.tsv, so that a run
+ * continues where the last one ended. A series is drawn from the seed, the cell and its number.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -26,7 +26,7 @@ export interface Cell {
 
 const FILE = path.join(import.meta.dirname, 'measured.tsv')
 const HEAD = 'part\tprocess\tn\tseed\tseries\tcounts'
-/** So many series of each cell before the next so many of any. */
+/** The number of series that are run of each cell in a round. */
 const ROUND = 50
 
 const keyOf = ({ part, process, n }: Pick<Cell, 'part' | 'process' | 'n'>): string =>
@@ -78,7 +78,7 @@ export interface Running {
   series(job: Job): number
   /** Whether counts are read from and kept in the file. */
   kept: boolean
-  /** What was counted before does not count. */
+  /** Whether earlier counts are dropped. */
   afresh: boolean
   /** By `performance.now()`. */
   until: number

@@ -1,4 +1,4 @@
-/** Simulated series with known truth: what is in them, and what is not. */
+/** Simulated series with known content. */
 
 export type Random = () => number
 

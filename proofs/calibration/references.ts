@@ -1,6 +1,6 @@
 /**
- * Known tests beside the methods over time. Each is held to the same share of false claims as the method: its threshold is raised
- * until it makes no more over the processes that count for it, and none of them has more than the method's worst.
+ * Known tests beside the methods over time. Each gets the same share of false claims as the method: its threshold is
+ * raised until it makes no more over all its processes, and no process has more than the method's worst.
  */
 import { generalisedEsd } from '../../packages/engine/numeric/outliers.ts'
 import { EFFECTS, PROCESSES, type Process, randomFrom, seriesOf } from './processes.ts'
@@ -22,7 +22,10 @@ export interface Held {
   seed: number
 }
 
-/** By size, the share of series with the effect whose statistic is above a threshold that so many of the series without it pass. */
+/**
+ * Returns, by size, the share of series with the effect that exceed a threshold which only so many series without it
+ * exceed.
+ */
 export function foundBeside(
   statistic: Statistic,
   effect: keyof typeof EFFECTS,

@@ -1,4 +1,7 @@
-/** What a diagnosis and a forecast cost: the median processor time of this process, after a few runs that are not counted. */
+/**
+ * Measures the cost of a diagnosis and of a forecast: the median processor time of this process, after a few uncounted
+ * runs.
+ */
 import { stepAt } from '../../packages/engine/forecasting/design.ts'
 import { forecastSeries } from '../../packages/engine/forecasting/forecast-series.ts'
 import { diagnose } from '../../packages/engine/series/diagnosis.ts'

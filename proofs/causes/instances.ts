@@ -1,8 +1,9 @@
 /**
  * Instances with known causes, made after the description of the sets S and L in Kalander, "RiskLoc: Localization of
- * Multi-dimensional Root Causes by Weighted Risk" (arXiv 2205.10004, section 5.1) and its published settings. Values are Weibull,
- * some are zero, what is expected strays in proportion; half of the leaves have expected and real swapped, so that neither side is
- * the noisier one. A cause takes a share away from each of its leaves. None of the numbers here comes from that program.
+ * Multi-dimensional Root Causes by Weighted Risk" (arXiv 2205.10004, section 5.1) and its published settings. Values
+ * are Weibull and some are zero. The expectation varies in proportion. Half of the leaves have expected and real
+ * swapped, so that neither side is noisier. A cause reduces each of its leaves by a share. None of the numbers here
+ * comes from that program.
  */
 import type { Leaves } from '../../packages/engine/causes/leaves.ts'
 import { normal, type Random } from '../calibration/processes.ts'

@@ -1,7 +1,7 @@
 /**
- * How large a change must be to be seen: tables of few or many combinations, with the noise of counts or with noise of their own, in
- * which one value, one combination or everything fell. What is counted: the planted cause named exactly, any other cause named, and
- * the claim that the change lies in all parts alike.
+ * Measures how large a change must be to be found: tables of few or many combinations, with the noise of counts or with
+ * noise of their own, in which one value, one combination or everything fell. It counts tables with the planted cause
+ * named exactly, with any other cause named, and with the claim that the change lies in all parts alike.
  */
 import type { Leaves } from '../../packages/engine/causes/leaves.ts'
 import { searchCauses } from '../../packages/engine/causes/search.ts'
@@ -9,7 +9,10 @@ import { normal, type Random, randomFrom } from '../calibration/processes.ts'
 
 export interface Case {
   sizes: readonly number[]
-  /** Events of a combination on one side, whose noise the rows tell; or noise in proportion, which nothing tells. */
+  /**
+   * Events of a combination on one side, whose noise the rows show; null for proportional noise, which the rows do not
+   * show.
+   */
   events: number | null
   noise: number
   /** The first value, the first combination or all. */

@@ -16,13 +16,16 @@ export interface Rows {
   visits: number
   /** The standard deviation of a rate's own shock on one side, or on one day, as a share of the rate. */
   shock: number
-  /** By how much the shocks of a day resemble those of the day before: the correlation. */
+  /** The correlation of a day's shocks with those of the day before. */
   persistence?: number
   /** What the rate of the first combination is multiplied by, after. */
   fall?: number
   /** Earlier changes that are known, too. */
   earlier?: number
-  /** Whether shocks are beyond what rows and few parts can show: how many are named is printed, and no bound is promised. */
+  /**
+   * Whether shocks exceed what rows and few parts can show. The share of named causes is then printed without a
+   * promised bound.
+   */
   hidden?: boolean
 }
 

@@ -1,7 +1,8 @@
 /**
- * How often `drivers` names a cause of a sum in tables in which nothing happened: counts or amounts of some combinations, before and
- * after, as one row for each combination or as one for each event. What each strays by is chance alone (Poisson's law), shocks of its own on
- * each side, or shocks that all parts of a value share. Everything fell by a tenth.
+ * How often `drivers` names a cause of a sum in tables in which nothing happened: counts or amounts of some
+ * combinations, before and after, as one row for each combination or as one for each event. Each varies by chance
+ * (Poisson's law), by shocks of its own on each side, or by shocks that all parts of a value share. Everything fell by
+ * a tenth.
  */
 import { causesOf } from '../../packages/engine/methods/drivers/causes.ts'
 import { emptySums, type Sums } from '../../packages/engine/methods/drivers/leaf-rows.ts'
@@ -23,7 +24,10 @@ export interface Parts {
   fall?: number
   /** Earlier changes that are known, too. */
   earlier?: number
-  /** Whether shocks are beyond what rows and few parts can show: how many are named is printed, and no bound is promised. */
+  /**
+   * Whether shocks exceed what rows and few parts can show. The share of named causes is then printed without a
+   * promised bound.
+   */
   hidden?: boolean
 }
 

@@ -152,7 +152,7 @@ function tryKill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // The process has ended by itself.
   }
 }
 
@@ -243,7 +243,7 @@ export interface SmallDisk {
   remove(): void
 }
 
-/** A file system of its own in memory below `folder`, which can be filled; null where nobody may mount one. */
+/** Mounts a file system in memory below `folder`, which can be filled. Returns null if it may not be mounted. */
 export function mountSmallDisk(folder: string, megabytes: number): SmallDisk | null {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=700`, 'tmpfs', folder], {
@@ -271,7 +271,10 @@ export function mountSmallDisk(folder: string, megabytes: number): SmallDisk | n
   }
 }
 
-/** Where no file system can be mounted: no file of the process may grow any more (EFBIG in place of ENOSPC). */
+/**
+ * Stands in for a full disk if no file system can be mounted: no file of the process may grow (EFBIG instead of
+ * ENOSPC).
+ */
 export function limitFiles(pid: number): () => void {
   const set = (limit: string): void => {
     try {

@@ -16,11 +16,11 @@ function ip(...args: string[]): void {
   execFileSync('ip', args, { stdio: 'pipe' })
 }
 
-/** Answers why there can be none where there can be none. */
+/** Makes the network, or returns why it cannot. */
 export function makeNamespace(): Namespace | string {
   const id = String(process.pid)
   const [name, near, far] = [`assay-${id}`, `as${id}a`, `as${id}b`]
-  // Of the block for tests of networks (RFC 2544), by the process: two runs do not meet.
+  // An address of the block for network tests (RFC 2544), chosen by process id, so that two runs do not collide.
   const [third, fourth] = [(process.pid >> 6) & 255, (process.pid & 63) * 4]
   const outside = `198.18.${third}.${fourth + 1}`
   const inside = `198.18.${third}.${fourth + 2}`
@@ -28,7 +28,7 @@ export function makeNamespace(): Namespace | string {
     try {
       ip('netns', 'del', name)
     } catch {
-      // It was not made, or is gone.
+      // The network was not made, or is gone.
     }
   }
   try {

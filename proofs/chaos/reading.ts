@@ -36,7 +36,7 @@ export interface Stuck {
   assignment_id: string | null
 }
 
-/** What does not end by itself within the time. */
+/** Returns what does not end by itself in time. */
 export async function drain(
   load: Load,
   nodes: ChaosNode[],
@@ -174,7 +174,7 @@ interface AttemptLine {
   outcome: string
 }
 
-/** What each node says that it wrote. */
+/** Reads from the logs what each node reports to have written. */
 export function readLogs(nodes: ChaosNode[]): { settled: Entry[]; lines: Map<string, string[]> } {
   const settled: Entry[] = []
   const lines = new Map<string, string[]>()

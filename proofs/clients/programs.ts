@@ -6,7 +6,7 @@ if (!webhook.signing_secret?.startsWith('whsec_')) throw new Error('the webhook 
 console.log(JSON.stringify({ templates: templates.length > 5, status: job.job_status, webhook: webhook.status }))
 `
 
-/** What each prints at its end. */
+/** The last output of each program. */
 export const TOLD = '{"templates":true,"status":"completed","webhook":"enabled"}'
 
 const OPENAPI_FETCH = `import createClient from 'openapi-fetch'

@@ -9,7 +9,7 @@ const modules = path.join(import.meta.dirname, 'node_modules')
 const TOKEN = 'clients-proof-token-0123456789'
 const PATIENCE_MS = 300_000
 
-/** Null: they are installed. */
+/** Returns what is missing, or null if the tools are installed. */
 export function missingTools(): string | null {
   if (existsSync(modules)) return null
   return 'the programs are not installed: run "npm --prefix proofs/clients ci" first'
@@ -45,7 +45,7 @@ export function run(program: string, args: string[], cwd: string, env: Record<st
   return { status, text: `${stdout ?? ''}${stderr ?? ''}${error ? error.message : ''}`.trim() }
 }
 
-/** Runs with a service and a folder in which the programs' packages are found. Answers what was broken. */
+/** Runs with a service and a folder in which the programs' packages are found. Resolves to the broken promises. */
 export async function withService(
   prove: (given: { folder: string; env: { ASSAY_URL: string; ASSAY_TOKEN: string } }) => Promise<string[]>,
 ): Promise<string[]> {

@@ -1,5 +1,5 @@
 /**
- * What the columns of 55 public tables are, written by hand before any rule was: t a time, m a measure, d a dimension,
+ * The roles of the columns of 55 public tables, written by hand before any rule: t a time, m a measure, d a dimension,
  * i an identifier, o something else (a text, a position, always the same).
  */
 export const LABELS: Record<string, string> = {

@@ -27,7 +27,7 @@ export class Grammar {
   readonly #random: Random
   readonly #lists: Lists
   readonly #outside: Outside
-  /** How often something that lies outside is chosen where a name or value is wanted. */
+  /** How often an outside name or value is chosen. */
   #hostile = 0
   #ctes: string[] = []
 
@@ -67,7 +67,7 @@ export class Grammar {
     return this.#chance(0.02) ? `${query}; ${this.#query(1)}` : query
   }
 
-  /** What is no query. */
+  /** A statement that is no query. */
   #other(): string {
     const { settings, keywords } = this.#lists
     const file = this.#file()

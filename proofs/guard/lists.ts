@@ -1,8 +1,8 @@
-/** What the engine in use has, from its own lists. */
+/** Reads the lists of the engine in use: functions, settings and views. */
 import { type Engine, readTable } from '../../packages/engine/duckdb/duckdb.ts'
 
 export interface Lists {
-  /** Of each kind: scalar, aggregate, macro, table, table_macro, pragma. */
+  /** The functions by kind: scalar, aggregate, macro, table, table_macro, pragma. */
   functions: ReadonlyMap<string, readonly string[]>
   /** Functions whose value depends on more than their arguments, as the engine itself says. */
   unsteady: ReadonlySet<string>

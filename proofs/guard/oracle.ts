@@ -1,11 +1,15 @@
 /**
- * What a statement touches, without the guard's lists. Two ways, and both must find nothing:
+ * Finds what a statement touches, without the guard's lists. Two ways, and both must find nothing:
  *
- * - The plan. DuckDB binds the statement (json_serialize_plan, unoptimized). Each scan must be of a source, of rows that stand in
- *   the statement itself, or of a function that makes rows from its arguments; no function may be one that DuckDB itself calls
+ * - The plan. DuckDB binds the statement (json_serialize_plan, unoptimized). Each scan must be of a source, of rows
+ *   that stand in
+ *   the statement itself, or of a function that makes rows from its arguments; no function may be one that DuckDB
+ *   itself calls
  *   volatile or steady within one query only.
- * - Two worlds. Both hold the same sources; all else differs (views, types, macros, databases, variables, settings, temporary
- *   folder, the time). The statement must give the same rows or the same error in both, and neither may try to open a file.
+ * - Two worlds. Both hold the same sources; all else differs (views, types, macros, databases, variables, settings,
+ *   temporary
+ *   folder, the time). The statement must give the same rows or the same error in both, and neither may try to open a
+ *   file.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -175,7 +179,7 @@ export class Oracle {
       const { rows } = await readTable(engine, sql, {}, ROWS)
       return { text: JSON.stringify(rows), error: false, late }
     } catch (error) {
-      // The engine proposes names that are near; what it proposes is no row of theirs.
+      // The engine's message proposes near names; these are no rows of a source.
       return { text: (error as Error).message.split('\n')[0]!, error: true, late }
     } finally {
       clearTimeout(stop)

@@ -11,13 +11,13 @@ import type { Stretch } from './try.ts'
 /** Statements of one process. */
 const STRETCH = 25_000
 
-/** Called with what came of some statements; false ends the run. */
+/** Called with the results of some statements; false ends the run. */
 type OnPart = (part: GuardReport) => boolean
 
 interface End {
   /** Statements whose end was told. */
   done: number
-  /** What the process tried last, and how it ended, unless it came to its end. */
+  /** What the process tried last and how it died; null if it completed. */
   ended: { trying: Trying; how: string } | null
 }
 

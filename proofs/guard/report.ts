@@ -1,7 +1,7 @@
-/** What came of some statements. */
+/** The results of some statements. */
 export interface GuardReport {
   statements: number
-  /** That the guard let through, and of those that DuckDB ran without an error. */
+  /** The number of statements that the guard admitted. */
   passed: number
   ran: number
   /** Statements that passed and touch more. */

@@ -1,6 +1,6 @@
 /**
- * Tries a stretch of statements in this process and tells its parent what came of them. Before each statement it is written to a
- * file, since a process that DuckDB ends says nothing more.
+ * Tries a stretch of statements in this process and reports the results to its parent. Each statement is first written
+ * to a file, because a process that DuckDB kills cannot report it.
  */
 import { openSync, writeSync } from 'node:fs'
 import path from 'node:path'

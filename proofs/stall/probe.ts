@@ -1,7 +1,7 @@
 /**
- * Loaded into the service (node --import) with STALL_PROBE=FILE: asks to be called every few milliseconds by the loop that answers
- * requests, and writes a line for each time that it was called late. How late is the loop's own doing: what the thread stood
- * ready without a processor is taken away, and both are read by the thread itself while it runs.
+ * Loaded into the service (node --import) with STALL_PROBE=FILE: asks to be called every few milliseconds by the loop
+ * that answers requests, and writes a line for each time that it was called late. The delay counts only the loop's own
+ * work: the time that the thread waited for a processor is subtracted. The thread itself reads both while it runs.
  */
 import { openSync, writeSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
@@ -11,7 +11,7 @@ import { thisThread } from './thread.ts'
 export interface Stretch {
   pid: number
   at: number
-  /** The whole, without what the thread stood ready. */
+  /** The whole stretch, without the time that the thread waited for a processor. */
   held: number
   /** The processor time in it. The rest it slept: it waited for a disk or another process. */
   worked: number

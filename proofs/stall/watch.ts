@@ -40,8 +40,9 @@ const HEALTH_MS = 10
 const STATUS_MS = 50
 
 /**
- * What a request would have taken at most had each of the two threads a processor of its own. The two may have stood at the same
- * time, so only the longer is taken away; and never processor time of the service, where the thread stood before the question too.
+ * Returns an upper bound of a request's time if each of the two threads had a processor of its own. Both may have
+ * waited at the same time, so only the longer wait is subtracted. The result is never below the processor time of the
+ * service.
  */
 export const ownWait = ({ ms, worked, stood }: Wait): number => Math.max(ms - stood, Math.min(ms, worked))
 

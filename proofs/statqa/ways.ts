@@ -1,6 +1,7 @@
 /**
- * How each method that StatQA's answers name is asked here, and which of its recorded figures ours can be held to. StatQA: Zhu and
- * others, Are Large Language Models Good Statisticians?, NeurIPS 2024, github.com/HKUSTDial/StatQA (commit 31ca981).
+ * Maps each method that StatQA's answers name to a method here, and says which recorded figures can be compared.
+ * StatQA: Zhu and others, Are Large Language Models Good Statisticians?, NeurIPS 2024, github.com/HKUSTDial/StatQA
+ * (commit 31ca981).
  */
 import { quote } from '../../packages/engine/methods/shared/method.ts'
 

@@ -1,7 +1,7 @@
 /**
- * Forecasts of real series beside those of others, in the manner of the M competitions: the last 18 months of each
- * monthly series are kept back, each method sees the rest only, and errors are told as sMAPE, MASE and OWA (as in
- * Makridakis, Spiliotis and Assimakopoulos, Int. J. Forecasting 36, 2020), intervals by how often they hold.
+ * Compares forecasts of real series with those of others, as the M competitions do: the last 18 months of each monthly
+ * series are withheld, each method sees only the rest, and errors are sMAPE, MASE and OWA (as in Makridakis, Spiliotis
+ * and Assimakopoulos, Int. J. Forecasting 36, 2020), and intervals are judged by their coverage.
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'

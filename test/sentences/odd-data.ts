@@ -1,4 +1,4 @@
-/** Situations of data that are read wrongly where a method looks at them carelessly. */
+/** Situations of data that a careless method would misread. */
 import { NOISE, type Situation, series } from './situation.ts'
 
 const orders = { time: 't', value: 'orders' }

@@ -1,4 +1,4 @@
-/** docs/sentences.md: what each situation is told, as one table a method. */
+/** Makes docs/sentences.md: the sentences of each situation, one table for each method. */
 import { METHODS } from '../../packages/engine/methods/catalog.ts'
 import { changes } from './changes.ts'
 import { experiments } from './experiments.ts'

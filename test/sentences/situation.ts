@@ -17,7 +17,7 @@ import { CAPS, findingsOf, STARTED_AT, templateOf } from '../../packages/engine/
 import { headlineFaults } from '../../packages/engine/verdicts/headline-fixture.ts'
 
 export interface Situation {
-  /** What is so in the data. */
+  /** The fact in the data. */
   is: string
   method: string
   options: Record<string, unknown>
@@ -35,7 +35,7 @@ export interface Situation {
 export interface Told {
   grade: string
   codes: string[]
-  /** What is wrong with the headline, by the rules that hold for every headline. */
+  /** The faults of the headline, by the rules for every headline. */
   faults: string[]
   summary: string
 }
