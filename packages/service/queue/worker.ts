@@ -116,9 +116,7 @@ export function createWorker(options: WorkerOptions): Service {
   )
   const mayClaim = (): boolean => lease.holds() && settling.size <= options.concurrency
 
-  /**
-   * Handles an error of the store about one job. The node continues, and the job is given back before the next claim.
-   */
+  /** Logs an error of the store about one job, which is given back before the next claim. The node continues. */
   function unsettled({ assignment_id, attempt }: Lease, error: unknown): void {
     log.error(
       { assignment_id, attempt, err: error },
