@@ -17,11 +17,13 @@ export function readingOf(computed: Computed, body: string): Reading {
   const proofs = outcomes
     .flatMap(([block, outcome]) => proofsOf(block, outcome, computed))
     .filter(({ says }) => body.includes(escapeMarkdown(says)))
+  // What several analyses say alike is proved once, by the first of them.
+  const once = [...Map.groupBy(proofs, ({ says }) => says).values()].map(([first]) => first!)
   return plainly({
     blockers: [...new Set(outcomes.flatMap(([, { blockers }]) => blockers.map(({ says }) => says)))],
-    grade: gradeOfHeadline(body, proofs),
+    grade: gradeOfHeadline(body, once),
     tiles: tilesOf(computed),
-    proofs: proofs.slice(0, MOST_PROOFS),
+    proofs: once.slice(0, MOST_PROOFS),
   })
 }
 

@@ -46,7 +46,7 @@ async function startHook(): Promise<Hook> {
 }
 
 /** The most doubts that are shown. The page of the report has all. */
-const DOUBTS_SHOWN = 3
+const DOUBTS_SHOWN = 2
 
 /** The parts of an insight that a reader sees unfolded: no chart, no table, no evidence, no SQL. */
 function forReaders(markdown: string): string {
@@ -85,13 +85,18 @@ async function runJob(
   return { insight_id, markdown: await client.jobs.markdown(insight_id, 'none') }
 }
 
-/** Keeps the service until Ctrl-C, with links to the pages of the reports. */
-async function stay(client: Client, reports: Report[], signal: AbortSignal): Promise<void> {
-  out('\nThe service stays until Ctrl-C. The reports in a browser:\n')
+/** Keeps the service until Ctrl-C, with links to the pages of the reports and the way into the console. */
+async function stay(
+  { client, token }: { client: Client; token: string },
+  reports: Report[],
+  signal: AbortSignal,
+): Promise<void> {
+  out('Look on in a browser; the service stays until Ctrl-C:\n')
   for (const { insight_id } of reports) {
     const { url } = await client.links.create(insight_id, {})
-    out(`    ${new URL(url, client.url).href}\n`)
+    out(`    report   ${new URL(url, client.url).href}\n`)
   }
+  out(`    console  ${client.url}, sign in with the token ${token}\n`)
   await aborted(signal)
 }
 
@@ -140,7 +145,10 @@ export const DEMO: Command = {
   name: 'demo',
   operands: '',
   summary: 'Run the reference workflow once on real data; leaves nothing behind',
-  options: { stay: flag('Keep the service until Ctrl-C, with a page for each report') },
+  options: {
+    stay: flag('Keep the service until Ctrl-C, with a page for each report: so it does in a terminal'),
+    end: flag('End after the reports, also in a terminal'),
+  },
   listens: true,
   async run(call) {
     const home = await mkdtemp(path.join(tmpdir(), 'assay-demo-'))
@@ -158,8 +166,11 @@ export const DEMO: Command = {
       const client = createClient({ url: app.url, token })
       const { reports, verified } = await workflow(client, hook, call.signal)
       const seconds = ((performance.now() - begun) / 1000).toFixed(1)
-      out(`\nDone in ${seconds} s. To look at the reports in a browser: npm run demo -- --stay\n`)
-      if (call.on('stay')) await stay(client, reports, call.signal)
+      const stays = call.on('stay') || (process.stdout.isTTY && !call.on('end'))
+      out(
+        `\nDone in ${seconds} s.${stays ? '' : ' To look at the reports in a browser: npm run demo -- --stay'}\n`,
+      )
+      if (stays) await stay({ client, token }, reports, call.signal)
       return verified ? EXIT.ok : EXIT.failed
     } finally {
       await app.stop()

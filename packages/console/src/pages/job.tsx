@@ -111,7 +111,7 @@ function WhyNot({ job }: { job: JobView }) {
       </p>
       <p>
         {REMEDIES[job.error.code] ?? ''}{' '}
-        <a href={below(`/docs/errors#${job.error.code}`)}>More about {job.error.code}</a>
+        <a href={below(`/docs/errors#${job.error.code}`)}>More about this error</a>
       </p>
     </div>
   )

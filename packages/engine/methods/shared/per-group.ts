@@ -243,7 +243,7 @@ function doubtsOf({ method, words, left }: Whole, groups: readonly Group[], test
     const names = namesOf(withheld)
     const text =
       withheld.length === 1
-        ? `Of ${names}: ${withheld[0]!.headline}`
+        ? ofWhom(names, withheld[0]!.headline)
         : `For ${names} ${QUESTIONS[method.name] ?? 'this question has no answer'}.`
     found.push(doubt(code, text))
   }
@@ -287,6 +287,10 @@ function ofGroups(groups: readonly Group[], told: string, shown: string): Doubt[
 
 /** A metric by its label, a value of the data in quotes. */
 const nameOf = ({ by, label }: Group): string => (typeof label === 'string' ? label : quoted(by))
+
+/** A sentence that names the group itself needs no other opening. */
+const ofWhom = (name: string, says: string): string =>
+  says.toLowerCase().startsWith(name.toLowerCase()) ? says : `Of ${name}: ${says}`
 
 /** '"a", "b", "c" and 4 more'. */
 function namesOf(groups: readonly Group[]): string {

@@ -29,7 +29,7 @@ export function NewSubscriptionPage() {
   const { follows } = useSearch({ from: '/shell/subscriptions/new' })
   const [draft, change, forget] = useDraft<SubscriptionDraft>(
     follows === undefined ? 'subscription' : `subscription.${follows}`,
-    () => (follows === undefined ? FIRST_DRAFT : { ...FIRST_DRAFT, personal: true, follows }),
+    () => (follows === undefined ? FIRST_DRAFT : { ...FIRST_DRAFT, personal: true, follows: [follows] }),
   )
   const [url, setUrl] = useState('')
   const create = useMutation({

@@ -32,7 +32,24 @@ export function DeliveryLink({ receiver: { noun, id }, delivery_id, children }: 
   )
 }
 
-function DeliveryRow({ receiver, delivery }: { receiver: Receiver; delivery: DeliveryView }) {
+/** When a delivery is tried next: what is due waits while sending pauses. */
+function Next({ at, paused }: { at: string; paused: string | null }) {
+  const waits = paused !== null && at < paused
+  return (
+    <>
+      , next <Time at={waits ? paused : at} />
+      {waits && ' at the earliest: sending pauses'}
+    </>
+  )
+}
+
+interface DeliveryRowProps {
+  receiver: Receiver
+  delivery: DeliveryView
+  paused: string | null
+}
+
+function DeliveryRow({ receiver, delivery, paused }: DeliveryRowProps) {
   const { delivery_id, assignment_id } = delivery
   return (
     <tr>
@@ -50,9 +67,7 @@ function DeliveryRow({ receiver, delivery }: { receiver: Receiver; delivery: Del
       <td>
         {delivery.attempt_count} {delivery.attempt_count === 1 ? 'try' : 'tries'}
         {delivery.status === 'pending' && delivery.next_attempt_at !== null && (
-          <>
-            , next <Time at={delivery.next_attempt_at} />
-          </>
+          <Next at={delivery.next_attempt_at} paused={paused} />
         )}
       </td>
       <td>
@@ -68,10 +83,12 @@ function DeliveryRow({ receiver, delivery }: { receiver: Receiver; delivery: Del
 
 export function Deliveries(props: {
   receiver: Receiver
+  /** The end of the pause after failed attempts. */
+  paused: string | null
   status: DeliveryStatus | undefined
   onStatus(status: DeliveryStatus | undefined): void
 }) {
-  const { receiver, status, onStatus } = props
+  const { receiver, paused, status, onStatus } = props
   const filter = status === undefined ? {} : { status }
   const query = usePaged(
     ['deliveries', receiver.id, 'list', status],
@@ -103,7 +120,12 @@ export function Deliveries(props: {
         {(deliveries) => (
           <ListTable columns={['Event', 'State', 'Made', 'Tries', 'Of']}>
             {deliveries.map((delivery) => (
-              <DeliveryRow key={delivery.delivery_id} receiver={receiver} delivery={delivery} />
+              <DeliveryRow
+                key={delivery.delivery_id}
+                receiver={receiver}
+                delivery={delivery}
+                paused={paused}
+              />
             ))}
           </ListTable>
         )}

@@ -27,7 +27,12 @@ export function ReceiverRecord({ receiver, view, status, job, onStatus, onAsk }:
       <HealthNotice {...view} />
       {analyst && <TestDelivery receiver={receiver} />}
       <Stats receiver={receiver} />
-      <Deliveries receiver={receiver} status={status} onStatus={onStatus} />
+      <Deliveries
+        receiver={receiver}
+        paused={view.breaker.state === 'open' ? view.breaker.until : null}
+        status={status}
+        onStatus={onStatus}
+      />
       <WhyNot receiver={receiver} view={view} job={job} key={job} onAsk={onAsk} />
     </>
   )

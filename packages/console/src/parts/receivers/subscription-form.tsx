@@ -20,8 +20,7 @@ export interface SubscriptionDraft {
   events: EventType[]
   include_skipped: boolean
   personal: boolean
-  /** One on each line. */
-  follows: string
+  follows: string[]
   /** Seconds; empty: no link. */
   link: string
   subject: SubscriptionView['subject']
@@ -36,7 +35,7 @@ export const FIRST_DRAFT: SubscriptionDraft = {
   events: ['job.completed', 'job.failed', 'job.canceled'],
   include_skipped: false,
   personal: false,
-  follows: '',
+  follows: [],
   link: '604800',
   subject: 'title',
   attach: false,
@@ -53,7 +52,7 @@ export function draftOf(subscription: SubscriptionView): SubscriptionDraft {
     events,
     include_skipped,
     personal,
-    follows: subscription.follows.join('\n'),
+    follows: subscription.follows,
     link: link_expires_in === null ? '' : String(link_expires_in),
     subject: subscription.subject,
     attach: subscription.attach !== null,
@@ -81,7 +80,7 @@ export function inputOf(draft: SubscriptionDraft, url: string): SubscriptionInpu
     events,
     include_skipped,
     personal,
-    follows: linesOf(draft.follows),
+    follows: draft.follows,
     link_expires_in: link === '' ? null : Number(link),
     description: description.trim() === '' ? null : description.trim(),
   }
@@ -202,9 +201,9 @@ export function SubscriptionFields(props: FieldsProps) {
         onChange={({ target }) => change({ ...draft, presence_name: target.value })}
       />
       <FollowsField
-        follows={linesOf(draft.follows)}
+        follows={draft.follows}
         faults={faults}
-        onChange={(follows) => change({ ...draft, follows: follows.join('\n') })}
+        onChange={(follows) => change({ ...draft, follows })}
       />
       <ChecksField
         legend="Told when"
