@@ -1,6 +1,6 @@
 /**
  * Every method with each of its options over every table of survival-fixture.ts, and over random ones: an answer without NaN,
- * described by its schema, in words that a headline may hold. The suite asks a third of the options of each table.
+ * described by its schema, in words that a headline may hold. The suite asks a sixth of the options of each table.
  */
 import {
   assertAllSurvive,

@@ -115,12 +115,17 @@ const textOf = (markdown: string): string => markdown.split('## How this was com
 const ran = new Promise<Ran>((resolve, reject) => {
   const child = fork(path.join(import.meta.dirname, 'gallery-child.ts'), {
     env: { ...process.env, TZ: 'Pacific/Apia', LANG: 'tr_TR.UTF-8' },
+    stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+  })
+  let said = ''
+  child.stderr!.on('data', (chunk: Buffer) => {
+    said += chunk.toString('utf8')
   })
   child.once('message', (message) => {
     resolve(message as Ran)
     child.disconnect()
   })
-  child.once('exit', (code) => reject(new Error(`The process ended with ${code}.`)))
+  child.once('close', (code) => reject(new Error(`The process ended with ${code}.\n${said}`)))
 })
 
 test('no template has a fault', async () => {

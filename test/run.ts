@@ -2,7 +2,7 @@
  * Runs the tests: every *.test.ts beside its file in packages/, and the whole-system ones in test/. Arguments narrow by a
  * part of the path: "npm test -- packages/store crash". A file that takes longer than its limit has failed.
  */
-import { chmodSync, globSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import path from 'node:path'
 import { run } from 'node:test'
@@ -15,7 +15,8 @@ import { together } from './together.ts'
  */
 const LIMIT_MS = 900_000
 const WHOLE_LIMIT_MS = 3_600_000
-const SLOWEST = 15
+/** Files whose processor time is printed at the end. */
+const COSTLY = 25
 /** The files that take the most processor time, longest first: started last, one of them would run alone. */
 const COSTLIEST = [
   'test/docs.test.ts',
@@ -56,6 +57,8 @@ process.env.ASSAY_TEST_FOLDER = folder
 process.env.XDG_RUNTIME_DIR = folder
 process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
 process.env.ASSAY_TEST_LIMIT_MS = String(LIMIT_MS)
+const times = path.join(folder, 'times.jsonl')
+process.env.ASSAY_TEST_TIMES = times
 // A signal to the run ends its test files, and so does its limit.
 const ended = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ended.abort())
@@ -71,14 +74,10 @@ const stream = run({
   execArgv: ['--import', path.join(import.meta.dirname, 'limit.ts')],
   signal: ended.signal,
 })
-const took: { file: string; seconds: number }[] = []
 const namedBy = ([first, ...others]: string[]): string =>
   others.length === 0 ? first! : `${first} and ${others.length} more`
 stream.on('test:fail', (event) => {
   if (event.todo === undefined || event.todo === false) process.exitCode = 1
-})
-stream.on('test:summary', ({ file, duration_ms }) => {
-  if (file !== undefined) took.push({ file: namedBy(held(file)), seconds: duration_ms / 1000 })
 })
 const report = stream.compose(spec)
 report.pipe(process.stdout)
@@ -87,7 +86,13 @@ report.on('end', () => {
   // Leftovers of a test must not keep the run open.
   setTimeout(() => process.exit(), 5000).unref()
   if (wanted.length > 0) return
-  const slowest = took.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST)
-  const lines = slowest.map(({ file, seconds }) => `${seconds.toFixed(1).padStart(6)} s  ${file}\n`)
-  process.stdout.write(`The files that took longest:\n${lines.join('')}`)
+  const took = readFileSync(times, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { file: string; ms: number })
+    .toSorted((a, b) => b.ms - a.ms)
+  const seconds = (ms: number): string => (ms / 1000).toFixed(1).padStart(7)
+  const lines = took.slice(0, COSTLY).map(({ file, ms }) => `${seconds(ms)} s  ${namedBy(held(file))}\n`)
+  const total = took.reduce((sum, { ms }) => sum + ms, 0)
+  process.stdout.write(`Processor time:\n${seconds(total)} s  all files\n${lines.join('')}`)
 })

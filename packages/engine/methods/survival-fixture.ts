@@ -175,23 +175,22 @@ function assertDescribed(
   if (!validator.Check(sent)) assert.fail(`${title} ${key}: ${JSON.stringify(validator.Errors(sent))}`)
 }
 
-/**
- * Which options of a method are run: all, or every third from a changing start, so that every method runs each time.
- */
-type Third = number | 'all'
-function taken(name: string, third: Third): Record<string, unknown>[] {
+/** Which options of a method are asked: all, or in each turn every sixth and at least one. Six turns ask all of them. */
+export type Turn = number | 'all'
+const TURNS = 6
+export function taken(name: string, turn: Turn): Record<string, unknown>[] {
   const all = asked[name]!
-  if (third === 'all') return all
-  const some = all.filter((_, index) => (index + third) % 3 === 0)
-  return some.length > 0 ? some : [all[third % all.length]!]
+  if (turn === 'all') return all
+  const some = all.filter((_, index) => (index + turn) % TURNS === 0)
+  return some.length > 0 ? some : [all[turn % all.length]!]
 }
 
-export async function assertAllSurvive(made: Relation, title: string, third: Third): Promise<void> {
+export async function assertAllSurvive(made: Relation, title: string, turn: Turn): Promise<void> {
   const table = remembering(made)
   const outcomes: Record<string, Outcome> = {}
   const given: Record<string, [method: string, options: Record<string, unknown>]> = {}
   for (const [name, method] of Object.entries(METHODS)) {
-    for (const [index, options] of taken(name, third).entries()) {
+    for (const [index, options] of taken(name, turn).entries()) {
       const outcome = await outcomeOf(method, table, options)
       assertSound(outcome, `${title}: ${name} ${JSON.stringify(options)}`)
       assertDescribed(name, options, outcome, `${title}: ${name}`)
@@ -278,7 +277,7 @@ const MEANINGS = [
 export async function assertRandomSurvive(
   runs: number,
   seed: number,
-  third: (run: number) => Third,
+  turnOf: (run: number) => Turn,
 ): Promise<void> {
   const value = fc.oneof(
     { weight: 6, arbitrary: fc.double({ min: -1000, max: 1000, noNaN: true }) },
@@ -318,7 +317,7 @@ export async function assertRandomSurvive(
       run += 1
       const meanings = new Map(['v', 'w'].map((name) => [name, { ...NO_MEANING, ...meaning }]))
       for (const [name, method] of Object.entries(METHODS)) {
-        for (const options of taken(name, third(run)))
+        for (const options of taken(name, turnOf(run)))
           assertSound(
             await outcomeOf(method, table, options, undefined, { meanings }),
             `${name} ${JSON.stringify(options)}`,

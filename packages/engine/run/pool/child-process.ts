@@ -29,6 +29,11 @@ import { sendTexts, type Texts } from './texts.ts'
 export interface TaskOptions {
   /** The time limit until the process reports the limit of the template. */
   timeout_ms: number
+  /**
+   * How long a task may take by the clock while its process has had less than `timeout_ms` of processor time. Without it the
+   * clock alone counts.
+   */
+  starved_ms?: number | undefined
   signal?: AbortSignal | undefined
   onProgress?: ((progress: Progress) => void) | undefined
   /** Receives the memory in bytes that the task may use when it begins. */
@@ -418,14 +423,26 @@ class ForkedProcess implements AnalysisProcess {
     const began = clock.monotonic()
     let ends = began
     let deadline = new AbortController()
-    const expire = (timeoutMs: number): void => {
+    const usedBefore = this.processorMs()
+    /** Milliseconds of processor time that the task has not had of `timeoutMs`. */
+    const wanting = (timeoutMs: number): number => {
+      const used = this.processorMs()
+      return used === null || usedBefore === null ? 0 : timeoutMs - (used - usedBefore)
+    }
+    const expire = (timeoutMs: number, starvedMs = timeoutMs): void => {
       deadline.abort(OVER)
       const mine = new AbortController()
       deadline = mine
-      ends = began + timeoutMs
-      void clock.sleep(Math.max(0, ends - clock.monotonic()), mine.signal).then(() => {
-        if (!mine.signal.aborted) stop({ kind: 'timed_out', after_ms: timeoutMs })
-      })
+      ends = began + starvedMs
+      const wait = async (until: number): Promise<void> => {
+        await clock.sleep(Math.max(0, until - clock.monotonic()), mine.signal)
+        if (mine.signal.aborted) return
+        const now = clock.monotonic()
+        const more = Math.min(wanting(timeoutMs), ends - now)
+        if (more > 0) return wait(now + more)
+        stop({ kind: 'timed_out', after_ms: timeoutMs })
+      }
+      void wait(began + timeoutMs)
     }
     const cancel = (): void => stop({ kind: 'stopped' })
     try {
@@ -448,7 +465,7 @@ class ForkedProcess implements AnalysisProcess {
           rows: new ReceivedRows(),
           settle: resolve,
         }
-        expire(options.timeout_ms)
+        expire(options.timeout_ms, options.starved_ms)
         options.signal?.addEventListener('abort', cancel, { once: true })
         const begin = (): void => {
           if (over.signal.aborted) return

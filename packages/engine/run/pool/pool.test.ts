@@ -156,6 +156,36 @@ test('a job that takes longer than its limit ends as timed_out, stuck or not', a
 })
 
 test(
+  'a check whose process does not get the processor goes on for a minute, and no longer',
+  linux,
+  async () => {
+    const clock = new FakeClock()
+    const own = await openTestPool({ size: 1, clock })
+    try {
+      const template = sqlTemplate('select 1 as a')
+      findingsOf(await own.run(template))
+      process.kill(own.pool.stats().children[0]!.pid!, 'SIGSTOP')
+      const ended = own.pool
+        .check({ kind: 'check', template, roots: own.roots }, { workspace_id: 'test' })
+        .then(String, String)
+      const pass = async (seconds: number): Promise<void> => {
+        for (let second = 0; second < seconds; second += 1) {
+          clock.advance(1000)
+          await setImmediate()
+        }
+      }
+      await pass(59)
+      assert.equal(own.pool.stats().states.busy, 1)
+      await pass(5)
+      assert.equal(own.pool.stats().states.busy, 0)
+      assert.match(await ended, /took longer than 15 s/)
+    } finally {
+      await own.close()
+    }
+  },
+)
+
+test(
   'what one call would build beyond the memory of the job is refused, and the process stays small',
   linux,
   async () => {

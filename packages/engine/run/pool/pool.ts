@@ -16,7 +16,7 @@ import { foldersOf } from '../jail/folders.ts'
 import { type Folder, type JailReport, wallsHere } from '../jail/jail.ts'
 import type { Results, RunResult, RunTask, Task } from '../protocol.ts'
 import { HERE, runIn, workersHere } from './box.ts'
-import { type AnalysisProcess, fillOnce, startProcess } from './child-process.ts'
+import { type AnalysisProcess, fillOnce, startProcess, type TaskOptions } from './child-process.ts'
 import {
   type Claim,
   type Pool,
@@ -62,6 +62,9 @@ const RESIDENT_MAX_BYTES = 400_000_000
 const SMALL_TIMEOUT_MS = 30_000
 /** A check reads columns only, and the blocks of a template are bounded, so the largest takes a second or two. */
 const CHECK_TIMEOUT_MS = 15_000
+const CHECKS: ReadonlySet<Task['kind']> = new Set(['check', 'read', 'read-metrics'])
+/** How long a check may take on a machine that is too busy to give it that time. */
+const CHECK_STARVED_MS = 60_000
 /** Their time counts but is never refused, because otherwise nobody could list templates and mend them. */
 const COUNTED_ONLY: ReadonlySet<Task['kind']> = new Set(['read', 'read-metrics'])
 /** Owners whose time is kept. */
@@ -286,7 +289,7 @@ class ProcessPool implements Pool {
     this.#children = [...this.#children.filter((one) => one !== child), child]
     const ending = await child
       .perform(waiting.task, {
-        timeout_ms: this.#timeoutOf(waiting.task),
+        ...this.#timesOf(waiting.task),
         signal: waiting.signal,
         onProgress: waiting.onProgress,
         onMemory: waiting.onMemory,
@@ -310,11 +313,11 @@ class ProcessPool implements Pool {
     this.#dispatch()
   }
 
-  #timeoutOf({ kind }: Task): number {
-    if (kind === 'run') return this.#options.caps.timeout_ms
-    return kind === 'check' || kind === 'read' || kind === 'read-metrics'
-      ? CHECK_TIMEOUT_MS
-      : SMALL_TIMEOUT_MS
+  #timesOf({ kind }: Task): Pick<TaskOptions, 'timeout_ms' | 'starved_ms'> {
+    if (kind === 'run') return { timeout_ms: this.#options.caps.timeout_ms }
+    return CHECKS.has(kind)
+      ? { timeout_ms: CHECK_TIMEOUT_MS, starved_ms: CHECK_STARVED_MS }
+      : { timeout_ms: SMALL_TIMEOUT_MS }
   }
 
   /** Replaces a worn-out process after a task, and keeps an unused one ready. */
