@@ -175,17 +175,17 @@ function assertDescribed(
   if (!validator.Check(sent)) assert.fail(`${title} ${key}: ${JSON.stringify(validator.Errors(sent))}`)
 }
 
-/** Which options of a method are asked: all, or in each turn every sixth and at least one. Six turns ask all of them. */
-export type Turn = number | 'all'
+/** Which options of a method run: all, or in each round every sixth and at least one. Six rounds run all of them. */
+export type Round = number | 'all'
 const TURNS = 6
-export function taken(name: string, turn: Turn): Record<string, unknown>[] {
+export function taken(name: string, turn: Round): Record<string, unknown>[] {
   const all = asked[name]!
   if (turn === 'all') return all
   const some = all.filter((_, index) => (index + turn) % TURNS === 0)
   return some.length > 0 ? some : [all[turn % all.length]!]
 }
 
-export async function assertAllSurvive(made: Relation, title: string, turn: Turn): Promise<void> {
+export async function assertAllSurvive(made: Relation, title: string, turn: Round): Promise<void> {
   const table = remembering(made)
   const outcomes: Record<string, Outcome> = {}
   const given: Record<string, [method: string, options: Record<string, unknown>]> = {}
@@ -277,7 +277,7 @@ const MEANINGS = [
 export async function assertRandomSurvive(
   runs: number,
   seed: number,
-  turnOf: (run: number) => Turn,
+  turnOf: (run: number) => Round,
 ): Promise<void> {
   const value = fc.oneof(
     { weight: 6, arbitrary: fc.double({ min: -1000, max: 1000, noNaN: true }) },
