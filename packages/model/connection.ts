@@ -11,6 +11,9 @@ import {
 } from './connection-kinds.ts'
 import { nullable, Type } from './schema.ts'
 
+/** Of a workspace. */
+export const CONNECTIONS_MOST = 200
+
 export const CONNECTION_NAME = '^[a-z_][a-z0-9_-]{0,62}$'
 
 /** A secret as the store keeps it. The fingerprint is the first 8 hex digits of its SHA-256, for people to compare. */

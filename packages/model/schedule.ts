@@ -10,6 +10,9 @@ import { timesAfter } from './time/cron.ts'
 export const MISSED = ['skip', 'once', 'all'] as const
 export const OVERLAPS = ['skip', 'queue'] as const
 
+/** Of a workspace. */
+export const SCHEDULES_MOST = 2000
+
 /** A due time that is older than this was missed. */
 const LATE_MS = 5 * 60_000
 /** How many missed times `all` runs: the default and the most. */

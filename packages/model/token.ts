@@ -190,6 +190,11 @@ export type TokenPatch = Partial<Pick<Token, 'name' | 'scopes' | 'expires_at'>>
 /** The name of the tokens that logins make. They end with the sign-ins of their user. */
 export const LOGIN_TOKEN = 'login'
 
+/** Of a workspace. Tokens of logins count by themselves: so many of a user. */
+export const USERS_MOST = 10_000
+export const TOKENS_MOST = 10_000
+export const LOGINS_MOST = 1000
+
 /** The name of the token that the setting of this name gives. A start with another value replaces the token of this name. */
 export const SETTING_TOKEN = 'ASSAY_TOKEN'
 

@@ -27,6 +27,7 @@ import { outgoingTests } from './outgoing.ts'
 import { readerTests } from './readers.ts'
 import { idempotencyTests, recoveryTests, retentionTests } from './recoveries.ts'
 import { repositoryTests } from './repositories.ts'
+import { rowCapTests } from './row-caps.ts'
 import { scheduleTests } from './schedules.ts'
 import { sealedTests } from './sealed.ts'
 import { settleTests } from './settles.ts'
@@ -44,6 +45,7 @@ const PARTS = {
   jobs: jobTests,
   allowances: allowanceTests,
   caps: capTests,
+  'rows of a workspace': rowCapTests,
   claims: claimTests,
   settles: settleTests,
   batches: batchTests,

@@ -17,9 +17,32 @@ export interface Harness {
   now(): number
   /** Lets time pass for all that is stored, without waiting. */
   elapse(ms: number): Promise<void>
+  /** As `copies`, behind the store's back: thousands of rows cost no thousands of writes. */
+  copy(...given: Parameters<typeof copies>): Promise<void>
   /** The same data in a service with these settings; what `store` was is not used any more. */
   reopen(caps: JobCaps): Promise<Store>
   close(): Promise<void>
+}
+
+interface Copied {
+  name: string
+  columns: readonly string[]
+}
+
+/**
+ * SQL that both databases run: copies a row of the table, which `where` finds. The columns `own` have the number of the copy
+ * behind their text.
+ */
+export function copies(
+  { name, columns }: Copied,
+  own: readonly string[],
+  times: number,
+  where = 'true',
+): string {
+  const values = columns.map((column) => (own.includes(column) ? `${column} || '-' || n` : column))
+  return `INSERT INTO ${name} (${columns.join(', ')})
+    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${times})
+    SELECT ${values.join(', ')} FROM ${name} CROSS JOIN numbers WHERE ${where}`
 }
 
 export type ConformanceTests = Record<string, (harness: Harness) => Promise<void>>

@@ -4,6 +4,7 @@ import { systemClock } from '@assay/model/clock'
 import { Client } from 'pg'
 import { NO_CAPS } from '../caps.ts'
 import type { Harness } from '../conformance/conformance.ts'
+import { copies } from '../conformance/given.ts'
 import { openStore } from '../open.ts'
 import type { Store } from '../store.ts'
 
@@ -122,6 +123,9 @@ export function freshStores(url: string): FreshStores {
           for (const by of table_name === KEYED ? [ms + FAR_MS, -FAR_MS] : [ms]) await admin.query(sql, [by])
         await admin.query(SHIFT_RATES, [ms])
         await admin.query(SHIFT_SECRETS, [ms])
+      },
+      async copy(...given) {
+        await admin.query(copies(...given))
       },
       async reopen(caps) {
         await store.close()

@@ -613,6 +613,8 @@ CREATE INDEX tokens_by_expiry ON tokens USING btree (expires_at) WHERE (expires_
 
 CREATE INDEX tokens_by_time ON tokens USING btree (workspace_id, created_at, token_id);
 
+CREATE INDEX tokens_by_user ON tokens USING btree (workspace_id, user_id, name);
+
 CREATE TABLE users (
   user_id text COLLATE "C" NOT NULL,
   workspace_id text COLLATE "C" NOT NULL,

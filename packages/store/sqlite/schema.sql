@@ -588,6 +588,8 @@ CREATE INDEX tokens_by_expiry ON tokens (expires_at) WHERE expires_at IS NOT NUL
 
 CREATE INDEX tokens_by_time ON tokens (workspace_id, created_at, token_id);
 
+CREATE INDEX tokens_by_user ON tokens (workspace_id, user_id, name);
+
 CREATE TABLE users (
   user_id TEXT NOT NULL,
   workspace_id TEXT NOT NULL REFERENCES workspaces,

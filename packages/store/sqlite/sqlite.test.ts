@@ -7,7 +7,16 @@ import { test } from 'node:test'
 import { FakeClock, systemClock } from '@assay/model/clock'
 import { NO_CAPS } from '../caps.ts'
 import { conformance, type Harness } from '../conformance/conformance.ts'
-import { addWebhook, completeNew, LEASE_MS, NODE, outcome, register, send } from '../conformance/given.ts'
+import {
+  addWebhook,
+  completeNew,
+  copies,
+  LEASE_MS,
+  NODE,
+  outcome,
+  register,
+  send,
+} from '../conformance/given.ts'
 import { type Fill, STEP_TESTS } from '../conformance/steps.ts'
 import { openStore } from '../open.ts'
 import { NODES } from '../tables/jobs/nodes.ts'
@@ -37,6 +46,11 @@ async function open(): Promise<Harness> {
     now: () => clock.now(),
     async elapse(ms) {
       clock.advance(ms)
+    },
+    async copy(...given) {
+      const beside = new DatabaseSync(path.join(home, 'assay.db'))
+      beside.exec(copies(...given))
+      beside.close()
     },
     async reopen(caps) {
       await store.close()

@@ -92,7 +92,7 @@ export const createToken = operation({
       schema: Type.Object({ ...Token.properties, token: Type.String() }, { title: 'TokenWithSecret' }),
     },
   },
-  errors: ['not_found', 'forbidden'],
+  errors: ['not_found', 'conflict', 'forbidden'],
   async handle({ services, principal, body, id, request, reply }) {
     const { store, clock } = services
     const workspace_id = await administered(services, principal, body.workspace_id)

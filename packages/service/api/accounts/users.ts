@@ -40,7 +40,7 @@ export const createUser = operation({
     workspace_id: OfWorkspace,
   }),
   replies: { 201: { description: 'The user', schema: User } },
-  errors: ['not_found', 'name_taken'],
+  errors: ['not_found', 'conflict', 'name_taken'],
   async handle({ services, principal, body, id, reply }) {
     const { store } = services
     const workspace_id = await administered(services, principal, body.workspace_id)

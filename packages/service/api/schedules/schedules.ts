@@ -83,7 +83,7 @@ export const createSchedule = operation({
   scope: 'analyst',
   body: ScheduleInput,
   replies: { 201: { description: 'The schedule', schema: ScheduleView } },
-  errors: ['not_found', 'reader_missing', 'forbidden'],
+  errors: ['not_found', 'conflict', 'reader_missing', 'forbidden'],
   async handle(call) {
     const { services, principal, body } = call
     requireAdmin(principal, body.readers)

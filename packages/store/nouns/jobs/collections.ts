@@ -18,7 +18,7 @@ import {
   type CollectionRow,
 } from '../../tables/jobs/collections.ts'
 import { by } from '../../tables/table.ts'
-import { LOCK_WORKSPACE } from '../workspace-lock.ts'
+import { admitOneMore, type Cap } from '../workspace-lock.ts'
 
 const FOLLOWERS_MOST = 1000
 
@@ -34,9 +34,13 @@ const LIST = listOf(COLLECTIONS, {
   // A workspace has few collections.
   indexed: [['workspace_id', 'collection_ids'], ['workspace_id']],
 })
-const COUNT = statement<{ count: number }>(
-  'SELECT count(*) AS count FROM collections WHERE workspace_id = :workspace_id AND pins = false',
-)
+const CAP: Cap = {
+  others: statement(
+    'SELECT count(*) AS count FROM collections WHERE workspace_id = :workspace_id AND pins = false',
+  ),
+  most: COLLECTIONS_MOST,
+  what: 'collections',
+}
 const INSERT = COLLECTIONS.insert(COLLECTIONS.columns, 'ON CONFLICT DO NOTHING')
 const UPDATE = COLLECTIONS.update(['name', 'description', 'updated_at'], OF_ID)
 const DELETE = COLLECTIONS.delete(`${OF_ID} AND NOT pins`)
@@ -101,10 +105,7 @@ export function* heldInsights(
 export function* createCollection(tx: Writer, input: Input<'createCollection'>): Routine<Collection> {
   const known = yield* tx.find(FIND, input)
   if (known) return known
-  yield* tx.find(LOCK_WORKSPACE, input)
-  const { count } = (yield* tx.find(COUNT, input))!
-  if (count >= COLLECTIONS_MOST)
-    throw new AppError('conflict', `The workspace has ${COLLECTIONS_MOST} collections: delete some first.`)
+  yield* admitOneMore(tx, input, CAP)
   const row: CollectionRow = { ...input, pins: false, created_at: tx.now, updated_at: tx.now }
   yield* tx.run(INSERT, row)
   const made = yield* tx.find(FIND, input)

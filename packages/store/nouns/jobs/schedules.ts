@@ -14,6 +14,7 @@ import {
   nextDue,
   type Plan,
   planRuns,
+  SCHEDULES_MOST,
   type Schedule,
   type ScheduleFailing,
   type ScheduleRun,
@@ -38,6 +39,7 @@ import type { Input } from '../../store.ts'
 import { SCHEDULES } from '../../tables/jobs/schedules.ts'
 import { by } from '../../tables/table.ts'
 import { findFollowers } from '../webhooks/webhooks.ts'
+import { admitOneMore, type Cap } from '../workspace-lock.ts'
 import { admitWork } from '../workspaces/processor-use.ts'
 import { keepTemplateVersion } from '../workspaces/templates.ts'
 import { collectionFollowers } from './collections.ts'
@@ -61,6 +63,11 @@ const KEEP_RUN = SCHEDULES.update(['last_run'], by('schedule_id'))
 const UNFINISHED = statement(
   'SELECT 1 FROM jobs WHERE schedule_id = :schedule_id AND schedule_id IS NOT NULL AND finished_at IS NULL LIMIT 1',
 )
+const CAP: Cap = {
+  others: statement('SELECT count(*) AS count FROM schedules WHERE workspace_id = :workspace_id'),
+  most: SCHEDULES_MOST,
+  what: 'schedules',
+}
 const LIST = listOf(SCHEDULES, {
   columns: SCHEDULE,
   wide: ['variables', 'metadata', 'notify', 'readers'],
@@ -136,6 +143,7 @@ function claimAt({ paused, firing, next_due_at }: Schedule, now: string): string
 export function* createSchedule(tx: Writer, input: NewSchedule): Routine<Schedule> {
   const known = yield* tx.find(FIND, input)
   if (known) return known
+  yield* admitOneMore(tx, input, CAP)
   if (yield* tx.find(FIND_ANYWHERE, input))
     throw new AppError('name_taken', `There is already a schedule ${input.schedule_id}.`)
   const at = tx.now

@@ -7,17 +7,21 @@ import {
   includesScope,
   isServiceAccount,
   LOGIN_TOKEN,
+  LOGINS_MOST,
   NO_WORKSPACE_CAPS,
   type Principal,
   type Scope,
   SETTING_TOKEN,
+  TOKENS_MOST,
   type Token,
+  USERS_MOST,
   type User,
   type Workspace,
 } from '@assay/model/token'
 import type { Page, PageQuery } from '../../contract/page.ts'
 import { listOf } from '../../list.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
+import { statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
 import { GRANTS } from '../../tables/accounts/grants.ts'
 import { by } from '../../tables/table.ts'
@@ -25,6 +29,7 @@ import { TOKENS, USERS, type UserRow, WORKSPACES } from '../../tables/workspaces
 import { SIGN_INS } from '../../tables/workspaces/sign-ins.ts'
 import { FORGET_DRAFTS } from '../accounts/kept-drafts.ts'
 import { FORGET_PINS } from '../jobs/collections.ts'
+import { admitOneMore, type Cap } from '../workspace-lock.ts'
 import { FORGET_USER } from './readers.ts'
 import { bounded, deleteSignIns, HELD, type Held, withHeld } from './sign-ins.ts'
 
@@ -70,8 +75,15 @@ const FIND_IDENTITY = USERS.select(
 )
 // One order of locks, so that two calls at once do not wait for each other.
 const LOCK_IDENTITY = USERS.select(`${by('issuer', 'subject')} ORDER BY workspace_id FOR UPDATE`)
+const USER_CAP: Cap = {
+  others: statement('SELECT count(*) AS count FROM users WHERE workspace_id = :workspace_id'),
+  most: USERS_MOST,
+  what: 'users',
+}
 const DELETE_USER = USERS.delete(by('workspace_id', 'user_id'))
 const USER_LIST = listOf(USERS, { columns: USER, id: 'user_id', indexed: [['workspace_id']] })
+
+const LOGINS_RETRY_SECONDS = 3600
 
 const TOKEN = TOKENS.except('token_hash')
 // A repeat after a crash has the same id and a new hash. Nobody has seen the first token.
@@ -79,6 +91,17 @@ const INSERT_TOKEN = TOKENS.insert<Token>(
   TOKENS.columns,
   `ON CONFLICT (token_id) DO UPDATE SET token_hash = excluded.token_hash
      WHERE tokens.workspace_id = excluded.workspace_id`,
+)
+const TOKEN_CAP: Cap = {
+  others: TOKENS.sql(
+    `SELECT count(*) AS count FROM tokens WHERE workspace_id = :workspace_id AND name <> '${LOGIN_TOKEN}' AND token_id <> :token_id`,
+  ),
+  most: TOKENS_MOST,
+  what: 'tokens',
+}
+const LOGINS = TOKENS.sql<{ count: number }>(
+  `SELECT count(*) AS count FROM tokens
+   WHERE workspace_id = :workspace_id AND user_id = :user_id AND name = :name AND token_id <> :token_id`,
 )
 const FIND_TOKEN = withHeld<Principal & Held>(
   `SELECT token_id, tokens.workspace_id, tokens.user_id, tokens.scopes, templates, rate_limit, reader_id, ${HELD}
@@ -149,6 +172,7 @@ export function* createUser(tx: Writer, input: Input<'createUser'>): Routine<Use
 }
 
 function* insertUser(tx: Writer, row: UserRow): Routine<User> {
+  yield* admitOneMore(tx, row, USER_CAP)
   if ((yield* tx.run(INSERT_USER, row)) === 0)
     throw new AppError('name_taken', `There is already a user ${JSON.stringify(row.username)}.`)
   return shown(row)
@@ -223,8 +247,19 @@ export function* deleteUser(tx: Writer, input: Input<'deleteUser'>): Routine<boo
   return (yield* tx.run(DELETE_USER, input)) > 0
 }
 
+/** Others of the workspace log in however many this user has. Logins at the same moment may pass together. */
+function* admitLogin(tx: Writer, token: Input<'createToken'>): Routine<void> {
+  if ((yield* tx.find(LOGINS, token))!.count >= LOGINS_MOST)
+    throw new AppError(
+      'rate_limited',
+      `The user has ${LOGINS_MOST} logins that have not ended: use the token of one of them, or log out of some.`,
+      { retryAfter: LOGINS_RETRY_SECONDS },
+    )
+}
+
 export function* createToken(tx: Writer, input: Input<'createToken'>): Routine<Token> {
   const { token_hash, ...rest } = input
+  yield* input.name === LOGIN_TOKEN ? admitLogin(tx, input) : admitOneMore(tx, input, TOKEN_CAP)
   const token: Token = { templates: null, ...rest, created_at: tx.now, last_used_at: null }
   if ((yield* tx.run(INSERT_TOKEN, { ...token, token_hash })) === 0)
     throw new AppError('name_taken', `There is already a token ${input.token_id}.`)

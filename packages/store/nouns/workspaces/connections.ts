@@ -1,14 +1,16 @@
 /** Connections of a workspace with sealed secrets, and how its uploads are read. */
-import { type Connection, changedConnection } from '@assay/model/connection'
+import { CONNECTIONS_MOST, type Connection, changedConnection } from '@assay/model/connection'
 import { AppError } from '@assay/model/errors'
 import type { Page } from '../../contract/page.ts'
 import type { FileDialectKey } from '../../contract/workspaces/file-dialects.ts'
 import { listOf } from '../../list.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
+import { statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
 import { by } from '../../tables/table.ts'
 import { CONNECTIONS } from '../../tables/workspaces/connections.ts'
 import { FILE_DIALECTS } from '../../tables/workspaces/file-dialects.ts'
+import { admitOneMore, type Cap } from '../workspace-lock.ts'
 
 const OF_NAME = by('workspace_id', 'name')
 const FIND = CONNECTIONS.select(OF_NAME)
@@ -16,6 +18,13 @@ const LOCK = CONNECTIONS.select(`${OF_NAME} FOR UPDATE`)
 const INSERT = CONNECTIONS.insert(CONNECTIONS.columns, 'ON CONFLICT DO NOTHING')
 const UPDATE = CONNECTIONS.update(['description', 'options', 'secrets', 'limits', 'updated_at'], OF_NAME)
 const DELETE = CONNECTIONS.delete(OF_NAME)
+const CAP: Cap = {
+  others: statement(
+    'SELECT count(*) AS count FROM connections WHERE workspace_id = :workspace_id AND name <> :name',
+  ),
+  most: CONNECTIONS_MOST,
+  what: 'connections',
+}
 const LIST = listOf(CONNECTIONS, {
   columns: CONNECTIONS.columns,
   wide: ['options', 'secrets'],
@@ -29,6 +38,7 @@ interface Key {
 }
 
 export function* createConnection(tx: Writer, input: Input<'createConnection'>): Routine<Connection> {
+  yield* admitOneMore(tx, input, CAP)
   const created: Connection = { ...input, created_at: tx.now, updated_at: tx.now }
   if ((yield* tx.run(INSERT, created)) === 0)
     throw new AppError('name_taken', `There is already a connection ${input.name}.`)

@@ -92,6 +92,7 @@ CREATE TABLE tokens (
   created_at TEXT NOT NULL,
   last_used_at TEXT
 ) STRICT;
+CREATE INDEX tokens_by_user ON tokens (workspace_id, user_id, name);
 CREATE INDEX tokens_by_time ON tokens (workspace_id, created_at, token_id);
 CREATE INDEX tokens_by_expiry ON tokens (expires_at) WHERE expires_at IS NOT NULL;
 
