@@ -21,12 +21,14 @@ export interface Postgres {
    * here. SIGQUIT is PostgreSQL's own crash, SIGKILL takes each of its processes.
    */
   restart: ((signal?: 'SIGQUIT' | 'SIGKILL', awayMs?: number) => Promise<void>) | null
+  /** The first half of `restart`; the second is what it answers. */
+  crash: ((signal?: 'SIGQUIT' | 'SIGKILL') => Promise<() => Promise<void>>) | null
   /** Where it listens; for one that was started here. */
   port: number | null
   /** The end of what the server has logged; for one that was started here. */
   log: (() => string) | null
   /** A standby that streams from this server, with a copy of its data; only for one that was started here. */
-  standby: (() => Promise<Postgres>) | null
+  standby: ((port?: number) => Promise<Postgres>) | null
   /** Makes a standby a primary. */
   promote(): Promise<void>
   stop(): Promise<void>
@@ -158,8 +160,8 @@ async function startEmbedded(found: Binaries, over: Settings): Promise<Postgres>
 }
 
 /** Starts the server whose data lie in the folder, which is removed when it stops. */
-async function serve(folder: string, runner: Runner, over: Settings): Promise<Postgres> {
-  const port = await freePort()
+async function serve(folder: string, runner: Runner, over: Settings, given?: number): Promise<Postgres> {
+  const port = given ?? (await freePort())
   const own = `postgres://postgres@127.0.0.1:${port}/postgres`
   let server = await startServer(runner, port, over)
   const killed = (): void => {
@@ -170,11 +172,24 @@ async function serve(folder: string, runner: Runner, over: Settings): Promise<Po
   const ended = (): void => process.exit(1)
   process.on('exit', killed)
   process.on('SIGTERM', ended)
+  // No checkpoint, every backend ends at once, the next start recovers.
+  async function crash(signal: 'SIGQUIT' | 'SIGKILL' = 'SIGQUIT'): Promise<() => Promise<void>> {
+    const { child } = server
+    const exited = exitOf(child)
+    const backends = signal === 'SIGKILL' ? descendants(child.pid!) : []
+    child.kill(signal)
+    for (const pid of backends) tryKill(pid)
+    await exited
+    await eventually(() => !backends.some(isAlive), 'the backends are gone')
+    return async () => {
+      server = await startAgain(runner, port, over)
+    }
+  }
   return {
     ...databases(own),
     port,
     log: () => server.log(),
-    async standby() {
+    async standby(onPort) {
       const beside = newFolder()
       chmodSync(beside, 0o755)
       const data = path.join(beside, 'data')
@@ -183,24 +198,20 @@ async function serve(folder: string, runner: Runner, over: Settings): Promise<Po
       const primary = {
         primary_conninfo: `host=127.0.0.1 port=${port} user=postgres application_name=standby`,
       }
-      return serve(beside, { ...runner, data }, { ...over, ...primary })
+      return serve(beside, { ...runner, data }, { ...over, ...primary }, onPort)
     },
-    async restart(signal = 'SIGQUIT', awayMs = 0) {
-      // No checkpoint, every backend ends at once, the next start recovers.
-      const { child } = server
-      const exited = exitOf(child)
-      const backends = signal === 'SIGKILL' ? descendants(child.pid!) : []
-      child.kill(signal)
-      for (const pid of backends) tryKill(pid)
-      await exited
-      await eventually(() => !backends.some(isAlive), 'the backends are gone')
+    crash,
+    async restart(signal, awayMs = 0) {
+      const start = await crash(signal)
       await new Promise((resolve) => setTimeout(resolve, awayMs))
-      server = await startAgain(runner, port, over)
+      await start()
     },
     async stop() {
-      const exited = exitOf(server.child)
-      server.child.kill('SIGINT')
-      await exited
+      if (server.child.exitCode === null && server.child.signalCode === null) {
+        const exited = exitOf(server.child)
+        server.child.kill('SIGINT')
+        await exited
+      }
       process.off('exit', killed)
       process.off('SIGTERM', ended)
       rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
@@ -215,6 +226,7 @@ export async function startPostgres(over: Settings = {}): Promise<Postgres> {
     return {
       ...databases(given),
       restart: null,
+      crash: null,
       standby: null,
       port: null,
       log: null,

@@ -114,7 +114,7 @@ export interface Store
     TemplateStore,
     WebhookStore {
   readonly kind: 'sqlite' | 'postgres'
-  /** Rejects with `store_unavailable` if the database cannot be reached or lacks a migration of this program. */
+  /** Rejects with `store_unavailable` if the database takes no writes or lacks a migration of this program. */
   ping(): Promise<void>
   close(): Promise<void>
   /** Hints from this process and, on PostgreSQL, from the others. Returns how to stop. */

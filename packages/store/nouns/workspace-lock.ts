@@ -17,9 +17,9 @@ export interface Cap {
 }
 
 /** Throws `conflict` if the workspace has as many as it may. Of several at once the later ones count the earlier. */
-export function* admitOneMore<Row extends { workspace_id: string }>(
+export function* admitOneMore(
   tx: Writer,
-  row: Row,
+  row: { workspace_id: string },
   { others, most, what }: Cap,
 ): Routine<void> {
   yield* tx.find(LOCK_WORKSPACE, row)

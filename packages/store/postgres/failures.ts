@@ -4,7 +4,7 @@ import { AppError } from '@assay/model/errors'
 /** Why a database cannot serve now, by SQLSTATE or its class, in words that reveal nothing of the inside. */
 const UNUSABLE: Record<string, string> = {
   '08': 'its connections break',
-  '0A000': 'it is a standby, or cannot do what this service asks for',
+  '0A000': 'it is a standby that has not been promoted, or cannot do what this service asks for',
   '25006': 'it takes no writes',
   '25P03': 'it gave up waiting for this service',
   '28': 'it does not let this service in',

@@ -11,7 +11,8 @@ import { type Connection, connect } from './connection.ts'
 import { wakeWebhooks } from './events.ts'
 import { gatherReads } from './job-reads.ts'
 import { nativeOf } from './native.ts'
-import { migratePostgres, requireSchema } from './schema.ts'
+import { migratePostgres, requireWrites } from './schema.ts'
+import { sharing } from './sharing.ts'
 import { createWriteGroups } from './write-groups.ts'
 
 export interface PostgresOptions {
@@ -42,8 +43,13 @@ export async function openPostgres({ connections: size, ...options }: PostgresOp
   }
 }
 
+/** Probes need no token, so they may not become commits without end. */
+const PING_HOLDS_MS = 250
+
 function databaseOf(connection: Connection): Database {
-  const { subscribe, close } = connection
+  const { subscribe } = connection
+  const takesWrites = (): Promise<void> => connection.control((tx) => follow(requireWrites(tx)))
+  let ping = sharing(PING_HOLDS_MS, takesWrites)
   return {
     kind: 'postgres',
     read: (work) => connection.read((from) => follow(work(from))),
@@ -53,7 +59,10 @@ function databaseOf(connection: Connection): Database {
     reports: (writeReports) => createWriteGroups(connection, writeReports),
     subscribe,
     connections: connection.usage,
-    ping: () => connection.read((from) => follow(requireSchema(from))),
-    close,
+    ping: () => ping(),
+    close() {
+      ping = takesWrites
+      return connection.close()
+    },
   }
 }

@@ -6,7 +6,7 @@ import { type Migration, type Migrator, migrate, readMigrations, requireMigratio
 import type { Reader, Routine } from '../rows.ts'
 import { statement } from '../statement.ts'
 import { FIRST_WORD_MS, newClient } from './connection.ts'
-import { isLockTimeout, isRepeatable, translate, unavailable } from './failures.ts'
+import { isLockTimeout, isRepeatable, translate } from './failures.ts'
 
 export const MIGRATIONS = path.join(import.meta.dirname, 'migrations')
 
@@ -109,13 +109,13 @@ export async function migratePostgres(url: string, folder = MIGRATIONS): Promise
 
 const NEWEST = readMigrations(MIGRATIONS).at(-1)!.number
 
-const RECOVERING = statement('SELECT 1 WHERE pg_is_in_recovery()')
+/** Writes to the log alone, so that the commit waits for the disk and the standbys as any other. A number alone does not. */
+const LOGGED = statement("SELECT pg_logical_emit_message(true, 'assay', '')::text AS place")
 
-/** Throws `store_unavailable` where the schema is older than this program, and on a standby. */
-export function* requireSchema(from: Reader): Routine<void> {
-  yield* requireMigration(from, NEWEST)
-  if (yield* from.find(RECOVERING))
-    throw unavailable('The database takes no writes: it is a standby that has not been promoted.')
+/** Throws `store_unavailable` where the schema is older than this program. Its commit shows that the database takes writes. */
+export function* requireWrites(tx: Reader): Routine<void> {
+  yield* requireMigration(tx, NEWEST)
+  yield* tx.find(LOGGED)
 }
 
 const TABLES = `

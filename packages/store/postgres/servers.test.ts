@@ -77,6 +77,35 @@ suite('several servers in one address', { skip: missing ?? false }, () => {
     }
   })
 
+  test('a primary whose commits wait for a standby that is not there takes no writes', async () => {
+    const store = await open(on([hostOf(standby)]))
+    const admin = on([hostOf(standby)]).replace(/\?.*/, '')
+    const wait = (names: string) =>
+      withClient(admin, async (client) => {
+        await client.query(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`)
+        await client.query('SELECT pg_reload_conf()')
+      })
+    try {
+      await wait('nobody')
+      const waits = (): Promise<boolean> =>
+        withClient(admin, async (client) => {
+          const found = await client.query("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+          return found.rows.length > 0
+        })
+      // The server may read its settings after the first question.
+      const asking = new AbortController()
+      const asked = (async () => {
+        while (!asking.signal.aborted) await store.ping()
+      })()
+      await eventually(waits, 'a question waits for a standby')
+      asking.abort()
+      await wait('')
+      await asked
+    } finally {
+      await store.close()
+    }
+  })
+
   test('servers that all only read are told apart from servers that are gone', async () => {
     await withClient(on([hostOf(standby)]).replace(/\?.*/, ''), (client) =>
       client.query(`ALTER DATABASE several SET default_transaction_read_only = on`),

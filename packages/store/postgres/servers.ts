@@ -1,17 +1,21 @@
 /**
  * Clients of PostgreSQL. An address may name several servers, as libpq has it: postgres://ada:word@a:5432,b:5432/assay. Each new
- * connection goes to one that takes writes, first to the one that did last, so that a failover needs no proxy.
+ * connection goes to one that takes writes, so that a failover needs no proxy.
  */
+import { setTimeout as delay } from 'node:timers/promises'
 import { Client, type ClientConfig } from 'pg'
 import { unavailable } from './failures.ts'
+import { sharing } from './sharing.ts'
 
 interface Server {
   host: string
   port: number
 }
 
-/** Within the time of a connection two rounds of questions fit: the server that was last, then all. */
-const ANSWER_MS = 2000
+/** Within the time of a connection (5 s). A busy node needs some of it itself. */
+const ANSWER_MS = 4000
+/** For so long the others may answer after the first that takes writes. */
+const LAST_WORD_MS = 500
 /** What was found holds for the other connections of the same moment. */
 const KNOWN_MS = 500
 const PORT = 5432
@@ -32,47 +36,70 @@ function serversIn(url: string): Server[] {
   })
 }
 
-/** Resolves if the server takes writes. */
-async function takesWrites(config: ClientConfig, server: Server): Promise<Server> {
+/** A server that takes writes, and on which timeline: each promotion begins the next one. */
+interface Writable {
+  server: Server
+  timeline: number
+}
+
+/** Of a standby the timeline is not asked. */
+const STATE = `SELECT current_setting('transaction_read_only') = 'off' AS writes,
+  CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS timeline`
+
+/** Rejects where the server takes no writes. */
+async function takesWrites(config: ClientConfig, server: Server): Promise<Writable> {
   const limits = { connectionTimeoutMillis: ANSWER_MS, query_timeout: ANSWER_MS }
   const client = new Client({ ...config, ...limits })
   Object.assign(client, server)
   client.on('error', () => undefined)
   try {
     await client.connect()
-    const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only')
-    if (rows[0]?.transaction_read_only === 'off') return server
+    const { rows } = await client.query<{ writes: boolean; timeline: string | null }>(STATE)
+    const { writes = false, timeline = null } = rows[0] ?? {}
+    if (writes && timeline !== null) return { server, timeline: Number.parseInt(timeline, 16) }
     throw unavailable('No server of ASSAY_STORE takes writes: they are standbys, or read-only.')
   } finally {
     client.end().catch(() => undefined)
   }
 }
 
-/** Finds the server for a new connection. Rejects with why the first of them does not serve. */
+/** All that answer; those that say nothing are waited for a moment longer than the first that takes writes. */
+async function answers(asked: readonly Promise<Writable>[]): Promise<Writable[]> {
+  const found: Writable[] = []
+  const all = Promise.all(
+    asked.map((one) =>
+      one.then(
+        (answer) => void found.push(answer),
+        () => undefined,
+      ),
+    ),
+  )
+  const first = Promise.any(asked).catch((error: AggregateError) => {
+    throw error.errors[0]
+  })
+  await first
+  await Promise.race([all, delay(LAST_WORD_MS)])
+  return found
+}
+
+/**
+ * Finds the server for a new connection: of those that take writes the one of the newest timeline, and none of an older
+ * timeline than was seen. A former primary that comes back beside its successor would lose what is written to it.
+ * Rejects with why the first of them does not serve.
+ */
 function createChooser(servers: readonly Server[], config: ClientConfig): () => Promise<Server> {
-  let last: Server | null = null
-  let known: { found: Promise<Server>; until: number } | null = null
+  let newest = 0
 
-  async function find(): Promise<Server> {
-    if (last) {
-      const again = await takesWrites(config, last).catch(() => null)
-      if (again) return again
-    }
-    const asked = servers.map((server) => takesWrites(config, server))
-    last = await Promise.any(asked).catch((error: AggregateError) => {
-      throw error.errors[0]
-    })
-    return last
-  }
-
-  return () => {
-    if (known && performance.now() < known.until) return known.found
-    const begun = { found: find(), until: Number.POSITIVE_INFINITY }
-    known = begun
-    const settle = (): void => void (begun.until = performance.now() + KNOWN_MS)
-    begun.found.then(settle, settle)
-    return begun.found
-  }
+  return sharing(KNOWN_MS, async () => {
+    const found = await answers(servers.map((server) => takesWrites(config, server)))
+    const [best] = found.toSorted((a, b) => b.timeline - a.timeline)
+    if (!best || best.timeline < newest)
+      throw unavailable(
+        'Of the servers of ASSAY_STORE only a former primary takes writes: its successor cannot be reached.',
+      )
+    newest = best.timeline
+    return best.server
+  })
 }
 
 type Told = Parameters<Client['connect']>[0]

@@ -1,6 +1,6 @@
 /**
  * Sets the gauges of the store and of this node when /metrics is read. The store is counted at most once in five seconds. After
- * two seconds without its answer the other metrics are answered without its counts.
+ * a second and a half without its answer the other metrics are answered without its counts.
  */
 import { readdir, stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
@@ -15,7 +15,7 @@ import type { Metrics } from '../../runtime/metrics.ts'
 import type { OpenRequests } from '../http/open-requests.ts'
 
 const KEPT_MS = 5000
-const PATIENCE_MS = 2000
+const PATIENCE_MS = 1500
 /** Most workspaces with series of their own. The others are counted together. */
 const WORKSPACES_MOST = 20
 const OTHERS = '(others)'

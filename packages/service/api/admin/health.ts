@@ -31,7 +31,7 @@ export const ready = operation({
   tag: 'Service',
   summary: 'Check that the node is ready',
   description:
-    'Ready means: the store answers within two seconds and has the schema of this program, the last renewal of the lease of this node succeeded, the clock of the machine is within a minute of that of the store, it has the key of the secrets, and with SQLite the disk has free space.',
+    'Ready means: the store takes a write within a second and a half and has the schema of this program, the last renewal of the lease of this node succeeded, the clock of the machine is within a minute of that of the store, it has the key of the secrets, and with SQLite the disk has free space.',
   scope: null,
   replies: { 200: { description: 'The node is ready', schema: State('ready') } },
   errors: ['store_unavailable', 'stopping'],

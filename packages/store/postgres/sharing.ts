@@ -1,0 +1,14 @@
+/** One question for all who ask at the same time. */
+
+/** Who asks while it is under way, or within `holdsMs` of its answer, gets the same answer. */
+export function sharing<T>(holdsMs: number, ask: () => Promise<T>): () => Promise<T> {
+  let last: { answer: Promise<T>; until: number } | null = null
+  return () => {
+    if (last && performance.now() < last.until) return last.answer
+    const begun = { answer: ask(), until: Number.POSITIVE_INFINITY }
+    last = begun
+    const settle = (): void => void (begun.until = performance.now() + holdsMs)
+    begun.answer.then(settle, settle)
+    return begun.answer
+  }
+}
