@@ -35,6 +35,7 @@ const CONCURRENCY = 8
 /** Operations that are asked less often, because each needs an analysis process or a password hash. */
 const SELDOM: Record<string, number> = {
   previewTemplate: 40,
+  explainTemplate: 40,
   checkTemplate: 20,
   listChoices: 20,
   login: 20,

@@ -70,6 +70,7 @@ const CASES = (of: Ids): Record<string, Case> => ({
   listTemplates: own(),
   checkTemplate: own({ body: SOURCE.replaceAll(MARK, 'x'), type: MARKDOWN }),
   previewTemplate: own({ body: { source: '# x' } }),
+  explainTemplate: own({ body: { source: '# x' } }),
   createDraft: own({ body: { file: 'uploads/secret.csv' } }),
   keepDraft: own({ params: { kind: 'template', name: 'secret' }, body: { source: '# x' } }),
   listKeptDrafts: own(),

@@ -161,6 +161,10 @@ test('the glossary has at most 30 nouns, one line each, and names every noun of 
   const parts = [
     'Collection',
     'CollectionLink',
+    'Explained',
+    'ExplainedBlock',
+    'ExplainedSource',
+    'ExplainedStatement',
     'Fault',
     'Grant',
     'InsightCard',

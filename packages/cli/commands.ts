@@ -25,6 +25,7 @@ import { BRIEF } from './commands/local/brief.ts'
 import { CHECK } from './commands/local/check.ts'
 import { TEST } from './commands/local/check-results.ts'
 import { DRAFT } from './commands/local/draft.ts'
+import { EXPLAIN } from './commands/local/explain.ts'
 import { NEW } from './commands/local/new.ts'
 import { PLAN } from './commands/local/plan.ts'
 import { RUN } from './commands/local/run.ts'
@@ -56,6 +57,7 @@ export const COMMANDS: readonly Command[] = [
   VERIFY,
   BRIEF,
   CHECK,
+  EXPLAIN,
   TEST,
   IMPORT_METRICS,
   PLAN,

@@ -64,7 +64,7 @@ export type Attempt = {
 export type AuditRecord = {
   audit_id: string
   created_at: string
-  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'insight.list' | 'insight.pin' | 'insight.unpin' | 'collection.create' | 'collection.change' | 'collection.delete' | 'collection.add' | 'collection.remove' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.propose' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'metric.doubt' | 'draft.keep' | 'draft.delete' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.read' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.read' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'grant.create' | 'token.create' | 'token.change' | 'token.delete' | 'reader.read' | 'reader.put' | 'reader.put_many' | 'reader.delete' | 'user.create' | 'user.admit' | 'user.change' | 'user.password' | 'user.sign_out' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
+  action: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'insight.list' | 'insight.pin' | 'insight.unpin' | 'collection.create' | 'collection.change' | 'collection.delete' | 'collection.add' | 'collection.remove' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.explain' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.propose' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'metric.doubt' | 'draft.keep' | 'draft.delete' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.read' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.read' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'grant.create' | 'token.create' | 'token.change' | 'token.delete' | 'reader.read' | 'reader.put' | 'reader.put_many' | 'reader.delete' | 'user.create' | 'user.admit' | 'user.change' | 'user.password' | 'user.sign_out' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete'
   /** The id of the object, of the kind that the action names */
   object_id: string | null
   /** The names of the fields that a change set; of a list the filters that were given; of a preview, a draft, a check and choices the sources that were read, and `language model` where one was asked; of a test of a connection where it leads; of a refusal its cause */
@@ -982,6 +982,64 @@ export type EventType = {
   /** JSON Schema of the body that is sent */
   schema: Record<string, unknown>
   example: Record<string, unknown>
+}
+
+export type ExplainTemplateRequest = {
+  /** The Markdown of a template */
+  source: string
+  template_vars?: Record<string, unknown> | undefined
+  /** For whom a personal template is explained, as for a preview */
+  reader?: Record<string, unknown> | null | undefined
+}
+
+export type Explained = {
+  /** The most rows of a source that were read as a sample: numbers in statements that come from earlier answers are those of the sample */
+  sample_rows: number
+  sources: ExplainedSource[]
+  blocks: ExplainedBlock[]
+}
+
+export type ExplainedBlock = {
+  name: string
+  /** Null: an SQL block */
+  method: string | null
+  /** database: its rows stay there, and statistics are asked for. here: it runs in this service */
+  place: 'database' | 'here'
+  /** The sources and blocks that it reads */
+  reads: string[]
+  /** What it asks of the database */
+  statements: ExplainedStatement[]
+  /** What the sample does not tell, as a sentence */
+  because: string | null
+}
+
+export type ExplainedSource = {
+  name: string
+  /** database: its rows stay there, and statistics are asked for. here: it runs in this service */
+  place: 'database' | 'here'
+  /** Null: files */
+  connection: string | null
+  /** The kind of the connection, such as postgresql */
+  kind: string | null
+  /** The query of the source. Null: files, or a rule of rows is part of it */
+  sql: string | null
+  /** Why its rows move, or are not counted, as a sentence */
+  because: string | null
+  /** The rows that move here, as the database counts them. Null: not counted */
+  rows: number | null
+  /** The bytes that are expected to move: the rows, at the size of those of the sample */
+  bytes: number | null
+  /** Why a run would not move them: more rows than limits.rows */
+  refused: string | null
+}
+
+export type ExplainedStatement = {
+  /** In the SQL of the database */
+  sql: string
+  /** The rows of the answer, over the sample */
+  rows: number
+  /** The bytes of the answer as JSON, over the sample */
+  bytes: number
 }
 
 export type Fault = {
@@ -2698,6 +2756,13 @@ export interface Operations {
     body: PreviewTemplateRequest
     result: Preview
   }
+  /** Show what a run of a template would do where */
+  explainTemplate: {
+    path: []
+    query: {}
+    body: ExplainTemplateRequest
+    result: Explained
+  }
   /** Read a template with its source */
   getTemplate: {
     path: [template_id: string]
@@ -3861,7 +3926,7 @@ export interface Operations {
   listAudit: {
     path: []
     query: {
-      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'insight.list' | 'insight.pin' | 'insight.unpin' | 'collection.create' | 'collection.change' | 'collection.delete' | 'collection.add' | 'collection.remove' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.propose' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'metric.doubt' | 'draft.keep' | 'draft.delete' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.read' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.read' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'grant.create' | 'token.create' | 'token.change' | 'token.delete' | 'reader.read' | 'reader.put' | 'reader.put_many' | 'reader.delete' | 'user.create' | 'user.admit' | 'user.change' | 'user.password' | 'user.sign_out' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
+      action?: 'job.create' | 'job.create_many' | 'job.run' | 'job.cancel' | 'job.delete' | 'result.read' | 'insight.list' | 'insight.pin' | 'insight.unpin' | 'collection.create' | 'collection.change' | 'collection.delete' | 'collection.add' | 'collection.remove' | 'link.create' | 'link.delete' | 'link.open' | 'template.put' | 'template.delete' | 'template.preview' | 'template.explain' | 'template.draft' | 'template.check' | 'template.choices' | 'repository.pull' | 'repository.propose' | 'repository.take' | 'repository.refuse' | 'metric.put' | 'metric.delete' | 'metric.check' | 'metric.doubt' | 'draft.keep' | 'draft.delete' | 'schedule.create' | 'schedule.change' | 'schedule.delete' | 'schedule.run' | 'connection.create' | 'connection.change' | 'connection.delete' | 'connection.test' | 'agent.call' | 'file.put' | 'file.read' | 'file.delete' | 'file.declare' | 'webhook.create' | 'webhook.change' | 'webhook.delete' | 'webhook.test' | 'webhook.rotate_secret' | 'webhook.recover' | 'webhook.cancel_pending' | 'subscription.read' | 'subscription.create' | 'subscription.change' | 'subscription.delete' | 'subscription.test' | 'subscription.recover' | 'subscription.cancel_pending' | 'subscription.unsubscribe' | 'subscription.confirm' | 'delivery.read' | 'delivery.redeliver' | 'outgoing.change' | 'outgoing.refuse' | 'session.begin' | 'session.refuse' | 'session.end' | 'sign_in.end' | 'sign_in.end_all' | 'grant.create' | 'token.create' | 'token.change' | 'token.delete' | 'reader.read' | 'reader.put' | 'reader.put_many' | 'reader.delete' | 'user.create' | 'user.admit' | 'user.change' | 'user.password' | 'user.sign_out' | 'user.delete' | 'user.erase' | 'workspace.create' | 'workspace.change' | 'workspace.delete' | undefined
       user_id?: string | undefined
       object_id?: string | undefined
       /** RFC 3339, from 1970 to 9999 */
@@ -3906,6 +3971,7 @@ export const OPERATIONS = {
   listTemplates: { method: 'GET', path: '/jobs/templates' },
   checkTemplate: { method: 'POST', path: '/jobs/templates/check', body: 'text/markdown', keyed: true },
   previewTemplate: { method: 'POST', path: '/jobs/templates/preview', body: 'application/json', keyed: true },
+  explainTemplate: { method: 'POST', path: '/jobs/templates/explain', body: 'application/json', keyed: true },
   getTemplate: { method: 'GET', path: '/jobs/templates/{template_id}' },
   putTemplate: { method: 'PUT', path: '/jobs/templates/{template_id}', body: 'text/markdown' },
   deleteTemplate: { method: 'DELETE', path: '/jobs/templates/{template_id}' },

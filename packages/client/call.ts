@@ -21,6 +21,7 @@ export interface CallOptions {
 const SLOW: readonly Name[] = [
   'checkTemplate',
   'previewTemplate',
+  'explainTemplate',
   'listChoices',
   'checkMetric',
   'createDraft',

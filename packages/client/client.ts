@@ -269,6 +269,7 @@ export function createClient(options: ClientOptions) {
       delete: call('deleteTemplate'),
       check: call('checkTemplate', 'harmless'),
       preview: call('previewTemplate', 'once'),
+      explain: call('explainTemplate', 'harmless'),
       choices: call('listChoices'),
     },
     metrics: {

@@ -26,6 +26,7 @@ export const AUDIT_ACTIONS = {
   'template.put': 'template_id',
   'template.delete': 'template_id',
   'template.preview': 'version',
+  'template.explain': 'version',
   'template.draft': 'version',
   'template.check': 'version',
   'template.choices': 'template_id',

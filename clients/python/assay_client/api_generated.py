@@ -75,7 +75,7 @@ class Attempt(TypedDict):
 class AuditRecord(TypedDict):
     audit_id: str
     created_at: str
-    action: Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "insight.pin", "insight.unpin", "collection.create", "collection.change", "collection.delete", "collection.add", "collection.remove", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "metric.doubt", "draft.keep", "draft.delete", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "grant.create", "token.create", "token.change", "token.delete", "reader.read", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.admit", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]
+    action: Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "insight.pin", "insight.unpin", "collection.create", "collection.change", "collection.delete", "collection.add", "collection.remove", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.explain", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "metric.doubt", "draft.keep", "draft.delete", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "grant.create", "token.create", "token.change", "token.delete", "reader.read", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.admit", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]
     object_id: Union[str, None]
     fields: List[str]
     user_id: Union[str, None]
@@ -871,6 +871,45 @@ class EventType(TypedDict):
     description: str
     schema: Dict[str, Any]
     example: Dict[str, Any]
+
+
+class ExplainTemplateRequest(TypedDict):
+    source: str
+    template_vars: NotRequired[Dict[str, Any]]
+    reader: NotRequired[Union[Dict[str, Any], None]]
+
+
+class Explained(TypedDict):
+    sample_rows: int
+    sources: List["ExplainedSource"]
+    blocks: List["ExplainedBlock"]
+
+
+class ExplainedBlock(TypedDict):
+    name: str
+    method: Union[str, None]
+    place: Literal["database", "here"]
+    reads: List[str]
+    statements: List["ExplainedStatement"]
+    because: Union[str, None]
+
+
+class ExplainedSource(TypedDict):
+    name: str
+    place: Literal["database", "here"]
+    connection: Union[str, None]
+    kind: Union[str, None]
+    sql: Union[str, None]
+    because: Union[str, None]
+    rows: Union[int, None]
+    bytes: Union[int, None]
+    refused: Union[str, None]
+
+
+class ExplainedStatement(TypedDict):
+    sql: str
+    rows: int
+    bytes: int
 
 
 class Fault(TypedDict):
@@ -2484,7 +2523,7 @@ class ListWorkspacesQuery(TypedDict, total=False):
 
 
 class ListAuditQuery(TypedDict, total=False):
-    action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "insight.pin", "insight.unpin", "collection.create", "collection.change", "collection.delete", "collection.add", "collection.remove", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "metric.doubt", "draft.keep", "draft.delete", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "grant.create", "token.create", "token.change", "token.delete", "reader.read", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.admit", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]]
+    action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "insight.pin", "insight.unpin", "collection.create", "collection.change", "collection.delete", "collection.add", "collection.remove", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.explain", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "metric.doubt", "draft.keep", "draft.delete", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "grant.create", "token.create", "token.change", "token.delete", "reader.read", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.admit", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]]
     user_id: Optional[str]
     object_id: Optional[str]
     created_after: Optional[str]
@@ -2514,6 +2553,10 @@ class Operations:
     def preview_template(self, body: "PreviewTemplateRequest", *, charts: Optional[Literal["mermaid", "image", "text", "none", "link"]] = None, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Preview":
         """Run a template without storing anything"""
         return self._call("POST", "/jobs/templates/preview", "json", query={"charts": charts}, body=body, keyed=True, key=idempotency_key, timeout=timeout)
+
+    def explain_template(self, body: "ExplainTemplateRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Explained":
+        """Show what a run of a template would do where"""
+        return self._call("POST", "/jobs/templates/explain", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
     def get_template(self, template_id: str, *, timeout: Optional[float] = None) -> "TemplateWithSource":
         """Read a template with its source"""
@@ -3019,7 +3062,7 @@ class Operations:
         """Stop what leaves a workspace, or change its budgets"""
         return self._call("PATCH", "/outgoing", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
 
-    def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "insight.pin", "insight.unpin", "collection.create", "collection.change", "collection.delete", "collection.add", "collection.remove", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "metric.doubt", "draft.keep", "draft.delete", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "grant.create", "token.create", "token.change", "token.delete", "reader.read", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.admit", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
+    def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "insight.pin", "insight.unpin", "collection.create", "collection.change", "collection.delete", "collection.add", "collection.remove", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.explain", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "metric.doubt", "draft.keep", "draft.delete", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "grant.create", "token.create", "token.change", "token.delete", "reader.read", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.admit", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
         """Read the audit trail, newest first"""
         return self._call("GET", "/audit", "json", query={"action": action, "user_id": user_id, "object_id": object_id, "created_after": created_after, "created_before": created_before, "workspace_id": workspace_id, "limit": limit, "cursor": cursor}, timeout=timeout)
 
@@ -3053,6 +3096,10 @@ class AsyncOperations:
     async def preview_template(self, body: "PreviewTemplateRequest", *, charts: Optional[Literal["mermaid", "image", "text", "none", "link"]] = None, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Preview":
         """Run a template without storing anything"""
         return await self._call("POST", "/jobs/templates/preview", "json", query={"charts": charts}, body=body, keyed=True, key=idempotency_key, timeout=timeout)
+
+    async def explain_template(self, body: "ExplainTemplateRequest", *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None) -> "Explained":
+        """Show what a run of a template would do where"""
+        return await self._call("POST", "/jobs/templates/explain", "json", body=body, keyed=True, key=idempotency_key, timeout=timeout)
 
     async def get_template(self, template_id: str, *, timeout: Optional[float] = None) -> "TemplateWithSource":
         """Read a template with its source"""
@@ -3558,7 +3605,7 @@ class AsyncOperations:
         """Stop what leaves a workspace, or change its budgets"""
         return await self._call("PATCH", "/outgoing", "json", query={"workspace_id": workspace_id}, body=body, timeout=timeout)
 
-    async def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "insight.pin", "insight.unpin", "collection.create", "collection.change", "collection.delete", "collection.add", "collection.remove", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "metric.doubt", "draft.keep", "draft.delete", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "grant.create", "token.create", "token.change", "token.delete", "reader.read", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.admit", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
+    async def list_audit(self, *, action: Optional[Literal["job.create", "job.create_many", "job.run", "job.cancel", "job.delete", "result.read", "insight.list", "insight.pin", "insight.unpin", "collection.create", "collection.change", "collection.delete", "collection.add", "collection.remove", "link.create", "link.delete", "link.open", "template.put", "template.delete", "template.preview", "template.explain", "template.draft", "template.check", "template.choices", "repository.pull", "repository.propose", "repository.take", "repository.refuse", "metric.put", "metric.delete", "metric.check", "metric.doubt", "draft.keep", "draft.delete", "schedule.create", "schedule.change", "schedule.delete", "schedule.run", "connection.create", "connection.change", "connection.delete", "connection.test", "agent.call", "file.put", "file.read", "file.delete", "file.declare", "webhook.create", "webhook.change", "webhook.delete", "webhook.test", "webhook.rotate_secret", "webhook.recover", "webhook.cancel_pending", "subscription.read", "subscription.create", "subscription.change", "subscription.delete", "subscription.test", "subscription.recover", "subscription.cancel_pending", "subscription.unsubscribe", "subscription.confirm", "delivery.read", "delivery.redeliver", "outgoing.change", "outgoing.refuse", "session.begin", "session.refuse", "session.end", "sign_in.end", "sign_in.end_all", "grant.create", "token.create", "token.change", "token.delete", "reader.read", "reader.put", "reader.put_many", "reader.delete", "user.create", "user.admit", "user.change", "user.password", "user.sign_out", "user.delete", "user.erase", "workspace.create", "workspace.change", "workspace.delete"]] = None, user_id: Optional[str] = None, object_id: Optional[str] = None, created_after: Optional[str] = None, created_before: Optional[str] = None, workspace_id: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None) -> "AuditRecordPage":
         """Read the audit trail, newest first"""
         return await self._call("GET", "/audit", "json", query={"action": action, "user_id": user_id, "object_id": object_id, "created_after": created_after, "created_before": created_before, "workspace_id": workspace_id, "limit": limit, "cursor": cursor}, timeout=timeout)
 

@@ -37,7 +37,7 @@ SLOW = 180
 # Seconds that a request may wait for the end of a job.
 LONGEST_WAIT = 50
 # Operations that compute before they answer.
-SLOW_PATHS = ("/jobs/templates/check", "/jobs/templates/preview", "/metrics/check", "/drafts", "/jobs/bulk", "/jobs/bulk/check", "/jobs/result", "/repository/pull", "/repository/branches")
+SLOW_PATHS = ("/jobs/templates/check", "/jobs/templates/preview", "/jobs/templates/explain", "/metrics/check", "/drafts", "/jobs/bulk", "/jobs/bulk/check", "/jobs/result", "/repository/pull", "/repository/branches")
 # Seconds before a stream that broke is opened again.
 AGAIN = 0.2
 

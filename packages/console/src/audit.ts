@@ -27,6 +27,7 @@ export const ACTION_WORDS: Record<AuditAction, string> = {
   'template.put': 'published a template',
   'template.delete': 'deleted a template',
   'template.preview': 'previewed a template',
+  'template.explain': 'asked what a template would do where',
   'template.draft': 'drafted a template',
   'template.check': 'checked a template against its data',
   'repository.pull': 'had the repository looked at',

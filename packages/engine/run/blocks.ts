@@ -173,7 +173,7 @@ function bindNames(run: BlockRun, names: string[]): Bindings {
   return bindings
 }
 
-async function runAnalysis(
+export async function runAnalysis(
   run: BlockRun,
   block: AnalysisBlock,
   extents: Extents,

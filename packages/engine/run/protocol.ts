@@ -6,6 +6,7 @@
 import type { OpenConnection } from '@assay/model/connection'
 import type { FoundColumn, FoundDialect } from '@assay/model/dialect'
 import type { JobErrorCode } from '@assay/model/errors'
+import type { Explained } from '@assay/model/explained'
 import type { Cell, Chart, Column, Findings, Outcome, PageInsight } from '@assay/model/insight'
 import type { Progress } from '@assay/model/job'
 import type { Reader } from '@assay/model/reader'
@@ -130,8 +131,15 @@ export interface AuditDayTask extends AuditedDay {
   roots: Roots
 }
 
+/** Asks what a run would do where. */
+export interface ExplainTask
+  extends Pick<RunTask, 'template' | 'variables' | 'started_at' | 'roots' | 'reader'> {
+  kind: 'explain'
+}
+
 export type Task =
   | RunTask
+  | ExplainTask
   | CheckTask
   | DescribeTask
   | DrawTask
@@ -180,6 +188,7 @@ export interface Results {
   probe: Probed
   /** Whether the day is as it was kept. */
   'audit-day': boolean
+  explain: { status: 'done'; explained: Explained } | Extract<RunResult, { status: 'failed' }>
   read: ReadHead[]
   'read-metrics': MetricHead[]
   convert: ConvertedVariables[]

@@ -117,7 +117,7 @@ async function findings(task: RunTask, context: RunContext): Promise<Findings> {
   }
 }
 
-function readTemplate(task: RunTask): Template {
+export function readTemplate(task: Pick<RunTask, 'template' | 'variables'>): Template {
   const { template, faults } = parsedTemplate(task.template)
   const fault = faults.find(({ severity }) => severity === 'error')
   if (fault) throw new TemplateFault(fault)
@@ -132,7 +132,7 @@ function readTemplate(task: RunTask): Template {
  * Returns the reader of a personal template; null for any other template. Throws TaskFailure if a personal template has
  * no reader.
  */
-function readerOf(template: Template, { reader = null }: RunTask): Reader | null {
+export function readerOf(template: Template, { reader = null }: Pick<RunTask, 'reader'>): Reader | null {
   const needs = readerNeeds(template)
   const refusal = readerRefusal(needs, reader)
   if (refusal !== null) throw new TaskFailure('reader_missing', refusal)

@@ -5,9 +5,11 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
+import type { Explained } from '@assay/model/explained'
 import type { Findings, Outcome } from '@assay/model/insight'
+import type { TemplateSource } from '@assay/model/template'
 import { dialectOf } from '../dialects/engines.ts'
-import { findingsOf, type TestPool, templateOf } from '../run/test-pool.ts'
+import { findingsOf, STARTED_AT, type TestPool, templateOf } from '../run/test-pool.ts'
 import type { Adding } from './conformance-metrics.ts'
 
 /** Names that collations treat as equal, quotes, a backslash, an accent, and null. */
@@ -123,11 +125,11 @@ async function outcomesOf(
   bench: TestPool,
   of: string,
   front = '',
-): Promise<{ found: Findings; outcomes: Record<string, Outcome> }> {
+): Promise<{ found: Findings; outcomes: Record<string, Outcome>; template: TemplateSource }> {
   const blocks = Object.entries(ANALYSES).map(([name, options]) => block(name, of, options))
   const template = templateOf(`---\n${front}\n---\n${blocks.join('\n')}\n# A\n\n{{ amounts.summary }}\n`)
   const found = findingsOf(await bench.run(template, {}, { connections: server.connections() }))
-  return { found, outcomes: found.analyses }
+  return { found, outcomes: found.analyses, template }
 }
 
 export async function analysesAskAlike(server: Adding, bench: TestPool): Promise<void> {
@@ -143,8 +145,46 @@ export async function analysesAskAlike(server: Adding, bench: TestPool): Promise
     assert.ok(asked.rows < 3 * ROWS, `${name}: ${asked.rows} rows came here`)
   }
   assert.match(markdown, /asked there by \d+ statements/)
+  const explained = await explainedBy(server, bench, there.template)
+  assert.deepEqual(
+    explained.sources.map(({ place, rows, refused }) => [place, rows, refused]),
+    [['database', null, null]],
+  )
+  // The sample holds all rows, so what is asked is what a run asks.
+  for (const { name, place, statements, because } of explained.blocks) {
+    const { asked } = lineage.blocks.find((one) => one.name === name)!
+    assert.deepEqual([place, because], ['database', null], name)
+    assert.deepEqual(
+      statements.map(({ sql }) => shape(sql)),
+      asked!.sql.map(shape),
+      name,
+    )
+    assert.equal(
+      statements.reduce((sum, { rows }) => sum + rows, 0),
+      asked!.rows,
+      name,
+    )
+  }
   await seriesAskAlike(server, bench)
   await rowsStayOrAreCounted(server, bench)
+}
+
+/** A statement without its numbers, whose last digits depend on the engine that answered before. */
+const shape = (sql: string): string => sql.replaceAll(/-?\d+(\.\d+)?(e[+-]?\d+)?/g, '#')
+
+async function explainedBy(
+  server: Adding,
+  bench: TestPool,
+  template: TemplateSource,
+  limits?: { rows: number },
+): Promise<Explained> {
+  const task = { kind: 'explain', template, variables: { top: 300 }, started_at: STARTED_AT } as const
+  const result = await bench.pool.explain(
+    { ...task, roots: bench.roots },
+    { workspace_id: 'test', connections: server.connections(limits) },
+  )
+  assert.ok(result.status === 'done', JSON.stringify(result))
+  return result.explained
 }
 
 /** A column of times makes the rows of a database a series, too. */
@@ -193,6 +233,16 @@ async function fillPaced(server: Adding, bench: TestPool): Promise<void> {
 /** Each sign that a name is quoted by, and what escapes it in some engine. */
 const ODD_NAME = 'a\\`b"c'
 
+const QUERIED = `---
+variables: { top: { type: integer, default: 300 } }
+sources: { rows: { connection: remote, query: select whole from measured } }
+---
+${block('asked', 'rows', 'method: describe\nvalue: whole')}
+# A
+
+{{ asked.summary }}
+`
+
 const stays = (kind: string): string => `---
 variables: { top: { type: integer, default: 300 } }
 ---
@@ -225,4 +275,16 @@ async function rowsStayOrAreCounted(server: Adding, bench: TestPool): Promise<vo
     refused.error.detail,
     /"moved" \(normality\) reads its rows here.*counts 300, more than the 299/,
   )
+  const { sources, blocks } = await explainedBy(server, bench, template, { rows: 299 })
+  const [{ place, rows, bytes, refused: told }] = sources as [Explained['sources'][number]]
+  assert.deepEqual([place, rows], ['here', 300])
+  assert.ok(bytes! > 300 && bytes! < 30_000, `${bytes} bytes`)
+  assert.ok(refused.error.detail.endsWith(told!), told!)
+  assert.deepEqual([...new Set(blocks.map((one) => one.place))], ['here'])
+  const plain = await explainedBy(server, bench, templateOf(QUERIED), { rows: 399 })
+  assert.deepEqual(
+    plain.sources.map((one) => [one.place, one.rows, one.because]),
+    [['here', ROWS, null]],
+  )
+  assert.match(plain.sources[0]!.refused!, /The source "rows" reads its rows here.*400, more than the 399/)
 }

@@ -13,7 +13,7 @@ import { counted, type Select } from '../dialects/language.ts'
 import { printSelect } from '../dialects/print.ts'
 import { TreePrinter, type Values } from '../dialects/print-tree.ts'
 import { NotAsked } from '../dialects/scope.ts'
-import { describeQuery, type Engine, execute, identifier, spillOf } from '../duckdb/duckdb.ts'
+import { describeQuery, type Engine, execute, identifier, readTable, spillOf } from '../duckdb/duckdb.ts'
 import { TemplateFault } from '../language/fault.ts'
 import { type BoundQuery, bindQuery, queryFaults } from '../language/remote-query.ts'
 import { type SqlSyntax, withoutEnd } from '../language/sql-clauses.ts'
@@ -61,7 +61,7 @@ export class There {
   readonly #options: QuerySource
   readonly connection: OpenConnection
   /** The author's query, or all of the table. */
-  readonly #text: string
+  readonly text: string
   #statements: string[] = []
   readonly #answers: Answers
   /** The fetched rows, which later analyses reuse; null before an analysis needs them. */
@@ -80,7 +80,7 @@ export class There {
     const { template, temp_folder, spill_bytes } = options
     this.#room = { temp_folder, spill_bytes: spillOf(template.limits.memory_bytes, spill_bytes) }
     this.#answers = new Answers(engine, { name: options.source.name, room: this.#room })
-    this.#text = withoutEnd(textFor?.(connection.kind, null) ?? text, syntax)
+    this.text = withoutEnd(textFor?.(connection.kind, null) ?? text, syntax)
   }
 
   static async open(engine: Engine, options: QuerySource): Promise<There> {
@@ -103,7 +103,7 @@ export class There {
     return {
       connection: name,
       kind,
-      from: { query: this.#text },
+      from: { query: this.text },
       ask: (select) => this.#ask(select),
       query: (sql, values, columns) => this.#query(sql, values, columns),
       bring: (what) => (this.#brought ??= this.#bring(what)),
@@ -120,7 +120,7 @@ export class There {
     const { source } = this.#options
     const began = performance.now()
     const query = await this.#within((kind, open) =>
-      this.#read(kind, open, this.#text, async (reader, sql) => {
+      this.#read(kind, open, this.text, async (reader, sql) => {
         const columns = (await reader.schema()).map((column) =>
           column.numeric ? { ...column, type: DOUBLE } : column,
         )
@@ -147,13 +147,39 @@ export class There {
 
   /** Refuses more rows than the connection allows, before the first is read. */
   async mayMove(moved: string): Promise<void> {
-    const [row] = await this.#ask({ from: { query: this.#text }, list: { n: counted } })
-    const n = numberOf(row?.n)
+    const refusal = this.refusal(moved, await this.count())
+    if (refusal !== null) throw new SourceError(refusal)
+  }
+
+  /** The rows of the query, as the database counts them. */
+  async count(): Promise<number> {
+    const [row] = await this.#ask({ from: { query: this.text }, list: { n: counted } })
+    return numberOf(row?.n)
+  }
+
+  /** The sentence that refuses to move so many rows; null where the connection allows them. */
+  refusal(moved: string, rows: number): string | null {
     const { name, limits } = this.connection
-    if (n > limits.rows)
-      throw new SourceError(
-        `${moved} reads its rows here, and the database counts ${n}, more than the ${limits.rows} that the connection "${name}" allows (its limits.rows): aggregate there, by \`\`\`sql NAME at: ${name}, or raise the limit.`,
-      )
+    if (rows <= limits.rows) return null
+    return `${moved} reads its rows here, and the database counts ${rows}, more than the ${limits.rows} that the connection "${name}" allows (its limits.rows): aggregate there, by \`\`\`sql NAME at: ${name}, or raise the limit.`
+  }
+
+  /** Reads some rows, into the table of the source where `isKept`. Returns how many they are, and their bytes. */
+  sample(most: number, isKept: boolean): Promise<{ rows: number; bytes: number }> {
+    const { name: source } = this.#options.source
+    const dialect = dialectOf(this.connection.kind)
+    const text = `select * from (\n${this.text}\n) ${dialect.identifier('sampled')} limit ${most}`
+    return this.#within((kind, open) =>
+      this.#read(kind, open, text, async (reader) => {
+        this.#answers.takeCounts()
+        const answer = await this.#answers.kept(reader, open)
+        const from = `select * from ${identifier(answer.name)}`
+        if (isKept) await execute(this.#engine, `insert into ${identifier(source)} ${from}`)
+        const counted_ = await readTable(this.#engine, `select count(*) from (${from})`, {}, 1)
+        await answer.drop()
+        return { rows: Number(counted_.rows[0]?.[0]), bytes: this.#answers.takeCounts().bytes }
+      }),
+    )
   }
 
   #ask(select: Select): Promise<Answer[]> {
@@ -173,7 +199,7 @@ export class There {
   }
 
   /** What would be sent. */
-  async boundText(text: string, bound: Bound): Promise<BoundQuery> {
+  async boundText(text: string, bound: Bound = NOTHING_BOUND): Promise<BoundQuery> {
     return this.#bound(await kindOf(this.connection.kind), text, bound)
   }
 
@@ -194,7 +220,7 @@ export class There {
 
   async #query(sql: string, values: Values, columns: readonly Column[]): Promise<Answer[]> {
     const tree = await parsed(this.#engine, sql)
-    const base = { relation: this.#options.source.name, columns, query: this.#text }
+    const base = { relation: this.#options.source.name, columns, query: this.text }
     const statement = new TreePrinter(dialectOf(this.connection.kind), base, values).print(tree)
     try {
       const rows = await this.answered(statement.sql)
@@ -209,7 +235,7 @@ export class There {
   async #bring(what: string): Promise<void> {
     await this.mayMove(what)
     await this.#within((kind, open) =>
-      this.#read(kind, open, this.#text, async (reader, sql) => {
+      this.#read(kind, open, this.text, async (reader, sql) => {
         this.#statements.push(sql)
         const answer = await this.#answers.kept(reader, open)
         const name = identifier(this.#options.source.name)

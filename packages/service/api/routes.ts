@@ -40,6 +40,7 @@ import * as confirming from './subscriptions/confirm-page.ts'
 import * as subscriptions from './subscriptions/subscriptions.ts'
 import * as unsubscribing from './subscriptions/unsubscribe-page.ts'
 import * as drafts from './templates/drafts.ts'
+import * as explained from './templates/explained.ts'
 import * as keptDrafts from './templates/kept-drafts.ts'
 import * as templates from './templates/templates.ts'
 import * as deliveries from './webhooks/deliveries.ts'
@@ -63,6 +64,7 @@ export const ROUTES: readonly Route[] = [
   on('GET /v1alpha/jobs/templates', templates.listTemplates),
   on('POST /v1alpha/jobs/templates/check', templates.checkTemplate),
   on('POST /v1alpha/jobs/templates/preview', templates.previewTemplate),
+  on('POST /v1alpha/jobs/templates/explain', explained.explainTemplate),
   on('GET /v1alpha/jobs/templates/{template_id}', templates.getTemplate),
   on('PUT /v1alpha/jobs/templates/{template_id}', templates.putTemplate),
   on('DELETE /v1alpha/jobs/templates/{template_id}', templates.deleteTemplate),

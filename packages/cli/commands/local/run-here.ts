@@ -8,7 +8,8 @@ import type { Reader } from '@assay/model/reader'
 import type { TemplateSource } from '@assay/model/template'
 import type { Config } from '@assay/service/config/config'
 import type { Call } from '../../command.ts'
-import { EXIT, ExitError } from '../../exit.ts'
+import { EXIT, ExitError, UsageError } from '../../exit.ts'
+import { pairsOption } from '../../options.ts'
 import { progressLine, say } from '../../print.ts'
 import { faultLine } from './check.ts'
 
@@ -47,6 +48,17 @@ export async function load(file: string, config: Config): Promise<Found> {
   const broken = parsed.faults.some(({ severity }) => severity === 'error')
   if (broken || !parsed.template) throw new ExitError(EXIT.failed, `${file} has faults.`)
   return { file, source, parsed }
+}
+
+/** Returns the variables of `--var`, as the template declares them. Throws UsageError. */
+export async function variablesOf({ parsed }: Found, call: Call): Promise<Record<string, unknown>> {
+  const { convertVariables } = await import('@assay/engine/values/variables')
+  const { values, errors } = convertVariables(parsed.template!.variables, pairsOption(call, 'var'))
+  if (errors.length === 0) return values
+  const lines = errors.map(
+    ({ path, message }) => `  ${path.replace('payload.template_vars.', '')} ${message}`,
+  )
+  throw new UsageError(`The variables do not fit:\n${lines.join('\n')}`)
 }
 
 /**

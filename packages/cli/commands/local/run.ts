@@ -14,20 +14,10 @@ import { CHART_FORMS, type ChartForm, type Findings } from '@assay/model/insight
 import { type Config, resolveConfig } from '@assay/service/config/config'
 import type { Call, Command } from '../../command.ts'
 import { EXIT, ExitError, UsageError } from '../../exit.ts'
-import { choiceOption, flag, pairsOption, readerOption, text, texts } from '../../options.ts'
+import { choiceOption, flag, readerOption, text, texts } from '../../options.ts'
 import { say } from '../../print.ts'
 import { deliver, FORM_OPTIONS, FORMS, type Form, requirePlace } from '../insight-forms.ts'
-import { type Found, fileOf, findingsOf, load, runHere } from './run-here.ts'
-
-async function variablesOf({ parsed }: Found, call: Call): Promise<Record<string, unknown>> {
-  const { convertVariables } = await import('@assay/engine/values/variables')
-  const { values, errors } = convertVariables(parsed.template!.variables, pairsOption(call, 'var'))
-  if (errors.length === 0) return values
-  const lines = errors.map(
-    ({ path, message }) => `  ${path.replace('payload.template_vars.', '')} ${message}`,
-  )
-  throw new UsageError(`The variables do not fit:\n${lines.join('\n')}`)
-}
+import { type Found, fileOf, findingsOf, load, runHere, variablesOf } from './run-here.ts'
 
 async function analyse(found: Found, call: Call, config: Config, pool: Pool): Promise<Findings> {
   const variables = await variablesOf(found, call)

@@ -51,6 +51,8 @@ type Room = Pick<TaskMessage, 'temp_folder' | 'spill_bytes'>
 
 /** An interrupt between two queries has no effect, so it is repeated. */
 const INTERRUPT_MS = 20
+/** The time for an explanation, in which databases count rows. */
+const EXPLAIN_MS = 120_000
 
 const MEMORY_EXCEEDED: RunResult = {
   status: 'failed',
@@ -172,6 +174,13 @@ async function perform(
     case 'audit-day': {
       const { auditDay } = await import('../../partitions/audit.ts')
       return auditDay(engine, task, { ...inspection(mine, engine, room), roots: task.roots })
+    }
+    case 'explain': {
+      const { explainTask } = await import('../../explain/explain.ts')
+      await new Promise<void>((sent) =>
+        send({ type: 'started', id: mine.id, timeout_ms: EXPLAIN_MS }, () => sent()),
+      )
+      return explainTask(task, inspection(mine, engine, room))
     }
     case 'read':
       return readTask(task)

@@ -49,6 +49,7 @@ const WAYS: Record<Exclude<keyof Pool, 'run' | 'stats' | 'jail' | 'stop'>, () =>
   render: () =>
     pool.render({ kind: 'render', form: 'mail', markdown: '# A', charts: [], reading: null, cids: {} }, own),
   tables: () => pool.tables({ kind: 'tables', form: 'csv', head, table: null }, own),
+  explain: () => pool.explain({ kind: 'explain', template, variables: {}, started_at: '', roots }, own),
   auditDay: () => pool.auditDay({ kind: 'audit-day', roots } as never, own),
   probe: () => pool.probe({ kind: 'probe', connection: {} as never, roots }, own),
   convert: () => pool.convert({ kind: 'convert', variables: [], items: [] }, own),

@@ -15,6 +15,7 @@ import type {
   DescribeTask,
   Description,
   DrawTask,
+  ExplainTask,
   Probed,
   ProbeTask,
   ReadMetricsTask,
@@ -179,7 +180,7 @@ export interface Pool {
   run(task: Omit<RunTask, 'caps'>, options: RunOptions): Promise<RunResult>
   /** Like run(), behind all waiting jobs. Rejects with `workspace_busy` if too many previews of the workspace wait, or its budget is used up. */
   preview(task: Omit<RunTask, 'caps'>, options: PreviewOptions): Promise<RunResult>
-  /** These ten reject with TaskError, or with `workspace_busy`. */
+  /** These eleven reject with TaskError, or with `workspace_busy`. */
   check(task: CheckTask, options: SmallTaskOptions): Promise<Fault[]>
   describe(task: DescribeTask, options: SmallTaskOptions): Promise<Description>
   draw(task: DrawTask, options: SmallTaskOptions): Promise<string[]>
@@ -188,6 +189,7 @@ export interface Pool {
   tables(task: TablesTask, options: SmallTaskOptions): Promise<TablesFile>
   probe(task: ProbeTask, options: SmallTaskOptions): Promise<Probed>
   auditDay(task: AuditDayTask, options: SmallTaskOptions): Promise<boolean>
+  explain(task: ExplainTask, options: SmallTaskOptions): Promise<Results['explain']>
   read(task: ReadTask, options: SmallTaskOptions): Promise<Results['read']>
   readMetrics(task: ReadMetricsTask, options: SmallTaskOptions): Promise<MetricHead[]>
   convert(task: ConvertTask, options: SmallTaskOptions): Promise<Results['convert']>

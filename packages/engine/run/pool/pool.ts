@@ -160,6 +160,7 @@ class ProcessPool implements Pool {
   readonly tables: Pool['tables'] = (task, options) => this.#smallTask<'tables'>(task, options)
   readonly probe: Pool['probe'] = (task, options) => this.#smallTask<'probe'>(task, options)
   readonly auditDay: Pool['auditDay'] = (task, options) => this.#smallTask<'audit-day'>(task, options)
+  readonly explain: Pool['explain'] = (task, options) => this.#smallTask<'explain'>(task, options)
   readonly read: Pool['read'] = (task, options) => this.#smallTask<'read'>(task, options)
   readonly readMetrics: Pool['readMetrics'] = (task, options) =>
     this.#smallTask<'read-metrics'>(task, options)

@@ -31,6 +31,7 @@ const READINGS: readonly AuditAction[] = [
   'link.open',
   'file.read',
   'template.preview',
+  'template.explain',
   'template.draft',
   'template.check',
   'template.choices',

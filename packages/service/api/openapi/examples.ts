@@ -32,6 +32,7 @@ const BODIES: Record<string, unknown> = {
   checkTemplate: TEMPLATE,
   putTemplate: TEMPLATE,
   previewTemplate: { source: TEMPLATE, template_vars: { name: 'Ada' } },
+  explainTemplate: { source: TEMPLATE, template_vars: { name: 'Ada' } },
   checkMetric: METRIC,
   putMetric: METRIC,
   proposeChange: { template_id: 'hello', source: TEMPLATE, message: 'Greet the world' },

@@ -15,7 +15,13 @@ import { connectionsFor, rootsOf } from './template-lookup.ts'
  */
 export function noteReading(
   call: Call,
-  action: 'template.preview' | 'template.draft' | 'template.check' | 'template.choices' | 'metric.check',
+  action:
+    | 'template.preview'
+    | 'template.explain'
+    | 'template.draft'
+    | 'template.check'
+    | 'template.choices'
+    | 'metric.check',
   { template, source }: FoundTemplate,
   more: readonly string[] = [],
 ): void {

@@ -1,0 +1,71 @@
+/** What a run of a template would do where: what an analysis asks of a database, and which rows move here. */
+import type { Static } from 'typebox'
+import { nullable, Type } from '../schema.ts'
+
+const Place = Type.Enum(['database', 'here'], {
+  description: 'database: its rows stay there, and statistics are asked for. here: it runs in this service',
+})
+
+export const ExplainedStatement = Type.Object(
+  {
+    sql: Type.String({ description: 'In the SQL of the database' }),
+    rows: Type.Integer({ description: 'The rows of the answer, over the sample' }),
+    bytes: Type.Integer({ description: 'The bytes of the answer as JSON, over the sample' }),
+  },
+  { title: 'ExplainedStatement' },
+)
+export type ExplainedStatement = Static<typeof ExplainedStatement>
+
+export const ExplainedSource = Type.Object(
+  {
+    name: Type.String(),
+    place: Place,
+    connection: nullable(Type.String({ description: 'Null: files' })),
+    kind: nullable(Type.String({ description: 'The kind of the connection, such as postgresql' })),
+    sql: nullable(
+      Type.String({ description: 'The query of the source. Null: files, or a rule of rows is part of it' }),
+    ),
+    because: nullable(Type.String({ description: 'Why its rows move, or are not counted, as a sentence' })),
+    rows: nullable(
+      Type.Integer({
+        description: 'The rows that move here, as the database counts them. Null: not counted',
+      }),
+    ),
+    bytes: nullable(
+      Type.Integer({
+        description: 'The bytes that are expected to move: the rows, at the size of those of the sample',
+      }),
+    ),
+    refused: nullable(
+      Type.String({ description: 'Why a run would not move them: more rows than limits.rows' }),
+    ),
+  },
+  { title: 'ExplainedSource' },
+)
+export type ExplainedSource = Static<typeof ExplainedSource>
+
+export const ExplainedBlock = Type.Object(
+  {
+    name: Type.String(),
+    method: nullable(Type.String({ description: 'Null: an SQL block' })),
+    place: Place,
+    reads: Type.Array(Type.String(), { description: 'The sources and blocks that it reads' }),
+    statements: Type.Array(ExplainedStatement, { description: 'What it asks of the database' }),
+    because: nullable(Type.String({ description: 'What the sample does not tell, as a sentence' })),
+  },
+  { title: 'ExplainedBlock' },
+)
+export type ExplainedBlock = Static<typeof ExplainedBlock>
+
+export const Explained = Type.Object(
+  {
+    sample_rows: Type.Integer({
+      description:
+        'The most rows of a source that were read as a sample: numbers in statements that come from earlier answers are those of the sample',
+    }),
+    sources: Type.Array(ExplainedSource),
+    blocks: Type.Array(ExplainedBlock),
+  },
+  { title: 'Explained' },
+)
+export type Explained = Static<typeof Explained>
