@@ -35,7 +35,7 @@ async function settingsOf(url: string): Promise<string> {
   return kept.join(', ')
 }
 
-/** Null: there is none. */
+/** Starts a Redis server, or takes the one of BENCH_REDIS. Returns null if none is installed. */
 export async function startRedis(): Promise<RunningRedis | null> {
   const given = process.env.BENCH_REDIS
   if (given) return { url: given, settings: await settingsOf(given), stop: async () => undefined }

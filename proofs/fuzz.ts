@@ -48,7 +48,7 @@ interface Answer {
   status: number
   headers: IncomingMessage['headers']
   text: string
-  /** False: we did not wait for its end. */
+  /** False if the fuzzer did not wait for its end. */
   whole: boolean
 }
 

@@ -4,7 +4,7 @@ import { modes, type Receiver, startReceiver } from './receiver.ts'
 export interface KeptSpan {
   traceId: string
   spanId: string
-  /** Empty: it is a root. */
+  /** Empty if the span is a root. */
   parentSpanId: string
   name: string
   kind: number

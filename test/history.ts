@@ -90,7 +90,7 @@ export interface SeenMove {
 /** A webhook that must get every event it matches. */
 export interface Subscription {
   receiver: string
-  /** Null: every type. */
+  /** Null for every type. */
   events: readonly string[] | null
   /** A job with a presence_name is told to those that bear it, one without to all. */
   presence_name: string

@@ -26,7 +26,7 @@ export class ClientError extends Error {
 export interface ClientOptions {
   /** Address of the service; `/v1alpha` at its end is not needed. */
   url: string
-  /** Null: the browser's own sign-in, on a page of the service. */
+  /** Null for the browser's own sign-in, on a page of the service. */
   token: string | null
   fetch?: typeof globalThis.fetch
   /** How often a call that may be repeated is repeated (default: 5). */
@@ -48,7 +48,7 @@ export interface RequestOptions {
   timeoutMs?: number | undefined
   /** True where the service computes before it answers. */
   slow?: boolean
-  /** True: the answer is given as soon as it begins. */
+  /** True if the answer is given as soon as it begins. */
   stream?: boolean
 }
 

@@ -24,8 +24,9 @@ export function askedWait(headers: Headers): number | null {
 }
 
 /**
- * Milliseconds before repeat number `retry` (from 0): what the service asks for, and a random time between 0 and a bound that doubles
- * ("full jitter": Brooker, Exponential Backoff and Jitter, AWS Architecture Blog, 2015). Null: the service asks for too long.
+ * Milliseconds before repeat number `retry` (from 0): what the service asks for, and a random time between 0 and a
+ * bound that doubles ("full jitter": Brooker, Exponential Backoff and Jitter, AWS Architecture Blog, 2015). Returns
+ * null if the service asks for too long.
  */
 export function waitBefore(retry: number, asked: number | null): number | null {
   if (asked !== null && asked > LONGEST_ASKED_MS) return null

@@ -163,7 +163,7 @@ export interface Schedule
   variables: Record<string, unknown>
   /** The ids of subscriptions, or "followers"; null: none. */
   notify: string[] | null
-  /** Null: its runs belong to no reader. */
+  /** Null if its runs belong to no reader. */
   readers: ScheduleReaders | null
   /** How far the jobs of readers are made; null: none is due. */
   firing: FiringState | null

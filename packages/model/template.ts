@@ -250,7 +250,7 @@ export interface TemplateSettings {
   lineage: boolean
   /** By the column's name in lower case. */
   columns: Map<string, ColumnMeaning>
-  /** Null: the tiles are chosen by the outcomes. */
+  /** Null if the tiles are chosen by the outcomes. */
   tiles: TileChoice[] | null
 }
 

@@ -5,7 +5,10 @@ import ipaddr from 'ipaddr.js'
 /** Whether the sender of a request is a proxy to believe. `hop` counts from the service: 0 is the connection itself. */
 export type TrustedProxies = (address: string, hop: number) => boolean
 
-/** "1.2.3.4:5678" -> "1.2.3.4", "[::1]:80" -> "::1", "::ffff:1.2.3.4" -> "1.2.3.4". Null: the text is not an address. */
+/**
+ * "1.2.3.4:5678" -> "1.2.3.4", "[::1]:80" -> "::1", "::ffff:1.2.3.4" -> "1.2.3.4". Returns null if the text is not an
+ * address.
+ */
 export function bareAddress(text: string): string | null {
   const trimmed = text.trim()
   // As Node names the other end of most connections. It has one form.

@@ -9,7 +9,7 @@ import type { Dispatcher } from 'undici'
 import type { Guard } from './guard.ts'
 
 export interface BucketConfig {
-  /** Null: Amazon's for the region. */
+  /** Null for Amazon's endpoint of the region. */
   endpoint: string | null
   region: string
   bucket: string

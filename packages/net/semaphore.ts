@@ -11,7 +11,7 @@ interface Permits {
 export class KeyedSemaphore {
   readonly #byKey = new Map<string, Permits>()
 
-  /** Waits for one of the key's `most` permits. Null: `signal` was aborted before one was free. */
+  /** Waits for one of the key's `most` permits. Returns null if `signal` was aborted before one was free. */
   async acquire(key: string, most: number, signal?: AbortSignal): Promise<Release | null> {
     const permits = this.#of(key)
     if (permits.held < most) permits.held += 1
@@ -50,7 +50,7 @@ export class KeyedSemaphore {
   }
 }
 
-/** Waits for the permit of a holder that ends. False: the signal was aborted first. */
+/** Waits for the permit of a holder that ends. Returns false if the signal was aborted first. */
 function passedOn(permits: Permits, signal?: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const take = (): void => {

@@ -58,7 +58,7 @@ export interface App {
   /** Where it listens, e.g. "http://127.0.0.1:8080". */
   url: string
   store: Store
-  /** The token that the first start makes if ASSAY_TOKEN is not set. Show it once. Null: none was made. */
+  /** The token that the first start makes if ASSAY_TOKEN is not set. Show it once. Null if none was made. */
   firstToken: string | null
   /** Stops every part in order and resolves once all have ended. */
   stop(): Promise<void>

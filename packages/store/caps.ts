@@ -3,7 +3,7 @@ import { iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 
 export interface JobCaps {
-  /** Null: as many as there are. */
+  /** Null for no limit. */
   max_queued: number | null
   max_running: number | null
   /** Jobs that were created and not run. */

@@ -385,7 +385,7 @@ function work(database: Database) {
 /** A store for one request, whose changes tell of it. Its methods are made once and find the record by `this`. */
 interface Audited {
   record: NewAuditRecord
-  /** Null: a change expects nothing. */
+  /** Null if a change expects nothing. */
   expected: Expected | null
   written: boolean
 }

@@ -46,7 +46,7 @@ export interface ChaosNode {
   pid(): number | null
   /** Analysis processes. */
   children(): number[]
-  /** False: it is not running now. */
+  /** Returns false if the process is not running. */
   signal(name: NodeJS.Signals): boolean
   /** Milliseconds that its wall clock is off by, from now on. */
   shiftClock(ms: number): void

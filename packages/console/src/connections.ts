@@ -102,7 +102,7 @@ export interface ConnectionDraft {
   kind: ConnectionKind
   description: string
   options: Record<string, string>
-  /** Empty: the default. */
+  /** An empty text takes the default. */
   limits: Record<string, string>
 }
 

@@ -23,7 +23,7 @@ export interface Overlay {
   gone: string[]
 }
 
-/** Null: the two cannot be drawn into one. */
+/** Returns null if the two cannot be drawn into one. */
 export function overlayChart(chart: Chart, earlier: Chart): Overlay | null {
   const kind = chartXKind(chart)
   if (chart.type !== earlier.type || kind !== chartXKind(earlier)) return null

@@ -57,7 +57,7 @@ function faultOf(
   return { code: 'wrong_type', message, remedy: `Name a numeric ${what}.` }
 }
 
-/** Null: they are not known. */
+/** Returns null if the fields are not known. */
 function fieldsOf(value: Static | undefined): ReadonlyMap<string, Static> | null {
   if (value?.kind === 'rows') return value.columns
   return value?.kind === 'object' && !value.open ? value.fields : null

@@ -45,7 +45,8 @@ export interface KeptDays {
   /** When the run began that read the days: what a later one has read stays. */
   read_at: string
   /**
-   * The run found the `looked_at` of the series so, has looked for rows that were marked since, and has given all their days. Null: it has not.
+   * The `looked_at` of the series that the run found, if the run has looked for rows that were marked since and has
+   * given all their days. Null if it has not.
    */
   looked_since: string | null
   days: Readonly<Record<string, string>>
@@ -54,7 +55,7 @@ export interface KeptDays {
 export interface PartitionKeeper {
   /** The days from `from` to before `until`. */
   find(wanted: { key: string; from: string; until: string }): Promise<KeptSeries>
-  /** Null: kept. Else why not, as a sentence. */
+  /** Returns null if the days were kept, or a sentence that says why not. */
   keep(days: KeptDays): Promise<string | null>
 }
 

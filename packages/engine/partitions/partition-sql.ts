@@ -14,7 +14,7 @@ import { MetricValue } from './value.ts'
 export const FROM = 'PARTITION_FROM'
 export const UNTIL = 'PARTITION_UNTIL'
 
-/** Null: the days of the metric cannot be kept for what is wanted, and it is read in full. */
+/** Returns null if the days of the metric cannot be kept for what is wanted, and it is read in full. */
 export function partitionedQuery(metric: Metric, wanted: Wanted): PartitionedQuery | null {
   const { partitions: rules } = metric
   if (!rules || !isKept(metric, wanted)) return null

@@ -34,7 +34,7 @@ export type Stop = Static<typeof Stop>
 
 /** The rules of one workspace. */
 export interface OutgoingRules {
-  /** Null: open. */
+  /** Null while sending is open. */
   stopped: Stop | null
   /** Its own budgets a day; what is null or absent is as the service has it. */
   budgets: Partial<Record<OutgoingKind, number | null>>

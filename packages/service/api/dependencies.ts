@@ -117,7 +117,7 @@ export interface Services extends ApiDependencies {
   metricReader: MetricReader
   tokens: TokenCache
   audit: AuditTrail
-  /** Null: the settings name none. */
+  /** Null if the settings name none. */
   provider: Provider | null
   /** Programs that people let in. */
   clients: Clients

@@ -3,7 +3,7 @@
 /** The path of OTLP over HTTP, which is added unless the address ends in it. */
 const SPANS_PATH = '/v1/traces'
 
-/** "http://collector:4318" -> "http://collector:4318/v1/traces". Null: there is none. */
+/** "http://collector:4318" -> "http://collector:4318/v1/traces". Returns null if there is none. */
 export function parseCollector(value: string): string | null {
   if (value === '') return null
   const url = URL.canParse(value) ? new URL(value) : undefined

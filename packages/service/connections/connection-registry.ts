@@ -57,7 +57,10 @@ export interface ConnectionRegistry {
   listFile(workspace_id: string): ConnectionView[]
   /** The kind of a connection; null: there is none. */
   kindOf(workspace_id: string, name: string): Promise<string | null>
-  /** A connection with its secrets opened. Null: there is none. Throws SettingsFault or SecretError if a secret cannot be opened. */
+  /**
+   * A connection with its secrets opened. Returns null if there is none. Throws SettingsFault or SecretError if a
+   * secret cannot be opened.
+   */
   open(workspace_id: string, name: string): Promise<OpenConnection | null>
   accessFor(to: AccessOptions): ConnectionAccess
 }

@@ -14,7 +14,7 @@ const OTHER_CONNECTIONS = 4
 const OLDEST_MAJOR = 14
 const SKEW_FEW_MS = 5000
 
-/** Null: there is no store to look at. */
+/** Returns null if there is no store to look at. */
 export async function look(config: Config): Promise<{ look: StoreLook | null; findings: Finding[] }> {
   const { store: url, home } = config
   try {

@@ -60,7 +60,7 @@ function firstBad(bytes: Buffer): number {
 }
 
 class TextCheck implements Check {
-  /** False: the encoding of a table is found when it is read. */
+  /** False for a table, whose encoding is found when it is read. */
   readonly #utf8: boolean
   #rest = Buffer.alloc(0)
   #line = 1

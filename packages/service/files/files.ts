@@ -65,7 +65,7 @@ export interface Files extends FileAccess {
     conditions: Conditions,
     limits: Limits,
   ): Promise<{ file: StoredFile; isNew: boolean }>
-  /** False: there is none. */
+  /** Deletes a file. Returns false if it does not exist. */
   remove(workspace_id: string, path: string, conditions: Conditions): Promise<boolean>
   /** Removes every file of a workspace. */
   purge(workspace_id: string): Promise<void>

@@ -192,7 +192,10 @@ export class FolderFiles implements Files {
     await removeStaging(this.#staging)
   }
 
-  /** The absolute path of a file. Null: its folder does not exist. Throws `conflict` if a link is part of the path. */
+  /**
+   * The absolute path of a file. Returns null if its folder does not exist. Throws `conflict` if a link is part of the
+   * path.
+   */
   async #locate(workspace_id: string, file: string): Promise<string | null> {
     const root = await realpath(this.#folder).catch(noSuchFile)
     if (root === null) return null

@@ -19,7 +19,7 @@ const FAULTS_MOST = 100
 
 interface Judged {
   faults: RepositoryFault[]
-  /** Null: the commit is refused. */
+  /** Null if the commit is refused. */
   tree: RepositoryTree | null
 }
 

@@ -6,7 +6,7 @@ import { PullError } from './pull-fault.ts'
 import { openTransport, type Transport, type TransportOptions } from './transport/transport.ts'
 
 export interface PullInput extends TransportOptions {
-  /** Null: the repository's own default. */
+  /** Null for the repository's own default branch. */
   branch: string | null
   /** Below the root of the repository; "": the whole. */
   folder: string

@@ -120,7 +120,7 @@ async function renew(state: State): Promise<string> {
   return now
 }
 
-/** Renews the lease, or registers the node again if the others gave it up. False: it failed. */
+/** Renews the lease, or registers the node again if the others gave it up. Returns false if it failed. */
 async function renewOrRegister(state: State): Promise<boolean> {
   const { log, node } = state
   try {

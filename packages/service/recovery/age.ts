@@ -84,7 +84,7 @@ function sealed(key: Buffer, nonce: Buffer, plain: Buffer): Buffer {
   return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()])
 }
 
-/** Null: the key is another, or the bytes were changed. */
+/** Returns null if the key is another or the bytes were changed. */
 function opened(key: Buffer, nonce: Buffer, bytes: Buffer): Buffer | null {
   if (bytes.length < TAG_BYTES) return null
   const decipher = createDecipheriv('chacha20-poly1305', ...chacha(key, nonce))
@@ -163,7 +163,7 @@ interface Header {
   end: number
 }
 
-/** Null: more bytes are needed. Throws AgeError. */
+/** Returns null if more bytes are needed. Throws AgeError. */
 function readHeader(bytes: Buffer): Header | null {
   const at = bytes.indexOf('\n---')
   const end = at < 0 ? -1 : bytes.indexOf('\n', at + 1)

@@ -128,7 +128,7 @@ class Backups {
   }
 }
 
-/** Null: no place is set. */
+/** Returns null if no place is set. */
 export function createBackups(options: BackupsOptions): Service | null {
   const { config, clock, log } = options
   if (config.backup === null) return null

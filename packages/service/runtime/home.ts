@@ -83,7 +83,7 @@ export async function writeKeys(home: string, keys: readonly Buffer[]): Promise<
   await folder.close()
 }
 
-/** Null: there is no such file. */
+/** Reads the keys of a file. Returns null if there is no such file. */
 export async function readKeys(file: string): Promise<Buffer[] | null> {
   let text: string
   try {

@@ -1,7 +1,7 @@
 /** Opens the traces if an endpoint is set. Only then are the libraries loaded. */
 import type { Traces, TracesOptions } from './traces.ts'
 
-/** Null: no endpoint is set. */
+/** Opens the sender of traces. Returns null if no endpoint is set. */
 export async function openTraces({
   url,
   ...options

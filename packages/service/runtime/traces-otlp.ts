@@ -50,7 +50,10 @@ function rootOf(assignment_id: string): SpanContext {
   return { traceId, spanId: traceId.slice(16), traceFlags: TraceFlags.SAMPLED, isRemote: true }
 }
 
-/** Parses `traceparent` (W3C Trace Context, level 1; a later version may add more after a hyphen). Null: it is not valid. */
+/**
+ * Parses `traceparent` (W3C Trace Context, level 1; a later version may add more after a hyphen). Returns null if it is
+ * not valid.
+ */
 function callerOf(traceparent: string | undefined): SpanContext | null {
   const match = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(traceparent ?? '')
   if (!match || match[1] === 'ff' || (match[1] === '00' && match[5] !== undefined)) return null

@@ -10,8 +10,9 @@ const own = (claims: unknown, name: string): unknown =>
   isObject(claims) && Object.hasOwn(claims, name) ? claims[name] : undefined
 
 /**
- * The groups that a claim holds: a text is one group, of a list the texts are taken. `name` is a claim, or a path of claims
- * divided by dots. Null: there is no such claim. Throws `groups_left_out` where the provider says that it holds too many.
+ * The groups that a claim holds: a text is one group, of a list the texts are taken. `name` is a claim, or a path of
+ * claims divided by dots. Returns null if there is no such claim. Throws `groups_left_out` where the provider says that
+ * it holds too many.
  */
 export function groupsOf(claims: Claims, name: string): string[] | null {
   const found = own(claims, name) ?? name.split('.').reduce<unknown>(own, claims)

@@ -34,7 +34,7 @@ export function pendingCookie(
 
 export const noPendingCookie = (form: CookieForm): string => cookie('', 0, form)
 
-/** Null: none is under way in this browser, or its time is over. */
+/** Returns null if none is under way in this browser or its time is over. */
 export function pendingOf(
   secrets: SecretBox,
   { headers }: FastifyRequest,

@@ -61,7 +61,7 @@ type Settings = Pick<
 /** Where the provider sends the browser back: the redirect URI to enter there. */
 const CALLBACK = '/auth/callback'
 
-/** Null: the settings name no provider. */
+/** Creates the sign-in provider. Returns null if the settings name none. */
 export function createProvider(config: Settings, clock: Pick<Clock, 'now'>): Provider | null {
   const { oidcIssuer, oidcClientId, publicUrl } = config
   if (oidcIssuer === null || oidcClientId === null || publicUrl === null) return null

@@ -77,8 +77,8 @@ async function sendByKind(
 const REMEDY = 'set the headers or the address again'
 
 /**
- * Makes the attempt and its record. Null: nothing is recorded, and the delivery is released without counting a try. Held: the
- * same, and the rules of the workspace hold it back.
+ * Makes the attempt and returns its record. Returns null if nothing is recorded: the delivery is released without
+ * counting a try. Returns what holds it back if the rules of the workspace do.
  */
 export async function attempt(
   context: AttemptContext,

@@ -86,7 +86,7 @@ async function sendRun(
     elapsedMs: performance.now() - began,
   })
   const inTime = (): boolean => !stop.aborted && holds() && performance.now() - began < RUN_MS
-  /** Waits while the store is behind. False: the rest of the run is not sent. */
+  /** Waits while the store is behind. Returns false if the rest of the run is not sent. */
   const mayGoOn = async (): Promise<boolean> => {
     while (inTime() && !recorder.hasRoom()) await recorder.room()
     return inTime()

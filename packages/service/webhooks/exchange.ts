@@ -28,7 +28,7 @@ export interface ExchangeRequest {
 }
 
 export interface Exchange {
-  /** Null: there was no answer. */
+  /** Null if there was no answer. */
   status: number | null
   headers: Record<string, string>
   /** At most the first `keep` bytes. */

@@ -166,7 +166,8 @@ function recordOf(request: AttemptRequest, result: Exchange): Sent {
 }
 
 /**
- * Sends one POST and returns its record. Null: `signal` was aborted, so nothing is known and nothing is recorded.
+ * Sends one POST and returns its record. Returns null if `signal` was aborted, so nothing is known and nothing is
+ * recorded.
  */
 export async function send(sender: Sender, request: AttemptRequest): Promise<Sent | null> {
   const vetted = vetUrl(request.url, sender.targets)

@@ -72,7 +72,7 @@ function setsTraceparent({ headers }: Webhook): boolean {
 
 /** What is the same in every request of a webhook. Each request copies it and sets the rest by index. */
 interface Prepared {
-  /** Null: a key expires, so keys are chosen for each request. */
+  /** Null if a key expires, so that keys are chosen for each request. */
   keys: Key[] | null
   sent: string[]
   shown: Record<string, string>

@@ -10,7 +10,7 @@ import type { Sent } from './send.ts'
 export interface DeliveryTrace {
   /** The header for the receiver. */
   traceparent: string
-  /** Ends the span. Null: the attempt was abandoned. */
+  /** Ends the span. `sent` is null if the attempt was abandoned. */
   end(sent: Sent | null): void
 }
 

@@ -5,7 +5,10 @@ import { storeFile } from '../open.ts'
 import { translate } from '../sqlite/connection.ts'
 import { type StoreLook, schemaState } from './store-look.ts'
 
-/** Throws AppError `store_unavailable` with a sentence where the database cannot be read. Null: there is no SQLite database yet. */
+/**
+ * Throws AppError `store_unavailable` with a sentence where the database cannot be read. Returns null if there is no
+ * SQLite database yet.
+ */
 export async function lookAtStore({ url, home }: { url: string; home: string }): Promise<StoreLook | null> {
   if (/^postgres(ql)?:/.test(url)) {
     const { lookAtPostgres } = await import('./look-postgres.ts')

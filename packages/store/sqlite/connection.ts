@@ -24,7 +24,10 @@ export interface Connection {
   /** Reads at once. If a commit is not yet durable, resolves when it is, so that nobody is told what might be lost. */
   read<T>(work: () => T): Promise<T>
   subscribe(listener: (hint: Hint) => void): () => void
-  /** Resolves when everything written is durable. False: the disk has failed, and only another process may go on. */
+  /**
+   * Resolves when everything written is durable: with true, or with false if the disk has failed and only another
+   * process may go on.
+   */
   close(): Promise<boolean>
 }
 

@@ -36,7 +36,7 @@ function bytesText(bytes: number): string {
   return `${bytes / unit} ${name === 'kb' ? 'kB' : name.toUpperCase()}`
 }
 
-/** Null: no number. */
+/** Returns null if the text is not a number. */
 function numberOf(name: CapName, typed: string): number | null {
   const [, digits, unit = ''] = /^(\d{1,16}(?:\.\d{1,6})?) ?([kmgt]b)?$/i.exec(typed) ?? []
   if (digits === undefined || (unit !== '' && !isBytes(name))) return null

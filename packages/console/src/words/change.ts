@@ -29,7 +29,10 @@ export interface Moved {
   since: string
 }
 
-/** Null: there is no earlier period, or no figure. A share moves in points; other figures in per cent of the one before. */
+/**
+ * Returns null if there is no earlier period or no figure. A share moves in points; other figures in per cent of the
+ * one before.
+ */
 export function movedOf({ figure, history }: Measured): Moved | null {
   const before = history.at(-2)
   const own = history.at(-1)

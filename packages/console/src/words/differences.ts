@@ -8,7 +8,7 @@ import { changeInWords } from './change.ts'
 interface FigureDifference {
   key: string
   label: string
-  /** Null: this run has none. */
+  /** Null if this run has none. */
   now: string | null
   before: string | null
   /** "up 3.7 points", "the same", "new", "gone". */

@@ -52,7 +52,7 @@ function quantity(text: string): [least: number, most: number, length: number] {
   return [from, comma === undefined ? from : most ? Number(most) : Number.POSITIVE_INFINITY, all.length]
 }
 
-/** Null: not one of the parts that have words. */
+/** Returns null if the pattern has a part without words. */
 function partsOf(pattern: string): Part[] | null {
   const parts: Part[] = []
   let left = pattern

@@ -271,8 +271,8 @@ function endsAlike({ values }: Series): boolean {
 }
 
 /**
- * A series whose values carry over may go far without a trend: "no rise or fall" would be read as "no change". It is told
- * where it began and ended. Null: it does not wander, or ends where it began.
+ * Tells where a series began and ended whose values carry over: it may go far without a trend, and "no rise or fall"
+ * would be read as "no change". Returns null if the series does not wander or ends where it began.
  */
 function wandering({ measure, grid, series }: ReadSeries, { persistence, period }: Found): string | null {
   if ((persistence ?? 0) < WANDERS || period !== null) return null

@@ -19,8 +19,8 @@ export interface Design {
   columns: number[][]
   left: number
   /**
-   * How the rows may be a series: by a date of their own; because a single x goes in even steps; in the order of the data, if it
-   * sorts none of the columns. Null: they are none.
+   * How the rows may be a series: by a date of their own; because a single x goes in even steps; or in the order of the
+   * data, if it sorts none of the columns. Null if they are no series.
    */
   series: 'dated' | 'even' | 'rows' | null
 }

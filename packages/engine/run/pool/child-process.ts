@@ -29,10 +29,7 @@ import { sendTexts, type Texts } from './texts.ts'
 export interface TaskOptions {
   /** The time limit until the process reports the limit of the template. */
   timeout_ms: number
-  /**
-   * How long a task may take by the clock while its process has had less than `timeout_ms` of processor time. Without it the
-   * clock alone counts.
-   */
+  /** The limit by the clock for a task with less than `timeout_ms` of processor time. Without it the clock alone counts. */
   starved_ms?: number | undefined
   signal?: AbortSignal | undefined
   onProgress?: ((progress: Progress) => void) | undefined
@@ -58,10 +55,7 @@ export interface AnalysisProcess {
   sees(folders: readonly Folder[]): boolean
   /** 0 on systems that do not report it. */
   residentBytes(): number
-  /**
-   * Returns the milliseconds of processor time so far, or null if the system does not report it or the process ended by
-   * itself.
-   */
+  /** Milliseconds of processor time so far; null if the system does not report it or the process ended by itself. */
   processorMs(): number | null
   perform<T extends Task>(task: T, options: TaskOptions): Promise<Ending<T['kind']>>
   end(): void

@@ -58,7 +58,7 @@ export interface Disk {
   total_bytes: number
 }
 
-/** Null: the disk cannot be read. */
+/** Returns null if the disk cannot be read. */
 export async function diskOf(folder: string): Promise<Disk | null> {
   const found = await statfs(folder).catch(() => null)
   return found && { free_bytes: found.bavail * found.bsize, total_bytes: found.blocks * found.bsize }

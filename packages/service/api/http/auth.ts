@@ -33,9 +33,9 @@ declare module 'fastify' {
 const USES_MS = 60_000
 
 export interface TokenCache {
-  /** Null: there is no such token. */
+  /** Finds the caller of a token. Returns null if there is no such token. */
   find(token: string): Promise<Principal | null>
-  /** Null: there is no such sign-in. Its life is extended by this use. */
+  /** Finds the caller of a sign-in and extends its life. Returns null if there is no such sign-in. */
   findSignIn(secret: string, address: string): Promise<Principal | null>
   /** Clears the cache. Call it after tokens, sign-ins, users or workspaces change. */
   forget(): void
@@ -120,8 +120,8 @@ interface Doors {
 }
 
 /**
- * The caller of a request: by its Authorization header or, where there is none, by the cookie of a sign-in. Null: neither
- * exists. `forbidden` where the page of another site uses the cookie.
+ * The caller of a request: by its Authorization header or, where there is none, by the cookie of a sign-in. Returns
+ * null if neither exists. `forbidden` where the page of another site uses the cookie.
  */
 export async function callerOf(
   { tokens, config }: Doors,

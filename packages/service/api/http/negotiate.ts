@@ -27,8 +27,8 @@ function specificity(range: Range, offer: string): number {
 }
 
 /**
- * The offer with the highest quality; among equals the first. An offer's quality is that of the range that names it most
- * closely. Null: the client accepts none. An absent or unreadable header accepts all.
+ * The offer with the highest quality; among equals the first. An offer's quality is that of the range that names it
+ * most closely. Returns null if the client accepts none. An absent or unreadable header accepts all.
  */
 export function preferred<Offer extends string>(
   accept: string | undefined,
@@ -55,7 +55,10 @@ export function preferred<Offer extends string>(
   return best
 }
 
-/** The content coding that a client wants most, among equals the first (RFC 9110, section 12.5.3). Null: none of them. */
+/**
+ * The content coding that a client wants most, among equals the first (RFC 9110, section 12.5.3). Returns null if the
+ * client accepts none of them.
+ */
 export function preferredCoding<Coding extends string>(
   header: string | undefined,
   offers: readonly Coding[],

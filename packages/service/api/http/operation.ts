@@ -64,7 +64,7 @@ export interface Operation {
   summary: string
   description?: string
   tag: string
-  /** Null: the operation needs no token. */
+  /** Null if the operation needs no token. */
   scope: Scope | null
   params: TObject
   query: TObject
@@ -78,7 +78,7 @@ export interface Operation {
   errors: readonly ErrorCode[]
   /** The action in the audit trail; null: the operation changes nothing. A test requires one of the two for each change. */
   audit?: AuditAction | null
-  /** False: the operation ignores an Idempotency-Key. */
+  /** False if the operation ignores an Idempotency-Key. */
   idempotent: boolean
   /** The answer is a stream without end, so there is no HEAD for it. */
   streams: boolean

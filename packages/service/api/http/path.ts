@@ -27,7 +27,7 @@ function matches(pattern: string, path: string): boolean {
   )
 }
 
-/** The methods of a path, sorted, for the Allow header. Empty: there is no such path. A fixed path hides patterns. */
+/** The methods of a path, sorted, for the Allow header. Empty if there is no such path. A fixed path hides patterns. */
 export function allowedMethods(
   routes: readonly { method: string; path: string; operation: { streams: boolean } }[],
   url: string,

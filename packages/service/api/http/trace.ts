@@ -9,7 +9,7 @@ import { HEALTH_ROUTES } from './request-log.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null: nothing is traced. */
+    /** Null if nothing is traced. */
     trace: RequestTrace | null
   }
 }

@@ -24,7 +24,7 @@ const LOOK_MS = 1000
 interface Watch {
   job: Job
   seen: number | null
-  /** Reads the job again. Null: it is gone, the token is, or its user is another reader now. */
+  /** Reads the job again. Returns null if it is gone, the token is, or its user is another reader now. */
   look(): Promise<Job | null>
 }
 

@@ -24,7 +24,7 @@ export interface Page {
   whole: boolean
 }
 
-/** Null: the insight was deleted meanwhile. */
+/** Reads what an insight was made from. Returns null if the insight was deleted meanwhile. */
 type Behind = () => Promise<StoredBehind | null>
 
 export interface PageRenderings {
@@ -52,7 +52,7 @@ function textsOf(behind: StoredBehind | null): Record<string, Uint8Array> {
   return { tables, analyses, ...(provenance === null ? {} : { provenance }) }
 }
 
-/** Null: no process was free, or it was not done, within `wait_ms`. */
+/** Returns null if no process was free or the rendering was not done within `wait_ms`. */
 export async function renderedInTime(
   { pool, clock }: { pool: Pick<Pool, 'render'>; clock: Clock },
   task: RenderTask,

@@ -61,7 +61,7 @@ async function loadAsset(name: string, names: ReadonlySet<string>): Promise<Asse
   return assetOf(name, forms)
 }
 
-/** Null: the console was not built. */
+/** Returns null if the console was not built. */
 async function loadAssets(): Promise<Assets | null> {
   const found = await readdir(DIST, { recursive: true }).catch(() => [])
   const names = new Set(found.map((name) => name.replaceAll('\\', '/')))

@@ -43,7 +43,7 @@ export const PRESSED = {
   idempotent: false,
 } as const
 
-/** The reader of a sealed address. Null: this service did not make the address, or it was changed. */
+/** The reader of a sealed address. Returns null if this service did not make the address or it was changed. */
 function readerOf({ secrets }: Services, token: string, context: string): Reader | null {
   try {
     const [workspace_id, webhook_id, to] = JSON.parse(secrets.open(token, context)) as string[]

@@ -17,7 +17,10 @@ const OFS_DELTA = 6
 const REF_DELTA = 7
 const ID_BYTES = 20
 
-/** The pack within the answer: the first channel of the side band, or what follows the lines. Null: there is none. */
+/**
+ * The pack within the answer: the first channel of the side band, or the bytes after the lines. Returns null if there
+ * is none.
+ */
 function packIn(answer: Buffer): Buffer | null {
   const parts: Buffer[] = []
   for (let at = 0; at + 4 <= answer.length; ) {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 
 export interface SshAddress {
-  /** Null: the address names none. */
+  /** Null if the address names none. */
   user: string | null
   /** In lower case. */
   host: string
@@ -14,7 +14,7 @@ export interface SshAddress {
 const SHORT = /^(?:([A-Za-z0-9_.-]+)@)([A-Za-z0-9.-]+):(?!\/\/)(.+)$/
 const SSH_PORT = 22
 
-/** Null: no address by ssh. Throws an Error whose message says what the address must be. */
+/** Returns null if the address is not one of ssh. Throws an Error whose message says what the address must be. */
 export function sshAddress(address: string): SshAddress | null {
   if (/^(git\+)?ssh:\/\//.test(address)) return longForm(address)
   const [, user, host, path] = SHORT.exec(address) ?? []

@@ -18,8 +18,8 @@ interface Makers {
 const BYTES_MOST = 5_000_000
 
 /**
- * As the mail, it does not tell how the insight was computed. Null: the message has no insight, or its PDF cannot be set now or is too large;
- * the message then says so.
+ * Makes the PDF of an insight for a mail. Like the mail, it does not tell how the insight was computed. Returns null if
+ * the message has no insight, or its PDF cannot be set now or is too large; the message then says so.
  */
 export async function attachedPdf(
   makers: Makers,

@@ -94,8 +94,8 @@ async function linkSecretOf({ store, box }: Composer, delivery_id: string): Prom
 }
 
 /**
- * Creates the link of a message.
- * Null: the service has no public address, or the insight has as many links as it may.
+ * Creates the link of a message. Returns null if the service has no public address or the insight has as many links as
+ * it may.
  */
 async function linkOf(
   composer: Composer,
@@ -143,7 +143,7 @@ async function isFor(
   return email !== null && webhook.webhook_id === readerMailId(workspace_id, reader_id, email)
 }
 
-/** Composes the message of an event. Null: the insight was deleted, or belongs to another reader. */
+/** Composes the message of an event. Returns null if the insight was deleted or belongs to another reader. */
 export async function compose(composer: Composer, sending: Sending, target: Target): Promise<Message | null> {
   const { data, type } = sending.event
   const insight_id = textOf(data, 'insight_id')

@@ -192,7 +192,7 @@ interface Mail {
   message: Buffer
 }
 
-/** The mails to readers, and the questions to those who have not agreed. Null: the insight was deleted. */
+/** The mails to readers, and the questions to those who have not agreed. Returns null if the insight was deleted. */
 async function mailsOf(
   options: EmailOptions,
   sending: Sending,

@@ -23,8 +23,8 @@ export interface Held {
 
 export interface Sender {
   /**
-   * Sends one try. Null: `giveUp` was aborted before anything was sent, and nothing is recorded. Throws SecretError if the
-   * target was sealed with an unknown key.
+   * Sends one try. Returns null if `giveUp` was aborted before anything was sent, and nothing is recorded. Throws
+   * SecretError if the target was sealed with an unknown key.
    */
   send(sending: Sending, giveUp: AbortSignal): Promise<Sent | Held | null>
 }

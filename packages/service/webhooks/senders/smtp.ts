@@ -148,7 +148,7 @@ export interface Conversation {
   giveUp: AbortSignal
 }
 
-/** Sends the mails. Null: `giveUp` was aborted before any was accepted. */
+/** Sends the mails. Returns null if `giveUp` was aborted before any was accepted. */
 export async function converse(given: Conversation): Promise<Outcome | null> {
   const { server, from, mails, limits = SMTP_LIMITS, ca, giveUp } = given
   const started = performance.now()

@@ -27,11 +27,11 @@ export interface GrantStore {
       code_ms: number
     },
   ): Promise<true>
-  /** Finds a grant by its code or its token. Null: there is none, or it has ended. */
+  /** Finds a grant by its code or its token. Returns null if there is none or it has ended. */
   findGrant(by: { code_hash: string } | { token_id: string }): Promise<Grant | null>
   /** The newest grants of a user whose codes are redeemed. */
   listGrants(query: { workspace_id: string; user_id: string; limit: number }): Promise<StoredLetIn[]>
-  /** Gives the token another secret. False: this generation was used before, or the grant is gone. */
+  /** Gives the token another secret. Returns false if this generation was used before or the grant is gone. */
   useGrant(input: {
     token_id: string
     generation: number

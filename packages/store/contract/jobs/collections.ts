@@ -17,11 +17,11 @@ export interface CollectionStore {
   listCollections(
     query: PageQuery & { workspace_id: string; insight_id?: string | undefined },
   ): Promise<Page<Collection>>
-  /** Null: not there. */
+  /** Changes a collection. Returns null if it does not exist. */
   updateCollection(
     input: Key & { patch: { name?: string | undefined; description?: string | null | undefined } },
   ): Promise<Collection | null>
-  /** False: not there. */
+  /** Deletes a collection. Returns false if it does not exist. */
   deleteCollection(input: Key): Promise<boolean>
   /**
    * Adds the insight, or its series if `newest`. `pins`: adds to the user's pins, and makes that collection with its first insight.
@@ -30,7 +30,10 @@ export interface CollectionStore {
   addToCollection(
     input: Key & { insight_id: string; newest: boolean; user_id: string; pins: boolean },
   ): Promise<void>
-  /** Removes the insight and its series. `pins`: from the user's pins. False: it held neither, or there is no such collection. */
+  /**
+   * Removes the insight and its series. `pins`: from the user's pins. Returns false if it held neither or there is no
+   * such collection.
+   */
   removeFromCollection(input: Key & { insight_id: string; pins: boolean }): Promise<boolean>
   /** The first 1,000 subscriptions that follow a run of the template through a collection. */
   collectionFollowers(input: { workspace_id: string; template_id: string }): Promise<CollectionFollower[]>

@@ -97,18 +97,25 @@ export interface JobStore {
    * `conflict` where the node is not registered (it was reaped).
    */
   claimJobs(input: { node_id: string; limit: number }): Promise<ClaimedJob[]>
-  /** active -> executing. False: the lease is lost, stop. */
+  /** Moves a job from active to executing. Returns false if the lease is lost: the worker then stops. */
   startJob(lease: Lease): Promise<boolean>
   /**
-   * executing -> completed with its insight, event and deliveries, or nothing. False: the lease is lost. One that ended
-   * before its start was marked is completed from active: it began `ran_ms` before now, and that move is written, too.
+   * Moves a job from executing to completed, with its insight, event and deliveries, or writes nothing. Returns false
+   * if the lease is lost. A job that ended before its start was marked is completed from active: it began `ran_ms`
+   * before now, and that move is written, too.
    */
   completeJob(
     input: Lease & { insight_id: string; findings: Findings; ran_ms?: number | undefined },
   ): Promise<boolean>
-  /** active or executing -> canceled with the error; `ran_ms` as above. False: the lease is lost. */
+  /**
+   * Moves a job from active or executing to canceled, with the error; `ran_ms` as above. Returns false if the lease is
+   * lost.
+   */
   failJob(input: Lease & { error: JobError; ran_ms?: number | undefined }): Promise<boolean>
-  /** The attempt's child died: back to queued with a loss, the third ends the job (`worker_lost`). False: lease lost. */
+  /**
+   * Records that the process of the attempt died: the job goes back to queued with a loss, and the third loss ends it
+   * (`worker_lost`). Returns false if the lease is lost.
+   */
   loseJob(lease: Lease): Promise<boolean>
   /** active or executing -> queued without a loss: the node is draining. */
   releaseJobs(leases: Lease[]): Promise<void>
@@ -131,7 +138,7 @@ export interface JobStore {
       collection_id?: string | undefined
       /** Of a collection: this insight alone. */
       insight_id?: string | undefined
-      /** False: `history` is empty. To read it costs more than all else of the card. */
+      /** False for an empty `history`, which costs more to read than all else of the card. */
       with_history?: boolean
       grade?: Grade | undefined
       /** Of each series the newest, where tests of its metrics failed. */
@@ -143,7 +150,7 @@ export interface JobStore {
       created_before?: string | undefined
     },
   ): Promise<Page<InsightCard>>
-  /** Whose insight it is. Null: there is no such insight. */
+  /** Finds the reader of an insight. Returns null if there is no such insight. */
   insightReader(input: {
     workspace_id: string
     insight_id: string

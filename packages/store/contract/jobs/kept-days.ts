@@ -29,12 +29,12 @@ export interface DayToAudit extends KeptSeriesKey, KeptDay {
 }
 
 export interface KeptDayStore {
-  /** Null: nothing of the series is kept. */
+  /** Returns null if nothing of the series is kept. */
   findKeptDays(query: KeptSeriesKey & { from: string; until: string }): Promise<KeptDaysOf | null>
   /**
-   * Of a day that is kept the later reading stays, and `looked_at` is at most the earliest `read_at`. A run that has looked for rows that were
-   * marked since `looked_since` moves it to its `read_at`, unless another has moved it. False: the days would go beyond `most` bytes of the
-   * workspace, and nothing was written.
+   * Of a day that is kept the later reading stays, and `looked_at` is at most the earliest `read_at`. A run that has
+   * looked for rows that were marked since `looked_since` moves it to its `read_at`, unless another has moved it.
+   * Returns false if the days would go beyond `most` bytes of the workspace, and nothing was written.
    */
   keepDays(
     input: KeptSeriesKey & {
@@ -50,8 +50,14 @@ export interface KeptDayStore {
   /** Drops the series of these metrics. Answers how many there were. */
   dropKeptDays(input: { workspace_id: string; metrics: string[] }): Promise<number>
   keptBytes(query: { workspace_id: string }): Promise<number>
-  /** A random day of a series that was not audited since `before`; it counts as audited from now on. Null: there is none. */
+  /**
+   * A random day of a series that was not audited since `before`; it counts as audited from now on. Returns null if
+   * there is none.
+   */
   claimDayToAudit(input: { before: string }): Promise<DayToAudit | null>
-  /** The day is not as it was kept: it is dropped, and the series has a doubt until it is dropped as a whole. False: it was read again since. */
+  /**
+   * Drops a day that is not as it was kept. The series has a doubt until it is dropped as a whole. Returns false if the
+   * day was read again since.
+   */
   doubtKeptDay(input: KeptSeriesKey & { day: string; read_at: string; doubt: string }): Promise<boolean>
 }

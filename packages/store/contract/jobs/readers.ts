@@ -22,6 +22,6 @@ export interface ReaderStore {
   findReaders(input: { workspace_id: string; reader_ids: readonly string[] }): Promise<StoredReader[]>
   /** The reader who is this user. */
   findReaderOf(input: { workspace_id: string; user_id: string }): Promise<StoredReader | null>
-  /** False: no such reader. Her insights stay and are seen by admins only. */
+  /** Deletes a reader. Her insights stay and are seen by admins only. Returns false if there is no such reader. */
   deleteReader(input: { workspace_id: string; reader_id: string }): Promise<boolean>
 }

@@ -77,7 +77,7 @@ export interface FiringPage {
 export interface Fired {
   revision: number
   made: number
-  /** Null: all jobs of the plan are made. */
+  /** Null if all jobs of the plan are made. */
   firing: FiringState | null
   /** The workspace has as many jobs queued as it may. The rest is made some seconds later. */
   full: boolean
@@ -103,9 +103,12 @@ export interface ScheduleStore {
       paused?: boolean | undefined
     },
   ): Promise<Page<Schedule>>
-  /** Null: no such schedule. A change of the cron expression, its zone, its bounds or the pause makes it due after now. */
+  /**
+   * Changes a schedule. A change of the cron expression, its zone, its bounds or the pause makes it due after now.
+   * Returns null if there is no such schedule.
+   */
   updateSchedule(input: ScheduleKey & { patch: SchedulePatch }): Promise<Schedule | null>
-  /** Deletes the schedule and keeps its jobs. False: no such schedule. */
+  /** Deletes the schedule and keeps its jobs. Returns false if there is no such schedule. */
   deleteSchedule(key: ScheduleKey): Promise<boolean>
   /**
    * Claims due schedules, the longest due first, each with its plan. A claim lasts a quarter of a minute. The revision fences the
@@ -114,17 +117,21 @@ export interface ScheduleStore {
   claimSchedules(input: { limit: number }): Promise<ClaimedSchedule[]>
   /**
    * Makes and queues a job for each time of the plan, under an id that schedule and time determine, counts what was
-   * missed or failed (with a `schedule.failed` event), and moves to the next due time, all or nothing. Of a schedule that
-   * skips on overlap a time is passed over while one of its jobs has not ended. Of a due time whose jobs are made for some
-   * readers already, an error leaves the others waiting until the next due time. False: it was settled by another.
+   * missed or failed (with a `schedule.failed` event), and moves to the next due time, all or nothing. Of a schedule
+   * that skips on overlap a time is passed over while one of its jobs has not ended. Of a due time whose jobs are made
+   * for some readers already, an error leaves the others waiting until the next due time. Returns false if it was
+   * settled by another.
    */
   settleSchedule(input: ScheduleSettlement): Promise<boolean>
   /**
-   * Makes and queues the jobs of some readers for the due time of a firing, under ids that schedule, time and reader determine,
-   * and remembers how far it came, all or nothing. Makes as many as the workspace may have queued. With the last reader of the last
-   * time it moves to the next due time. Null: it was settled by another, or changed.
+   * Makes and queues the jobs of some readers for the due time of a firing, under ids that schedule, time and reader
+   * determine, and remembers how far it came, all or nothing. Makes as many as the workspace may have queued. With the
+   * last reader of the last time it moves to the next due time. Returns null if it was settled by another or changed.
    */
   fireSchedule(page: FiringPage): Promise<Fired | null>
-  /** A job of the schedule now, whether it is paused or not. Where the id exists it is answered as it is. Null: not there. Refused as `queueJob` is. */
+  /**
+   * Makes a job of the schedule now, whether it is paused or not. If a job of the id exists, returns that job. Returns
+   * null if there is no such schedule. Refused as `queueJob` is.
+   */
   runSchedule(input: ScheduleKey & ScheduleMaterial & { assignment_id: string }): Promise<Job | null>
 }

@@ -39,7 +39,10 @@ export interface AttemptOutcome {
 }
 
 export interface DeliveryStore {
-  /** A test: one event to one webhook, ahead of waiting deliveries and past an open breaker. Null: no such webhook. */
+  /**
+   * A test: one event to one webhook, ahead of waiting deliveries and past an open breaker. Returns null if there is no
+   * such webhook.
+   */
   sendEvent(input: {
     workspace_id: string
     webhook_id: string
@@ -48,7 +51,7 @@ export interface DeliveryStore {
     type: EventType
     data: Record<string, unknown>
   }): Promise<Delivery | null>
-  /** A new delivery of the same event to the same webhook, due now. Null: no such delivery. */
+  /** A new delivery of the same event to the same webhook, due now. Returns null if there is no such delivery. */
   redeliver(input: {
     workspace_id: string
     delivery_id: string
@@ -69,8 +72,9 @@ export interface DeliveryStore {
     runs?: ReadonlyMap<string, number>
   }): Promise<ClaimedDelivery[]>
   /**
-   * Records an attempt, fenced by node and attempt. False: another node took the delivery over, and nothing is written. All calls of
-   * one pass of the event loop are one transaction. A later claim finds the slots that they free.
+   * Records an attempt, fenced by node and attempt. Returns false if another node took the delivery over, and writes
+   * nothing then. All calls of one pass of the event loop are one transaction. A later claim finds the slots that they
+   * free.
    */
   recordAttempt(outcome: AttemptOutcome): Promise<boolean>
   /** The same for each, all in one transaction or none. */

@@ -16,11 +16,12 @@ export interface NewRecovery {
 }
 
 export interface RecoveryStore {
-  /** A dry run: how many deliveries a recovery would make now. Null: no such webhook. */
+  /** A dry run: how many deliveries a recovery would make now. Returns null if there is no such webhook. */
   countRecoverable(input: Omit<NewRecovery, 'recovery_id'>): Promise<number | null>
   /**
-   * Starts a recovery: delivers again, once each, the events whose deliveries to this webhook have all failed, or (`include_unsent`)
-   * were never made. `advanceRecoveries` makes the deliveries. Null: no such webhook.
+   * Starts a recovery: delivers again, once each, the events whose deliveries to this webhook have all failed, or
+   * (`include_unsent`) were never made. `advanceRecoveries` makes the deliveries. Returns null if there is no such
+   * webhook.
    */
   createRecovery(input: NewRecovery): Promise<Recovery | null>
   getRecovery(input: {
@@ -29,11 +30,11 @@ export interface RecoveryStore {
     recovery_id: string
   }): Promise<Recovery | null>
   /**
-   * The next step of a running recovery: reads at most `limit` rows and makes their deliveries, due now. False: no recovery is
-   * running. The dispatcher calls it one at a time until it answers false.
+   * The next step of a running recovery: reads at most `limit` rows and makes their deliveries, due now. Returns false
+   * if no recovery is running. The dispatcher calls it one at a time until it answers false.
    */
   advanceRecoveries(input: { limit: number }): Promise<boolean>
-  /** Counts by whole hours, from the hour of `since`. Null: no such webhook. */
+  /** Counts by whole hours, from the hour of `since`. Returns null if there is no such webhook. */
   webhookStats(input: {
     workspace_id: string
     webhook_id: string

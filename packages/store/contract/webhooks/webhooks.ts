@@ -57,9 +57,10 @@ export interface WebhookStore {
     },
   ): Promise<Page<Webhook>>
   /**
-   * Null: no such webhook. Enabling it, or another `url`, clears `failing_since` and the breaker. Enabling makes its waiting deliveries
-   * due first, in transactions of a bounded size; after a death in between it is still disabled. Disabling a disabled one keeps its
-   * reason. `invalid`: more headers than a webhook may have.
+   * Changes a webhook. Returns null if there is no such webhook. Enabling it, or another `url`, clears `failing_since`
+   * and the breaker. Enabling makes its waiting deliveries due first, in transactions of a bounded size; after a death
+   * in between it is still disabled. Disabling a disabled one keeps its reason. `invalid`: more headers than a webhook
+   * may have.
    */
   updateWebhook(input: {
     workspace_id: string
@@ -68,7 +69,9 @@ export interface WebhookStore {
     /** The target that the caller has read. If it is another by now, nothing changes and the answer is null. */
     if_target?: string | null | undefined
   }): Promise<Webhook | null>
-  /** Puts the new key first. Older keys sign for at most `overlap_ms` more. Null: no such webhook. */
+  /**
+   * Puts the new key first. Older keys sign for at most `overlap_ms` more. Returns null if there is no such webhook.
+   */
   rotateSecret(input: {
     workspace_id: string
     webhook_id: string
@@ -77,8 +80,8 @@ export interface WebhookStore {
     overlap_ms: number
   }): Promise<Webhook | null>
   /**
-   * Deletes the webhook with its deliveries, in transactions of a bounded size. After a death in between it is disabled and can be
-   * deleted again. False: no such webhook.
+   * Deletes the webhook with its deliveries, in transactions of a bounded size. After a death in between it is disabled
+   * and can be deleted again. Returns false if there is no such webhook.
    */
   deleteWebhook(input: { workspace_id: string; webhook_id: string }): Promise<boolean>
 }

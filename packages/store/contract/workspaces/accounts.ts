@@ -17,11 +17,14 @@ export interface AccountStore {
   createWorkspace(
     input: Pick<Workspace, 'workspace_id' | 'name' | 'data_folder'> & Partial<WorkspaceCaps>,
   ): Promise<Workspace>
-  /** Null: not there. */
+  /** Changes a workspace. Returns null if it does not exist. */
   updateWorkspace(input: { workspace_id: string; patch: WorkspacePatch }): Promise<Workspace | null>
   getWorkspace(workspace_id: string): Promise<Workspace | null>
   listWorkspaces(query: PageQuery): Promise<Page<Workspace>>
-  /** Deletes the workspace with everything in it. Nobody sees it after the first step. `conflict`: the default one, or one with unfinished jobs. False: no such workspace. */
+  /**
+   * Deletes the workspace with everything in it. Nobody sees it after the first step. `conflict`: the default one, or
+   * one with unfinished jobs. Returns false if there is no such workspace.
+   */
   deleteWorkspace(workspace_id: string): Promise<boolean>
   /** `name_taken`: the workspace has a user of this name. */
   createUser(
@@ -38,7 +41,10 @@ export interface AccountStore {
   }): Promise<(User & { password_hash: string | null }) | null>
   /** Those of the ids that are users of the workspace. */
   findUsers(input: { workspace_id: string; user_ids: readonly string[] }): Promise<string[]>
-  /** Changes a user. Ends the user's sign-ins except `except`, and the tokens of logins. Null: no such user. */
+  /**
+   * Changes a user. Ends the user's sign-ins except `except`, and the tokens of logins. Returns null if there is no
+   * such user.
+   */
   updateUser(input: {
     workspace_id: string
     user_id: string
@@ -58,23 +64,30 @@ export interface AccountStore {
         life_ms: number
       },
   ): Promise<User>
-  /** Takes all scopes from a person of a sign-in provider and ends her sign-ins. False: she had none. */
+  /** Takes all scopes from a person of a sign-in provider and ends her sign-ins. Returns false if she had none. */
   withdrawUser(identity: Identity): Promise<boolean>
   listUsers(query: PageQuery & { workspace_id: string }): Promise<Page<User>>
-  /** Deletes the user with tokens and sign-ins. A reader who is this user stays, without the user. False: no such user. */
+  /**
+   * Deletes the user with tokens and sign-ins. A reader who is this user stays, without the user. Returns false if
+   * there is no such user.
+   */
   deleteUser(input: { workspace_id: string; user_id: string }): Promise<boolean>
   createToken(
     input: Omit<Token, 'created_at' | 'last_used_at' | 'templates'> &
       Partial<Pick<Token, 'templates'>> & { token_hash: string },
   ): Promise<Token>
-  /** The caller of a token, read with every request. Null: no such token, it has expired, or its user is disabled. */
+  /**
+   * The caller of a token, read with every request. Returns null if there is no such token, it has expired, or its user
+   * is disabled.
+   */
   findToken(token_hash: string): Promise<Principal | null>
   /** Writes `last_used_at` of each token, if it is later than the present one. */
   noteTokenUses(uses: { token_id: string; at: string }[]): Promise<void>
   listTokens(query: PageQuery & { workspace_id: string }): Promise<Page<Token>>
   /**
-   * Changes a token. `conflict`: scopes that it does not hold, a later end for the token of a person other than `caller` (null: nobody
-   * of the workspace), or the token of a login. New scopes or a new end also end the sign-ins that began with it. Null: no such token.
+   * Changes a token. `conflict`: scopes that it does not hold, a later end for the token of a person other than
+   * `caller` (null: nobody of the workspace), or the token of a login. New scopes or a new end also end the sign-ins
+   * that began with it. Returns null if there is no such token.
    */
   updateToken(input: {
     workspace_id: string

@@ -8,12 +8,12 @@ export interface ConnectionStore {
   getConnection(input: { workspace_id: string; name: string }): Promise<Connection | null>
   /** Newest first. */
   listConnections(query: PageQuery & { workspace_id: string }): Promise<Page<Connection>>
-  /** Null: not there. */
+  /** Changes a connection. Returns null if it does not exist. */
   updateConnection(input: {
     workspace_id: string
     name: string
     patch: ConnectionPatch
   }): Promise<Connection | null>
-  /** Deletes the connection. Jobs that read over it fail from then on. False: no such connection. */
+  /** Deletes the connection. Jobs that read over it fail from then on. Returns false if there is no such connection. */
   deleteConnection(input: { workspace_id: string; name: string }): Promise<boolean>
 }

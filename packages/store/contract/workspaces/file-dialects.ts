@@ -10,6 +10,6 @@ export interface FileDialectStore {
   getFileDialect(key: FileDialectKey): Promise<string[] | null>
   /** Replaces the lines. */
   keepFileDialect(input: FileDialectKey & { lines: string[] }): Promise<true>
-  /** Deletes the lines. False: there are none. */
+  /** Deletes the lines. Returns false if there are none. */
   deleteFileDialect(key: FileDialectKey): Promise<boolean>
 }

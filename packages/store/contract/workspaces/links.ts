@@ -40,13 +40,15 @@ export interface LinkStore {
    * insight. `conflict`: the insight has LINKS_MOST links that have not expired.
    */
   createLink(input: NewLink): Promise<Link>
-  /** What the secret of a link opens. Null: no such link, it was revoked, or it has expired. */
+  /**
+   * Finds what the secret of a link opens. Returns null if there is no such link, it was revoked, or it has expired.
+   */
   findLink(link_hash: string): Promise<FoundLink | null>
   /** Moves the link to the newest insight of its series. Does nothing if link or insight is gone. */
   moveLink(input: { workspace_id: string; link_id: string; insight_id: string }): Promise<void>
   /** Newest first. Expired links are kept as long as events. */
   listLinks(query: PageQuery & { workspace_id: string; insight_id: string }): Promise<Page<Link>>
-  /** False: not there. */
+  /** Deletes a link. Returns false if it does not exist. */
   deleteLink(input: { workspace_id: string; insight_id: string; link_id: string }): Promise<boolean>
   /** As `createLink`, for a collection. Pins have no link. */
   createCollectionLink(input: NewCollectionLink): Promise<CollectionLink>
@@ -54,7 +56,7 @@ export interface LinkStore {
   findCollectionLink(link_hash: string): Promise<(CollectionLink & { workspace_id: string }) | null>
   /** As `listLinks`. */
   listCollectionLinks(query: PageQuery & OfCollection): Promise<Page<CollectionLink>>
-  /** False: not there. */
+  /** Deletes a link of a collection. Returns false if it does not exist. */
   deleteCollectionLink(input: OfCollection & { link_id: string }): Promise<boolean>
   /** Adds to the counts of openings. Ignores links that are gone. */
   countOpenings(openings: { link_id: string; count: number; at: string }[]): Promise<void>

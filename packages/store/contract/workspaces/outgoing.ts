@@ -15,7 +15,10 @@ export interface OutgoingStore {
   readOutgoing(input: { workspace_ids: string[]; day: string }): Promise<OutgoingNow[]>
   /** The counts from that day on, newest day first. */
   listOutgoing(input: { workspace_id: string; since: string }): Promise<OutgoingCount[]>
-  /** Replaces the rules. Deliveries that were held back are due again: those of 1,000 receivers now, the rest within a minute. Null: no such workspace. */
+  /**
+   * Replaces the rules. Deliveries that were held back are due again: those of 1,000 receivers now, the rest within a
+   * minute. Returns null if there is no such workspace.
+   */
   changeOutgoing(input: {
     workspace_id: string
     patch: Partial<OutgoingRules>

@@ -31,11 +31,11 @@ export interface RepositoryStore {
   getRepository(repository_id: string): Promise<Repository | null>
   /** The tree of the commit in `taken`. */
   getRepositoryTree(repository_id: string): Promise<{ commit_id: string; tree: RepositoryTree } | null>
-  /** Makes a look due at once, even at a commit that was refused. False: no such repository. */
+  /** Makes a look due at once, even at a commit that was refused. Returns false if there is no such repository. */
   askRepository(repository_id: string): Promise<boolean>
   /** Claims a repository whose look is due and that no other node holds. `asked`: someone asked for the look. */
   claimRepository(repository_id: string): Promise<Repository | null>
-  /** Renews the claim for HOLD_MS. False: another node has claimed it. */
+  /** Renews the claim for HOLD_MS. Returns false if another node has claimed it. */
   holdRepository(claim: Claim): Promise<boolean>
   /**
    * Writes the result of a look, all or nothing, and ends the claim. The next look is due after `every_ms`. The schedules and

@@ -14,7 +14,7 @@ export interface Resealing {
 export interface SealedStore {
   /** Writes the value if the key has none. Answers with the kept value. */
   keepOnce(key: string, value: string): Promise<string>
-  /** Null: none is kept. */
+  /** Returns null if none is kept. */
   getKept(key: string): Promise<string | null>
   replaceKept(input: { key: string; value: string }): Promise<void>
   /** Replaces each text that is still the same, in one transaction. Answers how many rows changed. */

@@ -3,14 +3,14 @@ import type { Principal, Scope, SignIn } from '@assay/model/token'
 import type { Page, PageQuery } from '../page.ts'
 
 export interface SignInStore {
-  /** Null: the token was deleted meanwhile. */
+  /** Creates a sign-in. Returns null if its token was deleted meanwhile. */
   createSignIn(
     input: Pick<SignIn, 'sign_in_id' | 'device' | 'address'> & {
       secret_hash: string
       workspace_id: string
       user_id: string
       scopes: Scope[]
-      /** Null: all. */
+      /** Null for all templates. */
       templates?: string[] | null
       /** The token with which the sign-in begins and ends; null: a password. */
       token_id: string | null
@@ -20,13 +20,16 @@ export interface SignInStore {
       life_ms: number
     },
   ): Promise<SignIn | null>
-  /** The caller of a sign-in, read with every request of the console. `token_id` is the id of the sign-in. Null: none, or its user is disabled. */
+  /**
+   * The caller of a sign-in, read with every request of the console. `token_id` is the id of the sign-in. Returns null
+   * if there is no such sign-in or its user is disabled.
+   */
   findSignIn(secret_hash: string): Promise<Principal | null>
   /** Records uses. Each sign-in ends `idle_ms` after `at`, or with its life if that is sooner. An older use changes nothing. */
   noteSignInUses(uses: { sign_in_id: string; at: string; address: string; idle_ms: number }[]): Promise<void>
   /** Those of one user, newest first. */
   listSignIns(query: PageQuery & { workspace_id: string; user_id: string }): Promise<Page<SignIn>>
-  /** False: the user has no such sign-in. */
+  /** Ends a sign-in. Returns false if the user has no such sign-in. */
   deleteSignIn(input: { workspace_id: string; user_id: string; sign_in_id: string }): Promise<boolean>
   /** Ends all sign-ins of a user except `except`, and the tokens of logins. Returns their number. */
   deleteSignIns(input: {

@@ -46,8 +46,8 @@ export function moved(job: OwnedJob, to: JobStatus, at: string, change: Change =
 }
 
 /**
- * The job with its start. An active job gets a start `ran_ms` before `now`. Null: the job is not executing and the caller gave no
- * `ran_ms`.
+ * The job with its start. An active job gets a start `ran_ms` before `now`. Returns null if the job is not executing
+ * and the caller gave no `ran_ms`.
  */
 function begun(job: OwnedJob, now: string, ran_ms: number | undefined): OwnedJob | null {
   if (job.job_status === 'executing') return job
@@ -105,13 +105,16 @@ export interface JobChange {
   states: OwnedJob[]
 }
 
-/** The held job after the report. Null: the report does not fit its state, and nothing is written. */
+/** The held job after the report. Returns null if the report does not fit its state, and nothing is written. */
 export function changeOf(before: OwnedJob, settle: Kind, now: string): JobChange | null {
   const states = after(before, settle, now)
   return states.length > 0 ? { before, states } : null
 }
 
-/** The same if the lease still holds the job: attempt and owner equal those of the row. Null: nothing is written. */
+/**
+ * The same if the lease still holds the job: attempt and owner equal those of the row. Returns null otherwise, and
+ * nothing is written.
+ */
 export function settled(job: OwnedJob | undefined, settle: Settle, now: string): JobChange | null {
   if (!job || job.attempt !== settle.attempt || job.owner !== settle.node_id) return null
   return changeOf(job, settle, now)

@@ -166,7 +166,7 @@ export function* queueJob(tx: Transaction, job: Key): Routine<Job> {
   return yield* queue(tx, job, together(admitWork(tx, workspace_id), admitQueued(tx, workspace_id)))
 }
 
-/** Null: the job is a draft and `isCurrent` answered false. */
+/** Returns null if the job is a draft and `isCurrent` answered false. */
 export function* queueCurrent(
   tx: Transaction,
   { isCurrent, ...job }: Input<'queueCurrent'>,

@@ -185,7 +185,8 @@ export function eraseUser(tx: Transaction, input: Input<'eraseUser'>): Routine<S
 }
 
 /**
- * Closes the workspace: nobody sees it, and it accepts nothing. True for a closed one, too. False: no such workspace.
+ * Closes the workspace: nobody sees it, and it accepts nothing. Returns true for a closed one, too, and false if there
+ * is no such workspace.
  */
 export function* closeWorkspace(tx: Transaction, workspace_id: string): Routine<boolean> {
   yield* tx.all(LOCK_SCHEDULES, { workspace_id })

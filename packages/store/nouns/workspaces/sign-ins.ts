@@ -35,7 +35,7 @@ export function withHeld<Row extends Held>(text: string, kinds: Kinds): Statemen
   return statement<Row>(text, { ...kinds, held: 'json' })
 }
 
-/** Null: there is no caller, or nothing is left that the caller may do. */
+/** Returns null if there is no caller or nothing is left that the caller may do. */
 export function bounded(found: (Principal & Held) | undefined): Principal | null {
   if (!found) return null
   const { held, ...principal } = found

@@ -35,8 +35,8 @@ export interface GroupCommit {
   /** One call of `work` gets all inputs of one commit, and answers for each in their order. */
   join<In, Out>(work: (inputs: In[]) => Out[], input: In): Promise<Out>
   /**
-   * Null: everything that a read can see is durable. Otherwise resolves when it is, after the promises of the writes, and rejects if
-   * it never will be.
+   * Null if everything that a read can see is durable. Otherwise it resolves when that is so, after the promises of the
+   * writes, and rejects if it never will be.
    */
   readonly syncing: Promise<void> | null
   /** Commits waiting writes and refuses later ones. Resolves when all are durable or refused. */
@@ -66,14 +66,15 @@ function inOrder(batch: Entry[]): Map<Work, Entry[]> {
 }
 
 /**
- * Commits a batch: together if possible, else each write in a savepoint of its own. False: the transaction was lost, and all writes
- * are refused. `changes` only rises, so an equal count means that nothing was written.
+ * Commits a batch: together if possible, else each write in a savepoint of its own. The commit returns false if the
+ * transaction was lost, and all writes are refused. `changes` only rises, so an equal count means that nothing was
+ * written.
  */
 function committer(db: DatabaseSync, options: GroupCommitOptions) {
   const total = db.prepare('SELECT total_changes() AS changes')
   const changes = (): unknown => total.get()?.changes
 
-  /** False: a write threw and cannot be undone alone. */
+  /** Returns false if a write threw and cannot be undone alone. */
   function runTogether(batch: Entry[]): boolean {
     for (const [work, entries] of inOrder(batch)) {
       const before = changes()
