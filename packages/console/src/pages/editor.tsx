@@ -11,6 +11,7 @@ import { attributesOf, faultBelow } from '../drafts/readers.ts'
 import type { Insight } from '../insights.ts'
 import { Builder } from '../parts/builder/builder.tsx'
 import { askedOf, DraftMetrics, DraftNotes, type DraftOf } from '../parts/drafts/draft-notes.tsx'
+import { WhatRunsWhere } from '../parts/drafts/explained.tsx'
 import { SaveOrKeep, useKeptDraft } from '../parts/drafts/kept-drafts.tsx'
 import { Fault } from '../parts/fault.tsx'
 import { TextField } from '../parts/field.tsx'
@@ -136,9 +137,10 @@ function PreviewPane(props: {
   checked: ReturnType<typeof useChecked>['data']
   draft: Draft
   preview: ReturnType<typeof usePreview>
+  given(): Asked
   onChange(draft: Draft): void
 }) {
-  const { checked, draft, preview, onChange } = props
+  const { checked, draft, preview, given, onChange } = props
   const faults = faultsOf(preview.error)
   return (
     <section className="preview" aria-label="Preview">
@@ -157,6 +159,7 @@ function PreviewPane(props: {
         onChange={(values) => onChange({ ...draft, values })}
       />
       <Preview preview={preview} />
+      <WhatRunsWhere given={given} />
     </section>
   )
 }
@@ -249,10 +252,12 @@ function Desk({
   const save = proposes ? propose : put
   const faults = checked.data?.faults ?? NONE
   const variables = checked.data?.variables ?? NONE
-  const given = (): Record<string, unknown> =>
-    sentValues(variables, { ...firstValues(variables), ...draft.values })
   const person = checked.data?.personal ? attributesOf(draft.reader ?? '').attributes : {}
-  const reader = Object.keys(person).length > 0 ? { reader: person } : {}
+  const given = (): Asked => ({
+    source: draft.source,
+    values: sentValues(variables, { ...firstValues(variables), ...draft.values }),
+    reader: Object.keys(person).length > 0 ? { reader: person } : {},
+  })
   return (
     <>
       <DeskHead
@@ -265,7 +270,7 @@ function Desk({
           label: proposes ? 'Push as a branch' : 'Save',
         }}
         onChange={change}
-        onPreview={() => preview.mutate({ source: draft.source, values: given(), reader })}
+        onPreview={() => preview.mutate(given())}
       />
       {save.isError && <Fault error={save.error} />}
       {propose.data && <Proposed branch={propose.data.branch} />}
@@ -287,7 +292,7 @@ function Desk({
             onGo={({ line, column }) => view.current && goToLine(view.current, line, column)}
           />
         </div>
-        <PreviewPane checked={checked.data} draft={draft} preview={preview} onChange={change} />
+        <PreviewPane checked={checked.data} draft={draft} preview={preview} given={given} onChange={change} />
       </div>
     </>
   )
