@@ -2,29 +2,27 @@
 import { calendarSeasons } from '../../packages/engine/series/calendar-seasons.ts'
 import { levelChanges } from '../../packages/engine/series/level-changes.ts'
 import { findSeasons, seasonColumns } from '../../packages/engine/series/seasons.ts'
-import { findBesideYearly } from '../../packages/engine/series/spikes/beside-yearly.ts'
-import { findSpikes } from '../../packages/engine/series/spikes/spikes.ts'
+import { findInSeries } from '../../packages/engine/series/spikes/of-series.ts'
 import { EFFECTS, PROCESSES, type Process, randomFrom, STEPS, seriesOf } from './processes.ts'
 
 const ALPHA = 0.05
-const VALUES_A_LEVEL = 20
 export const SPIKES = [1, 2, 3, 5, 8]
 
 const FIRST_DAY = Date.UTC(2020, 0, 1) / 86_400_000
 
-/** Looks for spikes as the method does: beside the seasons, changes of level and days of every year that it finds. */
+/** Looks for what stands out as the method does. */
 function alarmOf(values: readonly number[], rows: readonly number[], process: Process): boolean {
   const seasons = findSeasons(values, rows, calendarSeasons(STEPS[process.step]))
-  const levels = levelChanges(values, rows, seasons).slice(0, Math.floor(values.length / VALUES_A_LEVEL))
-  const beside = [
-    ...seasons.flatMap(({ period }) => seasonColumns(rows, period)),
-    ...levels.map(({ index }) => values.map((_, row) => (row < index ? 0 : 1))),
-  ]
   const most = Math.min(100, Math.max(1, Math.floor(values.length / 10)))
-  const days = process.step === 'day' ? rows.map((row) => FIRST_DAY + row) : null
-  const { found } = findBesideYearly(
-    (aside, alpha) => findSpikes(values, rows, beside, most, alpha, { aside }),
-    days,
+  const { found } = findInSeries(
+    {
+      values,
+      rows,
+      waves: seasons.flatMap(({ period }) => seasonColumns(rows, period)),
+      levels: levelChanges(values, rows, seasons).map(({ index }) => index),
+      days: process.step === 'day' ? rows.map((row) => FIRST_DAY + row) : null,
+    },
+    most,
     ALPHA,
   )
   return found.spikes.length > 0

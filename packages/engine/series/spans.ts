@@ -6,7 +6,11 @@ import type { Series, Time } from './load.ts'
 
 /** "from January 2001 to June 2004". */
 export function spanOf(series: Series, grid: Grid): string {
-  const [first, last] = [series.times[0]!, series.times.at(-1)!]
+  return between(series.times[0]!, series.times.at(-1)!, grid)
+}
+
+/** The same of any two times. */
+export function between(first: Time, last: Time, grid: Grid): string {
   return `from ${inWords(first, grid)} to ${inWords(last, grid)}`
 }
 

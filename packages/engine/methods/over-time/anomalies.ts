@@ -6,8 +6,9 @@
  * and `fences` (as R's forecast::tsoutliers) are the tests of others, which assume independent normal values.
  * The series travels (at most 50,000 times); of a ratio of sums that of its rates. A list in `by` scans segments (../scan/scan.ts).
  */
+import type { Series } from '../../series/load.ts'
 import { type ReadSeries, readSeries } from '../../series/read.ts'
-import { atTime } from '../../series/spans.ts'
+import { atTime, between } from '../../series/spans.ts'
 import { type Measure, opening } from '../../verdicts/measure.ts'
 import { gradeOf, stopped, verdict } from '../../verdicts/verdict.ts'
 import { amount, both } from '../../verdicts/words.ts'
@@ -113,7 +114,7 @@ function sentenceOf(point: Point, { measure, grid }: ReadSeries): string {
 }
 
 /** "On 18 June 2001 revenue was 500, far above the usual 90 to 110." */
-function headline({ measure, grid }: ReadSeries, found: Found, options: Options): string {
+function headline({ measure, grid, series }: ReadSeries, found: Found, options: Options): string {
   const { points } = found
   const farthest = found.farthest[0]
   if (!farthest || (points.length === 0 && (isRounding(farthest) || isUsual(farthest))))
@@ -126,10 +127,33 @@ function headline({ measure, grid }: ReadSeries, found: Found, options: Options)
     return `${noneOf(measure.label, options, FAR)}; ${count(found.small!, 'value')} ${found.small === 1 ? 'stands' : 'stand'} out by less.`
   if (points.length === 0)
     return `${noneOf(measure.label, options, ['stands out for certain', 'stand out for certain'])}; the farthest, ${amount(value, measure, width)} ${when}, may be chance.`
-  const told = `${when} ${measure.label} stood at ${amount(value, measure, width)}, ${above ? 'above' : 'below'} the usual ${usual}`
+  const far = `stood at ${amount(value, measure, width)}, ${above ? 'above' : 'below'} the usual ${usual}`
+  const told = `${when} ${measure.label} ${far}`
   const again = points.filter(({ time }) => found.yearly?.includes(time)).length
   if (points.length === 1) return `${opening(told)}${again === 1 ? ', as on that day each year' : ''}.`
+  const row = inARow(points, farthest, series)
+  const span = row.length < LEAST_ROW ? null : between(row[0]!.time, row.at(-1)!.time, grid)
+  if (span !== null && row.length === points.length && row.every((point) => point.value === value))
+    return `${opening(span)} ${measure.label} ${far}.`
   const part = again === points.length ? 'all' : 2 * again > points.length ? 'most' : `${again}`
-  const which = again === 0 ? '' : `, ${part} of them on the same days each year`
+  const which =
+    again > 0
+      ? `, ${part} of them on the same days each year`
+      : span === null
+        ? ''
+        : `, ${row.length === points.length ? '' : `${row.length} of them `}in a row ${span}`
   return `${count(points.length, 'value')} of ${measure.label} stand out${which}; ${told}.`
+}
+
+/** So many neighbouring values that stand out are told as one stretch. */
+const LEAST_ROW = 3
+
+/** The points around one that stand out without a value between them, in order of time. */
+function inARow(points: readonly Point[], around: Point, { times }: Series): Point[] {
+  const known = new Map(points.map((point) => [point.time, point]))
+  const middle = times.indexOf(around.time)
+  let [first, last] = [middle, middle]
+  while (known.has(times[first - 1]!)) first -= 1
+  while (known.has(times[last + 1]!)) last += 1
+  return times.slice(first, last + 1).flatMap((time) => known.get(time) ?? [])
 }

@@ -6,8 +6,8 @@ import type { FoundSeason } from '../../series/calendar-seasons.ts'
 import type { Time } from '../../series/load.ts'
 import { type ReadSeries, SERIES_OPTIONS } from '../../series/read.ts'
 import { seasonColumns } from '../../series/seasons.ts'
-import { findBesideYearly } from '../../series/spikes/beside-yearly.ts'
-import { findSpikes, type Residuals, type Spike } from '../../series/spikes/spikes.ts'
+import { findInSeries } from '../../series/spikes/of-series.ts'
+import type { Residuals, Spike } from '../../series/spikes/spikes.ts'
 import { allAlike, seasonTooLong, tooFew } from '../../verdicts/common-doubts.ts'
 import { boundsOf } from '../../verdicts/words.ts'
 import { moment, number } from '../shared/fields.ts'
@@ -61,7 +61,8 @@ export const Options = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: 1000,
-        description: 'The most anomalies to look for. Default: a tenth of the values, at most 100.',
+        description:
+          'The most anomalies to look for. Default: a tenth of the values, at most 100, and those that stand out together.',
       }),
     ),
   },
@@ -71,8 +72,6 @@ export type Options = Static<typeof Options>
 
 export const METHOD = 'residuals beside seasons, levels and neighbours, judged by their own tails'
 const LEAST = 10
-/** Changes of level that are taken out: one for so many values. */
-const VALUES_A_LEVEL = 20
 
 /** A point in the outcome; that of one series has a sentence (`says`), too. */
 export const POINT = {
@@ -192,20 +191,23 @@ function byTails(given: Options, read: ReadSeries, periods: readonly number[], m
   // Counts are judged as they are; other values stay small enough to be squared.
   const unit = diagnosis.counts ? 1 : series.unit
   const values = diagnosis.counts ? series.values.map((value) => value * series.unit) : series.values
-  const levels = diagnosis.level_shifts.slice(0, Math.floor(values.length / VALUES_A_LEVEL))
-  const beside = [
-    ...periods.flatMap((period) => seasonColumns(rows, period)),
-    ...levels.map(({ index }) => values.map((_, row) => (row < index ? 0 : 1))),
-  ]
   // Values are over the unit of the series.
   const own = sizes && { ...sizes, event: sizes.event === null ? null : sizes.event / unit }
-  const { found, yearly } = findBesideYearly(
-    (aside, alpha) => findSpikes(values, rows, beside, most, alpha, { aside, sizes: own }),
-    daysOf(read),
+  const { found, yearly, stretches } = findInSeries(
+    {
+      values,
+      rows,
+      waves: periods.flatMap((period) => seasonColumns(rows, period)),
+      levels: diagnosis.level_shifts.map(({ index }) => index),
+      days: daysOf(read),
+      sizes: own,
+    },
+    most,
     given.alpha,
   )
   const { farthest, scale, residuals } = found
-  const spikes = found.spikes.slice(0, most)
+  const inStretches = stretches.reduce((sum, { from, to }) => sum + to - from, 0)
+  const spikes = found.spikes.slice(0, given.max ?? most + inStretches)
   const point = ({ index, expected, low, high, score, p }: Spike): Point => ({
     time: times[index]!,
     value: finite(values[index]! * unit),

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seasonColumns } from '../seasons.ts'
 import { fitLevelNoise, residualsOf } from './level-and-noise.ts'
+import { findInSeries } from './of-series.ts'
 import { findSpikes } from './spikes.ts'
+import { findStretches } from './stretches.ts'
 import { yearlyDays } from './yearly.ts'
 
 const rowsOf = (n: number): number[] => Array.from({ length: n }, (_, row) => row)
@@ -142,4 +144,38 @@ test('days that stand out every year are found where none stands out by itself, 
   assert.ok(alarms <= 3, `${alarms} of 60`)
   const { spikes } = findSpikes(values, rowsOf(1095), [], 100, 0.04, { aside: found })
   assert.ok([...found.keys()].every((row) => spikes.some(({ index }) => index === row)))
+})
+
+test('an outage is found as one stretch, at its length, and a wandering series has none', () => {
+  const series = (make: (seed: number) => number[]): number[] => {
+    const sizes = rowsOf(12).map((seed) => {
+      const values = make(104_729 * (seed + 1))
+      const { found } = findInSeries(
+        { values, rows: rowsOf(values.length), waves: [], levels: [], days: null },
+        12,
+        0.05,
+      )
+      return found.spikes.filter(({ index }) => values[index] === 0).length
+    })
+    return sizes.toSorted((a, b) => a - b)
+  }
+  for (const days of [5, 7, 14]) {
+    const sizes = series((seed) => {
+      const next = uniform(seed)
+      return rowsOf(120).map((row) => (row >= 60 && row < 60 + days ? 0 : 90 + 20 * next()))
+    })
+    assert.ok(sizes[1] === days, `${days} days: ${sizes}`)
+  }
+  let claims = 0
+  for (let seed = 1; seed <= 40; seed++) {
+    let [walk, slow] = [0, 0]
+    const noise = normals(120, 31 * seed)
+    const steps = normals(120, 7919 * seed)
+    for (const values of [
+      steps.map((step) => (walk += step)),
+      steps.map((step, row) => (slow += 0.3 * step) + noise[row]!),
+    ])
+      if (findStretches(values, rowsOf(120), [], 0.05).length > 0) claims += 1
+  }
+  assert.ok(claims <= 4, `${claims} of 80`)
 })
