@@ -176,8 +176,15 @@ test('tests that do not fit the columns are refused with what to write', async (
   await refused({ as: 'numbers' }, /Cast them/)
   const constant = await outcomeOf(association, table, ask)
   assert.equal(constant.blockers[0]!.code, 'constant')
-  const wide = await relation("select 'x' || k as x, 'y' as y from range(200) r(k)")
-  await assert.rejects(outcomeOf(association, wide, ask), /200 different values, and at most 50/)
+})
+
+test('of a category with more than fifty values the most frequent are counted, with what is left out', async () => {
+  const wide = await relation("select 'x' || least(k, 199) as x, 'y' || (k % 2) as y from range(400) r(k)")
+  const told = await outcomeOf(association, wide, ask)
+  assert.match(
+    told.summary,
+    /Only the 50 of 200 values of x with the most rows are told of; 150 rows of the others are left out\./u,
+  )
 })
 
 /** Normal values in an order of chance, the same in every run. */

@@ -103,10 +103,11 @@ export const compareGroups: Method = {
     pairs: rowsWith({ a: cell, b: cell, estimate: number, low: number, high: number, p_adjusted: number }),
     checks: rowsWith({ check: text, group: cell, statistic: number, p: number, holds: Type.Boolean() }),
   },
-  async run(table, options, { meanings }) {
+  async run(whole, options, { meanings }) {
     const given = options as Options
     const what = whatOf(given)
-    const rows = await readGroups(table, given.value, given.group)
+    const rows = await readGroups(whole, given.value, given.group)
+    const { table } = rows
     const measure = measureOf(meanings, given.value)
     const stop = stopOf(given, what, rows, measure.label)
     const answer = stop
@@ -309,8 +310,9 @@ async function inOrder(
   return groupsInOrder(table, [name, numberSql(table, 'value', value)], groups)
 }
 
-function leftOutOf({ left, single }: GroupRows): Doubt[] {
+function leftOutOf({ left, single, beyond }: GroupRows): Doubt[] {
   return [
+    ...beyond,
     ...leftOut(left, 'without a group or a number'),
     ...leftOut(single, 'of a single value', { one: 'group', many: 'groups' }),
   ]

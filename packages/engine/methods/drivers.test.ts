@@ -495,3 +495,22 @@ test('a fall beyond all earlier changes of the whole is not called ordinary nois
   const found = await ask(weeks, asked, '2024-05-02T00:00:00Z')
   assert.match(found.headline ?? '', /down (?:9\.\d+|10) % .*: the fall is spread over all/)
 })
+
+test('a split into times of unequal days is compared per day, and says which side has more', async () => {
+  const table =
+    await relation(`select d::date as day, if(d < date '2025-02-01', 'January', 'February') as span, country, 100 as orders
+    from generate_series(date '2025-01-01', date '2025-02-28', interval 1 day) t(d), (values ('DE'), ('FR')) c(country)`)
+  const split = { column: 'span', before: 'January', after: 'February' }
+  const told = await ask(table, { value: 'orders', by: ['country'], split })
+  assert.deepEqual(
+    [codes(told), told.before, told.before_per_day, told.after_per_day],
+    [['periods_unequal'], 6200, 200, 200],
+  )
+  assert.match(told.summary, /200 a day in both\. .*"January" has 3 days more\./u)
+  const beside = await ask(table, {
+    value: 'orders',
+    by: ['span'],
+    split: { column: 'country', before: 'DE', after: 'FR' },
+  })
+  assert.ok(!codes(beside).includes('periods_unequal'))
+})

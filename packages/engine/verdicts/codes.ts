@@ -164,7 +164,7 @@ export const CODES = {
   },
   rows_left_out: {
     kind: 'caveat',
-    rule: 'Rows without a time, a group or a finite number are left out.',
+    rule: 'Rows without a time, a group or a finite number are left out, and groups beyond the most that are told of (those with the most rows stay).',
     threshold: 'one row',
     reason: 'What is left out may differ from what is counted.',
   },

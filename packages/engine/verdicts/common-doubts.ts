@@ -1,6 +1,6 @@
 /** Doubts that many methods share, each worded once. */
 import type { Doubt } from '@assay/model/insight'
-import { count, thereAre } from '../methods/shared/sentence.ts'
+import { count, figure, thereAre } from '../methods/shared/sentence.ts'
 import { doubt } from './verdict.ts'
 
 /** "There are 3 values of orders; a trend needs at least 4." `use` is the part before "at least". */
@@ -24,6 +24,17 @@ export function allAlike(label: string): Doubt {
 export function leftOut(n: number, lack: string, { one, many } = { one: 'row', many: 'rows' }): Doubt[] {
   if (n === 0) return []
   return [doubt('rows_left_out', `${count(n, one, many)} ${lack} ${n === 1 ? 'is' : 'are'} left out.`)]
+}
+
+/** Only the groups with the most rows are kept; `rows` are those of the others. */
+export function largestKept(kept: number, groups: number, rows: number, many: string): Doubt[] {
+  if (groups <= kept) return []
+  return [
+    doubt(
+      'rows_left_out',
+      `Only the ${kept} of ${figure(groups)} ${many} with the most rows are told of; ${count(rows, 'row')} of the others ${rows === 1 ? 'is' : 'are'} left out.`,
+    ),
+  ]
 }
 
 /** Groups below this size hold too few values to show how much they vary. */

@@ -10,6 +10,7 @@ import { type MethodContext, quote, type Relation } from '../shared/method.ts'
 import { count } from '../shared/sentence.ts'
 import { diagnosisOfPeriods } from '../shared/time/diagnosed.ts'
 import { type Bucket, completePeriods, type Periods, yearBefore } from '../shared/time/periods.ts'
+import { daysOfSides, unequalDays } from '../shared/time/split-days.ts'
 import type { Options } from './options.ts'
 
 export interface Side {
@@ -60,12 +61,13 @@ export async function sidesOf(
     const [before, after] = [all('expected', 'what was expected'), all('actual', 'what came')]
     return { before, after, per_day: false, doubts: [], history: [], expected: 'column', unfinished: null }
   }
-  if (options.split) return groups(table, options.split, context)
+  if (options.split) return groups(table, options, options.split, context)
   return periods(table, options, context)
 }
 
 async function groups(
   table: Relation,
+  options: Options,
   split: NonNullable<Options['split']>,
   context: MethodContext,
 ): Promise<Sides> {
@@ -86,11 +88,14 @@ async function groups(
   const doubts = cut
     ? [doubt('period_partial', `The data end inside the period, on ${dayInWords(until)}.`)]
     : []
+  const [before, after] = [side(split.before), side(split.after)]
+  const days = options.value === undefined ? null : await daysOfSides(table, found, [before, after], context)
+  const unequal = days !== null && days[0] !== days[1]
   return {
-    before: side(split.before),
-    after: side(split.after),
-    per_day: false,
-    doubts,
+    before: unequal ? { ...before, days: days[0] } : before,
+    after: unequal ? { ...after, days: days[1] } : after,
+    per_day: unequal,
+    doubts: unequal ? [...doubts, unequalDays([before, after], days)] : doubts,
     history: [],
     unfinished,
   }

@@ -2,14 +2,13 @@
  * The rows of groups as SQL: group `g` (text) and value `v` (over `unit`, a power of two above every size, so that no square
  * overflows). Sizes, means and squares come by exact sums; medians, skewness and sums of ranks inside DuckDB.
  */
+import type { Doubt } from '@assay/model/insight'
 import type { RankedSample } from '../../numeric/tests/ranks.ts'
 import { groupSql, nameSql, numberSql } from '../shared/columns.ts'
-import { MethodError, type Relation } from '../shared/method.ts'
+import type { Relation } from '../shared/method.ts'
 import { type GroupMoments, groupMoments } from '../shared/moments.ts'
-import { count } from '../shared/sentence.ts'
 import { double } from '../shared/sums.ts'
-
-const MOST_GROUPS = 50
+import { largestGroups } from './largest.ts'
 
 export interface Group extends GroupMoments {
   median: number
@@ -18,6 +17,7 @@ export interface Group extends GroupMoments {
 }
 
 export interface GroupRows {
+  /** Without the rows of groups that are not compared. */
   table: Relation
   /** A subquery with the columns g and v, without groups of one value. */
   from: string
@@ -28,21 +28,17 @@ export interface GroupRows {
   left: number
   /** Groups of a single value, which are left out. */
   single: number
+  /** What is said of groups that are not compared. */
+  beyond: Doubt[]
 }
 
-/** Reads the groups of `value` by `group`, columns of the table. Throws MethodError above 50 groups. */
-export async function readGroups(table: Relation, value: string, group: string): Promise<GroupRows> {
-  const name = nameSql(groupSql(table, 'group', group))
-  const number = numberSql(table, 'value', value)
+/** Reads the groups of `value` by `group`, columns of the table: the largest, where there are too many. */
+export async function readGroups(given: Relation, value: string, group: string): Promise<GroupRows> {
+  const name = nameSql(groupSql(given, 'group', group))
+  const number = numberSql(given, 'value', value)
+  const asked = { name, counts: `isfinite(${number})`, many: 'groups' }
+  const { table, beyond } = await largestGroups(given, asked)
   const raw = `(select ${name} as g, ${number} as x from ${table.relation})`
-  const [counted] = await table.query(
-    `select count(distinct g) as groups from ${raw} where g is not null and isfinite(x)`,
-  )
-  if ((counted!.groups as number) > MOST_GROUPS) {
-    throw new MethodError(
-      `group: ${count(counted!.groups as number, 'group')}, and at most ${MOST_GROUPS} can be compared. Keep the ones that matter in the SQL block.`,
-    )
-  }
   const { groups, unit, left } = await groupMoments(table, name, number)
   const kept = groups.filter((one) => one.n > 1)
   const from = `(select g, x / ${double(unit)} as v from (select g, x, count(*) over (partition by g) as size from ${raw} where g is not null and isfinite(x)) where size > 1)`
@@ -55,6 +51,7 @@ export async function readGroups(table: Relation, value: string, group: string):
     n: kept.reduce((sum, one) => sum + one.n, 0),
     left,
     single: groups.length - kept.length,
+    beyond,
   }
 }
 

@@ -13,12 +13,13 @@ import { type Tabled, tabled } from './counts.ts'
 import { flagSql, hiddenGroup } from './hidden-group.ts'
 import { LEAST_PAIRS } from './pair.ts'
 
-export async function ofCategories(table: Relation, given: Options, meanings: Meanings): Promise<Answer> {
-  const found = await tabled(table, given.x, given.y, given.strata)
+export async function ofCategories(rows: Relation, given: Options, meanings: Meanings): Promise<Answer> {
   const [x, y] = labels(given, meanings)
+  const found = await tabled(rows, given.x, given.y, given.strata, [x, y])
+  const { table } = found
   const whole = chiSquare(found.counts)
   const counts = cellsOf(found)
-  const left = leftOut(found.left, 'without a value in every column')
+  const left = [...found.beyond, ...leftOut(found.left, 'without a value in every column')]
   const common = { ...NOTHING, kind: 'categories' as const, n: found.n, counts }
   if (found.n < LEAST_PAIRS || !whole) {
     const flat = found.n < 2 || whole ? null : found.rows.length < 2 ? x : y

@@ -2,11 +2,12 @@
  * Counts two columns of categories as a table, also in strata. One row for each cell is fetched; their number is
  * bounded.
  */
+import type { Doubt } from '@assay/model/insight'
 import type { Counts } from '../../numeric/tests/contingency.ts'
+import { largestGroups } from '../groups/largest.ts'
 import { groupSql, nameSql } from '../shared/columns.ts'
 import { MethodError, type Relation } from '../shared/method.ts'
 
-const MOST_LEVELS = 50
 const MOST_STRATA = 500
 
 export interface Tabled {
@@ -18,25 +19,39 @@ export interface Tabled {
   n: number
   /** Rows without a value in a column. */
   left: number
+  /** The rows of the most frequent values of both, and what is said of the others. */
+  table: Relation
+  beyond: Doubt[]
 }
 
 export async function tabled(
-  table: Relation,
+  given: Relation,
   x: string,
   y: string,
   strata: string | undefined,
+  called: readonly [string, string],
 ): Promise<Tabled> {
-  const named = (option: string, name: string) => nameSql(groupSql(table, option, name))
+  const named = (option: string, name: string) => nameSql(groupSql(given, option, name))
   const by = strata === undefined ? "''" : named('strata', strata)
+  const of = (name: string, other: string, option: string) => ({
+    name: named(option, name),
+    counts: `${named(option === 'x' ? 'y' : 'x', other)} is not null`,
+    many: `values of ${called[option === 'x' ? 0 : 1]}`,
+  })
+  const first = await largestGroups(given, of(x, y, 'x'))
+  const second = await largestGroups(first.table, of(y, x, 'y'))
+  const { table } = second
+  const beyond = [...first.beyond, ...second.beyond]
   const raw = `(select ${named('x', x)} as a, ${named('y', y)} as b, ${by} as s from ${table.relation})`
   const whole = 'a is not null and b is not null and s is not null'
   const [counted] = await table.query(
-    `select count(*) as total, count(*) filter (${whole}) as n, count(distinct a) filter (${whole}) as a,
-       count(distinct b) filter (${whole}) as b, count(distinct s) filter (${whole}) as s from ${raw}`,
+    `select count(*) as total, count(*) filter (${whole}) as n, count(distinct s) filter (${whole}) as s from ${raw}`,
   )
-  bound('x', counted!.a as number, MOST_LEVELS)
-  bound('y', counted!.b as number, MOST_LEVELS)
-  bound('strata', counted!.s as number, MOST_STRATA)
+  const within = counted!.s as number
+  if (within > MOST_STRATA)
+    throw new MethodError(
+      `strata: ${within.toLocaleString('en-US')} different values, and at most ${MOST_STRATA} can be compared as categories. Group them in the SQL block.`,
+    )
   const cells = await table.query(
     `select a, b, s, count(*) as n from ${raw} where ${whole} group by all order by s, a, b`,
   )
@@ -50,12 +65,5 @@ export async function tabled(
   })
   const counts = rows.map((_, i) => columns.map((__, j) => tables.reduce((sum, one) => sum + one[i]![j]!, 0)))
   const n = counted!.n as number
-  return { rows, columns, counts, strata: tables, n, left: (counted!.total as number) - n }
-}
-
-function bound(option: string, levels: number, most: number): void {
-  if (levels > most)
-    throw new MethodError(
-      `${option}: ${levels.toLocaleString('en-US')} different values, and at most ${most} can be compared as categories. Group them in the SQL block.`,
-    )
+  return { rows, columns, counts, strata: tables, n, left: (counted!.total as number) - n, table, beyond }
 }

@@ -4,7 +4,6 @@ import { Errors } from 'typebox/value'
 import { METHODS } from '../catalog.ts'
 import { outcomeOf, relation } from '../relation-fixture.ts'
 import { outcomeSchema } from './fields.ts'
-import { MethodError } from './method.ts'
 
 const rows = (seg: string, n = 240) =>
   relation(
@@ -88,11 +87,18 @@ test('what stands beside the answer of a group is told over all groups, once for
   for (const { caveats } of groups) for (const { code } of caveats) assert.ok(codes.includes(code), code)
 })
 
-test('too many groups are refused with what to do, and none is an answer', async () => {
-  const many = await rows("'s' || k")
-  await assert.rejects(
-    outcomeOf(METHODS.describe!, many, { value: 'v', by: 'seg' }),
-    (error) => error instanceof MethodError && /more than 100 different values/.test(error.message),
+test('of more groups than can be told of the largest are, with what is left out, and none is an answer', async () => {
+  const many = await rows("case when k < 20 then 'z' else 's' || k end")
+  const told = await outcomeOf(METHODS.describe!, many, { value: 'v', by: 'seg' })
+  const kept = (told.groups as { by: string; n: number }[]).map(({ by, n }) => [by, n])
+  assert.deepEqual([kept.length, kept.at(-1)], [100, ['z', 20]])
+  assert.ok(
+    told.caveats.some(
+      ({ code, says }) =>
+        code === 'rows_left_out' &&
+        says ===
+          'Only the 100 of 221 values of seg with the most rows are told of; 121 rows of the others are left out.',
+    ),
   )
   const none = await outcomeOf(METHODS.describe!, await rows('null::varchar'), { value: 'v', by: 'seg' })
   assert.deepEqual([none.grade, none.blockers[0]!.code], ['withheld', 'too_few'])

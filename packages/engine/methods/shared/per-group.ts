@@ -1,8 +1,8 @@
 /**
  * Adds `by: COLUMN` to every method (`each` if the method has a `by` of its own): one outcome for each value of the
  * column, over its rows. The outcome holds them as `groups`, rows with `by` and the fields of the method, and a verdict
- * over all. If the method tests, p is corrected over the groups after Holm. At most 100 groups are allowed; the method
- * runs once for each. A method with `scan` takes a list of columns, too, and then gives one outcome over the segments
+ * over all. If the method tests, p is corrected over the groups after Holm. The method runs
+ * once for each of the 100 groups with the most rows. A method with `scan` takes a list of columns, too, and then gives one outcome over the segments
  * of all.
  */
 import type { Doubt, Grade, Outcome } from '@assay/model/insight'
@@ -10,7 +10,7 @@ import { Type } from '@assay/model/schema'
 import type { TSchema } from 'typebox'
 import { METRIC, meaningOf } from '../../metrics/meaning.ts'
 import { CODE_NAMES, CODES, type Code } from '../../verdicts/codes.ts'
-import { leftOut } from '../../verdicts/common-doubts.ts'
+import { largestKept, leftOut } from '../../verdicts/common-doubts.ts'
 import { measureOf, opening } from '../../verdicts/measure.ts'
 import { doubt, doubted, judgedAgain, regraded, verdict } from '../../verdicts/verdict.ts'
 import { quoted } from '../../verdicts/words.ts'
@@ -99,13 +99,12 @@ async function runGroups(
 ): Promise<Outcome> {
   const name = nameSql(groupSql(table, option, columnOf(table, option, column).name))
   const found = await table.query(
-    `select ${name} as g, count(*) as n from ${table.relation} group by all order by g limit ${MOST + 2}`,
+    `with c as (select ${name} as g, count(*) as n from ${table.relation} group by all),
+       t as (select *, row_number() over (order by g is null, n desc, g) as place, count(g) over () as groups,
+         coalesce(sum(n) filter (g is not null) over (), 0)::double as rows from c)
+     select g, n, groups, rows from t where g is null or place <= ${MOST} order by g`,
   )
   const named = found.filter((row) => row.g !== null)
-  if (named.length > MOST)
-    throw new MethodError(
-      `${option}: ${column} has more than ${MOST} different values, and each would be one outcome. Keep the ones that matter in the SQL block.`,
-    )
   const outcomes: Record<string, Outcome> = {}
   for (const [index, row] of named.entries()) {
     const value = (row.g as string).replaceAll("'", "''")
@@ -123,7 +122,10 @@ async function runGroups(
     ...adjusted[index]!,
   }))
   const left = (found.find((row) => row.g === null)?.n as number | undefined) ?? 0
-  return overAll({ method, words, left }, groups)
+  const kept = named.reduce((sum, row) => sum + (row.n as number), 0)
+  const { groups: all = 0, rows = 0 } = named[0] ?? {}
+  const beyond = largestKept(named.length, all as number, (rows as number) - kept, words.many)
+  return overAll({ method, words, left, beyond }, groups)
 }
 
 /** What the groups are called: "value of country", "values of country"; of a block over several metrics these are its groups. */
@@ -177,6 +179,8 @@ interface Whole {
   words: Words
   /** Rows without a group. */
   left: number
+  /** What is said of groups that are not told of. */
+  beyond: Doubt[]
 }
 
 /** A blocker of one group is only a caveat for the others. */
@@ -234,7 +238,7 @@ function headline({ one, many }: Words, groups: readonly Group[], best: Grade): 
   return `${which} ${sure.length === 1 ? 'gives' : 'give'} ${answer}; ${told}`
 }
 
-function doubtsOf({ method, words, left }: Whole, groups: readonly Group[], tests: number): Doubt[] {
+function doubtsOf({ method, words, left, beyond }: Whole, groups: readonly Group[], tests: number): Doubt[] {
   const found: Doubt[] = []
   const withheld = groups.filter((group) => group.grade === 'withheld')
   if (groups.length === 0) found.push(doubt('too_few', `No row has a ${words.one}.`))
@@ -248,7 +252,7 @@ function doubtsOf({ method, words, left }: Whole, groups: readonly Group[], test
     found.push(doubt(code, text))
   }
   if (tests > 1) found.push(doubt('many_tests', family(words, tests)))
-  return [...found, ...leftOut(left, `without a ${words.one}`)]
+  return [...found, ...beyond, ...leftOut(left, `without a ${words.one}`)]
 }
 
 /** The question that stays open for a group without an answer. */
