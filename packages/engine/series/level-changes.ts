@@ -8,6 +8,7 @@
 import { strongestShift } from './level-shift.ts'
 import { judgeLine } from './line.ts'
 import { dot, residualsOf } from './persistence/residuals.ts'
+import { cycleMeans, wanderingSeason } from './persistence/seasonal-drift.ts'
 import { lineColumn, seasonColumns } from './seasons.ts'
 import { medianOf } from './spikes/tails.ts'
 
@@ -60,7 +61,29 @@ export function levelChanges(
     search(best.index, to, false)
   }
   search(0, values.length, true)
-  return found.toSorted((a, b) => a.index - b.index)
+  const changes = found.toSorted((a, b) => a.index - b.index)
+  return changes.length === 0 ? changes : besideDrift(changes, values, rows, seasons, beside)
+}
+
+/** Where the season itself wanders: the changes that the means of whole cycles show, too. */
+function besideDrift(
+  changes: readonly LevelChange[],
+  values: readonly number[],
+  rows: readonly number[],
+  seasons: readonly { period: number }[],
+  waves: readonly (readonly number[])[],
+): LevelChange[] {
+  const steps = changes.map(({ index }) => values.map((_, row) => (row < index ? 0 : 1)))
+  const columns = [values.map(() => 1), ...waves, ...steps]
+  const cycle = wanderingSeason(values, rows, seasons, columns)
+  if (cycle === null) return [...changes]
+  const { means, ends } = cycleMeans(values, rows, cycle)
+  const known = levelChanges(
+    means,
+    means.map((_, at) => at),
+    [],
+  ).map(({ index }) => ends[index - 1]!)
+  return changes.filter(({ index }) => known.some((end) => Math.abs(end - index) <= cycle))
 }
 
 /** Tells whether the seasons leave hardly any variation. The rest is then rounding and a slightly wrong period. */

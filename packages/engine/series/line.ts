@@ -7,15 +7,20 @@ import { centred } from './persistence/centre.ts'
 import { lasts } from './persistence/lasting.ts'
 import { normalScores } from './persistence/normal-scores.ts'
 import { type PersistentFit, persistentRegression } from './persistence/persistent-regression.ts'
+import { cycleMeans, wanderingSeason } from './persistence/seasonal-drift.ts'
+import { slopeChance } from './persistence/wandering-slope.ts'
 import { lineColumn, seasonColumns } from './seasons.ts'
 
 const ALPHA = 0.05
+/** Fewer cycles show no line of their own. */
+const LEAST_CYCLES = 4
 
 /**
  * Returns the line of the values over their rows, or null if nothing varies. If the errors are no random walk, the
  * larger p of the values and of their normal scores holds. A significant line must also hold with each value weighted
  * by the spread around it, because a spread that jumps near an end looks like a line. Unless `beneath` is false, it
- * must also hold beside a slow walk beneath noise. The interval of a line that is not significant contains 0.
+ * must also hold beside a slow walk beneath noise. If the slope or the season itself may wander, the line must be more
+ * than that explains. The interval of a line that is not significant contains 0.
  */
 export function judgeLine(
   given: readonly number[],
@@ -28,14 +33,47 @@ export function judgeLine(
   const line = [lineColumn(rows)]
   const base = [values.map(() => 1), ...seasons.flatMap(({ period }) => seasonColumns(rows, period))]
   const plain = persistentRegression(values, base, line)
-  if (!plain || plain.walk) return plain
+  if (!plain) return plain
+  if (plain.walk)
+    return plain.p < ALPHA ? unclaimedAbove(plain, slopeChance(values, line[0]!, base.slice(1))) : plain
   const scored = persistentRegression(normalScores(values), base, line)
   let p = Math.max(plain.p, scored?.p ?? 1)
   if (p < ALPHA) p = Math.max(p, evenly(values, base, line)?.p ?? 1)
-  if (p < ALPHA && beneath && lasts(values, [...base, ...line])) p = Math.max(p, plain.p_walk)
-  if (p < ALPHA) return { ...plain, p }
-  return { ...plain, p, low: Math.min(plain.low, 0), high: Math.max(plain.high, 0) }
+  if (p < ALPHA && beneath && lasts(values, [...base, ...line], slowOf(rows, seasons)))
+    p = Math.max(p, plain.p_walk)
+  if (p < ALPHA) p = Math.max(p, byCycles(values, rows, seasons, [...base, ...line]))
+  return unclaimedAbove(plain, p)
 }
+
+/** With the larger p; an interval of a line that is not told holds 0. */
+function unclaimedAbove(fit: PersistentFit, other: number): PersistentFit {
+  const p = Math.max(fit.p, other)
+  if (p < ALPHA) return { ...fit, p }
+  return { ...fit, p, low: Math.min(fit.low, 0), high: Math.max(fit.high, 0) }
+}
+
+/** The chance of the line by the means of whole cycles, where the season itself wanders; else 0. */
+function byCycles(
+  values: readonly number[],
+  rows: readonly number[],
+  seasons: readonly { period: number }[],
+  columns: readonly (readonly number[])[],
+): number {
+  const steps = wanderingSeason(values, rows, seasons, columns)
+  if (steps === null) return 0
+  const { means } = cycleMeans(values, rows, steps)
+  const cycles = means.map((_, cycle) => cycle)
+  if (means.length < LEAST_CYCLES) return 1
+  return persistentRegression(means, [means.map(() => 1)], [lineColumn(cycles)])?.p ?? 1
+}
+
+/** Of constant, line and waves those that hardly move over so many values. */
+const slowOf =
+  (rows: readonly number[], seasons: readonly { period: number }[]) =>
+  (length: number): number =>
+    seasons
+      .filter(({ period }) => period > length)
+      .reduce((sum, { period }) => sum + seasonColumns(rows, period).length, 2)
 
 function evenly(values: readonly number[], base: readonly number[][], line: readonly number[][]) {
   const weights = evenWeights(values, [...base.slice(1), ...line], 0)

@@ -202,3 +202,46 @@ test('a change of level within the last twentieth of a series is placed where it
     )
   }
 })
+
+test('a season that wanders by itself and a walk of walks have no trend and no level, beside a season and a walk these are found', () => {
+  const rows = rowsOf(140)
+  const count = (of: (seed: number) => number[], claims: (values: number[]) => boolean): number =>
+    rowsOf(20).filter((seed) => claims(of(7919 * (seed + 1)))).length
+  const weekly = [...rows.keys()].map((row) => (row % 7 < 5 ? 3 : -7))
+  const rises = (values: number[]): boolean =>
+    (judgeLine(values, rows, findSeasons(values, rows, [7]))?.p ?? 1) < 0.05
+  const steps = (values: number[]): boolean =>
+    levelChanges(values, rows, findSeasons(values, rows, [7])).length > 0
+  const seasonal = (seed: number): number[] => {
+    const values: number[] = []
+    for (const [row, one] of noise(140, seed).entries()) values.push((values[row - 7] ?? 3 * one) + one)
+    return values
+  }
+  const twice = (seed: number): number[] => {
+    let [slope, level] = [0, 0]
+    return noise(140, seed).map((one) => (level += slope += one))
+  }
+  assert.ok(count(seasonal, rises) <= 3 && count(seasonal, steps) <= 3)
+  assert.ok(count(twice, rises) <= 3)
+  const beside =
+    (effect: (row: number) => number) =>
+    (seed: number): number[] =>
+      noise(140, seed).map((one, row) => one + weekly[row]! + effect(row))
+  assert.ok(
+    count(
+      beside((row) => row / 35),
+      rises,
+    ) >= 18,
+  )
+  assert.ok(
+    count(
+      beside((row) => (row < 80 ? 0 : 4)),
+      steps,
+    ) >= 18,
+  )
+  const drifting = (seed: number): number[] => {
+    let level = 0
+    return noise(140, seed).map((one) => (level += one + 0.6))
+  }
+  assert.ok(count(drifting, rises) >= 18)
+})

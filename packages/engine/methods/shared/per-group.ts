@@ -1,9 +1,9 @@
 /**
  * Adds `by: COLUMN` to every method (`each` if the method has a `by` of its own): one outcome for each value of the
  * column, over its rows. The outcome holds them as `groups`, rows with `by` and the fields of the method, and a verdict
- * over all. If the method tests, p is corrected over the groups after Holm. The method runs
- * once for each of the 100 groups with the most rows. A method with `scan` takes a list of columns, too, and then gives one outcome over the segments
- * of all.
+ * over all. If the method tests, p is corrected over the groups after Holm. The method runs once for each of the 100
+ * groups with the most rows. A method with `scan` takes a list of columns, too, and then gives one outcome over the
+ * segments of all.
  */
 import type { Doubt, Grade, Outcome } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'

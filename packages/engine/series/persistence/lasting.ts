@@ -11,8 +11,12 @@ const SHARE = 0.2
 /** Standard errors. */
 const CLEARLY = 2.33
 
-/** `columns` are what explains the values, the constant among them. */
-export function lasts(values: readonly number[], columns: readonly (readonly number[])[]): boolean {
+/** `columns` are what explains the values, the constant among them; `slow` says how many of them hardly move over so many values. */
+export function lasts(
+  values: readonly number[],
+  columns: readonly (readonly number[])[],
+  slow: (length: number) => number,
+): boolean {
   const { left } = residualsOf(values, [], columns)
   const n = left.length
   const whole = dot(left, left)
@@ -31,7 +35,7 @@ export function lasts(values: readonly number[], columns: readonly (readonly num
     let ratio = 1
     for (let lag = 1; lag < length; lag++) ratio += 2 * (1 - lag / length) * alike[lag]!
     const error = Math.sqrt((2 * (2 * length - 1) * (length - 1)) / (3 * length * n))
-    // Residuals beside so many columns are less alike than what they come from.
-    return ratio - 1 + (length / n) * columns.length > CLEARLY * error
+    // Residuals beside columns that hardly move are less alike than what they come from; waves that are shorter take nothing from sums.
+    return ratio - 1 + (length / n) * slow(length) > CLEARLY * error
   })
 }

@@ -1,0 +1,33 @@
+/**
+ * Whether the slope itself wanders: a walk of steps that are a walk (integrated twice) rises and falls for long without any trend. Its line
+ * must then be more than its steps explain, whatever their persistence. Its second differences are noise. Those of a smooth curve are alike, and
+ * those of a curve or a walk beneath noise swing to and fro: neither is such a walk.
+ */
+import { persistentRegression } from './persistent-regression.ts'
+import { dot } from './residuals.ts'
+
+/** The autocorrelation of second differences between which they are noise: that of a walk is -1/2, that of a curve beneath noise -2/3. */
+const [SWINGING, SMOOTH] = [-0.3, 0.5]
+const ROUNDING = 1e-18
+
+/** The chance of steps whose mean lies as far from zero beside errors as persistent as a walk; 0 where the slope does not wander. */
+export function slopeChance(
+  values: readonly number[],
+  line: readonly number[],
+  base: readonly (readonly number[])[],
+): number {
+  const steps = differences(values)
+  if (!isNoise(differences(steps), values)) return 0
+  const beside = base.map(differences).filter((column) => column.some((value) => value !== 0))
+  return persistentRegression(steps, beside, [differences(line)])?.p ?? 1
+}
+
+const differences = (values: readonly number[]): number[] =>
+  values.slice(1).map((value, row) => value - values[row]!)
+
+function isNoise(second: readonly number[], values: readonly number[]): boolean {
+  const whole = dot(second, second)
+  if (!(whole > ROUNDING * dot(values, values))) return false
+  const alike = dot(second.slice(1), second.slice(0, -1)) / whole
+  return alike > SWINGING && alike < SMOOTH
+}
