@@ -164,7 +164,7 @@ test('an outage is found as one stretch, at its length, and a wandering series h
       const next = uniform(seed)
       return rowsOf(120).map((row) => (row >= 60 && row < 60 + days ? 0 : 90 + 20 * next()))
     })
-    assert.ok(sizes[1] === days, `${days} days: ${sizes}`)
+    assert.ok(sizes[1] === days, `${days} days: ${sizes.join()}`)
   }
   let claims = 0
   for (let seed = 1; seed <= 40; seed++) {
