@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { LinkProps } from '@tanstack/react-router'
 import { api, useIsLimited, useMay } from '../../api.ts'
+import { FAILURES } from '../../names.ts'
 import { useSettled } from '../../settled.ts'
 import { usePages } from './sections.ts'
 
@@ -27,6 +28,15 @@ function speaksOf(text: string, words: string): boolean {
     .toLowerCase()
     .split(/\s+/)
     .every((word) => lower.includes(word))
+}
+
+/** Whether each word begins a word of the name: "late" is no part of "Templates". */
+function namedBy(name: string, words: string): boolean {
+  const parts = name.toLowerCase().split(/\s+/)
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => parts.some((part) => part.startsWith(word)))
 }
 
 function useTemplates(words: string): Entry[] {
@@ -94,7 +104,7 @@ function useJobs(words: string): Entry[] {
     kind: 'Job',
     id: assignment_id,
     name: title ?? template_id,
-    more: error === null ? job_status : error.code,
+    more: error === null ? job_status : FAILURES[error.code],
     at: { to: '/jobs/$assignment_id', params: { assignment_id } },
   }))
 }
@@ -103,7 +113,7 @@ function useJobs(words: string): Entry[] {
 export function useEntries(typed: string): Entry[] {
   const words = useSettled(typed.trim(), TYPED_MS)
   const pages = usePages()
-    .filter(({ name }) => speaksOf(name, typed.trim()))
+    .filter(({ name }) => namedBy(name, typed.trim()))
     .slice(0, typed.trim() === '' ? undefined : MOST_FOUND)
     .map(({ to, name }): Entry => ({ kind: 'Page', id: String(to), name, more: '', at: { to } }))
   const insights = useInsights(words)

@@ -38,7 +38,7 @@ function Next({ at, paused }: { at: string; paused: string | null }) {
   return (
     <>
       , next <Time at={waits ? paused : at} />
-      {waits && ' at the earliest: sending pauses'}
+      {waits && ', after the pause'}
     </>
   )
 }
