@@ -8,7 +8,7 @@ import { Code } from '../text/code.tsx'
 
 const count = (value: number | null): string => value?.toLocaleString('en') ?? ''
 
-interface Given {
+interface Question {
   source: string
   values: Record<string, unknown>
   reader: { reader?: Record<string, unknown> }
@@ -104,7 +104,7 @@ function Found({ explained }: { explained: Explained }) {
 }
 
 /** Asks on demand, since databases count rows for it. */
-export function WhatRunsWhere({ given }: { given(): Given }) {
+export function WhatRunsWhere({ given }: { given(): Question }) {
   const asked = useMutation({
     mutationFn: () => {
       const { source, values, reader } = given()
@@ -116,7 +116,7 @@ export function WhatRunsWhere({ given }: { given(): Given }) {
       <h2>What runs where</h2>
       <p className="small">
         Which rows stay in their database and what it is asked, and how many rows move here. Databases count
-        them; nothing is run.
+        these and give a sample; the template does not run.
       </p>
       <button type="button" className="button" disabled={asked.isPending} onClick={() => asked.mutate()}>
         Show what runs where
