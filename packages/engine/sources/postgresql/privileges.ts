@@ -4,6 +4,20 @@
  */
 import type { Client } from 'pg'
 
+/** Functions that not even who watches the server may call: they use files, settings, sessions, replication. */
+const KEPT_FUNCTION = `pronamespace = 'pg_catalog'::regnamespace and proacl is not null
+  and not has_function_privilege('pg_monitor', made.oid, 'execute')`
+
+/** Their author chose what they do, and a read-only transaction does not keep them from files. Nobody calls a trigger. */
+const BORROWED_FUNCTION = `prosecdef and prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
+  and has_schema_privilege(role.oid, pronamespace, 'usage')
+  and exists (select from pg_roles owner where owner.oid = proowner and owner.rolsuper)`
+
+function reaches(condition: string): string {
+  return `(not role.rolsuper and exists (select from pg_proc made
+    where ${condition} and has_function_privilege(role.oid, made.oid, 'execute')))`
+}
+
 /** A condition in SQL, and its meaning. `has_role` includes roles that SET ROLE can take. */
 const CHECKS: readonly (readonly [condition: string, meaning: string])[] = [
   ['role.rolsuper', 'is a superuser'],
@@ -17,22 +31,9 @@ const CHECKS: readonly (readonly [condition: string, meaning: string])[] = [
   ["pg_has_role(role.oid, 'pg_write_server_files', 'member')", "can write the server's files"],
   ["pg_has_role(role.oid, 'pg_execute_server_program', 'member')", 'can run programs on the server'],
   ["pg_has_role(role.oid, 'pg_signal_backend', 'member')", 'can end the sessions of others'],
-  [
-    mayCall('pg_read_file(text)', 'pg_read_binary_file(text)', 'pg_ls_dir(text)', 'lo_export(oid,text)'),
-    'can call functions that use files',
-  ],
-  [
-    mayCall('pg_reload_conf()', 'pg_rotate_logfile()', 'pg_switch_wal()'),
-    'can call functions that control the server',
-  ],
+  [reaches(KEPT_FUNCTION), 'can call functions of the server that are kept from others'],
+  [reaches(BORROWED_FUNCTION), 'can call functions that run as a superuser'],
 ]
-
-function mayCall(...functions: string[]): string {
-  const each = functions.map(
-    (name) => `coalesce(has_function_privilege(role.oid, to_regprocedure('${name}'), 'execute'), false)`,
-  )
-  return `(not role.rolsuper and (${each.join(' or ')}))`
-}
 
 /** One query. Each entry is a part of a sentence. */
 export async function privilegesOf(client: Client): Promise<string[]> {
