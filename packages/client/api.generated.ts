@@ -437,6 +437,8 @@ export type ColumnDoubt = {
 
 export type ColumnReading = {
   name: string
+  /** The name in the file, which a column before has, too */
+  repeats?: string
   dates?: {
     is: string
     /** settled: by the bytes, or by a value that fits one reading only; likely: by what is usual */
@@ -449,6 +451,23 @@ export type ColumnReading = {
   }
   thousands?: {
     is: string
+    /** settled: by the bytes, or by a value that fits one reading only; likely: by what is usual */
+    sure: 'declared' | 'settled' | 'likely'
+  }
+  currency?: {
+    is: string
+    /** settled: by the bytes, or by a value that fits one reading only; likely: by what is usual */
+    sure: 'declared' | 'settled' | 'likely'
+  }
+  /** What a number with a % is: with share, 12.5 % is 0.125 */
+  percent?: {
+    is: 'share' | 'number'
+    /** settled: by the bytes, or by a value that fits one reading only; likely: by what is usual */
+    sure: 'declared' | 'settled' | 'likely'
+  }
+  /** How negative numbers are marked, where it is not by a minus in front */
+  minus?: {
+    is: 'brackets' | 'behind'
     /** settled: by the bytes, or by a value that fits one reading only; likely: by what is usual */
     sure: 'declared' | 'settled' | 'likely'
   }
@@ -1654,6 +1673,8 @@ export type NewFile = {
   }[]
   /** How a CSV or TSV is divided, or which sheet of a workbook is read; null for other formats */
   dialect: FileDialect | null
+  /** Of JSON: the list within the object of the file that holds the rows; null: there is none */
+  list: string | null
   /** The columns that are read in another way than by their plain values, or stay text for a doubt */
   readings: ColumnReading[]
 }

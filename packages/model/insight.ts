@@ -133,6 +133,8 @@ export interface SourceLineage {
   dialect?: FoundDialect
   /** For JSON: the columns of dates that can be read in two ways. */
   readings?: FoundColumn[]
+  /** For JSON: the list within the object of the file that holds the rows, such as `data`. */
+  list?: string
   /** For a query over a connection, which has no files: the query as it was sent, with placeholders for parameters. */
   remote?: {
     connection: string

@@ -391,6 +391,15 @@ ColumnReadingDecimal = TypedDict("ColumnReadingDecimal", {"is": "str", "sure": "
 ColumnReadingThousands = TypedDict("ColumnReadingThousands", {"is": "str", "sure": "Literal['declared', 'settled', 'likely']"})
 
 
+ColumnReadingCurrency = TypedDict("ColumnReadingCurrency", {"is": "str", "sure": "Literal['declared', 'settled', 'likely']"})
+
+
+ColumnReadingPercent = TypedDict("ColumnReadingPercent", {"is": "Literal['share', 'number']", "sure": "Literal['declared', 'settled', 'likely']"})
+
+
+ColumnReadingMinus = TypedDict("ColumnReadingMinus", {"is": "Literal['brackets', 'behind']", "sure": "Literal['declared', 'settled', 'likely']"})
+
+
 class ColumnReadingMissing(TypedDict):
     mark: str
     n: int
@@ -398,9 +407,13 @@ class ColumnReadingMissing(TypedDict):
 
 class ColumnReading(TypedDict):
     name: str
+    repeats: NotRequired[str]
     dates: NotRequired["ColumnReadingDates"]
     decimal: NotRequired["ColumnReadingDecimal"]
     thousands: NotRequired["ColumnReadingThousands"]
+    currency: NotRequired["ColumnReadingCurrency"]
+    percent: NotRequired["ColumnReadingPercent"]
+    minus: NotRequired["ColumnReadingMinus"]
     missing: NotRequired[List["ColumnReadingMissing"]]
     doubt: NotRequired["ColumnDoubt"]
 
@@ -1418,6 +1431,7 @@ class NewFile(TypedDict):
     sha256: str
     columns: List["NewFileColumns"]
     dialect: Union["FileDialect", None]
+    list: Union[str, None]
     readings: List["ColumnReading"]
 
 

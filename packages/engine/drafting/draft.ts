@@ -10,6 +10,7 @@ import { parse, stringify } from 'yaml'
 import { dialectOf } from '../dialects/engines.ts'
 import { dialectProperties } from '../reading/dialect-schema.ts'
 import { templateVersion } from '../reading/partials.ts'
+import { readingInWords } from '../run/two-readings.ts'
 import { sheetQuestion } from '../sources/sheets/sheet-words.ts'
 import { type Decision, type DraftColumn, type Question, rolesOf } from './roles.ts'
 import { type Draft, writeDraft } from './write.ts'
@@ -112,15 +113,16 @@ interface ProfiledColumn {
 }
 
 /**
- * Makes the question about a doubt. A line for two readings counts for all columns with such values; a line for missing
- * values counts for its own column only.
+ * Makes the question about a doubt. A line for an order of dates or a decimal mark counts for all columns with such
+ * values; every other line counts for its own column only.
  */
 function questionOf(column: string, { kind, says, readings }: ColumnDoubt): Question {
   const own = ({ as, write }: ColumnDoubt['readings'][number]) => ({
     as,
     write: `columns: { ${JSON.stringify(column)}: { ${write} } }`,
   })
-  return { column, says, readings: kind === 'mixed' ? readings.map(own) : readings }
+  const alone = kind === 'mixed' || readings.some(({ write }) => write.startsWith('minus:'))
+  return { column, says, readings: alone ? readings.map(own) : readings }
 }
 
 /**
@@ -130,20 +132,20 @@ function questionOf(column: string, { kind, says, readings }: ColumnDoubt): Ques
 export function draftFrom(found: Findings, table: Draftable, alone = false): Drafted {
   const profile = found.analyses.columns!
   const read = found.lineage.sources[0]
-  const doubts = new Map(
-    (read?.dialect?.columns ?? read?.readings ?? []).flatMap(({ name, doubt }) =>
-      doubt ? [[name, doubt] as const] : [],
-    ),
-  )
+  const told = new Map((read?.dialect?.columns ?? read?.readings ?? []).map((one) => [one.name, one]))
   const inText = read?.dialect !== undefined
   const inJson = ['json', 'ndjson'].includes(fileFormat(table.called)?.name ?? '')
   const columns = (profile.columns as ProfiledColumn[]).map((column): DraftColumn => {
-    const doubt = doubts.get(column.name)
+    const reading = told.get(column.name)
+    const { doubt, percent, currency } = reading ?? {}
     const byLine = inText || (inJson && column.type === 'text')
     return {
       ...column,
       typed: table.sample !== null ? 'database' : byLine ? undefined : 'file',
       question: doubt ? questionOf(column.name, doubt) : null,
+      percent: percent?.is === 'share',
+      currency: currency?.is,
+      read: reading ? readingInWords(reading) : [],
     }
   })
   const sheet = read?.dialect?.sheet

@@ -24,6 +24,11 @@ export interface DraftColumn {
   question: Question | null
   /** Set if its database or its file gives its type, so that no line of a source can change it. */
   typed?: 'database' | 'file' | undefined
+  /** What stands around its numbers in the file. */
+  percent?: boolean
+  currency?: string | undefined
+  /** How its values and its name were read, in whole sentences. */
+  read?: readonly string[]
 }
 
 export interface Decision {

@@ -1,7 +1,7 @@
 /** The template of a draft: over metrics, over the table alone, or over a table without dates. */
 import { Document, visit } from 'yaml'
 import { readable } from '../verdicts/measure.ts'
-import { comment, MEANS, type Measured, quoted, titled } from './words.ts'
+import { comment, type Measured, quoted, titled } from './words.ts'
 
 interface Parts {
   /** The keys of the source. */
@@ -26,6 +26,9 @@ export interface Undated extends Parts {
   years: string | null
   /** Whether the first measure holds whole numbers only, or there is none. */
   whole: boolean
+  /** Whether its mean is taken, and no sum; and how its numbers are printed. */
+  mean: boolean
+  fmt: string | null
 }
 
 const heading = (name: string): string => titled(plain(readable(name)))
@@ -136,13 +139,17 @@ export function overSource(given: Series): string {
   // The days of a level are not added up, so its periods are read as one row of each part.
   const stepOfParts = first!.level ? `cast(date_trunc('${periodOf(parts)}', ${time}) as date)` : step
   const main = [`${number(first!)} as value`, ...(second ? [`${number(second)} as beside`] : [])]
-  const label = { label: plain(first!.label) }
+  const meaningOf = ({ label, fmt }: Measured): object => ({
+    label: plain(label),
+    ...(fmt === null ? {} : { fmt }),
+  })
+  const label = meaningOf(first!)
   return overTime(parts, {
     settings: {
       sources: { data: source },
       columns: {
         value: label,
-        ...(second ? { beside: { label: plain(second.label) } } : {}),
+        ...(second ? { beside: meaningOf(second) } : {}),
         ...(mean && dimensions.length > 0 ? { 'total per n': label } : {}),
       },
     },
@@ -158,11 +165,10 @@ export function overSource(given: Series): string {
 }
 
 export function withoutDates(parts: Undated): string {
-  const { source, name, dimensions, measures, years, whole } = parts
+  const { source, name, dimensions, measures, years, whole, mean, fmt } = parts
   const [measure] = measures
   const [dimension] = dimensions
-  const value =
-    measure === undefined ? 'count(*)' : `${MEANS.test(measure) ? 'avg' : 'sum'}(${quoted(measure)})`
+  const value = measure === undefined ? 'count(*)' : `${mean ? 'avg' : 'sum'}(${quoted(measure)})`
   const blocks: string[] = []
   const prose: string[] = []
   if (years !== null) {
@@ -195,7 +201,7 @@ export function withoutDates(parts: Undated): string {
     const title = years === null ? 'By group' : 'By group, in the newest year'
     prose.push(
       `{% chart by_group, type: "bar", x: "part", y: "value", title: "${title}" %}`,
-      `{% table by_group, limit: 20, fmt: { n: "num0", value: "${whole && !value.startsWith('avg') ? 'num0' : 'num2'}" } %}`,
+      `{% table by_group, limit: 20, fmt: { n: "num0", value: "${fmt ?? (whole && !mean ? 'num0' : 'num2')}" } %}`,
     )
   }
   if (measure !== undefined) {
@@ -212,11 +218,12 @@ export function withoutDates(parts: Undated): string {
   const columns = Object.fromEntries(
     [
       ['part', dimension],
-      [
-        'value',
-        measure === undefined ? 'rows' : `${MEANS.test(measure) ? 'average ' : ''}${readable(measure)}`,
-      ],
-    ].flatMap(([key, label]) => (label === undefined ? [] : [[key, { label: plain(readable(label)) }]])),
+      ['value', measure === undefined ? 'rows' : `${mean ? 'average ' : ''}${readable(measure)}`],
+    ].flatMap(([key, label]) =>
+      label === undefined
+        ? []
+        : [[key, { label: plain(readable(label)), ...(key === 'value' && fmt !== null ? { fmt } : {}) }]],
+    ),
   )
   return [
     head(parts, { sources: { data: source }, columns }),

@@ -17,6 +17,8 @@ export interface Measured {
    * time and takes the mean over the times.
    */
   level: boolean
+  /** How its numbers are printed; null: nothing says so. */
+  fmt: string | null
 }
 
 /** Names of measures whose mean says more than their sum. */

@@ -4,6 +4,7 @@
  */
 import type { Cell } from '@assay/model/insight'
 import { stringify } from 'yaml'
+import { CURRENCIES } from '../printing/currencies.ts'
 import { readable } from '../verdicts/measure.ts'
 import { type Decision, type DraftColumn, type Question, type Role, UNWRITABLE } from './roles.ts'
 import { overMetrics, overSource, withoutDates } from './template.ts'
@@ -79,7 +80,9 @@ export function writeDraft(table: DraftTable): Draft {
   if (dated === undefined) {
     const [measure] = measures
     const whole = measure === undefined || typeOf(table, measure) === 'integer'
-    const template = withoutDates({ ...parts, measures, whole, years: of('time')[0] ?? null })
+    const fmt = measure === undefined ? null : formatOf(table, measure)
+    const mean = measure !== undefined && isMean(table, measure)
+    const template = withoutDates({ ...parts, measures, whole, mean, fmt, years: of('time')[0] ?? null })
     return { metrics: {}, name, template, assumptions: assumed, questions }
   }
   const measured = measuredOf(table, measures, dated)
@@ -93,6 +96,7 @@ export function writeDraft(table: DraftTable): Draft {
         source: table.source,
         time: { column: dated, grain },
         value: one.level ? ratioOf(table, one, dated) : one.value,
+        ...(one.fmt === null ? {} : { fmt: one.fmt }),
         ...(dimensions.length > 0 ? { dimensions } : {}),
       })}`,
     ]),
@@ -108,16 +112,33 @@ export function writeDraft(table: DraftTable): Draft {
   return { metrics, name, template, assumptions, questions }
 }
 
-const typeOf = ({ columns }: DraftTable, name: string): string =>
-  columns.find((column) => column.name === name)!.type
+const columnOf = ({ columns }: DraftTable, name: string): DraftColumn =>
+  columns.find((column) => column.name === name)!
+
+/** Of shares a mean says more than a sum. */
+const isMean = (table: DraftTable, name: string): boolean =>
+  MEANS.test(name) || columnOf(table, name).percent === true
+
+/** By what stands around the numbers in the file. */
+function formatOf(table: DraftTable, name: string): string | null {
+  const { percent, currency } = columnOf(table, name)
+  if (percent) return 'pct1'
+  if (currency === undefined) return null
+  const known = Object.entries(CURRENCIES).find(
+    ([code, sign]) => sign.trim() === currency || code.toUpperCase() === currency,
+  )
+  return known?.[0] ?? null
+}
+
+const typeOf = (table: DraftTable, name: string): string => columnOf(table, name).type
 
 const ratioOf = (table: DraftTable, { column }: Measured, time: string): object => ({
   ratio: { numerator: `sum(${quoted(column!)})`, denominator: timesOf(table, column!, time) },
 })
 
 /** The number of times of a level. A time without a value is none of its mean. */
-function timesOf({ columns }: DraftTable, name: string, time: string): string {
-  const { nulls } = columns.find((column) => column.name === name)!
+function timesOf(table: DraftTable, name: string, time: string): string {
+  const { nulls } = columnOf(table, name)
   const times = nulls > 0 ? `case when ${quoted(name)} is not null then ${quoted(time)} end` : quoted(time)
   return `count(distinct ${times})`
 }
@@ -132,12 +153,13 @@ function measuredOf(table: DraftTable, measures: readonly string[], time: string
     column: null,
     value: 'count(*)',
     level: false,
+    fmt: null,
   }
   const found = measures.slice(0, MOST_METRICS - 1).flatMap((column): Measured[] => {
     const id = `${name}_${nameOf(column.replaceAll('.', ' '))}`.slice(0, 60)
     if (seen.has(id)) return []
     seen.add(id)
-    const mean = MEANS.test(column)
+    const mean = isMean(table, column)
     const level = !mean && (standing || LEVELS.test(column))
     const label = readable(column)
     return [
@@ -149,6 +171,7 @@ function measuredOf(table: DraftTable, measures: readonly string[], time: string
           ? `sum(${quoted(column)})::double / ${timesOf(table, column, time)}`
           : `${mean ? 'avg' : 'sum'}(${quoted(column)})`,
         level,
+        fmt: formatOf(table, column),
       },
     ]
   })
@@ -158,8 +181,8 @@ function measuredOf(table: DraftTable, measures: readonly string[], time: string
 const timeOf = (day: Cell): number => (typeof day === 'string' ? Date.parse(day) : Number.NaN)
 
 /** Returns the grain, by the distances between days. */
-function grainOf({ columns }: DraftTable, time: string): 'day' | 'week' | 'month' | 'quarter' | 'year' {
-  const { min, max, distinct, type } = columns.find((column) => column.name === time)!
+function grainOf(table: DraftTable, time: string): 'day' | 'week' | 'month' | 'quarter' | 'year' {
+  const { min, max, distinct, type } = columnOf(table, time)
   if (type !== 'date') return 'day'
   const days = (timeOf(max) - timeOf(min)) / 86_400_000
   const gap = distinct > 1 ? days / (distinct - 1) : 1
@@ -181,7 +204,7 @@ const meansOf = ({ value, level }: Measured): string =>
 const wayOf = (one: Measured): string => `Drafted. Assumed: ${meansOf(one)}; days count in UTC.`
 
 /** Returns the assumptions about the columns. */
-function assumedOf({ decisions }: DraftTable, time: string | null): string[] {
+function assumedOf({ decisions, columns }: DraftTable, time: string | null): string[] {
   const times = decisions.filter(({ role, column }) => role === 'time' && column !== time)
   return [
     ...(time === null
@@ -189,6 +212,9 @@ function assumedOf({ decisions }: DraftTable, time: string | null): string[] {
       : [
           `Time: ${time}${times.length > 0 ? `; also a time: ${times.map(({ column }) => column).join(', ')}` : ''}.`,
         ]),
+    ...columns.flatMap(({ name, read = [] }) =>
+      UNWRITABLE.test(name) ? [] : read.map((says) => `${JSON.stringify(name)}: ${says}`),
+    ),
     ...decisions
       .filter(({ sure, question }) => !sure && question === null)
       .map(

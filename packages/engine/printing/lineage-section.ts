@@ -56,7 +56,7 @@ function sources(lineage: Lineage): string {
   const rows = lineage.sources.flatMap((source) =>
     source.files.map((file, index) => [
       index === 0 ? codeSpan(source.name) : '',
-      `${codeSpan(file.path)}${sheetOf(source)}`,
+      `${codeSpan(file.path)}${placeOf(source)}`,
       index === 0 && source.rows !== null ? formatCount(source.rows) : '',
       formatCount(file.bytes),
       codeSpan(file.fingerprint),
@@ -71,7 +71,8 @@ function sources(lineage: Lineage): string {
   ])
 }
 
-function sheetOf({ dialect }: SourceLineage): string {
+function placeOf({ dialect, list }: SourceLineage): string {
+  if (list !== undefined) return `, list ${codeSpan(list)}`
   if (!dialect?.sheet) return ''
   const { is, range } = dialect.sheet
   return `, sheet ${codeSpan(is)}${range === undefined ? '' : `, ${codeSpan(range)}`}`

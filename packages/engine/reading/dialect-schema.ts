@@ -24,6 +24,16 @@ const sourceProperties = {
     enum: ['', '.', ',', ' ', "'"],
     description: 'The mark between thousands',
   },
+  percent: {
+    type: 'string',
+    enum: ['share', 'number'],
+    description: 'What 12.5 % is: share (default): 0.125; number: 12.5',
+  },
+  minus: {
+    type: 'string',
+    enum: ['front', 'brackets', 'behind'],
+    description: 'How negative numbers are marked: by a minus in front, by brackets, or by a minus behind',
+  },
   missing: marks,
 } as const
 
@@ -59,6 +69,12 @@ export const dialectProperties = {
     type: 'string',
     pattern: '^\\$?[A-Za-z]{1,3}\\$?[0-9]{0,7}:\\$?[A-Za-z]{1,3}\\$?[0-9]{0,7}$',
     description: 'Of a workbook: the cells, such as B3:F20, B3:F or B:F; default: all',
+  },
+  list: {
+    type: 'string',
+    maxLength: 200,
+    description:
+      'Of JSON: the list within an object that holds the rows, such as data or result.items; "": the object itself is a row; default: the only list',
   },
   ...sourceProperties,
   bad_rows: {

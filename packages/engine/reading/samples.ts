@@ -84,7 +84,7 @@ const PACKAGE: Entry[] = [
   [
     'earthquakes.json',
     'Earthquakes of the world, 31 January to 7 February 2018',
-    'A GeoJSON collection: one row whose `features` list holds 1,707 events.',
+    'A GeoJSON collection, read as the list of its `features`: one row an event, 1,707 in all.',
     'US Geological Survey, earthquake feed',
     US,
   ],

@@ -157,7 +157,8 @@ export type Probed = { ok: true; server: string; read_only: string } | { ok: fal
 export interface Description {
   sources: Record<
     string,
-    { columns: Column[]; dialect?: FoundDialect; readings: readonly FoundColumn[] } | { error: string }
+    | { columns: Column[]; dialect?: FoundDialect; readings: readonly FoundColumn[]; list?: string }
+    | { error: string }
   >
   files: string[]
 }

@@ -8,6 +8,7 @@ import type { Doubt } from '@assay/model/insight'
 import type { AnalysisBlock, Source, Template } from '@assay/model/template'
 import type { UsedNames } from '../fence/used-names.ts'
 import { sheetSentence } from '../sources/sheets/sheet-words.ts'
+import { aroundInWords } from '../sources/text/numbers/around.ts'
 import { doubt } from '../verdicts/verdict.ts'
 
 export interface BlockUse {
@@ -97,11 +98,27 @@ export function profileDoubts(
   found: readonly FoundColumn[],
   columns: readonly { name: string; type: string }[],
 ): Doubt[] {
-  const has = (name: string): boolean =>
-    columns.some((column) => column.name.toLowerCase() === name.toLowerCase() && column.type === 'text')
-  return found.flatMap(({ name, doubt: one }) =>
-    one && has(name) ? [doubt('type_ambiguous', `"${name}": ${one.says}`)] : [],
-  )
+  const typeOf = new Map(columns.map(({ name, type }) => [name.toLowerCase(), type]))
+  return found.flatMap((one) => {
+    const type = typeOf.get(one.name.toLowerCase())
+    if (type === undefined) return []
+    const says = type === 'text' ? (one.doubt?.says ?? null) : null
+    const told = says === null ? readingInWords(one) : [...readingInWords(one), says]
+    return told.map((sentence) => doubt('type_ambiguous', `"${one.name}": ${sentence}`))
+  })
+}
+
+/** What was decided of a column by what is usual, in whole sentences: what else its name and its numbers could be. */
+export function readingInWords(found: FoundColumn): string[] {
+  const { repeats } = found
+  return [
+    ...(repeats === undefined
+      ? []
+      : [
+          `The row of names has "${repeats}" more than once, and this is not its first column. Give each column a name of its own in the file.`,
+        ]),
+    ...aroundInWords(found),
+  ]
 }
 
 /** Returns the doubt of a profile about the sheet of a workbook that was read because no sheet was named. */

@@ -212,8 +212,9 @@ export const CODES = {
   },
   type_ambiguous: {
     kind: 'caveat',
-    rule: 'The values of a column can be read in two ways, such as day or month first; or a workbook has several sheets, and none is named.',
-    threshold: 'every value fits both readings; two sheets that are not hidden',
+    rule: 'The values of a column can be read in two ways, such as day or month first; what a %, brackets or a minus behind numbers mean is taken from what is usual; two columns have one name; or a workbook has several sheets, and none is named.',
+    threshold:
+      'every value fits both readings; nothing declares how such numbers are read; a second column of the name; two sheets that are not hidden',
     reason: 'The other reading gives other days or other amounts, and another sheet other numbers.',
   },
 } as const satisfies Record<string, CodeRule>

@@ -14,6 +14,10 @@ export interface ColumnDialect {
   dates?: string
   decimal?: '.' | ','
   thousands?: string
+  /** What a number with a % is: `share` (default), so that 12.5 % is 0.125; `number`: 12.5. */
+  percent?: 'share' | 'number'
+  /** Where the sign of negative numbers stands: `brackets` are around them, it stands `behind` them, or `front` only. */
+  minus?: 'front' | 'brackets' | 'behind'
   /** The texts that mean that a value is missing. */
   missing?: string[]
 }
@@ -36,6 +40,8 @@ export interface Dialect extends ColumnDialect {
   /** Of a workbook: the sheet by its name, and the cells, such as B3:F20. */
   sheet?: string
   range?: string
+  /** Of JSON: the list within an object that holds the rows, such as `data` or `result.items`; empty: the object is a row. */
+  list?: string
   columns?: Record<string, ColumnDialect>
 }
 
@@ -75,9 +81,16 @@ export interface FoundSheet {
 
 export interface FoundColumn {
   name: string
+  /** The row of names holds this name more than once: it is that of the column before, and this one got a number. */
+  repeats?: string
   dates?: { is: string; sure: Sureness }
   decimal?: { is: string; sure: Sureness }
   thousands?: { is: string; sure: Sureness }
+  /** The one currency that stands beside its numbers, which are read without it. */
+  currency?: { is: string; sure: Sureness }
+  percent?: { is: 'share' | 'number'; sure: Sureness }
+  /** How negative numbers are marked, where it is not by a minus in front. */
+  minus?: { is: 'brackets' | 'behind'; sure: Sureness }
   /** The texts that were read as missing values. */
   missing?: { mark: string; n: number }[]
   /** Two readings, or almost one: what a reader must know. */

@@ -37,6 +37,7 @@ import { type BlockUse, firstUse, namesInOptions, useSentence } from '../two-rea
 interface Reading {
   dialect?: FoundDialect
   readings: readonly FoundColumn[]
+  list?: string
 }
 
 export interface Inspected {
@@ -102,7 +103,8 @@ export async function inspectSources(
 }
 
 function readingOf({ lineage, readings = [] }: Attached): Reading {
-  return { readings, ...(lineage.dialect ? { dialect: lineage.dialect } : {}) }
+  const { dialect, list } = lineage
+  return { readings, ...(dialect ? { dialect } : {}), ...(list ? { list } : {}) }
 }
 
 /** Tells whether the path holds a variable without a value. The file and its columns are then not known. */

@@ -19,6 +19,8 @@ import { isMisfit, TextTable } from '../text/text-table.ts'
 import { commonFormat } from './files.ts'
 import { fingerprintParquet, fingerprintText } from './fingerprint.ts'
 import type { Format } from './formats.ts'
+import { rowsOfJson } from './json-list.ts'
+import { refuseMisnamed } from './misnamed.ts'
 import type { SourceFile } from './source-file.ts'
 
 /** Larger text that only one block reads is scanned by that block instead of loaded. */
@@ -68,11 +70,13 @@ export async function attachFile(
   lineage.catch(() => undefined)
   let opened: SourceFile[] = files
   try {
+    await refuseMisnamed(files, format.name)
     const make = format.table ? makeTextTable : format.typed ? makeTypedTable : makeTable
     const made = await make(engine, attachment, { files, format })
-    const { load, dialect, found = [] } = made
+    const { load, dialect, found = [], list } = made
     const open = found.filter(({ doubt }) => doubt)
     opened = made.files
+    if (dialect?.encoding) refuseZeros(await lineage, dialect.encoding.is)
     const columns = await describeQuery(engine, `select * from ${identifier(attachment.name)}`)
     const counted = !attachment.peek && (load || !format.text)
     const rows = counted ? await countRows(engine, identifier(attachment.name), format, files) : null
@@ -80,11 +84,12 @@ export async function attachFile(
       columns,
       lineage: {
         name: attachment.name,
-        files: await lineage,
+        files: (await lineage).map(({ zero_at: _zero, ...file }) => file),
         rows,
         format: format.name,
         ...(dialect ? { dialect } : {}),
         ...(open.length > 0 ? { readings: open } : {}),
+        ...(list ? { list } : {}),
       },
       readings: dialect?.columns ?? found,
       paths: load ? [] : opened.map((file) => file.real),
@@ -108,6 +113,8 @@ interface Made {
   dialect?: FoundDialect
   /** For JSON: the columns of dates. */
   found?: FoundColumn[]
+  /** Of JSON: the list that holds the rows; null or absent: they stand by themselves. */
+  list?: string | null
 }
 
 interface Resolved {
@@ -147,7 +154,11 @@ async function makeTable(engine: Engine, attachment: FileSource, { files, format
   const load = isLoaded(attachment, format, files)
   const large = load && isLarge(files)
   const name = identifier(attachment.name)
-  let query = `select *${casts(attachment.columns)} from ${format.call(files)}`
+  const call = format.call(files)
+  const { dialect, file: shown } = attachment
+  const json = { call, files, format: format.name, declared: dialect.list, shown }
+  const { from, list } = format.lists ? await rowsOfJson(engine, json) : { from: call, list: null }
+  let query = `select *${casts(attachment.columns)} from ${from}`
   if (large) await keepLarge(engine, attachment.name, query, attachment)
   else await execute(engine, `create ${load ? 'table' : 'view'} ${name} as ${query}`)
   if (!format.text) return { load, files }
@@ -162,7 +173,7 @@ async function makeTable(engine: Engine, attachment: FileSource, { files, format
     const read = dates.map(({ name: column, sql }) => `${sql} as ${identifier(column)}`).join(', ')
     await execute(engine, `create or replace view ${name} as select * replace (${read}) from (${query})`)
   }
-  return { load, files, found }
+  return { load, files, found, list }
 }
 
 async function makeTextTable(
@@ -266,7 +277,11 @@ async function sheetsOf(
 }
 
 /** Refuses options of the source that do not apply to this format, because they would be ignored silently. */
-function vetMarks({ dialect, file }: FileSource, { sheets, name }: Format): void {
+function vetMarks({ dialect, file }: FileSource, { sheets, lists, name }: Format): void {
+  if (dialect.list !== undefined && !lists)
+    throw new SourceError(
+      `${JSON.stringify(file)} cannot be read: "list" is for JSON, and the file is .${name}. Leave it out.`,
+    )
   const wrong = (sheets ? (['encoding', 'separator', 'quote'] as const) : (['sheet', 'range'] as const)).find(
     (key) => dialect[key] !== undefined,
   )
@@ -305,17 +320,29 @@ async function countRows(engine: Engine, name: string, format: Format, files: So
   return Number(rows[0]?.[0])
 }
 
-type FileLineage = SourceLineage['files'][number]
+type FileLineage = SourceLineage['files'][number] & { zero_at?: number }
+
+/** Throws SourceError for a zero byte below the beginning of a text, which its reader has looked at. */
+function refuseZeros(files: readonly FileLineage[], encoding: string): void {
+  const file = files.find(({ path, zero_at }) => zero_at !== undefined && packingOf(path) === null)
+  if (file && !encoding.startsWith('utf-16'))
+    throw new SourceError(
+      `${JSON.stringify(file.path)} cannot be read: it holds a zero byte, which no text has, at byte ${file.zero_at! + 1}: the file is damaged. Write it again.`,
+    )
+}
 
 async function fingerprinted(files: SourceFile[], format: Format): Promise<FileLineage[]> {
   const all: FileLineage[] = []
   for (const file of files) {
     const { path, bytes, modified_at, etag, sha256 } = file
+    let zero_at: number | undefined
+    const onZero = format.table && !format.sheets ? (at: number) => (zero_at = at) : undefined
     const fingerprint =
       sha256 === undefined
-        ? await (format.text ? fingerprintText(file) : fingerprintParquet(file))
+        ? await (format.text ? fingerprintText(file, onZero) : fingerprintParquet(file))
         : `sha256:${sha256}`
-    all.push({ path, bytes, fingerprint, modified_at, ...(etag === undefined ? {} : { etag }) })
+    const known = { path, bytes, fingerprint, modified_at, ...(etag === undefined ? {} : { etag }) }
+    all.push(zero_at === undefined ? known : { ...known, zero_at })
   }
   return all
 }

@@ -9,9 +9,23 @@ import { pipeline } from 'node:stream/promises'
 import { SourceError } from '../source.ts'
 import type { SourceFile } from './source-file.ts'
 
-export async function fingerprintText(file: SourceFile): Promise<string> {
+/** `onZero`: told where the first zero byte is, which no text but UTF-16 has. */
+export async function fingerprintText(file: SourceFile, onZero?: (at: number) => void): Promise<string> {
   const hash = createHash('sha256')
-  await pipeline(createReadStream(file.real, { highWaterMark: 1 << 18 }), hash)
+  let passed = 0
+  let told = onZero === undefined
+  const watched = async function* (pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const piece of pieces) {
+      const at = told ? -1 : piece.indexOf(0)
+      if (at >= 0) {
+        told = true
+        onZero!(passed + at)
+      }
+      passed += piece.length
+      yield piece
+    }
+  }
+  await pipeline(createReadStream(file.real, { highWaterMark: 1 << 18 }), watched, hash)
   return `sha256:${hash.digest('hex')}`
 }
 

@@ -13,6 +13,8 @@ export interface Format {
   table: boolean
   /** A workbook, whose sheet is read as a table in text. */
   sheets?: boolean
+  /** JSON, whose rows may stand in a list within an object. */
+  lists?: boolean
   /**
    * For formats that the engine does not read: opens the file, whose rows are first written as text with their types
    * (typed/typed-text.ts).
@@ -49,6 +51,7 @@ function json(name: 'json' | 'ndjson', options: string): Format {
     name,
     text: true,
     table: false,
+    lists: true,
     call(files) {
       const largest = Math.max(16_777_216, ...files.map((file) => file.bytes))
       const sniff = bytesOf(files) <= SNIFF_WHOLE_BYTES ? ', sample_size = -1' : ''

@@ -6,6 +6,7 @@
 import type { ColumnDialect } from '@assay/model/dialect'
 import { identifier, literal } from '../../duckdb/duckdb.ts'
 import { formSql, isForm } from './date-forms.ts'
+import { writtenSql } from './numbers/written-sql.ts'
 import type { Decision } from './tally.ts'
 import { type DateShape, dateFormat, MISSING_MARKS, numberPattern } from './values.ts'
 
@@ -96,7 +97,8 @@ function textOf(name: string): string {
 
 function plainType(decision: Decision): string | null {
   if (decision.kind === 'integer') return decision.long ? 'HUGEINT' : 'BIGINT'
-  if (decision.kind === 'number') return decision.format === null ? 'DOUBLE' : null
+  if (decision.kind === 'number')
+    return decision.format === null && decision.around === null ? 'DOUBLE' : null
   if (decision.kind !== 'date') return PLAIN[decision.kind] ?? null
   return decision.order === null ? isoType(decision.shapes) : null
 }
@@ -165,10 +167,11 @@ function converted(
 }
 
 function numberSql(
-  { format, integer }: Extract<Decision, { kind: 'number' }>,
+  { format, integer, around }: Extract<Decision, { kind: 'number' }>,
   v: string,
 ): { value: string; fits: string } {
   const used = format ?? { decimal: '.' as const, groups: '' }
+  if (around !== null) return writtenSql({ format: used, integer, around }, v)
   let text = v
   for (const group of used.groups) text = `replace(${text}, ${literal(group)}, '')`
   if (used.decimal === ',') text = `replace(${text}, ',', '.')`

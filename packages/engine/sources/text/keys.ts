@@ -34,10 +34,11 @@ export async function eachKind(
 
 const DAY = "regexp_extract(v, '^\\s*[^ T]*')"
 /**
- * A number counts by whether it has a leading zero, which makes it a code; a time after a date by its form; and a date
+ * A number counts by whether it has a leading zero, which makes it a code, also behind a currency or a bracket; a time after a date by its form; and a date
  * by all digits.
  */
 const KIND = `case when contains(v, ':') then ${DAY} || translate(substr(v, length(${DAY}) + 1), '123456789', '000000000')
     when regexp_matches(v, '^\\s*[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]') then v
+    when regexp_matches(v, '^(?:[A-Z]{3} ?[-0-9]|[^-\\pL0-9]{1,3}[0-9])') then translate(left(v, 6), '12345678', '99999999') || translate(substr(v, 7), '012345678', '999999999')
     when regexp_matches(v, '^[-0-9]') then translate(left(v, 2), '12345678', '99999999') || translate(substr(v, 3), '012345678', '999999999')
     else translate(v, '12345678', '99999999') end`

@@ -7,7 +7,7 @@
 import type { Dialect } from '@assay/model/dialect'
 import { SourceError } from '../source.ts'
 import { isBlank, type TextRecord } from './records.ts'
-import { kindOf } from './values.ts'
+import { plainKindOf } from './values.ts'
 
 export function unreadable(shown: string, reason: string): SourceError {
   return new SourceError(`${JSON.stringify(shown)} cannot be read: ${reason}`)
@@ -149,12 +149,12 @@ function looksLikeNames(
   others: readonly TextRecord[],
   missing: ReadonlySet<string>,
 ): boolean {
-  const kinds = values.map((value) => (missing.has(value.trim()) ? 'empty' : kindOf(value)))
+  const kinds = values.map((value) => (missing.has(value.trim()) ? 'empty' : plainKindOf(value)))
   if (kinds.some((kind) => kind !== 'text' && kind !== 'empty')) return false
   const typed = kinds.flatMap((kind, at) => {
     const below = others
       .slice(0, BESIDE)
-      .map((one) => kindOf(one.values[at] ?? ''))
+      .map((one) => plainKindOf(one.values[at] ?? ''))
       .filter((one) => one !== 'empty')
     const [only] = below
     return only !== undefined && only !== 'text' && below.length > 1 && below.every((one) => one === only)

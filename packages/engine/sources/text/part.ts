@@ -10,6 +10,7 @@ import { packingOf } from '@assay/model/file'
 import type { SourceFile } from '../files/source-file.ts'
 import { roomLeft } from '../room.ts'
 import { decoderOf, encodingOf, type FoundEncoding, headOf, tooLarge, writeAsUtf8 } from './encoding.ts'
+import { unreadable } from './misplaced.ts'
 import { type Shape, shapeOf } from './shape.ts'
 
 const HEAD_BYTES = 262_144
@@ -52,6 +53,7 @@ export async function partOf(
     declared === undefined
       ? (known ?? encodingOf(head.bytes, head.whole))
       : { is: decoderOf(declared).encoding, sure: 'declared' }
+  refuseZeros(head.bytes, encoding.is, shown)
   const text = decoderOf(encoding.is).decode(head.bytes, { stream: !head.whole })
   const tabs = /\.tsv(\.(gz|zst))?$/i.test(file.path) || file.format === 'tsv'
   const tail = head.whole ? null : await tailOf(file, encoding.is)
@@ -66,6 +68,17 @@ export async function partOf(
   else await writeAsUtf8(file, encoding.is, real, most)
   if (shape.totals !== '') await truncate(real, (await stat(real)).size - Buffer.byteLength(shape.totals))
   return { file: { ...file, real, modified_ns: null }, encoding, shape }
+}
+
+/** Throws SourceError: the engine would keep them within values. Only UTF-16 has such bytes. */
+function refuseZeros(bytes: Buffer, encoding: string, shown: string): void {
+  const at = encoding.startsWith('utf-16') ? -1 : bytes.indexOf(0)
+  if (at < 0) return
+  const lines = bytes.subarray(0, at).toString('latin1').split('\n')
+  throw unreadable(
+    shown,
+    `line ${lines.length}, column ${lines.at(-1)!.length + 1} holds a zero byte, which no text has: the file is damaged, or no table in text. Write it again.`,
+  )
 }
 
 async function copyOf(file: SourceFile, into: string, most: number): Promise<void> {

@@ -13,6 +13,8 @@ import { kindOf, MISSING_MARKS, readingOf } from './values.ts'
 export interface Shape {
   marks: Marks
   names: string[]
+  /** Names that the row of names holds more than once, by the names that their columns got. */
+  repeated: ReadonlyMap<string, string>
   header: boolean
   /** Records above the first row of data, blank ones too: what the engine skips. */
   above: number
@@ -75,6 +77,7 @@ export function shapeOf(head: Head, declared: Dialect, tabs: boolean, shown: str
   return {
     marks: chosen.marks,
     names,
+    repeated: header.is ? repeatedOf(first.values, names) : new Map(),
     header: header.is,
     above: from + (header.is ? 1 : 0),
     skipped: first.line - 1,
@@ -210,7 +213,7 @@ function headerOf(
 ): { is: boolean; sure: Sureness } {
   if (header !== undefined) return { is: header, sure: 'declared' }
   const kinds = values.map((value) => kindOf(value))
-  if (!kinds.includes('text'))
+  if (!kinds.includes('text') && !kinds.includes('amount'))
     throw unreadable(
       shown,
       'its first row must name the columns, and holds numbers only. If it holds values write "header: false" in the source, if these are names "header: true".',
@@ -227,6 +230,14 @@ function headerOf(
   const counted = numbers.length > 1 && numbers.every((one, at) => at === 0 || one === numbers[at - 1]! + 1)
   if (alike.length > 0 && !years && !counted) return { is: false, sure: 'likely' }
   return { is: true, sure: alike.length > 0 || rows.length === 0 ? 'likely' : 'settled' }
+}
+
+function repeatedOf(values: readonly string[], names: readonly string[]): Map<string, string> {
+  const changed = values.flatMap((value, index): [string, string][] => {
+    const name = value.trim()
+    return name === '' || name === names[index] ? [] : [[names[index]!, name]]
+  })
+  return new Map(changed)
 }
 
 /** Names without blanks around them; an empty one is `columnN`, and a repeated one gets a number. */

@@ -1,6 +1,7 @@
 /** Counts the readings that the values of one column allow, and decides how the column is read. */
 import type { ColumnDialect, ColumnDoubt, Sureness } from '@assay/model/dialect'
 import { formPattern, isForm } from './date-forms.ts'
+import { Around, type FoundAround } from './numbers/around.ts'
 import { dateInWords, type Order, orderName, readDate, readNumber, shownNumber } from './readings-in-words.ts'
 import {
   type DateShape,
@@ -18,7 +19,14 @@ export type Decision =
   | { kind: 'text'; doubt: ColumnDoubt | null }
   | { kind: 'integer'; long: boolean }
   /** `format` is null for plain numbers with a point. */
-  | { kind: 'number'; format: NumberFormat | null; integer: boolean; sure: Sureness }
+  | {
+      kind: 'number'
+      format: NumberFormat | null
+      integer: boolean
+      sure: Sureness
+      /** What stands around the numbers; null for nothing. */
+      around: FoundAround | null
+    }
   /** `order` is null if all values are in ISO form. */
   | { kind: 'date'; order: string | null; shapes: DateShape[]; sure: Sureness }
   | { kind: 'time' }
@@ -58,7 +66,9 @@ export class Tally {
   #orders = 7
   #differs: string | null = null
   #apart: string | null = null
-  #markedSample: string | null = null
+  /** A number that holds a mark: as it is written, and its digits. */
+  #markedSample: { text: string; bare: string } | null = null
+  readonly #around = new Around()
   #shapes = new Map<string, DateShape>()
   /** The first few texts that fit no reading, with their counts. */
   #unfit = new Map<string, number>()
@@ -97,13 +107,7 @@ export class Tally {
     switch (reading.kind) {
       case 'number':
         this.#numbers += times
-        this.#formats &= reading.formats
-        if (reading.integer === null) this.#noteMarks(text)
-        if (reading.integer === 'long') this.#long = true
-        if (reading.marked) {
-          this.#marked = true
-          this.#markedSample ??= text
-        }
+        this.#noteNumber(reading, text, times)
         return
       case 'date': {
         this.#dates += times
@@ -124,6 +128,20 @@ export class Tally {
         if (this.#unfit.size < UNFIT_KEPT || this.#unfit.has(text))
           this.#unfit.set(text, (this.#unfit.get(text) ?? 0) + times)
     }
+  }
+
+  #noteNumber(reading: Extract<Reading, { kind: 'number' }>, text: string, times: number): void {
+    const { formats, integer, marked, written } = reading
+    const bare = written?.bare ?? text
+    this.#formats &= formats
+    if (integer === null) this.#noteMarks(bare)
+    if (integer === 'long') this.#long = true
+    if (marked) {
+      this.#marked = true
+      this.#markedSample ??= { text, bare: written ? bare : text }
+    }
+    if (written) this.#around.note(text, written, times)
+    else this.#around.notePlain(text, times)
   }
 
   /** Keeps as the sample of several orders one that is another day in each. */
@@ -180,7 +198,11 @@ export class Tally {
   }
 
   #asNumber({ decimal, thousands, sure }: Evidence): Decision {
-    if (!this.#fraction) return { kind: 'integer', long: this.#long }
+    const judged = this.#around.judge(this.#declared)
+    if (judged.kind === 'text') return judged
+    const { around } = judged
+    if (around === null && !this.#fraction) return { kind: 'integer', long: this.#long }
+    if (around !== null && (this.#exponents || this.#long)) return { kind: 'text', doubt: null }
     const fitting = NUMBER_FORMATS.filter((format, index) => {
       if ((this.#formats & (1 << index)) === 0) return false
       if (decimal !== null && format.decimal !== decimal) return false
@@ -196,6 +218,7 @@ export class Tally {
       format: format === NUMBER_FORMATS[0] && !this.#commas ? null : format,
       integer: !this.#exponents && !(format.decimal === '.' ? this.#points : this.#commas),
       sure: decimal === null ? 'settled' : sure,
+      around,
     }
   }
 
@@ -243,9 +266,9 @@ export class Tally {
   }
 
   #twoNumbers(): ColumnDoubt {
-    const sample = this.#markedSample!
+    const { text: sample, bare } = this.#markedSample!
     const readings = (['.', ','] as const).map((decimal) => ({
-      as: shownNumber(readNumber(sample, decimal)),
+      as: shownNumber(readNumber(bare, decimal)),
       write: `decimal: ${JSON.stringify(decimal)}`,
     }))
     return {

@@ -304,9 +304,9 @@ export class TextTable {
   }
 
   #declaredFor(name: string): ColumnDialect {
-    const { dates, decimal, thousands, missing } = this.#source.dialect
+    const { dates, decimal, thousands, percent, minus, missing } = this.#source.dialect
     const own = this.#ownOf(name)
-    const common = { dates, decimal, thousands, missing }
+    const common = { dates, decimal, thousands, percent, minus, missing }
     const given = Object.entries({ ...common, ...own }).filter(([, value]) => value !== undefined)
     return Object.fromEntries(given)
   }
@@ -422,9 +422,11 @@ export class TextTable {
       quote: { is: marks.quote, sure: sure.quote },
       header: { is: shape.header, sure: sure.header },
       skipped: shape.skipped,
-      columns: this.#columns.flatMap(({ name, decision, tally }) =>
-        foundColumn(name, decision, tally, this.#typeOf(name)),
-      ),
+      columns: this.#columns.flatMap(({ name, decision, tally }) => {
+        const repeats = shape.repeated.get(name)
+        const column = { name, ...(repeats === undefined ? {} : { repeats }) }
+        return foundColumn(column, decision, tally, this.#typeOf(name))
+      }),
     }
   }
 }
@@ -451,9 +453,13 @@ function slicesOf<T>(columns: readonly T[]): T[][] {
 /** Up to this size all rows are looked at for codes with leading zeros. */
 const CHECKED_BYTES = 16_000_000
 
-function foundColumn(name: string, decision: Decision, tally: Tally, type: string | null): FoundColumn[] {
-  const column: FoundColumn = { name }
-  if (type !== null && isText(type)) return []
+function foundColumn(
+  column: FoundColumn,
+  decision: Decision,
+  tally: Tally,
+  type: string | null,
+): FoundColumn[] {
+  if (type !== null && isText(type)) return Object.keys(column).length > 1 ? [column] : []
   if (decision.kind === 'text' && decision.doubt) column.doubt = decision.doubt
   if (decision.kind === 'date' && decision.order !== null)
     column.dates = { is: decision.order, sure: decision.sure }
@@ -461,6 +467,12 @@ function foundColumn(name: string, decision: Decision, tally: Tally, type: strin
     const { decimal, groups } = decision.format
     column.decimal = { is: decimal, sure: decision.sure }
     if (groups !== '') column.thousands = { is: groups[0]!, sure: decision.sure }
+  }
+  if (decision.kind === 'number' && decision.around) {
+    const { currencies, percent, minus } = decision.around
+    if (currencies.length > 0) column.currency = { is: currencies[0]!, sure: 'settled' }
+    if (percent) column.percent = percent
+    if (minus) column.minus = minus
   }
   if (decision.kind !== 'text' && tally.missing.size > 0)
     column.missing = [...tally.missing].map(([mark, n]) => ({ mark, n }))

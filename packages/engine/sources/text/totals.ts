@@ -7,7 +7,7 @@ import type { SourceError } from '../source.ts'
 import { brief, unreadable } from './misplaced.ts'
 import { readNumber } from './readings-in-words.ts'
 import { isBlank, type Marks, recordsOf, type TextRecord } from './records.ts'
-import { kindOf } from './values.ts'
+import { plainKindOf, readingOf } from './values.ts'
 
 /** The whole text of the cell that names such a row. */
 const LABEL =
@@ -66,7 +66,7 @@ function refusal({ line, values }: TextRecord, whole: boolean, shown: string): S
 /** `whole` tells whether `above` holds all rows above it. */
 function isTotal({ values }: TextRecord, above: readonly TextRecord[], whole: boolean): boolean {
   const numbers = values.flatMap((value, at) =>
-    kindOf(value) === 'number' && holds(above, at, 'number') ? [at] : [],
+    plainKindOf(value) === 'number' && holds(above, at, 'number') ? [at] : [],
   )
   if (numbers.length === 0) return false
   const label = values.findIndex((value) => LABEL.test(value.trim().replace(/:$/, '')))
@@ -83,7 +83,7 @@ const filledAt = ({ values }: TextRecord, at: number): boolean => (values[at] ??
 
 /** Whether the values of a column are of one kind, but for those that are missing. */
 function holds(rows: readonly TextRecord[], at: number, kind: string): boolean {
-  const kinds = rows.map(({ values }) => kindOf(values[at] ?? '')).filter((one) => one !== 'empty')
+  const kinds = rows.map(({ values }) => plainKindOf(values[at] ?? '')).filter((one) => one !== 'empty')
   return kinds.length >= ROWS_LEAST && kinds.every((one) => one === kind)
 }
 
@@ -91,9 +91,17 @@ function isSum(total: string, above: readonly TextRecord[], at: number): boolean
   return (['.', ','] as const).some((decimal) => {
     const sum = above.reduce((all, { values }) => {
       const value = (values[at] ?? '').trim()
-      return all + (kindOf(value) === 'empty' ? 0 : readNumber(value, decimal))
+      return all + (plainKindOf(value) === 'empty' ? 0 : amountOf(value, decimal))
     }, 0)
-    const told = readNumber(total.trim(), decimal)
+    const told = amountOf(total.trim(), decimal)
     return told !== 0 && Math.abs(sum - told) <= NEAR * Math.abs(told)
   })
+}
+
+/** A share stays in percent: its sum is compared with one alike. */
+function amountOf(text: string, decimal: '.' | ','): number {
+  const reading = readingOf(text)
+  const written = reading.kind === 'number' ? reading.written : undefined
+  const value = readNumber(written?.bare ?? text, decimal)
+  return written?.minus ? -value : value
 }

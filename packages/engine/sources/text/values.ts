@@ -3,33 +3,47 @@
  * A column is read in the way that all its values allow (column-reading.ts).
  */
 
+import { BLANKS, type WrittenNumber, writtenNumber } from './numbers/written-number.ts'
+
 /** A way to write numbers. `groups` are the characters that may divide thousands; empty for none. */
 export interface NumberFormat {
   decimal: '.' | ','
   groups: string
 }
 
-const SPACES = ' \u00a0\u2009\u202f'
 const APOSTROPHES = "'’"
 
 /** In the order in which they are preferred where all give the same numbers. */
 export const NUMBER_FORMATS: readonly NumberFormat[] = [
   { decimal: '.', groups: ',' },
   { decimal: ',', groups: '.' },
-  { decimal: '.', groups: SPACES },
-  { decimal: ',', groups: SPACES },
+  { decimal: '.', groups: BLANKS },
+  { decimal: ',', groups: BLANKS },
   { decimal: '.', groups: APOSTROPHES },
   { decimal: ',', groups: APOSTROPHES },
 ]
 
 const escaped = (characters: string): string => characters.replace(/[.\\\]^-]/g, '\\$&')
 
-/** The pattern of all numbers of a format, for JavaScript and for RE2. A number with a leading zero is a code, not a number. */
-export function numberPattern({ decimal, groups }: NumberFormat, integer = false): string {
+/**
+ * The pattern of all numbers of a format, for JavaScript and for RE2. A number with a leading zero is a code, not a number. Between
+ * thousands a comma may also stand as in India: 12,34,567.
+ */
+export function numberPattern(format: NumberFormat, integer = false): string {
+  return `-?${unsignedPattern(format, integer, true)}`
+}
+
+export function unsignedPattern(
+  { decimal, groups }: NumberFormat,
+  integer: boolean,
+  exponents: boolean,
+): string {
   const mark = decimal === '.' ? '\\.' : ','
-  const grouped = groups === '' ? '' : `|[1-9][0-9]{0,2}(?:[${escaped(groups)}][0-9]{3})+`
-  if (integer) return `-?(?:0|[1-9][0-9]*${grouped})`
-  return `-?(?:(?:0|[1-9][0-9]*${grouped})(?:${mark}[0-9]*)?(?:[eE][+-]?[0-9]+)?|${mark}[0-9]+(?:[eE][+-]?[0-9]+)?)`
+  const lakhs = groups === ',' ? '|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}' : ''
+  const grouped = groups === '' ? '' : `|[1-9][0-9]{0,2}(?:[${escaped(groups)}][0-9]{3})+${lakhs}`
+  if (integer) return `(?:0|[1-9][0-9]*${grouped})`
+  const exponent = exponents ? '(?:[eE][+-]?[0-9]+)?' : ''
+  return `(?:(?:0|[1-9][0-9]*${grouped})(?:${mark}[0-9]*)?${exponent}|${mark}[0-9]+${exponent})`
 }
 
 const PATTERNS = NUMBER_FORMATS.map((format) => new RegExp(`^${numberPattern(format)}$`))
@@ -51,7 +65,14 @@ export interface DateShape {
 }
 
 export type Reading =
-  | { kind: 'number'; formats: number; integer: 'short' | 'long' | null; marked: boolean }
+  | {
+      kind: 'number'
+      formats: number
+      integer: 'short' | 'long' | null
+      marked: boolean
+      /** What stands around it; absent: nothing, or a hyphen in front. */
+      written?: WrittenNumber
+    }
   | { kind: 'date'; orders: number; differs: boolean; shape: DateShape }
   | { kind: 'time' }
   | { kind: 'boolean'; letter: boolean }
@@ -69,28 +90,43 @@ export function readingOf(text: string): Reading {
   const first = text.charCodeAt(0)
   const last = text.charCodeAt(text.length - 1)
   const digits = isDigit(first) || first === 45 || first === 46 || first === 44
-  if (!digits) return wordOf(text)
+  if (!digits) return wordOf(text) ?? writtenOf(text)
   if (text.length > 60) return TEXT
   if (isDigit(first)) {
     const found = dateOf(text) ?? (TIMES.test(text) && timeOf(text) ? TIME : null)
     if (found) return found
   }
-  if (!isDigit(last) && last !== 46 && last !== 44) return TEXT
+  if (!isDigit(last) && last !== 46 && last !== 44) return writtenOf(text)
+  const formats = formatsOf(text)
+  if (formats === 0) return writtenOf(text)
+  return { kind: 'number', formats, integer: null, marked: /[.,]/.test(text) }
+}
+
+function formatsOf(text: string): number {
   let formats = 0
   for (const [index, pattern] of PATTERNS.entries()) if (pattern.test(text)) formats |= 1 << index
-  if (formats === 0) return TEXT
-  return { kind: 'number', formats, integer: null, marked: /[.,]/.test(text) }
+  return formats
+}
+
+function writtenOf(text: string): Reading {
+  const written = writtenNumber(text)
+  if (written === null) return TEXT
+  const { bare } = written
+  const formats = formatsOf(bare)
+  if (formats === 0 || bare.replaceAll(/[^0-9]/g, '').length > SHORT_DIGITS) return TEXT
+  const integer = INTEGER.test(bare) ? 'short' : null
+  return { kind: 'number', formats, integer, marked: /[.,]/.test(bare), written }
 }
 
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
 
-function wordOf(text: string): Reading {
-  if (text.length > 9) return TEXT
+function wordOf(text: string): Reading | null {
+  if (text.length > 9) return null
   const word = text.toLowerCase()
   if (word === 'true' || word === 'false' || word === 'yes' || word === 'no')
     return { kind: 'boolean', letter: false }
   if (word === 't' || word === 'f' || word === 'y' || word === 'n') return { kind: 'boolean', letter: true }
-  return NOT_FINITE.test(text) ? NAN : TEXT
+  return NOT_FINITE.test(text) ? NAN : null
 }
 
 const TIMES = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?$/
@@ -192,12 +228,20 @@ export const MISSING_MARKS: readonly string[] = [
   '0000-00-00 00:00:00',
 ]
 
-export type Kind = 'text' | 'number' | 'date' | 'time' | 'empty'
+/** `amount`: a number with a currency, a % or another sign around it. */
+export type Kind = 'text' | 'number' | 'amount' | 'date' | 'time' | 'empty'
 
 /** What a value is among others, with blanks around it or not. */
 export function kindOf(value: string): Kind {
   const text = value.trim()
   if (text === '' || MISSING_MARKS.includes(text)) return 'empty'
-  const { kind } = readingOf(text)
-  return kind === 'boolean' ? 'text' : kind
+  const reading = readingOf(text)
+  if (reading.kind === 'boolean') return 'text'
+  return reading.kind === 'number' && reading.written ? 'amount' : reading.kind
+}
+
+/** The same, whatever stands around a number. */
+export function plainKindOf(value: string): Exclude<Kind, 'amount'> {
+  const kind = kindOf(value)
+  return kind === 'amount' ? 'number' : kind
 }

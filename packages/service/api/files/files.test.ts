@@ -42,12 +42,12 @@ test('a file that is put can be listed, read, replaced and deleted', async (t) =
   const h = await openTestServer(t, { pool: 'real' })
   const created = await put(h, 'sales/K%C3%A4ufe.csv', TABLE)
   assert.equal(created.status, 201)
-  const { sha256, columns, dialect, readings, ...file } = created.json()
+  const { sha256, columns, dialect, list, readings, ...file } = created.json()
   assert.deepEqual(columns, [
     { name: 'day', type: 'DATE' },
     { name: 'n', type: 'BIGINT' },
   ])
-  assert.deepEqual([dialect.separator, readings], [{ is: ',', sure: 'settled' }, []])
+  assert.deepEqual([dialect.separator, list, readings], [{ is: ',', sure: 'settled' }, null, []])
   assert.match(sha256, /^[0-9a-f]{64}$/)
   assert.equal(file.file, 'uploads/sales/Käufe.csv')
   assert.equal(created.headers.etag, file.etag)

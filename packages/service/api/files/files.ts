@@ -40,7 +40,7 @@ const PutFile = Type.Object(
   },
   { title: 'NewFile' },
 )
-type AsRead = Pick<Static<typeof PutFile>, 'columns' | 'dialect' | 'readings'>
+type AsRead = Pick<Static<typeof PutFile>, 'columns' | 'dialect' | 'list' | 'readings'>
 
 /** The normalized path. Throws a 422 for a path that no new upload may have. */
 function requirePath(given: string): string {
@@ -127,7 +127,7 @@ async function readingBy(
   const found = sources.upload
   if (found && 'columns' in found) {
     const columns = found.columns.map((column) => ({ name: column.name, type: column.database_type }))
-    return { columns, ...foundOf(found.dialect, found.readings) }
+    return { columns, ...foundOf(found) }
   }
   const reason = (found?.error ?? '').replace(/^.*? cannot be read: /s, '').replaceAll(name, file)
   const [, line, column] = /\bline (\d+)(?:, column (\d+))?/.exec(reason) ?? []

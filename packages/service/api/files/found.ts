@@ -28,9 +28,25 @@ const Doubt = Type.Object(
 export const ColumnReading = Type.Object(
   {
     name: Type.String(),
+    repeats: Type.Optional(
+      Type.String({ description: 'The name in the file, which a column before has, too' }),
+    ),
     dates: Type.Optional(Mark),
     decimal: Type.Optional(Mark),
     thousands: Type.Optional(Mark),
+    currency: Type.Optional(Mark),
+    percent: Type.Optional(
+      Type.Object(
+        { is: Type.Enum(['share', 'number']), sure: Sure },
+        { description: 'What a number with a % is: with share, 12.5 % is 0.125' },
+      ),
+    ),
+    minus: Type.Optional(
+      Type.Object(
+        { is: Type.Enum(['brackets', 'behind']), sure: Sure },
+        { description: 'How negative numbers are marked, where it is not by a minus in front' },
+      ),
+    ),
     missing: Type.Optional(
       Type.Array(Type.Object({ mark: Type.String(), n: Type.Integer({ minimum: 0 }) }), {
         description:
@@ -76,6 +92,9 @@ export const foundProperties = {
   dialect: Type.Union([FileDialect, Type.Null()], {
     description: 'How a CSV or TSV is divided, or which sheet of a workbook is read; null for other formats',
   }),
+  list: Type.Union([Type.String(), Type.Null()], {
+    description: 'Of JSON: the list within the object of the file that holds the rows; null: there is none',
+  }),
   readings: Type.Array(ColumnReading, {
     description:
       'The columns that are read in another way than by their plain values, or stay text for a doubt',
@@ -84,12 +103,20 @@ export const foundProperties = {
 
 export interface Found {
   dialect: Static<typeof FileDialect> | null
+  list: string | null
   readings: Static<typeof ColumnReading>[]
 }
 
 /** Returns what was found. The readings describe the columns, so the dialect leaves them out. */
-export function foundOf(dialect: FoundDialect | undefined, readings: readonly FoundColumn[]): Found {
-  if (dialect === undefined) return { dialect: null, readings: [...readings] }
+export function foundOf({ dialect, readings, list }: Reading): Found {
+  const found = { list: list ?? null, readings: [...readings] }
+  if (dialect === undefined) return { dialect: null, ...found }
   const { columns: _columns, bad_rows: _rows, ...told } = dialect
-  return { dialect: told, readings: [...readings] }
+  return { dialect: told, ...found }
+}
+
+interface Reading {
+  dialect?: FoundDialect
+  readings: readonly FoundColumn[]
+  list?: string
 }

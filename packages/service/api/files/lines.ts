@@ -43,5 +43,5 @@ export async function keepLines(call: Call, path: string, lines: readonly string
 
 /** The lines that a reason offers: `write "bad_rows: skip"`. */
 export function offeredLines(reason: string): string[] {
-  return [...reason.matchAll(/"((?:bad_rows|header|skip|totals): [^"]+)"/g)].map(([, line]) => line!)
+  return [...reason.matchAll(/"((?:bad_rows|header|list|skip|totals): [^"]+)"/g)].map(([, line]) => line!)
 }

@@ -20,6 +20,8 @@ interface Read {
   rows: unknown[][]
   total: number
   dialect: FoundDialect
+  /** Of JSON: the list that holds the rows. */
+  list: string | undefined
 }
 
 export interface Declared {
@@ -42,13 +44,14 @@ export async function read(
     const attached = await attachFile(engine, { ...given, temp_folder, spill_bytes: 1e8 }, files)
     const { rows, total } = await readTable(engine, 'select * from s', {}, 5)
     const types = attached.columns.map((column) => `${column.name} ${column.database_type}`)
-    return { types, rows, total, dialect: attached.lineage.dialect! }
+    const { dialect: found, list } = attached.lineage
+    return { types, rows, total, dialect: found!, list }
   } finally {
     engine.close()
   }
 }
 
-export async function refusal(text: string, given: Declared = {}): Promise<string> {
+export async function refusal(text: string | Buffer, given: Declared = {}): Promise<string> {
   return read(text, given).then(
     ({ types }) => assert.fail(`read as ${types.join(', ')}`),
     (error: unknown) => {

@@ -1,0 +1,99 @@
+/**
+ * Numbers as people write them for people: with a currency or a %, in brackets or with a minus behind for what is negative, with a sign
+ * that is no hyphen. One pattern says what such a value looks like, here for one value and in SQL (written-sql.ts) for all of a column.
+ */
+
+export type Minus = 'front' | 'brackets' | 'behind'
+
+export interface WrittenNumber {
+  /** The digits with their marks: what is left without all that stands around. */
+  bare: string
+  /** Empty: none. */
+  currency: string
+  percent: boolean
+  /** Where its sign stands; null: it has none, or a plus. */
+  minus: Minus | null
+  plus: boolean
+  /** A code in front of a short whole number may be a name, such as "RON 95". */
+  named: boolean
+}
+
+export const BLANKS = ' \u00a0\u2009\u202f'
+const BLANK = `[${BLANKS}]*`
+const SIGN = '[-+\u2212\u2013]'
+const MINUS = '[-\u2212\u2013]'
+
+/** Codes of currencies as accounts write them. Those that are words or names of other things, such as TOP and PHP, are none. */
+const CODES =
+  'AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR JPY KES KRW MXN MYR NGN NOK NZD PKR PLN RON RUB SAR SEK SGD THB TRY TWD UAH USD VND ZAR'.split(
+    ' ',
+  )
+const UNMISTAKABLE = new Set(['USD', 'EUR', 'GBP', 'CHF'])
+const NAMES = ['kr\\.?', 'zł', 'Kč', 'S?Fr\\.']
+const CURRENCY = `(?:\\p{Lu}{0,3}\\p{Sc}|${[...CODES, ...NAMES].join('|')})`
+
+interface Around {
+  /** The pattern of the digits. */
+  number: string
+  /** The pattern of the currencies; null: there are none. */
+  currency: string | null
+  /** `all`: each number but 0 has a %. */
+  percent: 'none' | 'any' | 'all'
+}
+
+/** What a value looks like whose sign is written in one of the ways, for JavaScript and for RE2. */
+export function writtenPattern({ number, currency, percent }: Around, minus: Minus): string {
+  const front = currency === null ? '' : `(?:${currency}${BLANK})?`
+  const behind = currency === null ? '' : `(?:${BLANK}${currency})?`
+  const share = `${BLANK}%`
+  const ending = percent === 'none' ? '' : `(?:${share})?`
+  const digits = percent === 'all' ? `(?:0(?:[.,]0*)?|${number}${share})` : `${number}${ending}`
+  switch (minus) {
+    case 'front':
+      return `(?:(?:${SIGN}${BLANK})?${front}|${front}${SIGN}${BLANK})${digits}${behind}`
+    case 'behind':
+      return `${front}${digits}${behind}${BLANK}${MINUS}${behind}`
+    default: {
+      const inner = percent === 'all' ? `${number}${ending}` : digits
+      return `${front}\\(${BLANK}${front}${inner}${behind}${BLANK}\\)${ending}${behind}`
+    }
+  }
+}
+
+const ANY = { number: `(?:[0-9][0-9.,'’${BLANKS}]*|[.,][0-9]+)`, currency: CURRENCY, percent: 'any' } as const
+const FORMS = (['front', 'brackets', 'behind'] as const).map(
+  (minus) => [minus, new RegExp(`^${writtenPattern(ANY, minus)}$`, 'u')] as const,
+)
+const NAMED = new RegExp(CURRENCY, 'u')
+const LONGEST = 40
+/** What only an amount of money has. */
+const AMOUNT = /[.,]\d{2}$|\d[.,'’\u00a0\u2009\u202f ]\d{3}(?!\d)/
+
+/** Null: the text is no such number. */
+export function writtenNumber(text: string): WrittenNumber | null {
+  if (text.length > LONGEST || !/[0-9]/.test(text)) return null
+  const form = FORMS.find(([, pattern]) => pattern.test(text))
+  if (!form) return null
+  const currency = NAMED.exec(text)?.[0] ?? ''
+  const bare = text
+    .replaceAll(currency === '' ? /$^/g : currency, '')
+    .replaceAll(/[^0-9.,'’\u00a0\u2009\u202f ]/g, '')
+    .replaceAll(new RegExp(`^[${BLANKS}]+|[${BLANKS}]+$`, 'g'), '')
+  const plus = text.includes('+')
+  const signed = form[0] !== 'front' || new RegExp(MINUS).test(text)
+  return {
+    bare,
+    currency,
+    percent: text.includes('%'),
+    minus: signed ? form[0] : null,
+    plus,
+    named:
+      CODES.includes(currency) &&
+      !UNMISTAKABLE.has(currency) &&
+      text.startsWith(currency) &&
+      !AMOUNT.test(bare),
+  }
+}
+
+/** Whether a value with its minus behind is an amount, and no mark such as "2-". */
+export const isAmount = (bare: string): boolean => AMOUNT.test(bare) || /\d{3}/.test(bare)
