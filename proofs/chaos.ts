@@ -12,6 +12,7 @@ import { checkHistory, type Entry } from '../test/history.ts'
 import { type Postgres, startOwnPostgres, startPostgres } from '../test/postgres.ts'
 import { startProxy } from '../test/proxy.ts'
 import { eventually, temporaryFolder } from '../test/service.ts'
+import { randomFrom } from './calibration/processes.ts'
 import { type ChaosNode, freePort, keepNode } from './chaos/cluster.ts'
 import {
   type FaultKind,
@@ -27,7 +28,6 @@ import { createLoad, digestOf, HUNGRY, type Load, WORK } from './chaos/load.ts'
 import { makeNamespace } from './chaos/namespace.ts'
 import { drain, readAll, readLogs, tellStory } from './chaos/reading.ts'
 import { startReceivers } from './chaos/receivers.ts'
-import { randomFrom } from './crash.ts'
 import type { Proof } from './main.ts'
 
 export interface ChaosOptions {

@@ -17,6 +17,7 @@ import {
   startService,
   temporaryFolder,
 } from '../test/service.ts'
+import { randomFrom } from './calibration/processes.ts'
 import type { Proof } from './main.ts'
 
 export interface CrashOptions {
@@ -62,17 +63,6 @@ from range($parts * 1000)
 \`\`\`
 # {{ total | first: "total" }}
 `
-
-/** Mulberry32: the same seed, the same choices. */
-export function randomFrom(seed: number): () => number {
-  let state = seed | 0
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 const digestOf = (content: string | Buffer): string =>
   createHash('sha256').update(content).digest('hex').slice(0, 16)

@@ -15,7 +15,7 @@ import type { Store } from '@assay/store/store'
 import { Client } from 'pg'
 import { missingPostgres, startPostgres } from '../test/postgres.ts'
 import { temporaryFolder } from '../test/service.ts'
-import { randomFrom } from './crash.ts'
+import { randomFrom } from './calibration/processes.ts'
 import type { Proof } from './main.ts'
 
 const MINUTE = 60_000

@@ -26,7 +26,7 @@ import {
   startStormReceivers,
   wallClock,
 } from '../test/storm-receivers.ts'
-import { randomFrom } from './crash.ts'
+import { randomFrom } from './calibration/processes.ts'
 import type { Proof } from './main.ts'
 
 const ALL: Kind[] = ['good', 'hangs', 'fails']

@@ -5,7 +5,7 @@
  * assumed.
  */
 
-import { median } from '../numeric/median.ts'
+import { median, SQUARED_NORMAL_MEDIAN } from '../numeric/median.ts'
 import { commonFactor } from './state.ts'
 
 export interface RateSides {
@@ -16,8 +16,7 @@ export interface RateSides {
   v1: Float64Array
 }
 
-/** The median of a chi-square with one degree of freedom, and the relative standard error of that of one value. */
-const MEDIAN = 0.4549364231195724
+/** The relative standard error of the median of the square of one normal value. */
 const ERROR = 2.33
 const LEAST_TO_SHOW = 6
 const ASSUMED = 0.12
@@ -35,7 +34,7 @@ export function beyondChance(changes: readonly (RateSides & { grouped: readonly 
   const factors = changes.map(
     ({ expected, came }) => commonFactor({ before: expected, after: came }, null) ?? 1,
   )
-  const target = MEDIAN / (1 + ERROR / Math.sqrt(n))
+  const target = SQUARED_NORMAL_MEDIAN / (1 + ERROR / Math.sqrt(n))
   const distances = new Float64Array(n)
   const strays = (share: number): number => {
     let at = 0

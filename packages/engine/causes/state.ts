@@ -3,7 +3,7 @@
  * and their spread.
  */
 import { studentTwoSided } from '../numeric/distributions.ts'
-import { median } from '../numeric/median.ts'
+import { median, SQUARED_NORMAL_MEDIAN } from '../numeric/median.ts'
 import type { Cuboid, Leaves } from './leaves.ts'
 import { fitNoise, type Noise, type Scores, type Standard, scoresOf, standard, varianceOf } from './noise.ts'
 
@@ -23,8 +23,6 @@ const MOST_ELEMENTS = 1000
  */
 const HEAVY = 0.25
 const LEAST_BESIDE_HEAVY = 6
-/** The median of a chi-square with one degree of freedom. */
-const MEDIAN_SQUARE = 0.4549364231195724
 /** The p below which it counts as having moved differently from the others. */
 const APART = 0.001
 
@@ -305,7 +303,7 @@ function excessOf(squares: readonly number[], variances: readonly number[]): num
   const ratios = new Float64Array(squares.length)
   const excess = (tau2: number): number => {
     for (let row = 0; row < ratios.length; row++) ratios[row] = squares[row]! / (variances[row]! + tau2)
-    return median(ratios) / MEDIAN_SQUARE
+    return median(ratios) / SQUARED_NORMAL_MEDIAN
   }
   if (excess(0) <= 1) return 0
   let [low, high] = [0, Math.max(...squares) * 4]

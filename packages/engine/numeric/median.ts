@@ -1,3 +1,8 @@
+/** The median, and that of a known distribution. */
+
+/** The median of the square of a normal value: of chi-square with one degree of freedom (qchisq(0.5, 1) in R). */
+export const SQUARED_NORMAL_MEDIAN = 0.4549364231195724
+
 /** The middle value; moves values in place. Returns NaN for no values. */
 export function median(values: Float64Array): number {
   const n = values.length

@@ -7,7 +7,7 @@
  */
 import { commonFactor } from '../../causes/state.ts'
 import { chiSquareLower } from '../../numeric/distributions.ts'
-import { median } from '../../numeric/median.ts'
+import { median, SQUARED_NORMAL_MEDIAN } from '../../numeric/median.ts'
 import { exactSum } from '../../numeric/sum.ts'
 import type { Sums } from './leaf-rows.ts'
 
@@ -26,8 +26,6 @@ interface Pair {
 const POWERS = [0, -1, -2, -3, -4, -5, -6]
 /** The tolerance of a whole multiple, as a share of the unit and of the value. */
 const NEAR = 1e-9
-/** The median of a chi-square with one degree of freedom. */
-const MEDIAN = 0.4549364231195724
 /** Values whose changes vary by more than this times the noise of counts are not counts. */
 const MOST_DISPERSION = 4
 const LEAST_TO_SHOW = 6
@@ -76,7 +74,7 @@ function dispersion(pairs: readonly Pair[], unit: number): number | null {
       return noise > 0 ? (after[leaf]! - factor * value) ** 2 / noise : Number.NaN
     }).filter(Number.isFinite)
   })
-  return squares.length < LEAST_TO_SHOW ? null : median(Float64Array.from(squares)) / MEDIAN
+  return squares.length < LEAST_TO_SHOW ? null : median(Float64Array.from(squares)) / SQUARED_NORMAL_MEDIAN
 }
 
 /**
