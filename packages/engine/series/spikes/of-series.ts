@@ -18,7 +18,7 @@ export interface InSeries {
 }
 
 /** The share of alpha for stretches. */
-const STRETCHES = 0.2
+const STRETCHES = 0.05
 /** Changes of level that are taken out: one for so many values. */
 const VALUES_A_LEVEL = 20
 /** A change of level so near to an end of a stretch is that end. */
