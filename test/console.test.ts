@@ -236,7 +236,7 @@ test('finds an insight by words and filters in the address, with its figure and 
   await page.waitForURL(/q=LAX/)
   const rows = page.locator('.found')
   await page.waitForFunction(() => document.querySelectorAll('.found').length === 2)
-  assert.match(await rows.first().innerText(), /Flight delays from LAX, 11 to 17 June 2001/)
+  assert.match(await rows.first().innerText(), /Flight delays from Los Angeles \(LAX\), 11 to 17 June 2001/)
   assert.match(await rows.first().innerText(), /(up|down) [\d.]+ points? since 4 to 10 June 2001/)
   await rows
     .first()

@@ -51,7 +51,7 @@ test('makes the jobs that fit, tells which were refused, follows them, and links
   await page.getByText(/^2 of the 2 jobs of one call have ended \(2 completed\)/).waitFor()
   await assertAccessible(page, 'what became of each row')
   await cells(3).first().getByRole('link').click()
-  await page.getByRole('heading', { name: /^Flight delays from JFK/ }).waitFor()
+  await page.getByRole('heading', { name: /^Flight delays from New York \(JFK\)/ }).waitFor()
   await link(page, 'all jobs of the batch').click()
   await page.waitForURL(/\/jobs\?batch=/)
   await page.getByText(/^2 of the 2 jobs of one call/).waitFor()
