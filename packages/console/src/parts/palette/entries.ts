@@ -30,7 +30,7 @@ function speaksOf(text: string, words: string): boolean {
     .every((word) => lower.includes(word))
 }
 
-/** Whether each word begins a word of the name: "late" is no part of "Templates". */
+/** Whether each word begins a word of the name: "late" does not name "Templates". */
 function namedBy(name: string, words: string): boolean {
   const parts = name.toLowerCase().split(/\s+/)
   return words
