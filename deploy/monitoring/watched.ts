@@ -365,6 +365,28 @@ export const WATCHED: readonly Watched[] = [
     alerts: [],
   },
   {
+    metric: '`assay_audited_days_total` by `result`',
+    meaning:
+      'kept days of metrics that this node has read again, one of each series a day: `same`, `different`, or `unread` where the database did not answer',
+    alertWhen: 'a day is different',
+    panel: {
+      title: 'Kept days that were read again',
+      unit: 'short',
+      queries: [['sum by (result) (increase(assay_audited_days_total[1d]))', '{{result}}']],
+    },
+    alerts: [
+      {
+        name: 'AssayKeptDayDiffers',
+        when: 'sum(increase(assay_audited_days_total{result="different"}[1d])) > 0',
+        for: '0m',
+        severity: 'ticket',
+        says: 'A closed day of a metric has changed in its database against what its file declares.',
+        remedy:
+          'Find the metric in the trail (`metric.doubt`), widen its `reopen` or correct `deletes`, and run a report over it with `--full`.',
+      },
+    ],
+  },
+  {
     metric: '`assay_analysis_children`, `assay_analysis_children_resident_bytes`',
     meaning: 'analysis processes and their memory',
     alertWhen: 'near the memory of the machine',
