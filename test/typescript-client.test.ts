@@ -88,7 +88,7 @@ test('another project types against it and runs jobs, reads insights, tells refu
     assert.ok(facts > 0)
     assert.deepEqual(rest, {
       ended: 'completed',
-      markdown: '# Flight delays from ORD, June 2001',
+      markdown: '# Flight delays from Chicago (ORD), June 2001',
       code: 'not_found',
       verified: 'msg_1',
       received: true,

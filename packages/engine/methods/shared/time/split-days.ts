@@ -33,19 +33,18 @@ export async function daysOfSides(
     ? `timezone('${time_zone.replaceAll("'", "''")}', ${quote(time.name)})`
     : quote(time.name)
   const day = `epoch_ms(cast(${clock} as date)::timestamp) // 86400000`
-  const found = await Promise.all(
-    sides.map(async ({ where }) => {
-      const [row] = await table.query(
-        `select min(d)::double as first, max(d)::double as last, count(distinct d)::double as days from (select ${day} as d from ${table.relation} where ${where} and isfinite(${quote(time.name)}))`,
-      )
-      return row as { first: number | null; last: number | null; days: number }
-    }),
-  )
-  const [before, after] = found as [(typeof found)[0], (typeof found)[0]]
+  const daysOf = async ({ where }: Side) => {
+    const [row] = await table.query(
+      `select min(d)::double as first, max(d)::double as last, count(distinct d)::double as days from (select ${day} as d from ${table.relation} where ${where} and isfinite(${quote(time.name)}))`,
+    )
+    return row as { first: number | null; last: number | null; days: number }
+  }
+  const before = await daysOf(sides[0])
+  const after = await daysOf(sides[1])
   if (before.first === null || after.first === null) return null
   if (before.last! >= after.first && after.last! >= before.first) return null
-  const spans = found.map(({ first, last }) => last! - first! + 1)
-  const dense = found.every(({ days }, at) => days >= DENSE * spans[at]!)
+  const spans = [before, after].map(({ first, last }) => last! - first! + 1)
+  const dense = [before, after].every(({ days }, at) => days >= DENSE * spans[at]!)
   return dense ? [before.days, after.days] : [spans[0]!, spans[1]!]
 }
 
