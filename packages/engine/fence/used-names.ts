@@ -6,12 +6,15 @@
 export interface UsedNames {
   /** In lower case. */
   names: ReadonlySet<string>
+  /** Those of them that stand without a dot. The name of a source that stands so is its whole row. */
+  alone: ReadonlySet<string>
   /** Any column may be used. */
   all: boolean
 }
 
 interface Found {
   names: Set<string>
+  alone: Set<string>
   all: boolean
 }
 
@@ -19,7 +22,7 @@ type TreeNode = Record<string, unknown>
 
 /** `tree`: the statements of json_serialize_sql. */
 export function usedNames(tree: unknown): UsedNames {
-  const found: Found = { names: new Set(), all: false }
+  const found: Found = { names: new Set(), alone: new Set(), all: false }
   visit(tree, found)
   return found
 }
@@ -41,7 +44,11 @@ const listOf = (value: unknown): TreeNode[] => (Array.isArray(value) ? value : [
 const isFilled = (value: unknown): boolean => listOf(value).length > 0
 
 function note(node: TreeNode, found: Found): void {
-  if (node.class === 'COLUMN_REF') for (const name of texts(node.column_names)) found.names.add(name)
+  if (node.class === 'COLUMN_REF') {
+    const parts = texts(node.column_names)
+    for (const name of parts) found.names.add(name)
+    if (parts.length === 1) found.alone.add(parts[0]!)
+  }
   for (const name of texts(node.using_columns)) found.names.add(name)
   if (node.class === 'STAR') {
     // COLUMNS('...') names columns by a pattern.

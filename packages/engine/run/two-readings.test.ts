@@ -56,6 +56,8 @@ test('a run that uses a column of two readings stops with both and the line to w
   for (const sql of [
     'select max(k) from (select *, n + 1 as k from s) group by all order by all',
     'select sum(n) from s',
+    'select sum(s.n) from s',
+    'select max(n) as a, a + 1 as b from s',
     'select * from s',
     'select m, count(*) from s group by 1',
     'select n from s union all select n from s',

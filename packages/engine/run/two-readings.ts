@@ -59,10 +59,11 @@ function userOf(
   const reached = new Set([source])
   for (const { block, reads, uses } of blocks) {
     if (!reads.some((name) => reached.has(name))) continue
-    reached.add(block)
+    // The name of a source or block in an expression is its whole row. A block's own name is a column there.
     const whole = [...reached].some(
-      (name) => uses.names.has(name.toLowerCase()) && name.toLowerCase() !== column,
+      (name) => uses.alone.has(name.toLowerCase()) && name.toLowerCase() !== column,
     )
+    reached.add(block)
     if (uses.all || whole || uses.names.has(column)) return `The block "${block}"`
   }
   const prose = [template.body, ...Object.values(template.partials)].join('\n')
@@ -83,7 +84,7 @@ export function namesInOptions({ method }: AnalysisBlock, options: Record<string
   }
   for (const value of Object.values(options)) visit(value)
   // A profile reports what each column is. Other analyses that name no column may read any.
-  return { names, all: method !== 'profile' && names.size === 0 }
+  return { names, alone: names, all: method !== 'profile' && names.size === 0 }
 }
 
 export function useSentence({ column, doubt: { says }, user }: UsedDoubt): string {
