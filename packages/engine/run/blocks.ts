@@ -2,7 +2,7 @@
 import type { BlockLineage, Column, Doubt, Outcome, Table } from '@assay/model/insight'
 import type { FailedTest, MetricInfo, MetricLineage } from '@assay/model/metric'
 import type { Reader } from '@assay/model/reader'
-import type { AnalysisBlock, Limits, SqlBlock, Template } from '@assay/model/template'
+import type { AnalysisBlock, Fault, Limits, SqlBlock, Template } from '@assay/model/template'
 import {
   asNumbers,
   columnFaults,
@@ -299,8 +299,26 @@ function optionsOf(
 ): Record<string, unknown> {
   const given = withDefaults(method.options, bindOptions(block.options, vars))
   const [fault] = schemaFaults(method.options, given, `the analysis "${block.name}"`, positionOf)
-  if (fault) throw new TemplateFault(fault)
+  if (fault) throw new TemplateFault(ofVariable(fault, block, given, positionOf))
   return given
+}
+
+/** Where the value at fault comes from a variable, the template is right: the remedy names the variable and its value. */
+function ofVariable(
+  fault: Fault,
+  { options }: AnalysisBlock,
+  given: Record<string, unknown>,
+  positionOf: PositionOf,
+): Fault {
+  const found = Object.entries(options).find(([key, raw]) => {
+    const { line, column } = positionOf([key])
+    return typeof raw === 'string' && raw.startsWith('$') && line === fault.line && column === fault.column
+  })
+  if (!found) return fault
+  const [key, raw] = found as [string, string]
+  const [variable] = raw.slice(1).split('.')
+  const remedy = `It is ${JSON.stringify(given[key])}, from ${raw}: run with another value of "${variable}".`
+  return { ...fault, remedy }
 }
 
 /** A column without any value is read as texts; see `asNumbers`. */

@@ -158,6 +158,19 @@ test('optional clauses are left out where their variable is null, in the stateme
   }
 })
 
+test('a value of a variable that an analysis cannot take is told with the variable', async () => {
+  const days = 'variables:\n  p: { type: period, default: 2024-01-01..2024-01-05 }'
+  const block = '{ method: compare, of: sales, time: day, value: amount, period: $p.unit }'
+  const result = await bench.run(
+    templateOf(
+      `---\n${SALES}\n${days}\n---\n\n\`\`\`analysis a\n${block}\n\`\`\`\n\n# A\n\n{{ a.summary }}\n`,
+    ),
+    { p: '2024-01-01..2024-01-05' },
+  )
+  assert.ok(result.status === 'failed', JSON.stringify(result))
+  assert.match(result.error.detail, /It is "5 days", from \$p\.unit: run with another value of "p"\.$/)
+})
+
 test('relative periods count back from the start in the zone, or from the latest day of the data', async () => {
   const period = (until: string) =>
     sqlTemplate(
