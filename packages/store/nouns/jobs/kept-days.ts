@@ -4,7 +4,7 @@ import type { Reader, Routine, Writer } from '../../rows.ts'
 import type { Input } from '../../store.ts'
 import { KEPT_DAYS, KEPT_SERIES } from '../../tables/jobs/kept-days.ts'
 import { by } from '../../tables/table.ts'
-import { WORKSPACES } from '../../tables/workspaces/accounts.ts'
+import { LOCK_WORKSPACE } from '../workspace-lock.ts'
 
 const OF_SERIES = by('workspace_id', 'series_key')
 const FIND = KEPT_SERIES.select(OF_SERIES, ['first_day', 'looked_at', 'doubt'])
@@ -12,7 +12,6 @@ const DAYS = KEPT_DAYS.select(`${OF_SERIES} AND day >= :from AND day < :until OR
   'day',
   'statistics',
 ])
-const LOCK = WORKSPACES.select(`${by('workspace_id')} FOR NO KEY UPDATE`, ['workspace_id'])
 const BYTES = KEPT_DAYS.sql<{ bytes: number }>(
   `SELECT CAST(coalesce(sum(bytes), 0) AS bigint) AS bytes FROM kept_days ${by('workspace_id')}`,
 )
@@ -61,7 +60,7 @@ export function* keptBytes(from: Reader, query: Input<'keptBytes'>): Routine<num
 
 export function* keepDays(tx: Writer, input: Input<'keepDays'>): Routine<boolean> {
   // Two at once see each other's bytes.
-  if (!(yield* tx.find(LOCK, input))) return false
+  if (!(yield* tx.find(LOCK_WORKSPACE, input))) return false
   const rows = input.days.map((one) => ({ ...one, bytes: Buffer.byteLength(one.statistics) + ROW_BYTES }))
   const added = rows.reduce((sum, { bytes }) => sum + bytes, 0)
   if ((yield* keptBytes(tx, input)) + added > input.most) return false
