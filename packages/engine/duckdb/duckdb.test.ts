@@ -263,3 +263,15 @@ function bytesOf(text: string): number {
   const [number, unit] = text.split(' ')
   return Number(number) * 1024 ** ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'].indexOf(unit!)
 }
+
+test('queries that are asked at once are answered one after the other, each with all of its rows', async () => {
+  const asked = [5000, 1, 20_000].map((n) => readTable(engine, `select range from range(${n})`, {}, 10))
+  const failed = assert.rejects(readTable(engine, 'select missing', {}, 1))
+  const after = readTable(engine, 'select 1', {}, 1)
+  assert.deepEqual(
+    (await Promise.all(asked)).map(({ total }) => total),
+    [5000, 1, 20_000],
+  )
+  await failed
+  assert.equal((await after).total, 1)
+})

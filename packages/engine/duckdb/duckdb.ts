@@ -118,6 +118,21 @@ export async function seal(engine: Engine, paths: string[], spill_bytes?: number
   await engine.connection.run(settings.join(';'))
 }
 
+/**
+ * The last query of each engine. A connection drops the stream of a query when another begins, and its rows are missing without
+ * a word, so queries run one after the other.
+ */
+const latest = new WeakMap<Engine, Promise<unknown>>()
+
+function oneByOne<T>(engine: Engine, query: () => Promise<T>): Promise<T> {
+  const answer = (latest.get(engine) ?? Promise.resolve()).then(query)
+  latest.set(
+    engine,
+    answer.catch(() => undefined),
+  )
+  return answer
+}
+
 /** Prepares one statement and binds its parameters. Several statements are refused. */
 async function prepare(engine: Engine, sql: string, bindings: Bindings): Promise<DuckDBPreparedStatement> {
   const statement = await engine.connection.prepare(sql)
@@ -147,16 +162,14 @@ export interface ReadOptions {
  * Runs one query and keeps its first `limit` rows; the others are only counted. Rows are streamed, so that a result of any
  * size needs the memory of `limit` rows.
  */
-export async function readTable(
+export function readTable(
   engine: Engine,
   sql: string,
   bindings: Bindings,
   limit: number,
   { floats = 'words', characters: most = Number.POSITIVE_INFINITY }: ReadOptions = {},
 ): Promise<Table> {
-  const statement = await prepare(engine, sql, bindings)
-  try {
-    const result = await statement.stream()
+  return streamed(engine, sql, bindings, async (result) => {
     const columns = columnsOf(result)
     const convert = columns.map((_, index) => cellConverter(result.columnType(index), floats))
     const rows: Cell[][] = []
@@ -171,9 +184,36 @@ export async function readTable(
       }
     })
     return { columns, rows, total }
-  } finally {
-    statement.destroySync()
-  }
+  })
+}
+
+/** Runs one query and returns all its rows by the names of their columns, with numbers as the engine has them. */
+export async function readRows(
+  engine: Engine,
+  sql: string,
+  bindings: Bindings = {},
+): Promise<Record<string, Cell>[]> {
+  const { columns, rows } = await readTable(engine, sql, bindings, Number.POSITIVE_INFINITY, {
+    floats: 'raw',
+  })
+  return rows.map((row) => Object.fromEntries(columns.map(({ name }, index) => [name, row[index]!])))
+}
+
+/** Runs one query after those that were asked before. `read` takes its rows from the stream. */
+function streamed<T>(
+  engine: Engine,
+  sql: string,
+  bindings: Bindings,
+  read: (result: DuckDBResult) => Promise<T>,
+): Promise<T> {
+  return oneByOne(engine, async () => {
+    const statement = await prepare(engine, sql, bindings)
+    try {
+      return await read(await statement.stream())
+    } finally {
+      statement.destroySync()
+    }
+  })
 }
 
 async function eachChunk(result: DuckDBResult, tell: (chunk: DuckDBDataChunk) => void): Promise<void> {
@@ -193,27 +233,25 @@ function* rowsOf(chunk: DuckDBDataChunk, convert: readonly Convert[], most: numb
 }
 
 /** Runs one query and calls `tell` with each of its rows. No row is kept. */
-export async function eachRow(engine: Engine, sql: string, tell: (row: Cell[]) => void): Promise<void> {
-  const statement = await prepare(engine, sql, {})
-  try {
-    const result = await statement.stream()
+export function eachRow(engine: Engine, sql: string, tell: (row: Cell[]) => void): Promise<void> {
+  return streamed(engine, sql, {}, (result) => {
     const convert = columnsOf(result).map((_, index) => cellConverter(result.columnType(index), 'words'))
-    await eachChunk(result, (chunk) => {
+    return eachChunk(result, (chunk) => {
       for (const row of rowsOf(chunk, convert, chunk.rowCount)) tell(row)
     })
-  } finally {
-    statement.destroySync()
-  }
+  })
 }
 
 /** Runs one statement and discards its rows. */
-export async function execute(engine: Engine, sql: string, bindings: Bindings = {}): Promise<void> {
-  const statement = await prepare(engine, sql, bindings)
-  try {
-    await statement.run()
-  } finally {
-    statement.destroySync()
-  }
+export function execute(engine: Engine, sql: string, bindings: Bindings = {}): Promise<void> {
+  return oneByOne(engine, async () => {
+    const statement = await prepare(engine, sql, bindings)
+    try {
+      await statement.run()
+    } finally {
+      statement.destroySync()
+    }
+  })
 }
 
 /** Keeps the rows of a query as a table, which spills to the job's folder if memory is short. */

@@ -11,7 +11,7 @@ import type { Select } from '../dialects/language.ts'
 import { printSelect } from '../dialects/print.ts'
 import { TreePrinter, type Values } from '../dialects/print-tree.ts'
 import { bindPlain } from '../duckdb/bindings.ts'
-import { type Bindings, type Engine, identifier, readTable } from '../duckdb/duckdb.ts'
+import { type Engine, identifier, readRows } from '../duckdb/duckdb.ts'
 import type { AskedThere } from '../sources/source.ts'
 import type { There } from '../sources/there.ts'
 import type { Answer } from '../sufficient/ask.ts'
@@ -62,14 +62,14 @@ export class Recorded {
   async #ask(select: Select): Promise<Answer[]> {
     const printed = printSelect(select, dialectOf(this.#there.connection.kind))
     const text = printed.replaceAll(this.#sample, () => this.#there.text)
-    return this.#record(text, await this.#answered(printSelect(select, DUCKDB), {}))
+    return this.#record(text, await readRows(this.#engine, printSelect(select, DUCKDB)))
   }
 
   async #query(sql: string, values: Values, columns: readonly Column[]): Promise<Answer[]> {
     const tree = await parsed(this.#engine, sql)
     const base = { relation: this.#options.name, columns, query: this.#there.text }
     const statement = new TreePrinter(dialectOf(this.#there.connection.kind), base, values).print(tree)
-    return this.#record(statement.sql, await this.#answered(sql, bindPlain(values)))
+    return this.#record(statement.sql, await readRows(this.#engine, sql, bindPlain(values)))
   }
 
   async #record(text: string, answers: Answer[]): Promise<Answer[]> {
@@ -77,12 +77,5 @@ export class Recorded {
     const bytes = Buffer.byteLength(JSON.stringify(answers.map((row) => Object.values(row))))
     this.#statements.push({ sql, rows: answers.length, bytes })
     return answers
-  }
-
-  async #answered(sql: string, values: Bindings): Promise<Answer[]> {
-    const { columns, rows } = await readTable(this.#engine, sql, values, Number.POSITIVE_INFINITY, {
-      floats: 'raw',
-    })
-    return rows.map((row) => Object.fromEntries(columns.map(({ name }, index) => [name, row[index]!])))
   }
 }

@@ -14,7 +14,7 @@ import {
 } from '../checking/blocks.ts'
 import { NotAsked } from '../dialects/scope.ts'
 import { bindPlain, bindReader, bindVariable } from '../duckdb/bindings.ts'
-import { type Bindings, type Engine, identifier, keepTable, readTable } from '../duckdb/duckdb.ts'
+import { type Bindings, type Engine, identifier, keepTable, readRows, readTable } from '../duckdb/duckdb.ts'
 import { TemplateFault } from '../language/fault.ts'
 import type { Method, Relation } from '../methods/shared/method.ts'
 import { adjustAcross } from '../methods/shared/multiplicity.ts'
@@ -341,12 +341,6 @@ function relationOf(engine: Engine, relation: string, columns: readonly Column[]
   return {
     relation,
     columns: [...columns],
-    async query(sql, values = {}) {
-      const table = await readTable(engine, sql, bindPlain(values), Number.POSITIVE_INFINITY, {
-        floats: 'raw',
-      })
-      const names = table.columns.map((column) => column.name)
-      return table.rows.map((row) => Object.fromEntries(names.map((key, index) => [key, row[index]!])))
-    },
+    query: (sql, values = {}) => readRows(engine, sql, bindPlain(values)),
   }
 }

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { OpenConnection } from '@assay/model/connection'
-import { describeQuery, type Engine, execute, identifier, readTable } from '../duckdb/duckdb.ts'
+import { describeQuery, type Engine, execute, identifier, readRows } from '../duckdb/duckdb.ts'
 import type { Answer } from '../sufficient/ask.ts'
 import {
   type BatchReader,
@@ -144,9 +144,8 @@ export class Answers {
         : identifier(column),
     )
     const sql = `select ${list.join(', ')} from ${identifier(name)}`
-    const table = await readTable(this.#engine, sql, {}, Number.POSITIVE_INFINITY, { floats: 'raw' })
-    this.#rows += table.total
-    const names = table.columns.map((column) => column.name)
-    return table.rows.map((row) => Object.fromEntries(names.map((key, index) => [key, row[index]!])))
+    const rows = await readRows(this.#engine, sql)
+    this.#rows += rows.length
+    return rows
   }
 }
