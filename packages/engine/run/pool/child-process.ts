@@ -22,7 +22,7 @@ import { COLD, type FromChild, type NarrationRequest, type Task, type ToChild } 
 import { type DialWanted, dialFor, type VetDial } from '../socket-requests.ts'
 import { fillCompileCache } from './compile-cache.ts'
 import { death, type Ending } from './ending.ts'
-import { processorMsOf, residentOf } from './meter.ts'
+import { processorMsOf, residentOf, wantsProcessor } from './meter.ts'
 import { ReceivedRows } from './table-rows.ts'
 import { sendTexts, type Texts } from './texts.ts'
 
@@ -418,10 +418,11 @@ class ForkedProcess implements AnalysisProcess {
     let ends = began
     let deadline = new AbortController()
     const usedBefore = this.processorMs()
-    /** Milliseconds of processor time that the task has not had of `timeoutMs`. */
+    /** Milliseconds of processor time that the task has not had of `timeoutMs`; 0 if it waits for something else. */
     const wanting = (timeoutMs: number): number => {
       const used = this.processorMs()
-      return used === null || usedBefore === null ? 0 : timeoutMs - (used - usedBefore)
+      if (used === null || usedBefore === null || !wantsProcessor(this.#pids())) return 0
+      return timeoutMs - (used - usedBefore)
     }
     const expire = (timeoutMs: number, starvedMs = timeoutMs): void => {
       deadline.abort(OVER)

@@ -2,7 +2,7 @@
  * Measures the processor time of a task. Linux reports it for a process and its descendants (/proc). On other systems,
  * and for the last seconds of a process that died by itself, elapsed time counts.
  */
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import type { Clock } from '@assay/model/clock'
 
 /** How often the time used so far is reported while a task runs. A killed node loses no more than that. */
@@ -23,13 +23,31 @@ export function processorMsOf([first, ...others]: readonly (number | undefined)[
 
 /** The sum of utime, stime, cutime and cstime, fields 14 to 17 of /proc/PID/stat. The second field may hold any text in brackets. */
 function ticksOf(pid: number | undefined): number | null {
+  const fields = fieldsOf(`/proc/${pid}/stat`)
+  return fields === null ? null : fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0)
+}
+
+/** The fields of a stat file from the third on; null if there is no such process or thread. */
+function fieldsOf(file: string): string[] | null {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0)
+    const stat = readFileSync(file, 'latin1')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   } catch {
     return null
   }
+}
+
+/**
+ * Tells whether a thread of the processes runs, is ready to run, or is stopped (states R, T and t). False: all of them wait for
+ * something else, such as a network.
+ */
+export function wantsProcessor(pids: readonly (number | undefined)[]): boolean {
+  const wants = (folder: string, thread: string): boolean =>
+    ['R', 'T', 't'].includes(fieldsOf(`${folder}/${thread}/stat`)?.[0] ?? '')
+  return pids.some((pid) => {
+    const folder = `/proc/${pid}/task`
+    return existsSync(folder) && readdirSync(folder).some((thread) => wants(folder, thread))
+  })
 }
 
 /** 0 on systems that do not report it. */

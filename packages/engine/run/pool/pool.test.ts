@@ -24,6 +24,7 @@ import {
   type TestPool,
   templateOf,
 } from '../test-pool.ts'
+import { wantsProcessor } from './meter.ts'
 import { SPARE_AFTER_MS } from './pool.ts'
 import { MOST_QUEUED, processesOf } from './scheduler.ts'
 
@@ -184,6 +185,34 @@ test(
     }
   },
 )
+
+test('a check that waits for a connection ends after its time by the clock', linux, async () => {
+  const clock = new FakeClock()
+  const own = await openTestPool({ size: 1, clock })
+  try {
+    findingsOf(await own.run(sqlTemplate('select 1 as a')))
+    const asked = Promise.withResolvers<void>()
+    const connections = {
+      acquire: () => {
+        asked.resolve()
+        return new Promise<never>(() => {})
+      },
+      release: () => undefined,
+      end: () => undefined,
+    }
+    const template = sqlTemplate('select a from s', 'sources:\n  s: { connection: db, query: select 1 as a }')
+    const ended = own.pool
+      .check({ kind: 'check', template, roots: own.roots }, { workspace_id: 'test', connections })
+      .then(String, String)
+    await asked.promise
+    const { pid } = own.pool.stats().children.find(({ state }) => state === 'busy')!
+    await eventually(() => !wantsProcessor([pid]), 'it waits')
+    clock.advance(15_000)
+    assert.match(await ended, /took longer than 15 s/)
+  } finally {
+    await own.close()
+  }
+})
 
 test(
   'what one call would build beyond the memory of the job is refused, and the process stays small',
