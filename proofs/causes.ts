@@ -14,7 +14,7 @@ import { randomFrom } from './calibration/processes.ts'
 import { forecastTable } from './causes/forecasts.ts'
 import { instanceOf, SETTINGS, type Setting } from './causes/instances.ts'
 import { powerTable } from './causes/power.ts'
-import { namedTable } from './causes/rate-nulls.ts'
+import { namedInRates } from './causes/rate-nulls.ts'
 import { scanTable } from './causes/rates.ts'
 import { namedInSums } from './causes/sum-nulls.ts'
 import type { Proof } from './main.ts'
@@ -96,7 +96,7 @@ export const proof: Proof = {
     for (const row of sums.rows) log(row)
     if (sums.most > MOST_SHARED)
       broken.push(`a cause of a sum is named in ${100 * sums.most} % of tables without one`)
-    const ratios = namedTable(number('ratios', 1000), seed, first)
+    const ratios = namedInRates(number('ratios', 1000), seed, first)
     for (const row of ratios.rows) log(row)
     if (ratios.most > MOST_FALSE)
       broken.push(`a cause of a ratio is named in ${100 * ratios.most} % of tables without one`)

@@ -1,23 +1,11 @@
 /**
  * Loaded into each test file before it (test/run.ts): ends a file that still runs after its limit, and says what keeps it
  * alive. The limit of node:test fails the test that hangs, but leaves its process running for as long as anything is open.
- * When the file ends, its processor time is written to a list, with that of the processes that it started and waited for.
  */
-import { appendFileSync } from 'node:fs'
-import { processorMsOf } from '../packages/engine/run/pool/meter.ts'
-
-const { ASSAY_TEST_LIMIT_MS, ASSAY_TEST_TIMES } = process.env
+const { ASSAY_TEST_LIMIT_MS } = process.env
 
 /** Processes and threads that a test starts load this file as well, and have no limit. */
 delete process.env.ASSAY_TEST_LIMIT_MS
-delete process.env.ASSAY_TEST_TIMES
-
-if (ASSAY_TEST_TIMES !== undefined) {
-  process.on('exit', () => {
-    const ms = processorMsOf([process.pid]) ?? process.cpuUsage().user / 1000
-    appendFileSync(ASSAY_TEST_TIMES, `${JSON.stringify({ file: process.argv[1], ms })}\n`)
-  })
-}
 
 if (ASSAY_TEST_LIMIT_MS !== undefined) {
   const limit = Number(ASSAY_TEST_LIMIT_MS)

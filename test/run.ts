@@ -71,7 +71,10 @@ const { paths, held } = together(files, { root, folder, alone: COSTLIEST })
 const stream = run({
   files: paths,
   concurrency: AT_ONCE,
-  execArgv: ['--import', path.join(import.meta.dirname, 'limit.ts')],
+  execArgv: ['limit.ts', 'processor-time.ts'].flatMap((file) => [
+    '--import',
+    path.join(import.meta.dirname, file),
+  ]),
   signal: ended.signal,
 })
 const namedBy = ([first, ...others]: string[]): string =>

@@ -8,9 +8,9 @@ import { emptySums, type Sums } from '../../packages/engine/methods/drivers/leaf
 import type { Earlier, Table } from '../../packages/engine/methods/drivers/leaves.ts'
 import type { Options } from '../../packages/engine/methods/drivers/options.ts'
 import { normal, type Random, randomFrom } from '../calibration/processes.ts'
-import { combinationsOf, draw, SIDES } from './tables.ts'
+import { combinationsOf, draw, earlierChanges, type Kind, SIDES, shareTable } from './tables.ts'
 
-export interface Rows {
+export interface Rows extends Kind {
   rows: 'one' | 'days' | 'visits'
   /** Visits of a middle combination on one side. */
   visits: number
@@ -18,15 +18,6 @@ export interface Rows {
   shock: number
   /** The correlation of a day's shocks with those of the day before. */
   persistence?: number
-  /** What the rate of the first combination is multiplied by, after. */
-  fall?: number
-  /** Earlier changes that are known, too. */
-  earlier?: number
-  /**
-   * Whether shocks exceed what rows and few parts can show. The share of named causes is then printed without a
-   * promised bound.
-   */
-  hidden?: boolean
 }
 
 export const RATE_KINDS: Record<string, Rows> = {
@@ -88,9 +79,7 @@ export function rateTable(
   const later = rates.map((rate, leaf) => rate * 0.9 * (leaf === 0 ? (asked.fall ?? 1) : 1))
   const before = sideOf(asked, size, rates, random)
   const after = sideOf(asked, size, later, random)
-  const history: Earlier[] = []
-  for (let next = before; history.length < (asked.earlier ?? 0); next = history.at(-1)!.before)
-    history.push({ before: sideOf(asked, size, rates, random), after: next, days: [1, 1] })
+  const history = earlierChanges(asked.earlier ?? 0, before, () => sideOf(asked, size, rates, random))
   return { table: { ...combinations, before, after }, history }
 }
 
@@ -112,16 +101,6 @@ export function namedIn(asked: Rows, sizes: readonly number[], tables: number, s
   return { any, found }
 }
 
-/** A row for each kind, a column for each shape: the share of tables in which a cause is named; and the largest that is promised. */
-export function namedTable(tables: number, seed: number, first: number): { rows: string[]; most: number } {
-  let most = 0
-  const rows = (tables > 0 ? Object.entries(RATE_KINDS) : []).map(([name, kind]) => {
-    const cells = RATE_SHAPES.map((sizes) => {
-      const share = namedIn(kind, sizes, tables, seed, first).any / tables
-      if (!kind.hidden) most = Math.max(most, share)
-      return (100 * share).toFixed(1)
-    })
-    return `| ${name} | ${cells.join(' | ')} |`
-  })
-  return { rows, most }
-}
+/** The table of ratios, over `tables` tables of each kind and shape from `first` on. */
+export const namedInRates = (tables: number, seed: number, first: number) =>
+  shareTable(RATE_KINDS, RATE_SHAPES, tables, (kind, sizes) => namedIn(kind, sizes, tables, seed, first).any)

@@ -9,9 +9,9 @@ import { emptySums, type Sums } from '../../packages/engine/methods/drivers/leaf
 import type { Earlier, Table } from '../../packages/engine/methods/drivers/leaves.ts'
 import type { Options } from '../../packages/engine/methods/drivers/options.ts'
 import { normal, type Random, randomFrom } from '../calibration/processes.ts'
-import { combinationsOf, draw, SIDES } from './tables.ts'
+import { combinationsOf, draw, earlierChanges, type Kind, SIDES, shareTable } from './tables.ts'
 
-export interface Parts {
+export interface Parts extends Kind {
   /** A row for each combination, or for each event. */
   rows: 'one' | 'events'
   /** Events of a middle combination on one side; null: amounts, without chance of their own. */
@@ -20,15 +20,6 @@ export interface Parts {
   shock: number
   /** The same of a shock that all combinations of a value of the first column share. */
   shared?: number
-  /** What the first value is multiplied by, after. */
-  fall?: number
-  /** Earlier changes that are known, too. */
-  earlier?: number
-  /**
-   * Whether shocks exceed what rows and few parts can show. The share of named causes is then printed without a
-   * promised bound.
-   */
-  hidden?: boolean
 }
 
 export const SUM_KINDS: Record<string, Parts> = {
@@ -92,9 +83,7 @@ export function sumTable(
   const later = means.map((mean, leaf) => 0.9 * mean * (codes[0]![leaf] === 0 ? (asked.fall ?? 1) : 1))
   const before = sideOf(asked, means, codes[0]!, random)
   const after = sideOf(asked, later, codes[0]!, random)
-  const history: Earlier[] = []
-  for (let next = before; history.length < (asked.earlier ?? 0); next = history.at(-1)!.before)
-    history.push({ before: sideOf(asked, means, codes[0]!, random), after: next, days: [1, 1] })
+  const history = earlierChanges(asked.earlier ?? 0, before, () => sideOf(asked, means, codes[0]!, random))
   return { table: { ...combinations, before, after }, history }
 }
 
@@ -113,16 +102,6 @@ export function namedIn(asked: Parts, sizes: readonly number[], tables: number, 
   return counted
 }
 
-/** A row for each kind, a column for each shape: the share of tables in which a cause is named; and the largest that is promised. */
-export function namedInSums(tables: number, seed: number, first: number): { rows: string[]; most: number } {
-  let most = 0
-  const rows = (tables > 0 ? Object.entries(SUM_KINDS) : []).map(([name, kind]) => {
-    const cells = SUM_SHAPES.map((sizes) => {
-      const share = namedIn(kind, sizes, tables, seed, first).any / tables
-      if (!kind.hidden) most = Math.max(most, share)
-      return (100 * share).toFixed(1)
-    })
-    return `| ${name} | ${cells.join(' | ')} |`
-  })
-  return { rows, most }
-}
+/** The table of sums, over `tables` tables of each kind and shape from `first` on. */
+export const namedInSums = (tables: number, seed: number, first: number) =>
+  shareTable(SUM_KINDS, SUM_SHAPES, tables, (kind, sizes) => namedIn(kind, sizes, tables, seed, first).any)

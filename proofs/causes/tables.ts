@@ -1,5 +1,6 @@
 /** What the simulated tables of sums and of ratios share: their combinations, their two sides, and counts. */
-import type { Table } from '../../packages/engine/methods/drivers/leaves.ts'
+import type { Sums } from '../../packages/engine/methods/drivers/leaf-rows.ts'
+import type { Earlier, Table } from '../../packages/engine/methods/drivers/leaves.ts'
 import type { Sides } from '../../packages/engine/methods/drivers/sides.ts'
 import { normal, poisson, type Random } from '../calibration/processes.ts'
 
@@ -26,4 +27,47 @@ export function combinationsOf(sizes: readonly number[]): Omit<Table, 'before' |
   })
   const names = sizes.map((count) => Array.from({ length: count }, (_, code) => `v${code}`))
   return { codes, names, rare: sizes.map(() => -1), kept: null, n }
+}
+
+/** Returns `earlier` changes before the one that ends with `before`, the latest first. `side` draws the leaves of one side. */
+export function earlierChanges(earlier: number, before: Sums, side: () => Sums): Earlier[] {
+  const history: Earlier[] = []
+  for (let next = before; history.length < earlier; next = history.at(-1)!.before)
+    history.push({ before: side(), after: next, days: [1, 1] })
+  return history
+}
+
+/** A kind of simulated tables. */
+export interface Kind {
+  /** What the first value or combination is multiplied by, after. */
+  fall?: number
+  /** Earlier changes that are known, too. */
+  earlier?: number
+  /**
+   * Whether shocks exceed what rows and few parts can show. The share of named causes is then printed without a
+   * promised bound.
+   */
+  hidden?: boolean
+}
+
+/**
+ * A row for each kind, a column for each shape: the share of tables in which a cause is named; and the largest that is
+ * promised. `named` counts these tables; it is not called if there are no `tables`.
+ */
+export function shareTable<K extends Kind>(
+  kinds: Record<string, K>,
+  shapes: readonly (readonly number[])[],
+  tables: number,
+  named: (kind: K, sizes: readonly number[]) => number,
+): { rows: string[]; most: number } {
+  let most = 0
+  const rows = (tables > 0 ? Object.entries(kinds) : []).map(([name, kind]) => {
+    const cells = shapes.map((sizes) => {
+      const share = named(kind, sizes) / tables
+      if (!kind.hidden) most = Math.max(most, share)
+      return (100 * share).toFixed(1)
+    })
+    return `| ${name} | ${cells.join(' | ')} |`
+  })
+  return { rows, most }
 }

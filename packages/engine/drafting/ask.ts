@@ -4,6 +4,7 @@
  * counts only if it passes the checks and runs; with faults the model is asked again, at most twice.
  */
 import type { Cell, Findings } from '@assay/model/insight'
+import type { Fault } from '@assay/model/template'
 import { parse, stringify } from 'yaml'
 import { readYaml } from '../reading/yaml-reading.ts'
 import type { Drafted } from './draft.ts'
@@ -29,9 +30,15 @@ export interface Asking {
     instructions: string
     prompt: string
   }): Promise<{ text: string; model: string } | { why: string } | null>
-  /** Returns the faults of a template, by the checks and by a run in the sandbox; empty if it has none. */
+  /** Returns the faults of a template in sentences, by the checks and by a run in the sandbox; empty if it has none. */
   faultsOf(source: string): Promise<string[]>
 }
+
+/** Returns the errors that the checks found, as the model is told of them. */
+export const errorSentences = (faults: readonly Fault[]): string[] =>
+  faults
+    .filter(({ severity }) => severity === 'error')
+    .map(({ line, column, message, remedy }) => `Line ${line}, column ${column}: ${message} ${remedy}`)
 
 export interface Asked {
   /** The template of the model; null if the draft by rules stays. */

@@ -72,16 +72,14 @@ interface Bench {
   signal: AbortSignal
 }
 
-/** Returns the faults of a template, by the checks and by a run in the sandbox. */
-async function faultsOf(source: string, { pool, roots, started_at, signal }: Bench): Promise<string[]> {
+/** Returns the faults of a template on this machine, by the checks and by a run in the sandbox. */
+async function localFaults(source: string, { pool, roots, started_at, signal }: Bench): Promise<string[]> {
+  const { errorSentences } = await import('@assay/engine/drafting/ask')
   const { templateVersion } = await import('@assay/engine/reading/partials')
   const template = { template_id: 'draft', version: templateVersion(source, {}), source, partials: {} }
   const faults = await pool.check({ kind: 'check', template, roots }, { workspace_id: 'command line' })
-  const errors = faults.filter(({ severity }) => severity === 'error')
-  if (errors.length > 0)
-    return errors.map(
-      ({ line, column, message, remedy }) => `Line ${line}, column ${column}: ${message} ${remedy}`,
-    )
+  const errors = errorSentences(faults)
+  if (errors.length > 0) return errors
   const task = { kind: 'run' as const, template, variables: {}, started_at, roots }
   const result = await pool.run(task, { workspace_id: 'command line', signal })
   if (result.status === 'done') return []
@@ -111,7 +109,7 @@ async function asked(
         const answer = await model({ ...one, most_tokens: ANSWER_TOKENS }, given)
         return 'missing' in answer && answer.missing === 'failed' ? null : answer
       },
-      faultsOf: (source) => faultsOf(source, bench),
+      faultsOf: (source) => localFaults(source, bench),
     },
   )
 }

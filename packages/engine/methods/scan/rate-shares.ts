@@ -5,9 +5,8 @@
  * least that of single events.
  */
 import { emptySums, type Sums } from '../drivers/leaf-rows.ts'
-import type { Earlier } from '../drivers/leaves.ts'
+import { type Expectation, type Expected, tablesAround, type Window } from './around.ts'
 import type { Ends } from './segments.ts'
-import { EARLIER, type Expectation, LEAST_AROUND, near, nearest, type Window } from './shares.ts'
 
 export interface RateLeaves {
   /** The number of leaves. */
@@ -36,30 +35,23 @@ export function expectRatesAt(
   at: number,
   whole: Expectation,
   window: Window,
-): { now: Earlier & { noise: Float64Array }; history: Earlier[] } | null {
-  const around = near(window, at)
-  if (around.length < LEAST_AROUND) return null
-  const past = nearest(window, at).flatMap((step) => {
-    const steps = near(window, step)
-    const own = leaves.ends.top[step]! / leaves.ends.bottom[step]!
-    if (steps.length < LEAST_AROUND || !Number.isFinite(own)) return []
-    return [{ own, ...sidesOf(leaves, step, own, steps) }]
+): Expected | null {
+  return tablesAround(window, at, whole, {
+    sides: (step, expected, around) => sidesOf(leaves, step, expected, around),
+    own: (step) => leaves.ends.top[step]! / leaves.ends.bottom[step]!,
+    table: (past) => {
+      const strays = straysOf(leaves.n, past)
+      return ({ rate, before, after }, expected, error) => ({
+        before: sumsOf(before),
+        after: sumsOf(after),
+        noise: rate.map((own, leaf) => {
+          const size = after.bottom[leaf]!
+          const shared = expected === 0 ? 0 : ((own * size * error) / expected) ** 2
+          return Math.max(strays[leaf]! * size, chanceOf(own, size, leaves.event)) + shared
+        }),
+      })
+    },
   })
-  const strays = straysOf(leaves.n, past)
-  const table = ({ rate, before, after }: Sides, expected: number, error: number) => ({
-    before: sumsOf(before),
-    after: sumsOf(after),
-    noise: rate.map((own, leaf) => {
-      const size = after.bottom[leaf]!
-      const shared = expected === 0 ? 0 : ((own * size * error) / expected) ** 2
-      return Math.max(strays[leaf]! * size, chanceOf(own, size, leaves.event)) + shared
-    }),
-    days: [1, 1] as [number, number],
-  })
-  return {
-    now: table(sidesOf(leaves, at, whole.value, around), whole.value, whole.error),
-    history: past.slice(0, EARLIER).map((one) => table(one, one.own, 0)),
-  }
 }
 
 /** Returns the variance of each leaf per unit of its denominator. */

@@ -5,7 +5,7 @@
  */
 import { unitOf } from '../drivers/counts.ts'
 import { emptySums, type Sums } from '../drivers/leaf-rows.ts'
-import type { Earlier } from '../drivers/leaves.ts'
+import { type Expectation, type Expected, type Past, tablesAround, type Window } from './around.ts'
 
 export interface Leaves {
   /** The number of leaves. */
@@ -18,50 +18,35 @@ export interface Leaves {
   total: Float64Array
 }
 
-export interface Expectation {
-  value: number
-  /** Its standard deviation. */
-  error: number
-}
-
-export interface Window {
-  /** Steps that have data and no finding, ascending. */
-  usual: readonly number[]
-  /** Steps of a season; 1 without one. */
-  season: number
-}
-
-/** The number of steps around from which a leaf's part is taken: for each position in a season, or without a season. */
-const AROUND = { season: 8, plain: 28 }
-export const LEAST_AROUND = 4
-/** The most other steps that are expected in the same way, to show what is ordinary. */
-const MOST_HISTORY = 24
-export const EARLIER = 12
-
 /** Returns a table of leaves before and after, as the search for causes takes it; null if too few steps are around. */
-export function expectAt(
-  leaves: Leaves,
-  at: number,
-  whole: Expectation,
-  window: Window,
-): { now: Earlier & { noise: Float64Array }; history: Earlier[] } | null {
-  const around = near(window, at)
-  if (around.length < LEAST_AROUND) return null
-  const past = nearest(window, at).flatMap((step) => {
-    const steps = near(window, step)
-    return steps.length < LEAST_AROUND ? [] : [{ step, ...sides(leaves, step, leaves.total[step]!, steps) }]
+export function expectAt(leaves: Leaves, at: number, whole: Expectation, window: Window): Expected | null {
+  return tablesAround(window, at, whole, {
+    sides: (step, expected, around) => sidesOf(leaves, step, expected, around),
+    own: (step) => leaves.total[step]!,
+    table: (past) => {
+      const noise = noiseOf(leaves, past)
+      return (found, expected, error) => ({
+        before: sums(found.before),
+        after: sums(found.after),
+        noise: noise(found, expected, error),
+      })
+    },
   })
+}
+
+/** Returns the noise of each leaf, by its distance from its expectation in the steps of `past`. */
+function noiseOf(leaves: Leaves, past: readonly Past<Sides>[]) {
   const unit = unitOf([leaves.value])
   const strays = new Float64Array(leaves.n)
   const silent = new Float64Array(leaves.n)
-  for (const { step, before, after } of past) {
-    const size = Math.max(1e-300, Math.abs(leaves.total[step]!))
+  for (const { own, before, after } of past) {
+    const size = Math.max(1e-300, Math.abs(own))
     for (let leaf = 0; leaf < leaves.n; leaf++) {
       strays[leaf]! += (after[leaf]! - before[leaf]!) ** 2 / size
       if (after[leaf] === 0) silent[leaf]! += 1
     }
   }
-  const noiseOf = ({ before, after }: Sides, expected: number, error: number): Float64Array =>
+  return ({ before, after }: Sides, expected: number, error: number): Float64Array =>
     before.map((value, leaf) => {
       const mean = (strays[leaf]! / Math.max(1, past.length)) * Math.abs(expected)
       const shared = expected === 0 ? 0 : ((value / expected) * error) ** 2
@@ -69,24 +54,6 @@ export function expectAt(
       const rare = 2 * silent[leaf]! > past.length ? rarely(after[leaf]!, unit) : 0
       return Math.max(mean + shared, rare)
     })
-  const table = (found: Sides, expected: number, error: number) => ({
-    before: sums(found.before),
-    after: sums(found.after),
-    noise: noiseOf(found, expected, error),
-    days: [1, 1] as [number, number],
-  })
-  return {
-    now: table(sides(leaves, at, whole.value, around), whole.value, whole.error),
-    history: past.slice(0, EARLIER).map((one) => table(one, leaves.total[one.step]!, 0)),
-  }
-}
-
-/** Returns the nearest usual steps at any position in the season. */
-export function nearest({ usual }: Window, at: number): number[] {
-  return usual
-    .filter((step) => step !== at)
-    .toSorted((a, b) => Math.abs(a - at) - Math.abs(b - at) || a - b)
-    .slice(0, MOST_HISTORY)
 }
 
 /** The noise of a rare leaf: that of counts in their unit; for other values that of one event. */
@@ -95,15 +62,6 @@ const rarely = (value: number, unit: number | null): number =>
 
 function sums(top: Float64Array): Sums {
   return { ...emptySums(top.length), top, rows: top.map((value) => (value === 0 ? 0 : 1)) }
-}
-
-/** Returns the nearest usual steps on both sides at the same position in the season. */
-export function near({ usual, season }: Window, at: number): number[] {
-  const most = season > 1 ? AROUND.season : AROUND.plain
-  return usual
-    .filter((step) => step !== at && (step - at) % season === 0)
-    .toSorted((a, b) => Math.abs(a - at) - Math.abs(b - at) || a - b)
-    .slice(0, most)
 }
 
 interface Sides {
@@ -115,7 +73,7 @@ interface Sides {
  * Returns each leaf's mean over the steps around, shifted so that all add up to `expected`; in proportion if all are
  * above zero.
  */
-function sides(
+function sidesOf(
   { n, leaf, step, value }: Leaves,
   at: number,
   expected: number,

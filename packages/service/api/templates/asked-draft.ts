@@ -1,10 +1,8 @@
 /** The template of a draft, written by the language model of the settings. */
-import { ANSWER_TOKENS, type Asked, askModel } from '@assay/engine/drafting/ask'
+import { ANSWER_TOKENS, type Asked, askModel, errorSentences } from '@assay/engine/drafting/ask'
 import type { Drafted } from '@assay/engine/drafting/draft'
-import { errorsOf } from '@assay/engine/reading/lookup'
 import { AppError } from '@assay/model/errors'
 import type { Findings } from '@assay/model/insight'
-import type { Fault } from '@assay/model/template'
 import { ownSource } from '../../templates/own-metrics.ts'
 import type { Call } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
@@ -14,23 +12,20 @@ import { notTried, runUnstored } from './unstored.ts'
 /** For all questions of a request together. */
 const ASK_MS = 120_000
 
-const sentence = ({ line, column, message, remedy }: Fault): string =>
-  `Line ${line}, column ${column}: ${message} ${remedy}`
-
-/** Returns the faults of a template, by the checks and by a run in the sandbox. */
-async function faultsOf(call: Call, source: string): Promise<string[]> {
+/** Returns the faults of a template of the workspace, by the checks and by a run in the sandbox. */
+async function faultsIn(call: Call, source: string): Promise<string[]> {
   const { services, principal, signal } = call
   const { workspace_id } = principal
   const template = await ownSource(services, workspace_id, 'draft', source)
   const { found, faults } = await services.templates.read(template, workspace_id)
-  if (found === null) return faults.map(sentence)
+  if (found === null) return errorSentences(faults)
   const roots = await rootsOf(services, principal)
   const connections = connectionsFor(services, principal, found, true)
   const seen = await services.pool
     .check({ kind: 'check', template, roots }, { workspace_id, signal: signal(), connections })
     .catch(notTried)
-  const errors = errorsOf(seen)
-  if (errors.length > 0) return errors.map(sentence)
+  const errors = errorSentences(seen)
+  if (errors.length > 0) return errors
   try {
     await runUnstored(call, found, {})
     return []
@@ -66,6 +61,6 @@ export async function askedDraft(
       const answer = await model({ ...asked, most_tokens: ANSWER_TOKENS }, { ...given, within_ms })
       return 'missing' in answer && answer.missing === 'failed' ? null : answer
     },
-    faultsOf: (source) => faultsOf(call, source),
+    faultsOf: (source) => faultsIn(call, source),
   })
 }
