@@ -2,13 +2,11 @@
 import { harmonics, stepAt } from '../../packages/engine/forecasting/design.ts'
 import { forecastSeries } from '../../packages/engine/forecasting/forecast-series.ts'
 import { calendarSeasons } from '../../packages/engine/series/calendar-seasons.ts'
-import { levelChanges } from '../../packages/engine/series/level-changes.ts'
+import { levelChanges, mostLevels } from '../../packages/engine/series/level-changes.ts'
 import { begunSeasons, findSeasons } from '../../packages/engine/series/seasons.ts'
 import { normal, PROCESSES, type Process, type Random, randomFrom, STEPS } from './processes.ts'
 
 const HORIZON = 12
-/** As the method does. */
-const VALUES_A_LEVEL = 20
 
 /** Values to come of each series. */
 export interface Covered extends Record<string, number> {
@@ -75,7 +73,7 @@ export function runCoverage(process: Process, n: number, series: number, seed: n
       periods: seasons.map(({ period }) => period),
       columns: begun.flatMap((period) => harmonics(period, 1)),
       levels: levelChanges(values, rows, seasons)
-        .slice(-Math.floor(n / VALUES_A_LEVEL) || n)
+        .slice(-mostLevels(n) || n)
         .map(({ index }) => stepAt(index)),
       horizon: HORIZON,
       counts,

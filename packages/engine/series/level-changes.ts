@@ -22,6 +22,12 @@ const ROUNDING = 1e-6
 /** The most changes that are looked for. */
 const MOST = 50
 
+/** A model takes in one change of level for so many values. */
+const VALUES_A_LEVEL = 20
+
+/** Returns the most changes of level that a model of `n` values takes in. */
+export const mostLevels = (n: number): number => Math.floor(n / VALUES_A_LEVEL)
+
 export interface LevelChange {
   /** Rows before the change. */
   index: number

@@ -38,7 +38,9 @@ const LEAST_OUTSIDE = 2
 const TOLD = 0.05
 /** Places that are looked at first in a long series. */
 const PLACES = 400
+/** The most jumps that are tried beside them: one for so many values, at most `JUMPS`. */
 const JUMPS = 50
+const VALUES_A_JUMP = 20
 /**
  * Every sixth of these positions is tried for each persistence. The others are tried only for persistences whose log
  * likelihood lies within so much of the highest.
@@ -176,7 +178,7 @@ function largestJumps(y: readonly number[], edge: number): number[] {
   const n = y.length
   const jumps = new Float64Array(n - 2 * edge + 1)
   for (let at = 0; at < jumps.length; at++) jumps[at] = Math.abs(y[edge + at]! - y[edge + at - 1]!)
-  const most = Math.min(JUMPS, Math.ceil(n / 20))
+  const most = Math.min(JUMPS, Math.ceil(n / VALUES_A_JUMP))
   const least = jumps.toSorted().at(-most) ?? 0
   const places: number[] = []
   for (let at = 0; at < jumps.length && places.length < most; at++)

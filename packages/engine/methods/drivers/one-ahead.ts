@@ -3,6 +3,7 @@ import { stepAt } from '../../forecasting/design.ts'
 import { forecastSeries } from '../../forecasting/forecast-series.ts'
 import { diagnose } from '../../series/diagnosis.ts'
 import { gridOf } from '../../series/grid.ts'
+import { mostLevels } from '../../series/level-changes.ts'
 import type { Series, Time } from '../../series/load.ts'
 import { powerAbove } from '../shared/sums.ts'
 
@@ -22,8 +23,6 @@ export interface Next {
 
 /** Half the width of a 95 % interval of a normal distribution, in standard deviations. */
 const HALF = 1.959963984540054
-/** One change of level is modelled for so many values, as in the method forecast. */
-const VALUES_A_LEVEL = 20
 const LEAST = 6
 
 /** Forecasts the step `ahead` steps after the last. Returns null if fewer than 6 values are known. */
@@ -46,7 +45,7 @@ export function oneAhead(past: Past, ahead = 1): Next | null {
     partial_last: false,
     gaps: { n: grid.observed.length - rows.length, treated: 'missing' },
   })
-  const levels = Math.floor(rows.length / VALUES_A_LEVEL)
+  const levels = mostLevels(rows.length)
   const found = forecastSeries({
     values: grid.values,
     observed: grid.observed,

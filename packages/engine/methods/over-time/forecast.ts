@@ -21,6 +21,7 @@ import type { Ahead } from '../../forecasting/prediction.ts'
 import type { EtsParameters } from '../../numeric/smoothing/ets-model.ts'
 import { calendarSeasons } from '../../series/calendar-seasons.ts'
 import { countedStep, type Grid } from '../../series/grid.ts'
+import { mostLevels } from '../../series/level-changes.ts'
 import type { Series, Time } from '../../series/load.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.ts'
 import { begunSeasons, testSeason } from '../../series/seasons.ts'
@@ -76,8 +77,6 @@ const LEAST_TO_JUDGE = 24
 /** Values that swing to and fro so much, and the chance of such a swing, are taken for a season of two steps. */
 const TO_AND_FRO = -0.7
 const ALTERNATES = 0.01
-/** Changes of level that are modelled: one for so many values. */
-const VALUES_A_LEVEL = 20
 
 interface Point {
   time: Time
@@ -227,7 +226,7 @@ function isSparse(values: readonly number[]): boolean {
 }
 
 function levelsOf({ diagnosis, rows }: ReadSeries): Column[] {
-  const most = Math.floor(rows.length / VALUES_A_LEVEL)
+  const most = mostLevels(rows.length)
   return most === 0 ? [] : diagnosis.level_shifts.slice(-most).map(({ index }) => stepAt(rows[index]!))
 }
 

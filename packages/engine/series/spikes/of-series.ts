@@ -1,4 +1,5 @@
 /** What stands out of a whole series: values one by one, stretches of neighbours (stretches.ts), and days that do so every year. */
+import { mostLevels } from '../level-changes.ts'
 import { findBesideYearly } from './beside-yearly.ts'
 import type { Sizes } from './by-size.ts'
 import { findSpikes, type Spike, type Spikes } from './spikes.ts'
@@ -19,8 +20,6 @@ export interface InSeries {
 
 /** The share of alpha for stretches. */
 const STRETCHES = 0.05
-/** Changes of level that are taken out: one for so many values. */
-const VALUES_A_LEVEL = 20
 /** A change of level so near to an end of a stretch is that end. */
 const NEAR = 2
 /** A level of at most so many values, the latest, may still be a stretch. */
@@ -45,7 +44,7 @@ export function findInSeries(
   const others = levels.filter(
     (index) => !stretches.some(({ from, to }) => index >= from - NEAR && index <= to + NEAR),
   )
-  const beside = [...waves, ...steps(others.slice(0, Math.floor(values.length / VALUES_A_LEVEL)))]
+  const beside = [...waves, ...steps(others.slice(0, mostLevels(values.length)))]
   const away = new Map(
     stretches.flatMap(({ from, to, p }) =>
       Array.from({ length: to - from }, (_, at): [number, number] => [from + at, p]),
