@@ -3,7 +3,12 @@ import { readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import path from 'node:path'
 
-const SOURCES = ['answer.ts', 'answers/tables.ts', 'answers/anchors.ts', 'answers/frame.ts'].map(sourceOf)
+const CSV = path.join(import.meta.dirname, '..', 'packages/model/insights/csv.ts')
+const SOURCES = [
+  ...['answer.ts', 'answers/tables.ts'].map(sourceOf),
+  CSV,
+  ...['answers/anchors.ts', 'answers/frame.ts'].map(sourceOf),
+]
 const ELEMENT = sourceOf('embed/assay-insight.ts')
 
 function sourceOf(file: string): string {
@@ -14,6 +19,7 @@ function plainScript(files: readonly string[]): string {
   const text = files.map((file) => readFileSync(file, 'utf8')).join('\n')
   return stripTypeScriptTypes(text, { mode: 'strip' })
     .replace(/^\/\*\*[\s\S]*?\*\/\n/gm, '')
+    .replace(/^import .*\n/gm, '')
     .replace(/^export /gm, '')
     .replace(/[ \t]+$/gm, '')
     .replace(/\n{2,}/g, '\n')

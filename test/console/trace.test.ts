@@ -8,7 +8,7 @@ import type { Root, RootContent } from 'hast'
 import Markdown from 'react-markdown'
 import rehypeSanitize from 'rehype-sanitize'
 import remarkGfm from 'remark-gfm'
-import { compareTexts, csvOf } from '../../packages/console/src/answers/tables.ts'
+import { compareTexts, textsCsv } from '../../packages/console/src/answers/tables.ts'
 import type { Insight } from '../../packages/console/src/insights.ts'
 import { textIn } from '../../packages/console/src/parts/insight/hast-text.ts'
 import { spotOf, withNumbers } from '../../packages/console/src/parts/insight/numbers.ts'
@@ -339,7 +339,7 @@ test('prints a unit once, and lays the points of a line into its box', () => {
 
 test('saves CSV that a spreadsheet reads and cannot run: formulas get an apostrophe, numbers stay', () => {
   assert.equal(
-    csvOf([
+    textsCsv([
       ['Name', 'a "b"'],
       ['=1+1', '-5.2%'],
       ['@x,y', '+1,204'],
@@ -349,7 +349,7 @@ test('saves CSV that a spreadsheet reads and cannot run: formulas get an apostro
   )
   for (const text of HOSTILE_TEXTS) {
     const [cell, ...more] = fieldsOf(
-      csvOf([[text]])
+      textsCsv([[text]])
         .slice(1)
         .replace(/\r\n$/, ''),
     )

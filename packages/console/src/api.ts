@@ -97,3 +97,9 @@ export function faultsOf(error: unknown, prefix = ''): Record<string, string> {
   const own = errors.filter(({ path }) => path.startsWith(prefix))
   return Object.fromEntries(own.map(({ path, message }) => [path.slice(prefix.length), message]))
 }
+
+/** Tells whether a refusal has faults, and a form with these fields shows all of them. */
+export function areShown(faults: Record<string, string>, fields: readonly string[]): boolean {
+  const paths = Object.keys(faults)
+  return paths.length > 0 && paths.every((path) => fields.includes(path.split('.')[0]!))
+}

@@ -4,6 +4,7 @@
  * reader.
  */
 import type { Chart, PageInsight } from '@assay/model/insight'
+import { isShortCell } from '@assay/model/shown-table'
 import { LINEAGE_HEADING } from '../printing/lineage-section.ts'
 import { placeLinks } from './behind/place-links.ts'
 import { rowsSection } from './behind/section.ts'
@@ -60,13 +61,10 @@ function withFocus(pre: string): string {
   return pre.replace(/^<pre>/, '<pre tabindex="0">')
 }
 
-/** A cell of few signs, such as a date, stays on one line. */
-const SHORT = 16
-
 /** The policy forbids style attributes, so alignment is a class. */
 function cellOpen(tag: 'th' | 'td', style: string | number | null, text = ''): string {
   const align = /text-align:(right|center)/.exec(String(style ?? ''))?.[1]
-  const classes = [align ?? '', text !== '' && text.length <= SHORT ? 'short' : ''].filter(Boolean)
+  const classes = [align ?? '', text !== '' && isShortCell(text) ? 'short' : ''].filter(Boolean)
   return classes.length === 0 ? `<${tag}>` : `<${tag} class="${classes.join(' ')}">`
 }
 

@@ -1,12 +1,10 @@
 /** A figure beside another, in words: "up 5.4 points from May 2001". */
+import { isLevel } from '@assay/model/change'
 import { dayNumber } from '@assay/model/dates'
 import type { TileChange } from '@assay/model/reading'
 import type { Measure } from '../verdicts/measure.ts'
 import { dayInWords } from '../verdicts/times.ts'
 import { amount, changeOf, inPoints, shareOf } from '../verdicts/words.ts'
-
-/** A change below this share of the value before is level, as in the method compare. */
-const LEVEL = 0.005
 
 export interface Pair {
   now: number
@@ -20,8 +18,8 @@ export interface Pair {
 export function changeWords({ now, before, beside, relative }: Pair, measure: Measure): TileChange {
   const change = now - before
   const share = relative ?? (before > 0 && now >= 0 ? change / before : null)
-  const level = change === 0 || Math.abs(change) < LEVEL * Math.min(Math.abs(before), Math.abs(now))
-  if (level) return { direction: 'level', text: `level ${beside.replace(/^from /, 'with ')}`, good: null }
+  if (isLevel(before, now))
+    return { direction: 'level', text: `level ${beside.replace(/^from /, 'with ')}`, good: null }
   const direction = change > 0 ? 'up' : 'down'
   const size = share === null || inPoints(measure) ? changeOf(change, measure) : shareOf(share)
   return {

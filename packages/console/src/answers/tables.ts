@@ -1,10 +1,12 @@
 /**
  * Tables that answer: a click on a heading sorts, a field filters, a button saves the rows that are shown as CSV. The shared page runs
- * the same text (`packages/engine/pages/answer.generated.ts`), so this file imports nothing. Without it a table is read as it stands.
+ * the same text (`packages/engine/pages/answer.generated.ts`), so this file
+ * imports only what that text holds, too. Without it a table is read as it stands.
  */
+import { csvField, csvOf } from '@assay/model/csv'
 
 /** A table of fewer rows is read at a glance. */
-const FILTERED_FROM = 6
+export const FILTERED_FROM = 6
 
 /** Makes every table of a page answer. */
 export function answerTables(root: ParentNode): void {
@@ -82,22 +84,14 @@ function filterOf(body: HTMLTableSectionElement): HTMLElement[] {
   return [field, count]
 }
 
-/**
- * CSV after RFC 4180. A spreadsheet would run a cell that begins with =, +, - or @ as a formula (OWASP, "CSV Injection"), so such a
- * text gets an apostrophe before it; numbers stay numbers. Excel knows UTF-8 by the mark at the start.
- */
-export function csvOf(rows: readonly (readonly string[])[]): string {
-  const cell = (text: string): string => {
-    const runs = /^(?:[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]|[\t\r\n\0]|\s*sep=)/iu.test(text)
-    const safe = runs && !/^[+-]?\d[\d.,]*\s?%?$/.test(text) ? `'${text}` : text
-    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
-  }
-  return `\ufeff${rows.map((row) => `${row.map(cell).join(',')}\r\n`).join('')}`
+/** Returns texts as CSV. A text that a spreadsheet would run as a formula gets an apostrophe before it. */
+export function textsCsv(rows: readonly (readonly string[])[]): string {
+  return csvOf(rows.map((row) => row.map(csvField)))
 }
 
 function saveCsv(rows: readonly (readonly string[])[]): void {
   const link = document.createElement('a')
-  link.href = URL.createObjectURL(new Blob([csvOf(rows)], { type: 'text/csv;charset=utf-8' }))
+  link.href = URL.createObjectURL(new Blob([textsCsv(rows)], { type: 'text/csv;charset=utf-8' }))
   link.download = 'table.csv'
   link.click()
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000)

@@ -1,12 +1,10 @@
 /** How the figure of an insight moved since the period before, in words. Pure. */
 import type { InsightCard } from '@assay/client'
+import { isLevel } from '@assay/model/change'
 
 const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' })
 
 type Measured = Pick<InsightCard, 'figure' | 'history'>
-
-/** Below this part of the value before, a figure is level. */
-const LEVEL = 0.005
 
 function rounded(value: number): string {
   return Number(value.toPrecision(value < 10 ? 2 : 3)).toLocaleString('en')
@@ -55,9 +53,8 @@ function moveOf(text: string, now: number, before: number): Move {
     return { direction, words: `${direction} ${shown} ${shown === '1' ? 'point' : 'points'}` }
   }
   if (before === 0) return change === 0 ? STILL : { direction, words: `${direction} from 0` }
-  const share = Math.abs(change / before)
-  if (share < LEVEL) return STILL
-  return { direction, words: `${direction} ${rounded(100 * share)} %` }
+  if (isLevel(before, now)) return STILL
+  return { direction, words: `${direction} ${rounded(100 * Math.abs(change / before))} %` }
 }
 
 /**

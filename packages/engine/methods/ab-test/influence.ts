@@ -3,6 +3,7 @@
  * other observation moves a difference of means farther. The data are not read again.
  */
 import type { Grade } from '@assay/model/insight'
+import { movedFrom } from '../../verdicts/one-row.ts'
 import { gradeOf } from '../../verdicts/verdict.ts'
 import { type Comparison, compareMeans, testRates } from '../shared/arms.ts'
 import type { ObservedArm } from './observations.ts'
@@ -11,12 +12,6 @@ import type { ObservedArm } from './observations.ts'
 export function gradeAt(p: number | null, confidence: number): Exclude<Grade, 'withheld'> {
   return p !== null && p > 1 - confidence && confidence > 0.95 ? 'unclear' : gradeOf(p)
 }
-
-/**
- * The smallest change that counts, as a share of the standard error. Without it every row would decide a difference
- * near zero.
- */
-const LEAST = 0.5
 
 export interface Decisive {
   /** The arm of the observation. */
@@ -57,12 +52,9 @@ export function decisive(
       if (again.estimate === null) continue
       const after = gradeAt(again.p === null ? null : Math.min(1, again.p * factor), confidence)
       const moved = Math.abs(again.estimate - estimate)
-      const far = moved >= LEAST * again.error
-      const turned = far && again.estimate * estimate < 0
-      const halved = far && moved > Math.abs(estimate) / 2
-      if (before === after && !turned && !halved) continue
+      const what = movedFrom(estimate, again.estimate, again.error) ?? 'grade'
+      if (before === after && what === 'grade') continue
       if (most && Math.abs(most.after - estimate) >= moved) continue
-      const what = turned ? 'direction' : halved ? 'size' : 'grade'
       most = { arm: side.name, value, before: estimate, after: again.estimate, grades: [before, after], what }
     }
   }

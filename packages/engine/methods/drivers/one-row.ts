@@ -1,9 +1,11 @@
 /**
  * Tells whether a single row makes most of the change of a sum. Such a change is about that row, not about the whole.
  */
+import { isLevel } from '@assay/model/change'
 import type { Doubt } from '@assay/model/insight'
 import type { Measure } from '../../verdicts/measure.ts'
 import { withArticle } from '../../verdicts/nouns.ts'
+import { movedFrom } from '../../verdicts/one-row.ts'
 import { within } from '../../verdicts/times.ts'
 import { doubt } from '../../verdicts/verdict.ts'
 import { amount, changeOf } from '../../verdicts/words.ts'
@@ -11,13 +13,7 @@ import { numberSql } from '../shared/columns.ts'
 import type { Relation } from '../shared/method.ts'
 import type { Options } from './options.ts'
 import type { Sides } from './sides.ts'
-import { isLevel } from './words.ts'
 
-/**
- * The smallest row that counts, as a share of the standard error of the change. Without it every row would decide a
- * change near zero.
- */
-const LEAST = 0.5
 /** With fewer rows each one is much of the whole, and none is odd. */
 const LEAST_ROWS = 20
 /**
@@ -55,8 +51,7 @@ export async function oneRowOfChange(
   const parts = all.flatMap((row) => {
     const days = sides.per_day ? (row.side === 0 ? sides.before : sides.after).days : 1
     const part = ((row.side === 0 ? -1 : 1) * row.value) / days
-    const decides = Math.abs(part) >= LEAST * found.error && Math.abs(part) > Math.abs(change) / 2
-    return decides ? [{ row, left: change - part, part }] : []
+    return movedFrom(change, change - part, found.error) ? [{ row, left: change - part, part }] : []
   })
   const [most] = parts.toSorted((a, b) => Math.abs(b.part) - Math.abs(a.part))
   return most ? [doubt('one_row_decides', says(most.row, change, most.left, sides, measure))] : []

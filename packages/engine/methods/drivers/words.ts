@@ -1,4 +1,5 @@
 /** Writes the sentences of drivers: the change, its causes, and the rest. */
+import { isLevel, LEVEL_SHARE } from '@assay/model/change'
 import { type Measure, opening } from '../../verdicts/measure.ts'
 import { verbFor, withArticle } from '../../verdicts/nouns.ts'
 import { alone, within } from '../../verdicts/times.ts'
@@ -7,8 +8,6 @@ import { count, enumeration, figure, signed } from '../shared/sentence.ts'
 import type { Cause, Causes } from './causes.ts'
 import type { Sides } from './sides.ts'
 
-/** A change below this share of the value before is level. */
-const LEVEL = 0.005
 const MOST_NAMED = 2
 /** Fewer combinations show no usual spread beside which one could stand out. */
 const LEAST_PARTS = 6
@@ -17,7 +16,7 @@ const LEAST_UNTOLD = 30
 /** The largest change, as a share of the value before, that may be called noise with so few parts. */
 const MOST_OF_FEW = 0.1
 /**
- * Causes with less than this share of the change are counted, not named. If the whole is level, the limit is `LEVEL` of
+ * Causes with less than this share of the change are counted, not named. If the whole is level, the limit is `LEVEL_SHARE` of
  * the whole.
  */
 const LEAST_SHARE = 0.02
@@ -44,9 +43,6 @@ export function baseLacks(before: number, after: number): string | null {
 
 /** Tells whether sentences say "high" (shares, durations and the like) and not "strong". */
 const isSize = (measure: Measure): boolean => inPoints(measure) || measure.unit !== null
-
-export const isLevel = (before: number, after: number): boolean =>
-  after === before || Math.abs(after - before) < LEVEL * Math.abs(before)
 
 /** `country "DE" and channel "paid"`, `channel "paid" without a country`, by the labels of the columns. */
 export function whereInWords({ where }: Pick<Cause, 'where'>, labels: (column: string) => string): string {
@@ -155,7 +151,9 @@ const joined = (...parts: readonly string[]): string => parts.filter((part) => p
 /** Returns the effect on the ratio of numerators without a denominator, or 0 if it is too small to be told. */
 function unmatchedEffect({ unmatched, before, after }: Causes): number {
   const effect = unmatched ? unmatched.after - unmatched.before : 0
-  const least = isLevel(before, after) ? LEVEL * Math.abs(before) : LEAST_SHARE * Math.abs(after - before)
+  const least = isLevel(before, after)
+    ? LEVEL_SHARE * Math.abs(before)
+    : LEAST_SHARE * Math.abs(after - before)
   return Math.abs(effect) < least ? 0 : effect
 }
 
@@ -181,7 +179,7 @@ function unmatchedInWords(
 /** Tells whether a cause is large enough to be named. */
 function matters(cause: Cause, { before, after }: Causes): boolean {
   return isLevel(before, after)
-    ? Math.abs(effectOf(cause)) >= LEVEL * Math.abs(before)
+    ? Math.abs(effectOf(cause)) >= LEVEL_SHARE * Math.abs(before)
     : Math.abs(cause.share ?? 1) >= LEAST_SHARE
 }
 
@@ -199,7 +197,7 @@ function undo(causes: readonly Cause[]): boolean {
 /** "2 small parts stand out, each with less than 2 % of the fall". */
 function smallInWords(causes: readonly Cause[], noun: string): string {
   const parts = count(causes.length, 'small part')
-  const what = noun === '' ? `${shareOf(LEVEL)} of the whole` : `${shareOf(LEAST_SHARE)} of the ${noun}`
+  const what = noun === '' ? `${shareOf(LEVEL_SHARE)} of the whole` : `${shareOf(LEAST_SHARE)} of the ${noun}`
   return causes.length === 1
     ? `${parts} stands out, with less than ${what}`
     : `${parts} stand out, each with less than ${what}`

@@ -7,6 +7,7 @@ import type { Doubt, Grade } from '@assay/model/insight'
 import type { Sample } from '../../numeric/tests/means.ts'
 import { pairedT } from '../../numeric/tests/paired.ts'
 import type { Measure } from '../../verdicts/measure.ts'
+import { movedFrom } from '../../verdicts/one-row.ts'
 import { type DoubtsBy, doubt, gradeOf } from '../../verdicts/verdict.ts'
 import { amount, changeOf, quoted, withoutRow } from '../../verdicts/words.ts'
 import type { GroupMoments } from '../shared/moments.ts'
@@ -15,8 +16,7 @@ import { compareMeansOf, compareRanks, type MeanRows, type Tested } from './leve
 import type { Ends } from './paired.ts'
 import type { GroupRows } from './rows.ts'
 
-/** A change counts from this part of the standard error on: beside a difference near zero every row would decide. */
-const LEAST = 0.5
+/** The most values of two groups whose ranks are counted again. */
 const COUNTED = 20_000
 
 interface Decisive {
@@ -107,15 +107,14 @@ export function pairDecides(
     const less = lessened(sample, value)
     const after = gradeBy(pairedT(less, confidence)?.p ?? null, factor)
     const moved = Math.abs(less.mean - sample.mean)
-    const far = moved >= LEAST * Math.sqrt(sample.squares / (sample.n - 1) / sample.n)
-    const turned = far && less.mean * sample.mean < 0
-    const halved = far && moved > Math.abs(sample.mean) / 2
-    if (less.squares === 0 || (before === after && !turned && !halved)) return []
-    const change = turned
-      ? 'the difference would point the other way'
-      : halved
-        ? `the difference would be ${changeOf(less.mean, measure)} in place of ${changeOf(sample.mean, measure)}`
-        : withoutRow([before, after], 'difference')
+    const what = movedFrom(sample.mean, less.mean, Math.sqrt(sample.squares / (sample.n - 1) / sample.n))
+    if (less.squares === 0 || (before === after && what === null)) return []
+    const change =
+      what === 'direction'
+        ? 'the difference would point the other way'
+        : what === 'size'
+          ? `the difference would be ${changeOf(less.mean, measure)} in place of ${changeOf(sample.mean, measure)}`
+          : withoutRow([before, after], 'difference')
     return [
       {
         moved,
@@ -153,9 +152,8 @@ function judged(rows: MeanRows, one: Less, factor: number): Decisive[] {
   const decisive = { ...one, group: group.group, grades, moved }
   const [was, is] = [before.pairs[0]?.estimate ?? null, after.pairs[0]?.estimate ?? null]
   if (rows.groups.length === 2 && before.test !== 'mann_whitney' && was !== null && is !== null) {
-    const far = moved >= LEAST * error
-    if (far && was * is < 0) return [{ ...decisive, what: 'direction' }]
-    if (far && Math.abs(is - was) > Math.abs(was) / 2) return [{ ...decisive, what: 'size' }]
+    const what = movedFrom(was, is, error)
+    if (what) return [{ ...decisive, what }]
   }
   return changed ? [{ ...decisive, what: 'grade' }] : []
 }

@@ -7,6 +7,7 @@
  * differ) as a share of the value before: it is given where both have one sign and the base is no less than a hundredth of the
  * largest period. One row for each period and day is fetched (shared/time/periods.ts).
  */
+import { isLevel } from '@assay/model/change'
 import { weekdayOf } from '@assay/model/dates'
 import type { Doubt, Grade } from '@assay/model/insight'
 import { GRAINS, isCoarser } from '@assay/model/metric'
@@ -46,8 +47,6 @@ type Asked = Static<typeof Options>
 type Options = Omit<Asked, 'aggregate'> & { aggregate: 'sum' | 'mean' | 'ratio' }
 
 const METHOD = 'complete periods; the change against earlier changes'
-/** A change below this share of the value before is level. */
-const LEVEL = 0.005
 /** The periods that `course` holds: two months of days, or five years of months. */
 const MOST_IN_COURSE = 60
 
@@ -330,7 +329,7 @@ function judge(given: Options, periods: Periods, pair: Pair): Judged {
   const spread = earlier.length < LEAST_CHANGES ? 0 : Math.sqrt(variance(earlier))
   const change = pair.now - pair.before
   const relative = hasBase(periods.complete, pair) ? finite(change / Math.abs(pair.before)) : null
-  const level = change === 0 || Math.abs(change) < LEVEL * Math.min(Math.abs(pair.before), Math.abs(pair.now))
+  const level = isLevel(pair.before, pair.now)
   return {
     direction: level ? 'none' : change > 0 ? 'increasing' : 'decreasing',
     relative,

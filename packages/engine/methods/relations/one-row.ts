@@ -5,14 +5,9 @@
  */
 import type { Doubt } from '@assay/model/insight'
 import type { Measure } from '../../verdicts/measure.ts'
+import { movedFrom } from '../../verdicts/one-row.ts'
 import { doubt, gradeOf } from '../../verdicts/verdict.ts'
 import { amount, withoutRow } from '../../verdicts/words.ts'
-
-/**
- * The smallest change of size or direction that counts, as a share of the standard error. Without it every row would
- * decide a link near zero.
- */
-const LEAST = 0.5
 
 export interface Link {
   estimate: number
@@ -47,12 +42,12 @@ export function oneRowDecides(
 
 function changeBy(all: Link & { error: number }, row: Without): string | null {
   const [before, after] = [gradeOf(all.p), gradeOf(row.p)]
-  const far = Math.abs(row.estimate - all.estimate) >= LEAST * all.error
+  const moved = movedFrom(all.estimate, row.estimate, all.error)
   const regraded = before === after ? null : withoutRow([before, after], 'link')
   if (after === 'unclear') return regraded
-  if (far && row.estimate * all.estimate < 0) return 'the link would point the other way'
+  if (moved === 'direction') return 'the link would point the other way'
   if (regraded) return regraded
-  if (far && Math.abs(row.estimate - all.estimate) > Math.abs(all.estimate) / 2)
+  if (moved === 'size')
     return Math.abs(row.estimate) < Math.abs(all.estimate)
       ? 'the link would be less than half as strong'
       : 'the link would be more than half as strong again'

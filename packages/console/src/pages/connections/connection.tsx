@@ -5,7 +5,7 @@ import { KINDS } from '@assay/model/connection-kinds'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import { api, faultsOf, useMay } from '../../api.ts'
+import { api, areShown, faultsOf, useMay } from '../../api.ts'
 import {
   changeOf,
   draftOf,
@@ -17,7 +17,11 @@ import {
   snippetOf,
 } from '../../connections.ts'
 import { AskFirst } from '../../parts/ask-first.tsx'
-import { areShown, ConnectionFields, type SecretsDraft } from '../../parts/connections/connection-form.tsx'
+import {
+  CONNECTION_FIELDS,
+  ConnectionFields,
+  type SecretsDraft,
+} from '../../parts/connections/connection-form.tsx'
 import { ConnectionTest, Refused, useTriedSave } from '../../parts/connections/connection-test.tsx'
 import { ChangeForm, Editable } from '../../parts/editing.tsx'
 import { TextField } from '../../parts/field.tsx'
@@ -85,7 +89,7 @@ function EditForm({ connection, onDone }: { connection: ConnectionView; onDone()
   return (
     <ChangeForm
       save={save}
-      shown={areShown(faults)}
+      shown={areShown(faults, CONNECTION_FIELDS)}
       onSubmit={() => save.submit(leadsOtherwise(draft, draftOf(connection), secrets))}
       onDone={onDone}
     >

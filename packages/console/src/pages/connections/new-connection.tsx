@@ -4,10 +4,14 @@ import { CONNECTION_KINDS, KINDS } from '@assay/model/connection-kinds'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { api, faultsOf } from '../../api.ts'
+import { api, areShown, faultsOf } from '../../api.ts'
 import { type ConnectionDraft, firstDraft, inputOf, ofKind } from '../../connections.ts'
 import { useDraft } from '../../drafts/draft.ts'
-import { areShown, ConnectionFields, type SecretsDraft } from '../../parts/connections/connection-form.tsx'
+import {
+  CONNECTION_FIELDS,
+  ConnectionFields,
+  type SecretsDraft,
+} from '../../parts/connections/connection-form.tsx'
 import { Refused, useTriedSave } from '../../parts/connections/connection-test.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { SelectField, TextField, useFaultFocus } from '../../parts/field.tsx'
@@ -68,7 +72,7 @@ function NewConnection() {
         setSecrets={setSecrets}
         faults={faults}
       />
-      {create.isError && !areShown(faults) && <Fault error={create.error} />}
+      {create.isError && !areShown(faults, CONNECTION_FIELDS) && <Fault error={create.error} />}
       <Refused tried={create} action="Add it anyway" />
       <button type="submit" className="button primary" disabled={create.isPending}>
         Add

@@ -4,15 +4,15 @@ import type { SubscriptionKind } from '@assay/model/subscription'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { api, faultsOf } from '../../api.ts'
+import { api, areShown, faultsOf } from '../../api.ts'
 import { useDraft } from '../../drafts/draft.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { SelectField, useFaultFocus } from '../../parts/field.tsx'
 import { Page } from '../../parts/page.tsx'
 import {
-  areShown,
   FIRST_DRAFT,
   inputOf,
+  SUBSCRIPTION_FIELDS,
   type SubscriptionDraft,
   SubscriptionFields,
 } from '../../parts/receivers/subscription-form.tsx'
@@ -69,7 +69,7 @@ export function NewSubscriptionPage() {
           }}
         />
         <SubscriptionFields draft={draft} change={change} url={url} setUrl={setUrl} faults={faults} />
-        {create.isError && !areShown(faults) && <Fault error={create.error} />}
+        {create.isError && !areShown(faults, SUBSCRIPTION_FIELDS) && <Fault error={create.error} />}
         <Submit pending={create.isPending}>Create</Submit>
       </form>
     </Page>

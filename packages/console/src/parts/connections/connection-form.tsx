@@ -100,13 +100,8 @@ function SecretInput({ name, props }: { name: string; props: FieldsProps }) {
   )
 }
 
-/** Whether every fault of a refusal has a field in this form. */
-export function areShown(faults: Record<string, string>): boolean {
-  const paths = Object.keys(faults)
-  return (
-    paths.length > 0 && paths.every((path) => /^(name|description|options|secrets|limits)(\.|$)/.test(path))
-  )
-}
+/** The fields of the form that may have faults. */
+export const CONNECTION_FIELDS = ['name', 'description', 'options', 'secrets', 'limits']
 
 function LimitFields({ draft, change, faults }: FieldsProps) {
   const faulty = Object.keys(faults).some((path) => path.startsWith('limits.'))

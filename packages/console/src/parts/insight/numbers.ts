@@ -4,6 +4,7 @@
  */
 import { marksIn } from '@assay/model/places'
 import type { Mark } from '@assay/model/provenance'
+import { isShortCell } from '@assay/model/shown-table'
 import type { Element, ElementContent, Root, RootContent, Text } from 'hast'
 import type { Insight } from '../../insights.ts'
 import type { Spot } from '../../trace.ts'
@@ -99,11 +100,8 @@ function markCells(table: Element, place: Spot, { from }: Mark): void {
   }
 }
 
-/** A cell of few signs, such as a date, stays on one line. */
-const SHORT = 16
-
 function keepShort(cell: Element): void {
-  if (textIn(cell).length <= SHORT) cell.properties.className = ['short']
+  if (isShortCell(textIn(cell))) cell.properties.className = ['short']
 }
 
 /** Comes after sanitising, so that no text can choose a place. */

@@ -3,7 +3,7 @@
 import type { Cell, Column, Table } from '@assay/model/insight'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { csvOf } from '../../answers/tables.ts'
+import { textsCsv } from '../../answers/tables.ts'
 import { api } from '../../api.ts'
 import { save } from '../../drafts/save.ts'
 import { Fault } from '../fault.tsx'
@@ -48,7 +48,7 @@ export function SaveRows({
 }) {
   const insight = useInsightContext()
   const saveAll = (): void =>
-    save(new Blob([csvOf([heads, ...rows])], { type: 'text/csv;charset=utf-8' }), 'table.csv')
+    save(new Blob([textsCsv([heads, ...rows])], { type: 'text/csv;charset=utf-8' }), 'table.csv')
   return (
     <>
       <button type="button" className="button quiet save-rows" onClick={saveAll}>

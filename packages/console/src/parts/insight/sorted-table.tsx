@@ -9,6 +9,7 @@ import {
   useState,
 } from 'react'
 import type { ExtraProps } from 'react-markdown'
+import { FILTERED_FROM } from '../../answers/tables.ts'
 import { BlockLink } from './block-link.tsx'
 import { useInsightContext } from './insight-context.ts'
 import { SaveRows } from './rows.tsx'
@@ -39,9 +40,6 @@ function cellsOf(node: Element | undefined): string[][] {
     .flatMap((body) => elements(body, 'tr'))
     .map((row) => elements(row, 'td').map(textOf))
 }
-
-/** A table of fewer rows is read at a glance. */
-const FILTERED_FROM = 6
 
 export function SortedTable({ node, children }: ComponentProps<'table'> & ExtraProps) {
   const insight = useInsightContext()

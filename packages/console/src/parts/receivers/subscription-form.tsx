@@ -96,13 +96,17 @@ function readersFault(draft: SubscriptionDraft, faults: Record<string, string>):
   return each.length > 0 ? each.join('; ') : faults.to
 }
 
-const FIELDS = ['kind', 'to', 'url', 'presence_name', 'events', 'follows', 'link_expires_in', 'description']
-
-/** Whether every fault of a refusal has a field in this form. */
-export function areShown(faults: Record<string, string>): boolean {
-  const paths = Object.keys(faults)
-  return paths.length > 0 && paths.every((path) => FIELDS.includes(path.split('.')[0]!))
-}
+/** The fields of the form that may have faults. */
+export const SUBSCRIPTION_FIELDS = [
+  'kind',
+  'to',
+  'url',
+  'presence_name',
+  'events',
+  'follows',
+  'link_expires_in',
+  'description',
+]
 
 interface FieldsProps {
   draft: SubscriptionDraft

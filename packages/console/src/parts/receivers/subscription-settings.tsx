@@ -3,7 +3,7 @@
 import type { SubscriptionView } from '@assay/model/subscription'
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
-import { api, faultsOf } from '../../api.ts'
+import { api, areShown, faultsOf } from '../../api.ts'
 import { eventWords } from '../../names.ts'
 import { triesOf } from '../../words/durations.ts'
 import { ChangeForm, Editable } from '../editing.tsx'
@@ -11,11 +11,11 @@ import { FollowsWords } from '../library/follows-field.tsx'
 import { FactList } from '../lists/fact-list.tsx'
 import { useRefresh } from './receiver-actions.tsx'
 import {
-  areShown,
   draftOf,
   inputOf,
   KIND_WORDS,
   lifetimeWords,
+  SUBSCRIPTION_FIELDS,
   SubscriptionFields,
 } from './subscription-form.tsx'
 
@@ -72,7 +72,12 @@ function EditForm({ subscription, onDone }: { subscription: SubscriptionView; on
   })
   const faults = faultsOf(save.error)
   return (
-    <ChangeForm save={save} shown={areShown(faults)} onSubmit={() => save.mutate()} onDone={onDone}>
+    <ChangeForm
+      save={save}
+      shown={areShown(faults, SUBSCRIPTION_FIELDS)}
+      onSubmit={() => save.mutate()}
+      onDone={onDone}
+    >
       <SubscriptionFields
         draft={draft}
         change={change}
