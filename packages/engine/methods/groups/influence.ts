@@ -152,7 +152,7 @@ function judged(rows: MeanRows, one: Less, factor: number): Decisive[] {
   const decisive = { ...one, group: group.group, grades, moved }
   const [was, is] = [before.pairs[0]?.estimate ?? null, after.pairs[0]?.estimate ?? null]
   if (rows.groups.length === 2 && before.test !== 'mann_whitney' && was !== null && is !== null) {
-    const what = movedFrom(was, is, error)
+    const what = movedFrom(was, is, error * rows.unit)
     if (what) return [{ ...decisive, what }]
   }
   return changed ? [{ ...decisive, what: 'grade' }] : []

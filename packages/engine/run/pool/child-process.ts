@@ -3,10 +3,8 @@
  * is canceled, the process is asked to stop and is killed after GRACE_MS (DuckDB's interrupt is cooperative: a single
  * large call was measured to run on for a minute).
  */
-import { type ChildProcess, fork, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { getCompileCacheDir } from 'node:module'
-import { constants, getPriority, setPriority, tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import type { Clock } from '@assay/model/clock'
@@ -16,12 +14,13 @@ import { answerPartitions, type PartitionRequest } from '../../partitions/reques
 import { NARRATIONS_MOST } from '../../printing/narrative.ts'
 import type { ConnectionAccess } from '../connection-requests.ts'
 import { foldersOf, makeFolder, removeFolder, View, withTemp } from '../jail/folders.ts'
-import { descendants, type Folder, NICENESS, narrow, walled } from '../jail/jail.ts'
+import { descendants, type Folder, narrow } from '../jail/jail.ts'
 import type { Narrator } from '../narration-requests.ts'
-import { COLD, type FromChild, type NarrationRequest, type Task, type ToChild } from '../protocol.ts'
+import type { FromChild, NarrationRequest, Task, ToChild } from '../protocol.ts'
 import { type DialWanted, dialFor, type VetDial } from '../socket-requests.ts'
-import { fillCompileCache } from './compile-cache.ts'
+import { Deadline } from './deadline.ts'
 import { death, type Ending } from './ending.ts'
+import { type Launched, launch } from './launch.ts'
 import { processorMsOf, residentOf, wantsProcessor } from './meter.ts'
 import { ReceivedRows } from './table-rows.ts'
 import { sendTexts, type Texts } from './texts.ts'
@@ -78,8 +77,6 @@ export interface ProcessOptions {
   onOutput(text: string): void
 }
 
-/** TypeScript in the repository, JavaScript in the package that other projects install. */
-const ENTRY = path.join(import.meta.dirname, `../child/child${path.extname(import.meta.filename)}`)
 /** Between the request to stop and SIGKILL. */
 const GRACE_MS = 400
 /** The longest start of a process. It takes a second, and many on a busy machine whose files are not in memory. */
@@ -87,25 +84,8 @@ const START_MS = 60_000
 /** Time reserved for the end of a task when a language model takes too long. */
 const ENDING_MS = 5000
 const OUTPUT_BYTES = 8_192
-/** The JavaScript heap; the rest of the 600 MB for Node itself is code, buffers and DuckDB's library. */
-const HEAP_MB = 400
-/**
- * Sets fewer threads and memory arenas, which saves 10 % of the work and 15 MB in a process that does one thing at a
- * time (measured).
- */
-const ALLOCATION = { UV_THREADPOOL_SIZE: '1', MALLOC_ARENA_MAX: '2' }
-/** V8 keeps three semi-spaces. With 8 MB the report "brief" takes 2.9 s in place of 3.5 s with 2 MB; 16 MB gain nothing more. */
-const SEMI_SPACE_MB = 8
 /** An explicit abort reason; without one V8 captures a stack trace for each abort. */
 const OVER = 'over'
-
-function environment() {
-  // Node appends a subfolder to the folder that it is given.
-  const own = getCompileCacheDir()
-  const cache = own === undefined ? path.join(tmpdir(), 'node-compile-cache') : path.dirname(own)
-  const system = process.platform === 'win32' ? { SystemRoot: process.env.SystemRoot } : {}
-  return { TZ: 'UTC', NODE_COMPILE_CACHE: cache, ...ALLOCATION, ...system }
-}
 
 /** Keeps the end of a process's output, where the reason of a crash is. */
 function lastOf(stream: Readable | null, onOutput: (text: string) => void): () => string {
@@ -119,45 +99,9 @@ function lastOf(stream: Readable | null, onOutput: (text: string) => void): () =
   return () => kept
 }
 
-const FLAGS = [`--max-old-space-size=${HEAP_MB}`, `--max-semi-space-size=${SEMI_SPACE_MB}`, '--no-warnings']
-/** Whether this process has filled the compile cache of walled processes. */
-let filled = false
-
-/** Fills the compile cache of walled processes, which takes a second or two after a change of the program. */
-export function fillOnce(tempRoot: string): void {
-  if (!filled) fillCompileCache(environment(), FLAGS, path.join(tempRoot, 'fill-cache'))
-  filled = true
-}
-
-export function startProcess(options: ProcessOptions): AnalysisProcess {
-  const given = options.cold ? [COLD] : []
-  const stdio: ('ignore' | 'pipe' | 'ipc')[] = ['ignore', 'pipe', 'pipe', 'ipc']
-  const env = environment()
-  if (options.folders === null) {
-    const forked = fork(ENTRY, given, { env, execArgv: FLAGS, stdio })
-    goBehind(forked.pid)
-    return new ForkedProcess(forked, options, null, options.tempRoot)
-  }
-  fillOnce(options.tempRoot)
-  const temp = path.join(options.tempRoot, `process-${randomUUID()}`)
-  const view = new View(options.folders)
-  const [file, args] = walled([process.execPath, ...FLAGS, ENTRY, ...given], {
-    folders: view.folders,
-    temp,
-    cache: env.NODE_COMPILE_CACHE,
-  })
-  return new ForkedProcess(spawn(file, args, { env, stdio }), options, view, temp)
-}
-
-/** Lowers the priority of a process. Its other threads start later and inherit the priority of the first. */
-function goBehind(pid: number | undefined): void {
-  try {
-    if (pid !== undefined)
-      setPriority(pid, Math.min(getPriority() + NICENESS, constants.priority.PRIORITY_LOW))
-  } catch {
-    // The process has ended, or the system has no priorities.
-  }
-}
+/** Starts a process, behind walls if `folders` are given. */
+export const startProcess = (options: ProcessOptions): AnalysisProcess =>
+  new ForkedProcess(launch(options), options)
 
 interface Running {
   id: number
@@ -194,7 +138,7 @@ class ForkedProcess implements AnalysisProcess {
   #spentAtEnd: number | null = null
   readonly #loaded = Promise.withResolvers<void>()
 
-  constructor(process_: ChildProcess, options: ProcessOptions, view: View | null, temp: string) {
+  constructor({ process: process_, view, temp }: Launched, options: ProcessOptions) {
     this.#view = view
     this.#wide = view !== null
     this.#temp = temp
@@ -414,53 +358,33 @@ class ForkedProcess implements AnalysisProcess {
         if (!over.signal.aborted) this.end()
       })
     }
-    const began = clock.monotonic()
-    let ends = began
-    let deadline = new AbortController()
-    const usedBefore = this.processorMs()
-    /** Milliseconds of processor time that the task has not had of `timeoutMs`; 0 if it waits for something else. */
-    const wanting = (timeoutMs: number): number => {
-      const used = this.processorMs()
-      if (used === null || usedBefore === null || !wantsProcessor(this.#pids())) return 0
-      return timeoutMs - (used - usedBefore)
-    }
-    const expire = (timeoutMs: number, starvedMs = timeoutMs): void => {
-      deadline.abort(OVER)
-      const mine = new AbortController()
-      deadline = mine
-      ends = began + starvedMs
-      const wait = async (until: number): Promise<void> => {
-        await clock.sleep(Math.max(0, until - clock.monotonic()), mine.signal)
-        if (mine.signal.aborted) return
-        const now = clock.monotonic()
-        const more = Math.min(wanting(timeoutMs), ends - now)
-        if (more > 0) return wait(now + more)
-        stop({ kind: 'timed_out', after_ms: timeoutMs })
-      }
-      void wait(began + timeoutMs)
-    }
+    const deadline = new Deadline({
+      clock,
+      usedMs: () => this.processorMs(),
+      wants: () => wantsProcessor(this.#pids()),
+      onLate: (after_ms) => stop({ kind: 'timed_out', after_ms }),
+    })
     const cancel = (): void => stop({ kind: 'stopped' })
     try {
       if (this.state === 'ended') return { kind: 'died', memory: false, detail: 'The process had ended.' }
       const ending = await new Promise<Ending<Task['kind']>>((resolve) => {
         const { onProgress, connections } = options
-        const left = (): number => Math.max(0, ends - clock.monotonic())
         this.#running = {
           id,
           task,
           acquired: new Map(),
           onProgress,
           onStarted({ timeout_ms, memory_bytes }) {
-            expire(timeout_ms)
+            deadline.set(timeout_ms)
             if (memory_bytes !== undefined) options.onMemory?.(memory_bytes)
           },
           connections,
-          left,
+          left: () => deadline.left(),
           over: over.signal,
           rows: new ReceivedRows(),
           settle: resolve,
         }
-        expire(options.timeout_ms, options.starved_ms)
+        deadline.set(options.timeout_ms, options.starved_ms)
         options.signal?.addEventListener('abort', cancel, { once: true })
         const begin = (): void => {
           if (over.signal.aborted) return
@@ -478,7 +402,7 @@ class ForkedProcess implements AnalysisProcess {
     } finally {
       over.abort(OVER)
       options.connections?.end()
-      deadline.abort(OVER)
+      deadline.clear()
       options.signal?.removeEventListener('abort', cancel)
       this.#running = null
       if (this.#process.connected) this.#enter('idle')

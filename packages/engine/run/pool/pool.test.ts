@@ -25,7 +25,7 @@ import {
   templateOf,
 } from '../test-pool.ts'
 import { wantsProcessor } from './meter.ts'
-import { SPARE_AFTER_MS } from './pool.ts'
+import { SPARE_AFTER_MS } from './processes.ts'
 import { MOST_QUEUED, processesOf } from './scheduler.ts'
 
 // Before any process starts.

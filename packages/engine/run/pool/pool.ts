@@ -1,9 +1,6 @@
 /**
- * The pool of analysis processes. Each process does one task at a time and is warm before a task comes.
- *
- * scheduler.ts decides how many processes there are and what runs next. Processes start on demand. While there is room,
- * one unused process is kept ahead; it starts some seconds after the last one was taken. A process serves one workspace
- * only; it is replaced after many tasks or when its memory has grown.
+ * The pool of analysis processes. Each process does one task at a time and is warm before a task comes. scheduler.ts
+ * decides what runs next, processes.ts which process takes it.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,10 +10,10 @@ import type { Progress } from '@assay/model/job'
 import { DEFAULT_LIMITS } from '@assay/model/template'
 import type { ConnectionAccess } from '../connection-requests.ts'
 import { foldersOf } from '../jail/folders.ts'
-import { type Folder, type JailReport, wallsHere } from '../jail/jail.ts'
+import { type JailReport, wallsHere } from '../jail/jail.ts'
 import type { Results, RunResult, RunTask, Task } from '../protocol.ts'
 import { HERE, runIn, workersHere } from './box.ts'
-import { type AnalysisProcess, fillOnce, startProcess, type TaskOptions } from './child-process.ts'
+import type { AnalysisProcess, TaskOptions } from './child-process.ts'
 import {
   type Claim,
   type Pool,
@@ -30,7 +27,9 @@ import {
   TaskError,
 } from './contract.ts'
 import type { Ending } from './ending.ts'
+import { fillOnce } from './launch.ts'
 import { meterTask } from './meter.ts'
+import { Processes } from './processes.ts'
 import { processesOf, type Schedulable, Scheduler } from './scheduler.ts'
 
 export { HERE, workersHere } from './box.ts'
@@ -45,20 +44,6 @@ export {
   type WorkspaceBudgets,
 } from './contract.ts'
 
-/**
- * The number of tasks after which a process is replaced. A start costs 0.25 s of a core, which is 0.25 ms for each task
- * at this number.
- */
-const TASKS_MAX = 1000
-/** When an unused process is started, after the start of the pool or after the last unused one was taken. */
-export const SPARE_AFTER_MS = 10_000
-/** Idle processes that are never ended: the one last used, and an unused one. */
-const KEPT = 2
-/** The others end after this idle time, checked every LOOK_MS. */
-const IDLE_MS = 300_000
-const LOOK_MS = 60_000
-/** A warm process has about 120 MB. One that is larger than this after a task is replaced. */
-const RESIDENT_MAX_BYTES = 400_000_000
 const SMALL_TIMEOUT_MS = 30_000
 /** A check reads columns only, and the blocks of a template are bounded, so the largest takes a second or two. */
 const CHECK_TIMEOUT_MS = 15_000
@@ -101,14 +86,11 @@ class ProcessPool implements Pool {
   readonly jail: JailReport
   readonly #options: PoolOptions &
     Required<Pick<PoolOptions, 'size' | 'box' | 'clock' | 'log' | 'caps' | 'tempRoot'>>
-  /** The most recently used last. */
-  #children: AnalysisProcess[] = []
+  readonly #processes: Processes
   readonly #scheduler: Scheduler<QueuedTask>
   readonly #worked = new Map<string, number>()
   readonly #spent = new Map<string, number>()
   #stopping = false
-  #watching = false
-  #preparing = false
   #resting = false
   readonly #stopped = new AbortController()
   /** The temporary folder is this pool's to remove. */
@@ -128,11 +110,18 @@ class ProcessPool implements Pool {
     this.#ownsTemp = options.tempRoot === undefined
     this.#scheduler = new Scheduler(this.#options.size, () => this.#options.clock.monotonic())
     options.metrics?.measureChildren(() => this.#measure(options.metrics!))
-    if (this.#options.single) this.#start()
-    else {
-      if (this.jail.walls.length > 0) fillOnce(this.#options.tempRoot)
-      void this.#keepOneReady()
-    }
+    const { single = false, folders = [] } = options
+    const walled = this.jail.walls.length > 0
+    if (walled && !single) fillOnce(this.#options.tempRoot)
+    this.#processes = new Processes({
+      ...this.#options,
+      single,
+      folders: walled ? folders : null,
+      narrator: options.narrator,
+      vetDial: options.vetDial,
+      isAwaited: () => this.#scheduler.waiting > 0,
+      onIdle: () => this.#dispatch(),
+    })
   }
 
   run(task: Omit<RunTask, 'caps'>, { workspace_id, ...options }: RunOptions): Promise<RunResult> {
@@ -242,24 +231,11 @@ class ProcessPool implements Pool {
     this.#dispatch()
   }
 
-  /**
-   * Returns a free process of this owner, else an unused one, else a new one, which may replace one of another owner.
-   * Returns 'failed' if none can start; the task has then ended.
-   */
+  /** Returns a process for the task; null if it must wait; 'failed' if none can start, and then the task has ended. */
   #childFor(waiting: QueuedTask): AnalysisProcess | 'failed' | null {
     const { owner, task } = waiting
-    const wanted = foldersOf(task)
-    const free = this.#children.filter(
-      (child) => child.state === 'idle' || (child.state === 'starting' && child.tasks === 0),
-    )
-    const own = free.findLast((child) => child.owner === owner && child.sees(wanted))
-    const unused = free.filter((child) => child.owner === null && child.sees(wanted))
-    const known = own ?? unused.find((child) => child.state === 'idle') ?? unused[0]
     try {
-      const chosen = known ?? this.#replacement(free, wanted)
-      if (chosen) chosen.owner = owner
-      void this.#keepOneReady()
-      return chosen
+      return this.#processes.takeFor(owner, foldersOf(task))
     } catch (error) {
       const detail = `No analysis process can be started: ${(error as Error).message}`
       this.#scheduler.remove(waiting)
@@ -267,15 +243,6 @@ class ProcessPool implements Pool {
       waiting.resolve({ kind: 'died', memory: false, detail })
       return 'failed'
     }
-  }
-
-  #replacement(free: AnalysisProcess[], wanted: readonly Folder[]): AnalysisProcess | null {
-    if (this.#children.length >= processesOf(this.#options.size)) {
-      const oldest = free[0]
-      if (!oldest) return null
-      this.#remove(oldest)
-    }
-    return this.#start(wanted, true)
   }
 
   async #perform(waiting: QueuedTask, child: AnalysisProcess): Promise<void> {
@@ -287,7 +254,7 @@ class ProcessPool implements Pool {
       note(this.#spent, owner, ms)
       budgets?.spend(owner, ms, claim)
     })
-    this.#children = [...this.#children.filter((one) => one !== child), child]
+    this.#processes.use(child)
     const ending = await child
       .perform(waiting.task, {
         ...this.#timesOf(waiting.task),
@@ -310,7 +277,7 @@ class ProcessPool implements Pool {
       )
     }
     waiting.resolve(ending)
-    this.#renew(child, ending)
+    this.#processes.renew(child, ending.kind === 'fault')
     this.#dispatch()
   }
 
@@ -319,98 +286,6 @@ class ProcessPool implements Pool {
     return CHECKS.has(kind)
       ? { timeout_ms: CHECK_TIMEOUT_MS, starved_ms: CHECK_STARVED_MS }
       : { timeout_ms: SMALL_TIMEOUT_MS }
-  }
-
-  /** Replaces a worn-out process after a task, and keeps an unused one ready. */
-  #renew(child: AnalysisProcess, ending: Ending<Task['kind']>): void {
-    if (this.#stopping) return
-    const worn =
-      child.state === 'ended' ||
-      ending.kind === 'fault' ||
-      child.tasks >= TASKS_MAX ||
-      child.residentBytes() > RESIDENT_MAX_BYTES
-    if (!worn) return void this.#keepOneReady()
-    this.#remove(child)
-    if (!this.#options.single && !this.#hasUnused()) this.#startAhead()
-  }
-
-  #hasUnused(): boolean {
-    return this.#children.some(({ owner }) => owner === null)
-  }
-
-  /**
-   * Starts an unused process for the next task, if there is still none after some seconds. If there is no room, it
-   * replaces one of several idle ones.
-   */
-  async #keepOneReady(): Promise<void> {
-    if (this.#preparing || this.#options.single || this.#hasUnused()) return
-    this.#preparing = true
-    await this.#options.clock.sleep(SPARE_AFTER_MS, this.#stopped.signal)
-    this.#preparing = false
-    if (this.#stopping || this.#hasUnused()) return
-    const hasRoom = this.#children.length < processesOf(this.#options.size)
-    const idle = this.#children.filter(({ state }) => state === 'idle')
-    if (!hasRoom && (idle.length < 2 || this.#scheduler.waiting > 0)) return
-    if (!hasRoom) this.#remove(idle[0]!)
-    this.#startAhead()
-  }
-
-  /** Starts a process ahead. A failure, such as a full disk, is ignored: the next task tries again. */
-  #startAhead(): void {
-    try {
-      this.#start()
-    } catch (error) {
-      this.#options.log.warn({ err: error }, 'no analysis process could be started ahead')
-    }
-  }
-
-  /**
-   * Starts a process. `wanted` are the folders of its task, if known. `awaited` means that a task waits, for which a
-   * warm-up costs more than it saves.
-   */
-  #start(wanted: readonly Folder[] = [], awaited = false): AnalysisProcess {
-    const { clock, tempRoot, log, narrator, vetDial } = this.#options
-    const { single = false, folders = [] } = this.#options
-    const child: AnalysisProcess = startProcess({
-      clock,
-      tempRoot,
-      cold: single || awaited,
-      folders: this.jail.walls.length > 0 ? [...folders, ...wanted] : null,
-      narrator,
-      vetDial,
-      onState: () => this.#onState(child),
-      onOutput: (text) => log.warn({ pid: child.pid, text }, 'an analysis process printed'),
-    })
-    this.#children.unshift(child)
-    void this.#watchIdle()
-    return child
-  }
-
-  /** While there are more processes than KEPT: ends those that have been idle for IDLE_MS. */
-  async #watchIdle(): Promise<void> {
-    if (this.#watching) return
-    this.#watching = true
-    const { clock } = this.#options
-    while (!this.#stopping && this.#children.length > KEPT) {
-      await clock.sleep(LOOK_MS, this.#stopped.signal)
-      const last = this.#children.findLast(({ owner }) => owner !== null)
-      const fresh = this.#children.find(({ owner }) => owner === null)
-      for (const child of this.#children) {
-        const idle = child.state === 'idle' && clock.monotonic() - child.idleSince >= IDLE_MS
-        if (idle && child !== last && child !== fresh) this.#remove(child)
-      }
-    }
-    this.#watching = false
-  }
-
-  #remove(child: AnalysisProcess): void {
-    this.#children = this.#children.filter((one) => one !== child)
-    child.end()
-  }
-
-  #onState(child: AnalysisProcess): void {
-    if (child.state === 'ended') this.#children = this.#children.filter((one) => one !== child)
-    if (child.state === 'idle') this.#dispatch()
   }
 
   #measure(metrics: PoolMetrics): void {
@@ -422,12 +297,13 @@ class ProcessPool implements Pool {
   stats(): PoolStats {
     const states = { starting: 0, idle: 0, busy: 0 }
     let resident = 0
-    for (const child of this.#children) {
+    const { all } = this.#processes
+    for (const child of all) {
       if (child.state === 'ended') continue
       states[child.state] += 1
       resident += child.residentBytes()
     }
-    const children = this.#children.map(({ pid, state, owner, tasks }) => ({ pid, state, owner, tasks }))
+    const children = all.map(({ pid, state, owner, tasks }) => ({ pid, state, owner, tasks }))
     const usage = this.#scheduler.usage()
     return {
       states,
@@ -444,9 +320,7 @@ class ProcessPool implements Pool {
     this.#stopping = true
     this.#stopped.abort()
     for (const waiting of this.#scheduler.clear()) waiting.resolve({ kind: 'stopped' })
-    const children = this.#children
-    for (const child of children) child.end()
-    await Promise.all(children.map((child) => child.ended))
+    await this.#processes.stop()
     if (this.#ownsTemp) rmSync(this.#options.tempRoot, { recursive: true, force: true })
   }
 }

@@ -1,0 +1,190 @@
+/**
+ * The processes of a pool: which there are, and which one takes a task.
+ *
+ * Processes start on demand. While there is room, one unused process is kept ahead; it starts some seconds after the
+ * last one was taken. A process serves one workspace only; it is replaced after many tasks or when its memory has grown.
+ */
+import type { Clock } from '@assay/model/clock'
+import type { Folder } from '../jail/jail.ts'
+import { type AnalysisProcess, type ProcessOptions, startProcess } from './child-process.ts'
+import type { PoolLog } from './contract.ts'
+import { processesOf } from './scheduler.ts'
+
+/**
+ * The number of tasks after which a process is replaced. A start costs 0.25 s of a core, which is 0.25 ms for each task
+ * at this number.
+ */
+const TASKS_MAX = 1000
+/** When an unused process is started, after the start of the pool or after the last unused one was taken. */
+export const SPARE_AFTER_MS = 10_000
+/** Idle processes that are never ended: the one last used, and an unused one. */
+const KEPT = 2
+/** The others end after this idle time, checked every LOOK_MS. */
+const IDLE_MS = 300_000
+const LOOK_MS = 60_000
+/** A warm process has about 120 MB. One that is larger than this after a task is replaced. */
+const RESIDENT_MAX_BYTES = 400_000_000
+
+interface Options extends Pick<ProcessOptions, 'tempRoot' | 'narrator' | 'vetDial'> {
+  clock: Clock
+  log: PoolLog
+  /** Tasks at once. */
+  size: number
+  /** One process that is started at once, without a warm-up and without another ahead. */
+  single: boolean
+  /** The folders that every process sees behind walls; null without walls. */
+  folders: readonly Folder[] | null
+  /** Tells whether a task waits for a process. */
+  isAwaited(): boolean
+  /** Called when a process is free for a task. */
+  onIdle(): void
+}
+
+export class Processes {
+  readonly #options: Options
+  /** The most recently used last. */
+  #all: AnalysisProcess[] = []
+  #watching = false
+  #preparing = false
+  readonly #stopped = new AbortController()
+
+  constructor(options: Options) {
+    this.#options = options
+    if (options.single) this.#start()
+    else void this.#keepOneReady()
+  }
+
+  get all(): readonly AnalysisProcess[] {
+    return this.#all
+  }
+
+  /**
+   * Returns a free process of this owner, else an unused one, else a new one, which may replace one of another owner;
+   * null if there is no room. Throws if a new one cannot be started.
+   */
+  takeFor(owner: string, wanted: readonly Folder[]): AnalysisProcess | null {
+    const free = this.#all.filter(
+      (child) => child.state === 'idle' || (child.state === 'starting' && child.tasks === 0),
+    )
+    const own = free.findLast((child) => child.owner === owner && child.sees(wanted))
+    const unused = free.filter((child) => child.owner === null && child.sees(wanted))
+    const known = own ?? unused.find((child) => child.state === 'idle') ?? unused[0]
+    const chosen = known ?? this.#replacement(free, wanted)
+    if (chosen) chosen.owner = owner
+    void this.#keepOneReady()
+    return chosen
+  }
+
+  #replacement(free: AnalysisProcess[], wanted: readonly Folder[]): AnalysisProcess | null {
+    if (this.#all.length >= processesOf(this.#options.size)) {
+      const oldest = free[0]
+      if (!oldest) return null
+      this.#remove(oldest)
+    }
+    return this.#start(wanted, true)
+  }
+
+  /** Notes that a task begins in the process. */
+  use(child: AnalysisProcess): void {
+    this.#all = [...this.#all.filter((one) => one !== child), child]
+  }
+
+  /** After a task: replaces the process if it is worn out or had a fault, and keeps an unused one ready. */
+  renew(child: AnalysisProcess, faulty: boolean): void {
+    if (this.#stopped.signal.aborted) return
+    const worn =
+      child.state === 'ended' ||
+      faulty ||
+      child.tasks >= TASKS_MAX ||
+      child.residentBytes() > RESIDENT_MAX_BYTES
+    if (!worn) return void this.#keepOneReady()
+    this.#remove(child)
+    if (!this.#options.single && !this.#hasUnused()) this.#startAhead()
+  }
+
+  #hasUnused(): boolean {
+    return this.#all.some(({ owner }) => owner === null)
+  }
+
+  /**
+   * Starts an unused process for the next task, if there is still none after some seconds. If there is no room, it
+   * replaces one of several idle ones.
+   */
+  async #keepOneReady(): Promise<void> {
+    if (this.#preparing || this.#options.single || this.#hasUnused()) return
+    this.#preparing = true
+    await this.#options.clock.sleep(SPARE_AFTER_MS, this.#stopped.signal)
+    this.#preparing = false
+    if (this.#stopped.signal.aborted || this.#hasUnused()) return
+    const hasRoom = this.#all.length < processesOf(this.#options.size)
+    const idle = this.#all.filter(({ state }) => state === 'idle')
+    if (!hasRoom && (idle.length < 2 || this.#options.isAwaited())) return
+    if (!hasRoom) this.#remove(idle[0]!)
+    this.#startAhead()
+  }
+
+  /** Starts a process ahead. A failure, such as a full disk, is only logged: the next task tries again. */
+  #startAhead(): void {
+    try {
+      this.#start()
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'no analysis process could be started ahead')
+    }
+  }
+
+  /**
+   * Starts a process. `wanted` are the folders of its task, if known. `awaited` means that a task waits, for which a
+   * warm-up costs more than it saves.
+   */
+  #start(wanted: readonly Folder[] = [], awaited = false): AnalysisProcess {
+    const { clock, tempRoot, log, narrator, vetDial, single, folders } = this.#options
+    const child: AnalysisProcess = startProcess({
+      clock,
+      tempRoot,
+      cold: single || awaited,
+      folders: folders && [...folders, ...wanted],
+      narrator,
+      vetDial,
+      onState: () => this.#onState(child),
+      onOutput: (text) => log.warn({ pid: child.pid, text }, 'an analysis process printed'),
+    })
+    this.#all.unshift(child)
+    void this.#watchIdle()
+    return child
+  }
+
+  /** While there are more processes than KEPT: ends those that have been idle for IDLE_MS. */
+  async #watchIdle(): Promise<void> {
+    if (this.#watching) return
+    this.#watching = true
+    const { clock } = this.#options
+    while (!this.#stopped.signal.aborted && this.#all.length > KEPT) {
+      await clock.sleep(LOOK_MS, this.#stopped.signal)
+      const last = this.#all.findLast(({ owner }) => owner !== null)
+      const fresh = this.#all.find(({ owner }) => owner === null)
+      for (const child of this.#all) {
+        const idle = child.state === 'idle' && clock.monotonic() - child.idleSince >= IDLE_MS
+        if (idle && child !== last && child !== fresh) this.#remove(child)
+      }
+    }
+    this.#watching = false
+  }
+
+  #remove(child: AnalysisProcess): void {
+    this.#all = this.#all.filter((one) => one !== child)
+    child.end()
+  }
+
+  #onState(child: AnalysisProcess): void {
+    if (child.state === 'ended') this.#all = this.#all.filter((one) => one !== child)
+    if (child.state === 'idle') this.#options.onIdle()
+  }
+
+  /** Ends all processes. Resolves when they have ended; none starts after that. */
+  async stop(): Promise<void> {
+    this.#stopped.abort()
+    const all = this.#all
+    for (const child of all) child.end()
+    await Promise.all(all.map((child) => child.ended))
+  }
+}
