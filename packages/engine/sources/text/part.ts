@@ -15,7 +15,7 @@ import { type Shape, shapeOf } from './shape.ts'
 
 const HEAD_BYTES = 262_144
 /** A table of many columns has long rows. */
-const HEAD_MOST = 8_388_608
+const HEAD_MOST = 16_777_216
 const TAIL_BYTES = 65_536
 
 export interface Part {

@@ -20,6 +20,8 @@ export interface TextRecord {
 
 export interface Records {
   records: TextRecord[]
+  /** Whether the text has no more of them. */
+  all: boolean
   /** Whether a quote was not closed, or text follows a closing quote. */
   broken: boolean
   /**
@@ -29,19 +31,30 @@ export interface Records {
   brokenAt: number | null
 }
 
-export const RECORDS_MOST = 1_000
+const RECORDS_MOST = 1_000
+/** The memory for the values of a wide table. */
+const VALUES_MOST = 1_200_000
 
 /** `whole` tells whether the text is the whole file; otherwise its last record is left out, since it may be cut. */
 export function recordsOf(text: string, marks: Marks, whole: boolean, most = RECORDS_MOST): Records {
   const reader = new RecordReader(text, marks)
   const records: TextRecord[] = []
   let sound: number | null = null
-  while (!reader.ended && records.length < most) {
-    records.push(reader.next())
+  let values = 0
+  while (!reader.ended && records.length < most && values < VALUES_MOST) {
+    const record = reader.next()
+    records.push(record)
+    values += record.values.length
     if (reader.broken) sound ??= records.length - 1
   }
   if (reader.ended && !whole && !reader.closed) records.pop()
-  return { records, broken: reader.broken && (whole || !reader.open), sound, brokenAt: reader.brokenAt }
+  return {
+    records,
+    all: reader.ended,
+    broken: reader.broken && (whole || !reader.open),
+    sound,
+    brokenAt: reader.brokenAt,
+  }
 }
 
 class RecordReader {

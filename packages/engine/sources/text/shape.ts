@@ -6,7 +6,7 @@
  */
 import type { Dialect, Sureness } from '@assay/model/dialect'
 import { brief, refuseNamesElsewhere, refuseOtherWidth, refuseWiderRows, unreadable } from './misplaced.ts'
-import { isBlank, type Marks, RECORDS_MOST, recordsOf, type TextRecord } from './records.ts'
+import { isBlank, type Marks, recordsOf, type TextRecord } from './records.ts'
 import { totalsBelow } from './totals.ts'
 import { kindOf, MISSING_MARKS, readingOf } from './values.ts'
 
@@ -26,6 +26,8 @@ export interface Shape {
   wider: boolean
   /** The end of the text with the rows of totals that are left out; empty if there are none. */
   totals: string
+  /** The rows at the beginning of a wide table, all as wide as its row of names; null for any other. */
+  beginning: string[][] | null
   sure: { separator: Sureness; quote: Sureness; header: Sureness }
 }
 
@@ -40,6 +42,8 @@ const WITHIN_LEAST = 3
 /** The most lines above the names that are skipped without an option of the template. */
 const TITLES_MOST = 20
 const JUDGED = 200
+/** For a table of more columns, reading a sample by the engine costs more than keeping the rows that were read here. */
+const WIDE = 1_000
 
 export interface Head {
   /** Without a byte order mark. */
@@ -54,7 +58,7 @@ export interface Head {
  */
 export function shapeOf(head: Head, declared: Dialect, tabs: boolean, shown: string): Shape {
   const chosen = marksOf(head, declared, tabs)
-  const { records, sound, brokenAt } = recordsOf(head.text, chosen.marks, head.whole)
+  const { records, all, sound, brokenAt } = recordsOf(head.text, chosen.marks, head.whole)
   if (records.every(isBlank)) throw unreadable(shown, 'it is empty, and its first row must name the columns.')
   const from = firstRow(records, declared, shown)
   const first = records[from]!
@@ -81,11 +85,17 @@ export function shapeOf(head: Head, declared: Dialect, tabs: boolean, shown: str
     header: header.is,
     above: from + (header.is ? 1 : 0),
     skipped: first.line - 1,
-    whole: head.whole && records.length < RECORDS_MOST,
+    whole: head.whole && all,
     wider,
     totals,
+    beginning:
+      names.length > WIDE && sound === null && totals === '' ? beginningOf(rows, names.length) : null,
     sure: { separator: chosen.separator, quote: chosen.quote, header: header.sure },
   }
+}
+
+function beginningOf(rows: readonly TextRecord[], width: number): string[][] | null {
+  return rows.every(({ values }) => values.length === width) ? rows.map(({ values }) => values) : null
 }
 
 interface Chosen {

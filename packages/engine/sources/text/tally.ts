@@ -37,6 +37,8 @@ const COMMA = 2
 const MIXED_SHARE = 0.9
 const UNFIT_KEPT = 5
 const LONGEST_MARK = 60
+const USUAL_MARKS: ReadonlySet<string> = new Set(MISSING_MARKS)
+const USUAL_BEGINS = beginsOf(MISSING_MARKS)
 
 /** What the template or the other columns of the file show about numbers. */
 export interface Evidence {
@@ -45,9 +47,15 @@ export interface Evidence {
   sure: Sureness
 }
 
+function beginsOf(marks: readonly string[]): Set<number> {
+  return new Set(marks.map((mark) => mark.charCodeAt(0)))
+}
+
 export class Tally {
   readonly #declared: ColumnDialect
   readonly #marks: ReadonlySet<string>
+  /** The first letters of the marks: most values begin otherwise, and need no look at the set. */
+  readonly #begins: ReadonlySet<number>
   /** The pattern of values of the declared form; null if none is declared, or one was seen. */
   #form: RegExp | null
   #n = 0
@@ -85,7 +93,8 @@ export class Tally {
     this.#declared = declared
     this.#form =
       shared && declared.dates !== undefined && isForm(declared.dates) ? formPattern(declared.dates) : null
-    this.#marks = new Set(declared.missing ?? MISSING_MARKS)
+    this.#marks = declared.missing ? new Set(declared.missing) : USUAL_MARKS
+    this.#begins = declared.missing ? beginsOf(declared.missing) : USUAL_BEGINS
   }
 
   /** Counts a value that occurs `times` times. */
@@ -93,7 +102,7 @@ export class Tally {
     const text = value.trim()
     if (text !== value) this.padded = true
     if (text === '') return
-    if (this.#marks.has(text)) {
+    if (this.#begins.has(text.charCodeAt(0)) && this.#marks.has(text)) {
       this.missing.set(text, (this.missing.get(text) ?? 0) + times)
       return
     }

@@ -225,14 +225,15 @@ export class TextTable {
     const most = this.#source.load ? SAMPLE_LOADED : SAMPLE_ROWS
     const rows = Math.min(most, Math.max(SAMPLE_LEAST, Math.floor(SAMPLE_CELLS / names.length)))
     const tallies = names.map((name) => this.#tally(name))
-    for (const [place, slice] of slicesOf(names).entries()) {
-      const sql = `select ${slice.map(identifier).join(', ')} from (${this.#text()}) limit ${rows + 1}`
-      const found = await readTable(this.#engine, sql, {}, rows + 1)
-      for (const row of found.rows)
-        for (const [index, value] of row.entries())
-          if (value !== null) tallies[place * SLICE + index]!.note(value as string)
-      this.#covered = found.total <= rows
-    }
+    if (!this.#noteBeginning(tallies, rows))
+      for (const [place, slice] of slicesOf(names).entries()) {
+        const sql = `select ${slice.map(identifier).join(', ')} from (${this.#text()}) limit ${rows + 1}`
+        const found = await readTable(this.#engine, sql, {}, rows + 1)
+        for (const row of found.rows)
+          for (const [index, value] of row.entries())
+            if (value !== null) tallies[place * SLICE + index]!.note(value as string)
+        this.#covered = found.total <= rows
+      }
     this.#columns = names.map((name, index) => {
       const tally = tallies[index]!
       return { name, tally, decision: { kind: 'text', doubt: null } }
@@ -243,6 +244,18 @@ export class TextTable {
     if (open.length > 0) await this.#lookAt(open.map(({ name }) => name))
     this.#decide()
     if (dialect.bad_rows === undefined) await this.#checkCodes()
+  }
+
+  /** Takes the sample from what was read for the shape, if that is enough. Returns false if it is not. */
+  #noteBeginning(tallies: readonly Tally[], rows: number): boolean {
+    const [{ shape }, ...others] = this.#parts as [Part, ...Part[]]
+    const { beginning, whole } = shape
+    if (beginning === null || others.length > 0 || (!whole && beginning.length < rows)) return false
+    for (const row of beginning.slice(0, rows))
+      for (const [index, value] of row.entries()) tallies[index]!.note(value)
+    this.#covered = whole && beginning.length <= rows
+    shape.beginning = null
+    return true
   }
 
   /**
