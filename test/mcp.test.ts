@@ -7,7 +7,7 @@ import { createClient } from '@assay/client'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import MarkdownIt from 'markdown-it'
-import { answerOf } from '../packages/service/mcp/told.ts'
+import { answerOf, markedText } from '../packages/service/mcp/told.ts'
 import { HOSTILE_TEXTS, UNSEEN } from './hostile-texts.ts'
 import {
   assay,
@@ -77,7 +77,7 @@ test('an agent sees each template as a tool, runs one and reads its insight', as
   assert.doesNotMatch(markdown, /```mermaid/)
   const { resources } = await agent.listResources()
   const { contents } = await agent.readResource({ uri: resources[0]!.uri })
-  assert.equal((contents[0] as { text: string }).text, markdown)
+  assert.equal((contents[0] as { text: string }).text, markedText(markdown))
   await agent.close()
 })
 
@@ -357,6 +357,12 @@ test('no hostile text leaves the fence of an answer, nor is any of it unseen', (
       rows: [[hostile]],
       [hostile]: { [hostile]: 1 },
     }
+    const resource = markdown.parse(markedText(hostile), {})
+    assert.deepEqual(
+      resource.map(({ type }) => type).filter((type) => !type.startsWith('paragraph')),
+      ['inline', 'fence'],
+      'a report that is read as a resource',
+    )
     const { content } = answerOf({ next: 'Call assay_look.', data })
     const { text } = content[0] as { text: string }
     const tokens = markdown.parse(text, {})

@@ -7,6 +7,7 @@
 import { type Client, ClientError } from '@assay/client'
 import type { McpServerFactory } from '@modelcontextprotocol/server'
 import { VERSION } from '../runtime/version.ts'
+import { markedText } from './told.ts'
 import { callTool, listTools } from './tools.ts'
 
 const INSTRUCTIONS =
@@ -57,7 +58,7 @@ export async function mcpFactory(of: () => Client): Promise<McpServerFactory> {
         throw refuse('There are only resources such as assay://insights/INSIGHT_ID.')
       try {
         const markdown = await client.jobs.markdown(insight_id, 'text')
-        return { contents: [{ uri, mimeType: 'text/markdown', text: markdown }] }
+        return { contents: [{ uri, mimeType: 'text/markdown', text: markedText(markdown) }] }
       } catch (error) {
         if (error instanceof ClientError) throw refuse(error.message)
         throw error

@@ -80,6 +80,12 @@ function plain(data: Record<string, unknown>): string {
     .join('\n')
 }
 
+/** What others wrote, between fences, no longer than an answer. */
+export function markedText(given: string): string {
+  const { value, cut } = fit(given, MOST)
+  return `${cut ? `${CUT} ` : ''}${marked(value)}`
+}
+
 const text = (value: string): CallToolResult['content'][number] => ({ type: 'text', text: value })
 
 export function answerOf({ next, data, insight, failed = false }: Told): CallToolResult {
@@ -123,5 +129,5 @@ export function refusalOf({ status, message, problem }: ClientError): CallToolRe
   const lines = offeredLines(says)
   const next =
     lines.length > 0 ? `${READ_WITH} ${lines.join(' or ')}.` : (REMEDIES[status] ?? 'The call failed.')
-  return { content: [text(`${next}\n\n${marked(fit(says, MOST).value)}`)], isError: true }
+  return { content: [text(`${next}\n\n${markedText(says)}`)], isError: true }
 }
