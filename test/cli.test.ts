@@ -337,12 +337,15 @@ test('a workspace has its own tokens, users and jobs', async () => {
     '1800',
     '--max-spill-bytes',
     '2GB',
+    '--max-stored-bytes',
+    '5GB',
     '--json',
   ])
-  const { max_queued, max_running, rate_limit, max_processor_seconds, max_spill_bytes } = JSON.parse(changed)
+  const { max_queued, max_running, rate_limit, ...more } = JSON.parse(changed)
+  const { max_processor_seconds, max_spill_bytes, max_stored_bytes } = more
   assert.deepEqual(
-    [max_queued, max_running, rate_limit, max_processor_seconds, max_spill_bytes],
-    [9, null, 50, 1800, 2e9],
+    [max_queued, max_running, rate_limit, max_processor_seconds, max_spill_bytes, max_stored_bytes],
+    [9, null, 50, 1800, 2e9, 5e9],
   )
   assert.equal((await run(['workspace', 'change', 'team', '--max-queued', 'many'])).code, 2)
   assert.equal((await run(['workspace', 'change', 'team'])).code, 2, 'nothing to change')

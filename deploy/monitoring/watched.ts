@@ -424,6 +424,28 @@ export const WATCHED: readonly Watched[] = [
     alerts: [],
   },
   {
+    metric: '`assay_workspace_stored_bytes`, `assay_workspace_stored_ratio` by `workspace_id`',
+    meaning:
+      'what the jobs and insights of each workspace take, and which share of its `max_stored_bytes` that is',
+    alertWhen: 'near 1: new jobs are refused there',
+    panel: {
+      title: 'Stored jobs and insights, by workspace',
+      unit: 'bytes',
+      queries: [['max by (workspace_id) (assay_workspace_stored_bytes)', '{{workspace_id}}']],
+    },
+    alerts: [
+      {
+        name: 'AssayWorkspaceIsNearlyFull',
+        when: 'max by (workspace_id) (assay_workspace_stored_ratio) > 0.9',
+        for: '15m',
+        severity: 'ticket',
+        says: 'The jobs and insights of {{ $labels.workspace_id }} take {{ $value | humanizePercentage }} of what they may.',
+        remedy:
+          'Raise max_stored_bytes of the workspace, delete jobs that have ended, or shorten ASSAY_KEEP_JOBS.',
+      },
+    ],
+  },
+  {
     metric: '`assay_spilled_bytes`',
     meaning: 'what analyses have written to disk',
     alertWhen: 'near `ASSAY_MAX_SPILL`',

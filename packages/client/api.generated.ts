@@ -321,6 +321,8 @@ export type ChangeWorkspaceRequest = {
   max_processor_seconds?: number | null | undefined
   /** Bytes that its analyses on a node may write to disk while they run; null: ASSAY_WORKSPACE_SPILL */
   max_spill_bytes?: number | null | undefined
+  /** Bytes of its stored jobs and insights together; null: ASSAY_WORKSPACE_STORED */
+  max_stored_bytes?: number | null | undefined
   /** Requests a second, on each node; null: ASSAY_WORKSPACE_RATE_LIMIT */
   rate_limit?: number | null | undefined
   /** Bytes of one upload; null: ASSAY_MAX_FILE */
@@ -778,6 +780,8 @@ export type CreateWorkspaceRequest = {
   max_processor_seconds?: number | null | undefined
   /** Bytes that its analyses on a node may write to disk while they run; null: ASSAY_WORKSPACE_SPILL */
   max_spill_bytes?: number | null | undefined
+  /** Bytes of its stored jobs and insights together; null: ASSAY_WORKSPACE_STORED */
+  max_stored_bytes?: number | null | undefined
   /** Requests a second, on each node; null: ASSAY_WORKSPACE_RATE_LIMIT */
   rate_limit?: number | null | undefined
   /** Bytes of one upload; null: ASSAY_MAX_FILE */
@@ -2731,6 +2735,8 @@ export type Workspace = {
   max_processor_seconds: number | null
   /** Bytes that its analyses on a node may write to disk while they run; null: ASSAY_WORKSPACE_SPILL */
   max_spill_bytes: number | null
+  /** Bytes of its stored jobs and insights together; null: ASSAY_WORKSPACE_STORED */
+  max_stored_bytes: number | null
   /** Requests a second, on each node; null: ASSAY_WORKSPACE_RATE_LIMIT */
   rate_limit: number | null
   /** Bytes of one upload; null: ASSAY_MAX_FILE */
@@ -2740,6 +2746,8 @@ export type Workspace = {
   created_at: string
   /** Processor seconds that its analyses have taken in this hour (UTC), which max_processor_seconds bounds */
   processor_seconds: number
+  /** What its stored jobs and insights take, which max_stored_bytes bounds */
+  stored_bytes: number
 }
 
 export type WorkspacePage = {

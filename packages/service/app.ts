@@ -231,6 +231,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       max_running: config.maxRunning,
       max_drafts: config.maxDrafts,
       max_processor_seconds: config.maxProcessorSeconds,
+      max_stored_bytes: config.workspaceStored,
     },
     connections: config.storeConnections,
     failed: (error) =>

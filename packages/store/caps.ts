@@ -1,4 +1,4 @@
-/** What a workspace may have and take, by which both stores hold it: drafts, jobs queued and running, processor time. */
+/** What a workspace may have and take, by which both stores hold it: drafts, jobs queued and running, processor time, the bytes of jobs and insights. */
 import { iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 
@@ -10,6 +10,8 @@ export interface JobCaps {
   max_drafts: number | null
   /** Of its analyses, in an hour (UTC). */
   max_processor_seconds: number | null
+  /** Of its stored jobs and insights. */
+  max_stored_bytes: number | null
 }
 
 export const NO_CAPS: JobCaps = {
@@ -17,6 +19,7 @@ export const NO_CAPS: JobCaps = {
   max_running: null,
   max_drafts: null,
   max_processor_seconds: null,
+  max_stored_bytes: null,
 }
 
 const RETRY_SECONDS = 10
@@ -28,6 +31,16 @@ export function draftsFull(most: number): AppError {
     'workspace_busy',
     `The workspace may have ${most} drafts (max_drafts): run or cancel some, then create more.`,
     { retryAfter: DRAFTS_RETRY_SECONDS },
+  )
+}
+
+const STORED_RETRY_SECONDS = 600
+
+export function storeFull(most: number): AppError {
+  return new AppError(
+    'workspace_busy',
+    `The jobs and insights of the workspace take up its ${most} bytes (max_stored_bytes): delete some that have ended, or wait until some are older than ASSAY_KEEP_JOBS. The operator can raise the cap.`,
+    { retryAfter: STORED_RETRY_SECONDS },
   )
 }
 

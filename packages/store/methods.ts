@@ -292,6 +292,7 @@ function* countAll(tx: Transaction): Routine<Counts> {
   yield* tx.native.useIndexes()
   return {
     jobs: yield* counts.countJobs(tx),
+    stored: yield* counts.countStored(tx, tx.caps),
     deliveries: yield* deliveries.countDeliveries(tx),
     webhooks: yield* webhooks.countWebhooks(tx),
     held_event_at: yield* findHeldEvent(tx),

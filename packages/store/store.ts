@@ -72,6 +72,8 @@ export const DELIVERIES_COUNTED = 100_000
 export interface Counts {
   /** Unfinished jobs. `oldest_at`: when the oldest was queued, or for other states created. */
   jobs: { workspace_id: string; job_status: JobStatus; count: number; oldest_at: string | null }[]
+  /** What the jobs and insights of each workspace take, and its cap; null: none. */
+  stored: { workspace_id: string; bytes: number; most: number | null }[]
   /**
    * Pending deliveries that nobody holds: due now, or later or of a disabled webhook; the earliest due time. No more than
    * DELIVERIES_COUNTED are looked at.

@@ -286,6 +286,7 @@ class ChangeWorkspaceRequest(TypedDict):
     max_running: NotRequired[Union[int, None]]
     max_processor_seconds: NotRequired[Union[int, None]]
     max_spill_bytes: NotRequired[Union[int, None]]
+    max_stored_bytes: NotRequired[Union[int, None]]
     rate_limit: NotRequired[Union[int, None]]
     max_file_bytes: NotRequired[Union[int, None]]
     max_files_bytes: NotRequired[Union[int, None]]
@@ -641,6 +642,7 @@ class CreateWorkspaceRequest(TypedDict):
     max_running: NotRequired[Union[int, None]]
     max_processor_seconds: NotRequired[Union[int, None]]
     max_spill_bytes: NotRequired[Union[int, None]]
+    max_stored_bytes: NotRequired[Union[int, None]]
     rate_limit: NotRequired[Union[int, None]]
     max_file_bytes: NotRequired[Union[int, None]]
     max_files_bytes: NotRequired[Union[int, None]]
@@ -2385,11 +2387,13 @@ class Workspace(TypedDict):
     max_running: Union[int, None]
     max_processor_seconds: Union[int, None]
     max_spill_bytes: Union[int, None]
+    max_stored_bytes: Union[int, None]
     rate_limit: Union[int, None]
     max_file_bytes: Union[int, None]
     max_files_bytes: Union[int, None]
     created_at: str
     processor_seconds: float
+    stored_bytes: int
 
 
 class WorkspacePage(TypedDict):

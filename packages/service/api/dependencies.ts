@@ -48,6 +48,7 @@ export interface ApiDependencies {
     | 'maxDrafts'
     | 'maxSpill'
     | 'workspaceSpill'
+    | 'workspaceStored'
     | 'filesQuota'
     | 'trustProxy'
     | 'metricsToken'

@@ -73,6 +73,7 @@ export const TEST_CAPS = {
   maxDrafts: null,
   maxSpill: 1e9,
   workspaceSpill: null,
+  workspaceStored: null,
   filesQuota: 3e6,
   signInIdle: 3_600_000,
   signInLife: 86_400_000,

@@ -249,6 +249,11 @@ const ROWS = {
     'The most bytes of these that the analyses of one workspace together may write, unless it has a cap of its own; each has an equal share; empty: no limit',
     orNull(sizeFrom('1MB')),
   ),
+  workspaceStored: setting(
+    'The most bytes that the stored jobs and insights of a workspace may have together, unless it has a cap of its own; empty: no limit',
+    orNull(sizeFrom('1MB')),
+    '100GB',
+  ),
   spill: setting('Folder for what analyses write to disk while they run; empty: tmp in the home', folder),
   trustProxy: setting(
     'Reverse proxies whose X-Forwarded-For is believed, for limits by address and the audit trail: addresses and ranges (10.0.0.0/8), or true for every client',

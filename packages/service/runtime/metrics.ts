@@ -60,6 +60,16 @@ function queueMetrics({ gauge, counter, histogram }: Makers) {
 function storeMetrics({ gauge, counter }: Makers) {
   return {
     storeBytes: gauge('store_bytes', 'Size of the database'),
+    workspaceStored: gauge(
+      'workspace_stored_bytes',
+      'What the jobs and insights of each workspace take: those with the most, the rest as (others)',
+      ['workspace_id'],
+    ),
+    workspaceStoredShare: gauge(
+      'workspace_stored_ratio',
+      'The same as a share of max_stored_bytes; (others): the largest of them',
+      ['workspace_id'],
+    ),
     retention: gauge('retention_seconds', 'How long rows are kept, by kind', ['kind']),
     auditedDays: counter(
       'audited_days_total',

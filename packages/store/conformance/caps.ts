@@ -1,15 +1,16 @@
-/** What a workspace may take: drafts, jobs queued, jobs running, processor time, templates. */
+/** What a workspace may take: drafts, jobs queued, jobs running, processor time, bytes of jobs and insights, templates. */
 import assert from 'node:assert/strict'
 import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
 import type { WorkspacePatch } from '@assay/model/token'
 import { hourOf, NO_CAPS } from '../caps.ts'
 import { TEMPLATE_CHARACTERS } from '../contract/workspaces/templates.ts'
-import type { Store } from '../store.ts'
+import type { NewJob, Store } from '../store.ts'
 import {
   at,
   type ConformanceTests,
   claim,
+  DAY,
   execute,
   findings,
   HOUR,
@@ -33,6 +34,18 @@ async function queuedOf(store: Store, workspace_id = WORKSPACE): Promise<number>
   const row = jobs.find((each) => each.workspace_id === workspace_id && each.job_status === 'queued')
   return row?.count ?? 0
 }
+
+/** What the jobs and insights of a workspace take. */
+async function storedOf(store: Store, workspace_id = WORKSPACE): Promise<number> {
+  const { stored } = await store.counts()
+  return stored.find((each) => each.workspace_id === workspace_id)?.bytes ?? 0
+}
+
+/** Its share without the insight. */
+const bytesOf = ({ variables, metadata, template }: NewJob): number =>
+  [JSON.stringify(variables), JSON.stringify(metadata), template.source, JSON.stringify(template.partials)]
+    .map((text) => Buffer.byteLength(text))
+    .reduce((sum, bytes) => sum + bytes)
 
 export const capTests: ConformanceTests = {
   'refuses to queue more than the workspace may, says when to ask again, and keeps the draft': async ({
@@ -171,6 +184,82 @@ export const capTests: ConformanceTests = {
     await capped.createJob(jobInput())
   },
 
+  'counts what jobs and insights take, and what is deleted by hand, by age and with its user takes nothing more':
+    async ({ store, elapse }) => {
+      await register(store)
+      const workspace_id = await otherWorkspace(store)
+      const large = jobInput({ variables: { text: 'ä'.repeat(5000) } })
+      const [draft, ended] = [jobInput(), jobInput({ user_id: 'eve', assignment_id: uuidv7() })]
+      for (const job of [large, draft, ended]) await store.createJob(job)
+      await store.createJob(large)
+      assert.equal(
+        await storedOf(store),
+        bytesOf(large) + bytesOf(draft) + bytesOf(ended),
+        'a repeat takes nothing',
+      )
+      assert.equal(await storedOf(store, workspace_id), 0)
+      const insights: string[] = []
+      for (const job of [large, ended]) {
+        await store.queueJob(job)
+        const lease = await claim(store)
+        assert.ok(await store.startJob(lease))
+        const insight_id = uuidv7()
+        assert.ok(
+          await store.completeJob({
+            ...lease,
+            insight_id,
+            findings: findings({ markdown: 'x'.repeat(50_000) }),
+          }),
+        )
+        insights.push(insight_id)
+      }
+      const full = await storedOf(store)
+      const insight = (full - bytesOf(large) - bytesOf(draft) - bytesOf(ended)) / 2
+      assert.ok(insight > 50_000 && insight < 52_000, String(insight))
+      await store.deleteJob(large)
+      assert.equal(await storedOf(store), full - bytesOf(large) - insight)
+      await store.eraseUser({ workspace_id: WORKSPACE, user_id: 'eve', limit: 100 })
+      assert.equal(await storedOf(store), bytesOf(draft))
+      await elapse(2 * DAY)
+      await store.prune({
+        keep: { jobs_ms: 1e300, drafts_ms: DAY, events_ms: 1e300, deliveries_ms: 1e300 },
+        limit: 100,
+      })
+      assert.equal(await storedOf(store), 0)
+    },
+
+  'makes no more jobs of a workspace whose jobs and insights take what they may, and completes those it has':
+    async ({ store, reopen }) => {
+      const own = await otherWorkspace(store)
+      await cap(store, { max_stored_bytes: 1_000_000 }, own)
+      const capped = await reopen({ ...NO_CAPS, max_stored_bytes: 400_000 })
+      await register(capped)
+      const refused = (error: unknown): boolean => {
+        assert.ok(error instanceof AppError && error.code === 'workspace_busy')
+        assert.match(error.message, /400000 bytes \(max_stored_bytes\)/)
+        return (error.retryAfter ?? 0) > 0
+      }
+      const large = () => jobInput({ variables: { text: 'x'.repeat(200_000) } })
+      const running = await execute(capped, { variables: large().variables })
+      const draft = await capped.createJob(large())
+      await assert.rejects(capped.createJob(jobInput()), refused)
+      await assert.rejects(capped.createJobs({ jobs: [jobInput()], run: false }), refused)
+      await assert.rejects(capped.createJobs({ jobs: [jobInput()], run: true }), refused)
+      await assert.rejects(capped.queueJob(draft), refused)
+      assert.ok(await capped.completeJob({ ...running, insight_id: uuidv7(), findings: findings() }))
+      await capped.createJob(jobInput({ workspace_id: own }))
+      const { stored } = await capped.counts()
+      assert.deepEqual(
+        new Map(stored.map((each) => [each.workspace_id, each.most])),
+        new Map([
+          [WORKSPACE, 400_000],
+          [own, 1_000_000],
+        ]),
+      )
+      await capped.deleteJob({ workspace_id: WORKSPACE, assignment_id: running.assignment_id })
+      assert.equal((await capped.queueJob(draft)).job_status, 'queued')
+    },
+
   'begins nothing of a workspace whose processor time is used up, and keeps what is queued': async ({
     store,
     now,
@@ -190,8 +279,9 @@ export const capTests: ConformanceTests = {
     const running = await execute(store)
     await take(1)
     const asked = { workspace_ids: [WORKSPACE, 'nobody'], hour: hourOf(at(now())) }
+    const stored_bytes = await storedOf(store)
     assert.deepEqual(await store.readProcessorUse(asked), [
-      { workspace_id: WORKSPACE, ms: 60_000, max_processor_seconds: 60, max_spill_bytes: null },
+      { workspace_id: WORKSPACE, ms: 60_000, max_processor_seconds: 60, max_spill_bytes: null, stored_bytes },
     ])
     const refused = (error: unknown): boolean => {
       assert.ok(error instanceof AppError && error.code === 'workspace_busy')

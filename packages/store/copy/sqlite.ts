@@ -60,9 +60,13 @@ const VALUES: Partial<Record<Kind, (text: string) => SQLInputValue>> = {
 
 /** The counts that claims go by. Nothing was served yet. */
 const COUNT_JOBS = `
-  INSERT INTO job_counts (workspace_id, draft, queued, active, executing, head_queued_at)
+  INSERT INTO job_counts (workspace_id, draft, queued, active, executing, stored_bytes, head_queued_at)
   SELECT workspace_id, sum(job_status = 'draft'), sum(job_status = 'queued'), sum(job_status = 'active'),
-    sum(job_status = 'executing'), (
+    sum(job_status = 'executing'),
+    sum(octet_length(variables) + octet_length(metadata) + coalesce((
+      SELECT octet_length(source) + octet_length(partials) FROM template_versions AS used
+      WHERE used.template_id = jobs.template_id AND version = template_version), 0)) + coalesce((
+      SELECT sum(octet_length(body)) FROM insights WHERE insights.workspace_id = jobs.workspace_id), 0), (
       SELECT queued_at FROM jobs AS head WHERE head.workspace_id = jobs.workspace_id AND job_status = 'queued'
       ORDER BY priority DESC, queued_at, assignment_id LIMIT 1)
   FROM jobs WHERE workspace_id IN (SELECT workspace_id FROM workspaces WHERE deleted_at IS NULL) GROUP BY workspace_id`

@@ -9,7 +9,7 @@ import { writeEvents } from './events.ts'
 // Many write at once: a workspace has several rows of counts, and only drafts and queued jobs are counted. What is held
 // is few. Triggers count jobs that are made and deleted.
 const COUNT = statement(
-  `SELECT count_jobs_of(id, draft, queued)
+  `SELECT count_jobs_of(id, draft, queued, 0)
    FROM unnest(:ids::text[], :drafts::bigint[], :queued::bigint[]) AS delta (id, draft, queued)`,
 )
 const USE_INDEXES = statement(OUT_OF_INDEXES)

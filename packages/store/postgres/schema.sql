@@ -245,6 +245,7 @@ CREATE TABLE insights (
   assignment_id text COLLATE "C" NOT NULL,
   workspace_id text COLLATE "C" NOT NULL,
   created_at timestamp(3) with time zone NOT NULL,
+  bytes bigint DEFAULT octet_length((body)::text),
   body json NOT NULL,
   PRIMARY KEY (insight_id)
 );
@@ -254,6 +255,7 @@ CREATE TABLE job_counts (
   part bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   draft bigint NOT NULL DEFAULT 0,
   queued bigint NOT NULL DEFAULT 0,
+  stored_bytes bigint NOT NULL DEFAULT 0,
   served bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (workspace_id, part),
   FOREIGN KEY (workspace_id) REFERENCES workspaces(workspace_id) ON DELETE CASCADE
@@ -579,6 +581,7 @@ CREATE TABLE template_versions (
   version text COLLATE "C" NOT NULL,
   source text NOT NULL,
   partials json NOT NULL,
+  bytes bigint DEFAULT (octet_length(source) + octet_length((partials)::text)),
   commit_id text,
   PRIMARY KEY (template_id, version)
 );
@@ -715,6 +718,7 @@ CREATE TABLE workspaces (
   max_running integer,
   max_processor_seconds integer,
   max_spill_bytes bigint,
+  max_stored_bytes bigint,
   rate_limit integer,
   max_file_bytes bigint,
   max_files_bytes bigint,
@@ -735,28 +739,52 @@ AS $function$
   SELECT pg_advisory_xact_lock_shared((16723::bigint << 48) + coalesce(pg_sequence_last_value('events_seq_seq'), 0))
 $function$;
 
-CREATE OR REPLACE FUNCTION count_deleted_job()
+CREATE OR REPLACE FUNCTION count_deleted_insights()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  PERFORM count_jobs_of(OLD.workspace_id, -(OLD.job_status = 'draft')::int, -(OLD.job_status = 'queued')::int);
+  PERFORM count_jobs_of(workspace_id, 0, 0, -sum(bytes)::bigint) FROM lost GROUP BY workspace_id;
   RETURN NULL;
 END $function$;
 
-CREATE OR REPLACE FUNCTION count_jobs_of(workspace text, drafts bigint, waiting bigint)
+CREATE OR REPLACE FUNCTION count_deleted_jobs()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM count_jobs_of(workspace_id, -count(*) FILTER (WHERE job_status = 'draft'), -count(*) FILTER (WHERE job_status = 'queued'),
+    -sum(octet_length(variables::text) + octet_length(metadata::text) + coalesce((
+      SELECT bytes FROM template_versions AS used WHERE used.template_id = changed.template_id AND version = template_version), 0))::bigint)
+  FROM lost AS changed GROUP BY workspace_id;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION count_jobs_of(workspace text, drafts bigint, waiting bigint, stored bigint)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
 DECLARE
   now_us CONSTANT bigint := CASE WHEN waiting < 0 THEN extract(epoch FROM clock_timestamp()) * 1000000 ELSE 0 END;
 BEGIN
-  UPDATE job_counts SET draft = draft + drafts, queued = queued + waiting, served = greatest(served, now_us)
+  UPDATE job_counts SET draft = draft + drafts, queued = queued + waiting, stored_bytes = stored_bytes + stored,
+    served = greatest(served, now_us)
   WHERE workspace_id = workspace AND part = (
     SELECT part FROM job_counts WHERE workspace_id = workspace LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED);
-  IF NOT FOUND THEN
-    INSERT INTO job_counts (workspace_id, draft, queued, served) VALUES (workspace, drafts, waiting, now_us);
+  -- A workspace that is being deleted has no counts, and what is removed from it needs none.
+  IF NOT FOUND AND NOT (stored < 0 AND EXISTS (
+    SELECT 1 FROM workspaces WHERE workspace_id = workspace AND deleted_at IS NOT NULL)) THEN
+    INSERT INTO job_counts (workspace_id, draft, queued, stored_bytes, served) VALUES (workspace, drafts, waiting, stored, now_us);
   END IF;
+END $function$;
+
+CREATE OR REPLACE FUNCTION count_new_insights()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM count_jobs_of(workspace_id, 0, 0, sum(bytes)::bigint) FROM gained GROUP BY workspace_id;
+  RETURN NULL;
 END $function$;
 
 CREATE OR REPLACE FUNCTION count_new_jobs()
@@ -767,8 +795,10 @@ BEGIN
   -- Waits for a workspace that is being closed, and holds its closing up. A foreign key would do so too, and look for the
   -- jobs of a deleted workspace in an index of its own.
   PERFORM 1 FROM workspaces WHERE workspace_id = ANY (ARRAY (SELECT DISTINCT workspace_id FROM gained)) FOR KEY SHARE;
-  PERFORM count_jobs_of(workspace_id, count(*) FILTER (WHERE job_status = 'draft'), count(*) FILTER (WHERE job_status = 'queued'))
-  FROM gained WHERE job_status IN ('draft', 'queued') GROUP BY workspace_id;
+  PERFORM count_jobs_of(workspace_id, count(*) FILTER (WHERE job_status = 'draft'), count(*) FILTER (WHERE job_status = 'queued'),
+    sum(octet_length(variables::text) + octet_length(metadata::text) + coalesce((
+      SELECT bytes FROM template_versions AS used WHERE used.template_id = changed.template_id AND version = template_version), 0))::bigint)
+  FROM gained AS changed GROUP BY workspace_id;
   RETURN NULL;
 END $function$;
 
@@ -900,8 +930,12 @@ CREATE TRIGGER deliveries_go_with_events AFTER DELETE ON events REFERENCING OLD 
 
 CREATE TRIGGER deliveries_go_with_webhooks AFTER DELETE ON webhooks REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION delete_deliveries_of_webhooks();
 
+CREATE TRIGGER insights_made AFTER INSERT ON insights REFERENCING NEW TABLE AS gained FOR EACH STATEMENT EXECUTE FUNCTION count_new_insights();
+
+CREATE TRIGGER insights_removed AFTER DELETE ON insights REFERENCING OLD TABLE AS lost FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_insights();
+
 CREATE TRIGGER jobs_made AFTER INSERT ON jobs REFERENCING NEW TABLE AS gained FOR EACH STATEMENT EXECUTE FUNCTION count_new_jobs();
 
 CREATE TRIGGER jobs_of_deleted BEFORE INSERT ON job_counts FOR EACH ROW EXECUTE FUNCTION refuse_job_of_deleted();
 
-CREATE TRIGGER jobs_removed AFTER DELETE ON jobs FOR EACH ROW WHEN ((old.job_status = ANY (ARRAY['draft'::text, 'queued'::text]))) EXECUTE FUNCTION count_deleted_job();
+CREATE TRIGGER jobs_removed AFTER DELETE ON jobs REFERENCING OLD TABLE AS lost FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_jobs();

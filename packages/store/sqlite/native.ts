@@ -7,9 +7,8 @@ import { claimJobs } from './claim-jobs.ts'
 import { writeEvents } from './events.ts'
 
 // With one writer the counts of a workspace are one row, with the head of its queue. A claim reads nothing else.
-const COUNT_DRAFT = statement(
-  'INSERT INTO job_counts (workspace_id, draft) VALUES (:workspace_id, 1) ON CONFLICT DO UPDATE SET draft = draft + 1',
-)
+// A trigger has made the row, with what the job takes.
+const COUNT_DRAFT = statement('UPDATE job_counts SET draft = draft + 1 WHERE workspace_id = :workspace_id')
 const HEAD = `head_queued_at = (
   SELECT queued_at FROM jobs WHERE jobs.workspace_id = job_counts.workspace_id AND job_status = 'queued'
   ORDER BY priority DESC, queued_at, assignment_id LIMIT 1)`

@@ -235,6 +235,14 @@ CREATE INDEX insight_cards_by_time ON insight_cards (workspace_id, created_at, i
 CREATE INDEX insight_cards_by_time_of_readers ON insight_cards (workspace_id, created_at, insight_id)
   WHERE reader_id IS NOT NULL;
 
+CREATE TRIGGER insights_removed AFTER DELETE ON insights BEGIN
+  UPDATE job_counts SET stored_bytes = stored_bytes - octet_length(OLD.body) WHERE workspace_id = OLD.workspace_id;
+END;
+
+CREATE TRIGGER insights_stored AFTER INSERT ON insights BEGIN
+  UPDATE job_counts SET stored_bytes = stored_bytes + octet_length(NEW.body) WHERE workspace_id = NEW.workspace_id;
+END;
+
 CREATE TABLE insights (
   insight_id TEXT PRIMARY KEY,
   assignment_id TEXT NOT NULL,
@@ -249,6 +257,7 @@ CREATE TABLE job_counts (
   queued INTEGER NOT NULL DEFAULT 0,
   active INTEGER NOT NULL DEFAULT 0,
   executing INTEGER NOT NULL DEFAULT 0,
+  stored_bytes INTEGER NOT NULL DEFAULT 0,
   head_queued_at TEXT,
   -- Rises with each claim: the workspace that was served last has the highest.
   served INTEGER NOT NULL DEFAULT 0
@@ -263,6 +272,20 @@ CREATE TRIGGER jobs_of_deleted BEFORE INSERT ON jobs
 WHEN EXISTS (SELECT 1 FROM workspaces WHERE workspace_id = NEW.workspace_id AND deleted_at IS NOT NULL)
 BEGIN
   SELECT RAISE(ABORT, 'the workspace is being deleted');
+END;
+
+CREATE TRIGGER jobs_removed AFTER DELETE ON jobs BEGIN
+  UPDATE job_counts SET stored_bytes = stored_bytes - (octet_length(OLD.variables) + octet_length(OLD.metadata) + coalesce((
+    SELECT octet_length(source) + octet_length(partials) FROM template_versions
+    WHERE template_id = OLD.template_id AND version = OLD.template_version), 0))
+  WHERE workspace_id = OLD.workspace_id;
+END;
+
+CREATE TRIGGER jobs_stored AFTER INSERT ON jobs BEGIN
+  INSERT INTO job_counts (workspace_id, stored_bytes) VALUES (NEW.workspace_id, octet_length(NEW.variables) + octet_length(NEW.metadata) + coalesce((
+    SELECT octet_length(source) + octet_length(partials) FROM template_versions
+    WHERE template_id = NEW.template_id AND version = NEW.template_version), 0))
+  ON CONFLICT DO UPDATE SET stored_bytes = stored_bytes + excluded.stored_bytes;
 END;
 
 CREATE TABLE jobs (
@@ -687,6 +710,7 @@ CREATE TABLE workspaces (
   max_running INTEGER,
   max_processor_seconds INTEGER,
   max_spill_bytes INTEGER,
+  max_stored_bytes INTEGER,
   rate_limit INTEGER,
   max_file_bytes INTEGER,
   max_files_bytes INTEGER,

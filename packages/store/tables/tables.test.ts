@@ -60,9 +60,10 @@ function madeByPostgres(url: string): Promise<Made[]> {
       `SELECT table_name, column_name AS name, is_nullable = 'YES' AS nullable,
          replace(data_type, 'timestamp', 'timestamp(' || datetime_precision || ')') AS type
        FROM information_schema.columns WHERE table_schema = 'public' AND datetime_precision IS NOT NULL
+       -- What the database computes of other columns is not described: nothing writes or copies it.
        UNION ALL
        SELECT table_name, column_name, is_nullable = 'YES', data_type
-       FROM information_schema.columns WHERE table_schema = 'public' AND datetime_precision IS NULL`,
+       FROM information_schema.columns WHERE table_schema = 'public' AND datetime_precision IS NULL AND is_generated = 'NEVER'`,
     )
     return rows
   })

@@ -8,7 +8,7 @@ import { JSON_OPTION, text } from '../../options.ts'
 import { printJson } from '../../print.ts'
 
 const COUNTS = ['max_queued', 'max_running', 'max_processor_seconds', 'rate_limit'] as const
-const SIZES = ['max_spill_bytes', 'max_file_bytes', 'max_files_bytes'] as const
+const SIZES = ['max_spill_bytes', 'max_stored_bytes', 'max_file_bytes', 'max_files_bytes'] as const
 type Cap = (typeof COUNTS)[number] | (typeof SIZES)[number]
 
 const OPTIONS = {
@@ -23,6 +23,10 @@ const OPTIONS = {
   'max-spill-bytes': text(
     'SIZE',
     'Of all that its analyses write to disk on a node; "default": ASSAY_WORKSPACE_SPILL',
+  ),
+  'max-stored-bytes': text(
+    'SIZE',
+    'Of its stored jobs and insights together; "default": ASSAY_WORKSPACE_STORED',
   ),
   'rate-limit': text('NUMBER', 'Requests a second on each node; "default": ASSAY_WORKSPACE_RATE_LIMIT'),
   'max-file-bytes': text('SIZE', 'Of one upload (500MB); "default": ASSAY_MAX_FILE'),

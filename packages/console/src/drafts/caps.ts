@@ -18,6 +18,7 @@ export const CAPS: Record<CapName, Cap> = {
     hint: 'Of its analyses, on all nodes together.',
   },
   max_spill_bytes: { label: 'Disk of its analyses', hint: 'On each node while they run.', bytes: true },
+  max_stored_bytes: { label: 'Stored jobs and insights', bytes: true },
   rate_limit: { label: 'Requests a second', hint: 'On each node.' },
   max_file_bytes: { label: 'One upload', bytes: true },
   max_files_bytes: { label: 'All uploads together', bytes: true },

@@ -181,6 +181,7 @@ test('changes what a workspace may take, and holds it to that at once', async (t
     { rate_limit: 0 },
     { max_processor_seconds: 0 },
     { max_spill_bytes: 10 },
+    { max_stored_bytes: 10 },
     { data_folder: 'x' },
     { x: 1 },
   ])

@@ -21,22 +21,26 @@ const WorkspaceView = Type.Object(
       description:
         'Processor seconds that its analyses have taken in this hour (UTC), which max_processor_seconds bounds',
     }),
+    stored_bytes: Type.Integer({
+      minimum: 0,
+      description: 'What its stored jobs and insights take, which max_stored_bytes bounds',
+    }),
   },
   { title: 'Workspace' },
 )
 
-/** Returns the workspaces with their use in this hour. */
+/** Returns the workspaces with what they use. */
 async function viewsOf(
   { store, clock }: Pick<Services, 'store' | 'clock'>,
   workspaces: Workspace[],
 ): Promise<Static<typeof WorkspaceView>[]> {
   const workspace_ids = workspaces.map(({ workspace_id }) => workspace_id)
   const used = await store.readProcessorUse({ workspace_ids, hour: hourOf(iso(clock.now())) })
-  const ms = new Map(used.map((one) => [one.workspace_id, one.ms]))
-  return workspaces.map((one) => ({
-    ...one,
-    processor_seconds: (ms.get(one.workspace_id) ?? 0) / 1000,
-  }))
+  const uses = new Map(used.map((one) => [one.workspace_id, one]))
+  return workspaces.map((one) => {
+    const { ms = 0, stored_bytes = 0 } = uses.get(one.workspace_id) ?? {}
+    return { ...one, processor_seconds: ms / 1000, stored_bytes }
+  })
 }
 
 export const listWorkspaces = operation({

@@ -49,6 +49,7 @@ interface GaugeDependencies {
     | 'maxStreams'
     | 'maxSpill'
     | 'workspaceSpill'
+    | 'workspaceStored'
     | 'filesQuota'
   >
 }
@@ -111,11 +112,26 @@ function setJobs({ metrics, clock }: GaugeDependencies, rows: Row[]): void {
   metrics.oldestQueued.set(Math.max(0, ...oldest.values()))
 }
 
-function setStore(given: GaugeDependencies, { jobs, deliveries, webhooks, held_event_at }: Counts): void {
+function setStored({ metrics }: GaugeDependencies, rows: Counts['stored']): void {
+  const shown = namedOf(rows.map(({ workspace_id, bytes }) => [workspace_id, bytes] as const))
+  const shares = new Map<string, number>()
+  metrics.workspaceStored.reset()
+  metrics.workspaceStoredShare.reset()
+  for (const { workspace_id: id, bytes, most } of rows) {
+    const workspace_id = shown(id)
+    metrics.workspaceStored.inc({ workspace_id }, bytes)
+    if (most !== null) shares.set(workspace_id, Math.max(shares.get(workspace_id) ?? 0, bytes / most))
+  }
+  for (const [workspace_id, share] of shares) metrics.workspaceStoredShare.set({ workspace_id }, share)
+}
+
+function setStore(given: GaugeDependencies, counts: Counts): void {
+  const { jobs, stored, deliveries, webhooks, held_event_at } = counts
   const { metrics, clock } = given
   const since = (at: string | null): number =>
     at === null ? 0 : Math.max(0, (clock.now() - Date.parse(at)) / 1000)
   setJobs(given, jobs)
+  setStored(given, stored)
   metrics.deliveriesPending.set({ state: 'due' }, deliveries.due)
   metrics.deliveriesPending.set({ state: 'waiting' }, deliveries.waiting)
   metrics.deliveriesOldest.set(since(deliveries.oldest_at))
@@ -130,6 +146,8 @@ function clearStore({ metrics }: GaugeDependencies): void {
     'jobs',
     'workspaceJobs',
     'workspaceOldestQueued',
+    'workspaceStored',
+    'workspaceStoredShare',
     'deliveriesPending',
     'deliveriesOldest',
     'eventsLag',
@@ -167,7 +185,7 @@ function setShares({ metrics, pool, open, config }: GaugeDependencies): void {
   for (const [id, ms] of worked) workspaceTaskSeconds.inc({ workspace_id: ofWork(id) }, ms / 1000)
   for (const [id, ms] of spent) workspaceProcessorSeconds.inc({ workspace_id: ofWork(id) }, ms / 1000)
   const { maxQueued, maxRunning, maxProcessorSeconds, maxDrafts } = config
-  const { maxStreams, maxSpill, workspaceSpill, filesQuota } = config
+  const { maxStreams, maxSpill, workspaceSpill, workspaceStored, filesQuota } = config
   const all = {
     max_queued: maxQueued,
     max_running: maxRunning,
@@ -176,6 +194,7 @@ function setShares({ metrics, pool, open, config }: GaugeDependencies): void {
     max_streams: maxStreams,
     max_spill: maxSpill,
     max_spill_bytes: workspaceSpill,
+    max_stored_bytes: workspaceStored,
     max_files_bytes: filesQuota,
   }
   for (const [cap, value] of Object.entries(all)) if (value !== null) caps.set({ cap }, value)

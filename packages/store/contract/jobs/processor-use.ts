@@ -9,9 +9,11 @@ export interface ProcessorUse {
   ms: number
 }
 
-/** The processor time that a workspace took in an hour, and its own caps. */
-export type WorkspaceUse = Omit<ProcessorUse, 'hour'> &
-  Pick<WorkspaceCaps, 'max_processor_seconds' | 'max_spill_bytes'>
+/** The processor time that a workspace took in an hour, what its jobs and insights take, and its own caps. */
+export type WorkspaceUse = Omit<ProcessorUse, 'hour'> & { stored_bytes: number } & Pick<
+    WorkspaceCaps,
+    'max_processor_seconds' | 'max_spill_bytes'
+  >
 
 export interface ProcessorUseStore {
   /** Adds to the counts. Ignores workspaces that are gone. */

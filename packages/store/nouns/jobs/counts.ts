@@ -1,5 +1,6 @@
-/** Counts of jobs: those of a batch, and the unfinished ones of each workspace. */
+/** Counts of jobs: those of a batch, and of each workspace the unfinished ones and what all of them take. */
 import { HELD, type Job, UNFINISHED as STATUSES } from '@assay/model/job'
+import type { JobCaps } from '../../caps.ts'
 import type { Reader, Routine } from '../../rows.ts'
 import { listed, statement } from '../../statement.ts'
 import type { Counts, Input } from '../../store.ts'
@@ -47,6 +48,19 @@ const UNFINISHED = statement<Counts['jobs'][number]>({
     SELECT workspace_id, job_status, count(*), min(created_at) FROM jobs
     WHERE owner IS NOT NULL AND job_status IN (${listed(HELD)}) GROUP BY workspace_id, job_status`,
 })
+
+const STORED = statement<Counts['stored'][number]>(
+  `SELECT workspace_id, CAST(sum(stored_bytes) AS bigint) AS bytes,
+     CAST(coalesce(max(max_stored_bytes), :max_stored_bytes) AS bigint) AS most
+   FROM workspaces JOIN job_counts USING (workspace_id) GROUP BY workspace_id`,
+)
+
+export function countStored(
+  from: Reader,
+  { max_stored_bytes }: Pick<JobCaps, 'max_stored_bytes'>,
+): Routine<Counts['stored']> {
+  return from.all(STORED, { max_stored_bytes })
+}
 
 export function countBatch(from: Reader, input: Input<'countBatch'>): Routine<Counted[]> {
   return from.all(OF_BATCH, input)

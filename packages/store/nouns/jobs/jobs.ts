@@ -1,7 +1,7 @@
 /** Jobs as people handle them: create, run, read, list, cancel, delete. settles.ts writes what workers report. */
 import { AppError, notFound } from '@assay/model/errors'
 import { type Ending, HELD, isFinal, type Job, type JobStatus } from '@assay/model/job'
-import { draftsFull, queueFull } from '../../caps.ts'
+import { draftsFull, queueFull, storeFull } from '../../caps.ts'
 import type { DraftOrigin, NewJob } from '../../contract/jobs/jobs.ts'
 import type { Page } from '../../contract/page.ts'
 import { listOf, type Part, type Parts, partsOfReaders, WHOLE } from '../../list.ts'
@@ -136,6 +136,24 @@ function* insertJob(tx: Transaction, { template, ...input }: NewJob): Routine<Jo
   return job
 }
 
+const STORED = statement<{ reached: number }>(
+  `SELECT coalesce(max_stored_bytes, :max_stored_bytes) AS reached FROM workspaces
+   WHERE workspace_id = :workspace_id AND coalesce(max_stored_bytes, :max_stored_bytes) <= (
+     SELECT coalesce(sum(stored_bytes), 0) FROM job_counts AS used WHERE used.workspace_id = workspaces.workspace_id)`,
+)
+
+/** The cap of stored bytes if the workspace has reached it; null: it may have more. Jobs made at the same moment may pass together. */
+function* reachedStored(tx: Transaction, workspace_id: string): Routine<number | null> {
+  const { max_stored_bytes } = tx.caps
+  return (yield* tx.find(STORED, { workspace_id, max_stored_bytes }))?.reached ?? null
+}
+
+/** Throws if the jobs and insights of the workspace take as much as they may. */
+function* admitStored(tx: Transaction, workspace_id: string): Routine<void> {
+  const reached = yield* reachedStored(tx, workspace_id)
+  if (reached !== null) throw storeFull(reached)
+}
+
 /** Throws if the workspace has as many drafts as it may. Drafts made at the same moment may pass together. */
 function* admitDrafts(tx: Transaction, workspace_id: string, more: number): Routine<void> {
   const { max_drafts } = tx.caps
@@ -146,13 +164,13 @@ function* admitDrafts(tx: Transaction, workspace_id: string, more: number): Rout
 
 /** Makes a draft if the workspace may have one more. */
 export function* createDraft(tx: Transaction, input: NewJob): Routine<Job> {
-  yield* admitDrafts(tx, input.workspace_id, 1)
+  yield* together(admitDrafts(tx, input.workspace_id, 1), admitStored(tx, input.workspace_id))
   return yield* createJob(tx, input)
 }
 
-/** Throws if the workspace has as many jobs queued as it may. */
+/** Throws if the workspace has as many jobs queued as it may, or stores as much. */
 function* admitQueued(tx: Transaction, workspace_id: string): Routine<void> {
-  const reached = yield* reachedCap(tx, workspace_id)
+  const [reached] = yield* together(reachedCap(tx, workspace_id), admitStored(tx, workspace_id))
   if (reached !== null) throw queueFull(reached)
 }
 
@@ -193,7 +211,9 @@ export function* createJobs(tx: Transaction, { jobs, run }: Input<'createJobs'>)
   const made: Job[] = []
   const workspace_id = jobs[0]?.workspace_id
   if (workspace_id !== undefined)
-    yield* run ? admitWork(tx, workspace_id) : admitDrafts(tx, workspace_id, jobs.length)
+    yield* run
+      ? admitWork(tx, workspace_id)
+      : together(admitDrafts(tx, workspace_id, jobs.length), admitStored(tx, workspace_id))
   yield* keepTemplateVersions(
     tx,
     jobs.map(({ template }) => template),

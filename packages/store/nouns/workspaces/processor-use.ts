@@ -13,7 +13,8 @@ const ADD = PROCESSOR_USE.sql(
    ON CONFLICT (workspace_id, hour) DO UPDATE SET ms = processor_use.ms + excluded.ms`,
 )
 const USED = PROCESSOR_USE.sql<WorkspaceUse>(
-  `SELECT workspaces.workspace_id, max_processor_seconds, max_spill_bytes, coalesce(ms, 0) AS ms
+  `SELECT workspaces.workspace_id, max_processor_seconds, max_spill_bytes, coalesce(ms, 0) AS ms, CAST(coalesce((
+     SELECT sum(stored_bytes) FROM job_counts WHERE job_counts.workspace_id = workspaces.workspace_id), 0) AS bigint) AS stored_bytes
    FROM workspaces LEFT JOIN processor_use
      ON processor_use.workspace_id = workspaces.workspace_id AND hour = :hour
    WHERE workspaces.workspace_id = ANY (:workspace_ids) AND deleted_at IS NULL`,

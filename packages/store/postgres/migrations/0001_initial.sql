@@ -52,6 +52,7 @@ CREATE TABLE workspaces (
   max_running integer,
   max_processor_seconds integer,
   max_spill_bytes bigint,
+  max_stored_bytes bigint,
   rate_limit integer,
   max_file_bytes bigint,
   max_files_bytes bigint,
@@ -189,6 +190,7 @@ CREATE TABLE template_versions (
   version text COLLATE "C" NOT NULL,
   source text NOT NULL,
   partials json NOT NULL,
+  bytes bigint GENERATED ALWAYS AS (octet_length(source) + octet_length(partials::text)) STORED,
   commit_id text,
   PRIMARY KEY (template_id, version)
 );
@@ -415,6 +417,7 @@ CREATE TABLE insights (
   assignment_id text COLLATE "C" NOT NULL,
   workspace_id text COLLATE "C" NOT NULL,
   created_at timestamptz(3) NOT NULL,
+  bytes bigint GENERATED ALWAYS AS (octet_length(body::text)) STORED,
   body json NOT NULL
 );
 
@@ -721,50 +724,75 @@ CREATE TABLE recoveries (
 CREATE INDEX recoveries_by_webhook ON recoveries (webhook_id);
 CREATE INDEX recoveries_running ON recoveries (created_at) WHERE status = 'running';
 
--- How many jobs of a workspace are drafts and how many are queued, as the sum over its rows. A writer takes a row that
--- nobody else holds, or makes one, so that none waits for another. Active and executing jobs are counted in jobs_owned.
+-- How many jobs of a workspace are drafts, how many are queued, and what all its jobs and insights take, as the sum over its
+-- rows. A writer takes a row that nobody else holds, or makes one, so that none waits for another. Active and executing jobs
+-- are counted in jobs_owned.
 CREATE TABLE job_counts (
   workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces ON DELETE CASCADE,
   part bigint GENERATED ALWAYS AS IDENTITY,
   draft bigint NOT NULL DEFAULT 0,
   queued bigint NOT NULL DEFAULT 0,
+  stored_bytes bigint NOT NULL DEFAULT 0,
   -- When jobs last left the queue, in microseconds: a claim serves the workspace that was served longest ago.
   served bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (workspace_id, part)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01);
 
-CREATE FUNCTION count_jobs_of(workspace text, drafts bigint, waiting bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION count_jobs_of(workspace text, drafts bigint, waiting bigint, stored bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   now_us CONSTANT bigint := CASE WHEN waiting < 0 THEN extract(epoch FROM clock_timestamp()) * 1000000 ELSE 0 END;
 BEGIN
-  UPDATE job_counts SET draft = draft + drafts, queued = queued + waiting, served = greatest(served, now_us)
+  UPDATE job_counts SET draft = draft + drafts, queued = queued + waiting, stored_bytes = stored_bytes + stored,
+    served = greatest(served, now_us)
   WHERE workspace_id = workspace AND part = (
     SELECT part FROM job_counts WHERE workspace_id = workspace LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED);
-  IF NOT FOUND THEN
-    INSERT INTO job_counts (workspace_id, draft, queued, served) VALUES (workspace, drafts, waiting, now_us);
+  -- A workspace that is being deleted has no counts, and what is removed from it needs none.
+  IF NOT FOUND AND NOT (stored < 0 AND EXISTS (
+    SELECT 1 FROM workspaces WHERE workspace_id = workspace AND deleted_at IS NOT NULL)) THEN
+    INSERT INTO job_counts (workspace_id, draft, queued, stored_bytes, served) VALUES (workspace, drafts, waiting, stored, now_us);
   END IF;
 END $$;
 
--- New and deleted jobs are counted here. A move is counted by the code that writes it (postgres/job-moves.ts), at once for
--- all jobs of its statement.
+-- New and deleted jobs are counted here. A move is counted by the code that writes it (postgres/native.ts), at once for
+-- all jobs of its statement. A job takes its variables, its metadata and the text of its template; an insight takes its body.
 CREATE FUNCTION count_new_jobs() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   -- Waits for a workspace that is being closed, and holds its closing up. A foreign key would do so too, and look for the
   -- jobs of a deleted workspace in an index of its own.
   PERFORM 1 FROM workspaces WHERE workspace_id = ANY (ARRAY (SELECT DISTINCT workspace_id FROM gained)) FOR KEY SHARE;
-  PERFORM count_jobs_of(workspace_id, count(*) FILTER (WHERE job_status = 'draft'), count(*) FILTER (WHERE job_status = 'queued'))
-  FROM gained WHERE job_status IN ('draft', 'queued') GROUP BY workspace_id;
+  PERFORM count_jobs_of(workspace_id, count(*) FILTER (WHERE job_status = 'draft'), count(*) FILTER (WHERE job_status = 'queued'),
+    sum(octet_length(variables::text) + octet_length(metadata::text) + coalesce((
+      SELECT bytes FROM template_versions AS used WHERE used.template_id = changed.template_id AND version = template_version), 0))::bigint)
+  FROM gained AS changed GROUP BY workspace_id;
   RETURN NULL;
 END $$;
-CREATE FUNCTION count_deleted_job() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION count_deleted_jobs() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM count_jobs_of(OLD.workspace_id, -(OLD.job_status = 'draft')::int, -(OLD.job_status = 'queued')::int);
+  PERFORM count_jobs_of(workspace_id, -count(*) FILTER (WHERE job_status = 'draft'), -count(*) FILTER (WHERE job_status = 'queued'),
+    -sum(octet_length(variables::text) + octet_length(metadata::text) + coalesce((
+      SELECT bytes FROM template_versions AS used WHERE used.template_id = changed.template_id AND version = template_version), 0))::bigint)
+  FROM lost AS changed GROUP BY workspace_id;
   RETURN NULL;
 END $$;
 CREATE TRIGGER jobs_made AFTER INSERT ON jobs
   REFERENCING NEW TABLE AS gained FOR EACH STATEMENT EXECUTE FUNCTION count_new_jobs();
-CREATE TRIGGER jobs_removed AFTER DELETE ON jobs FOR EACH ROW
-  WHEN (OLD.job_status IN ('draft', 'queued')) EXECUTE FUNCTION count_deleted_job();
+CREATE TRIGGER jobs_removed AFTER DELETE ON jobs
+  REFERENCING OLD TABLE AS lost FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_jobs();
+
+CREATE FUNCTION count_new_insights() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM count_jobs_of(workspace_id, 0, 0, sum(bytes)::bigint) FROM gained GROUP BY workspace_id;
+  RETURN NULL;
+END $$;
+CREATE FUNCTION count_deleted_insights() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM count_jobs_of(workspace_id, 0, 0, -sum(bytes)::bigint) FROM lost GROUP BY workspace_id;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER insights_made AFTER INSERT ON insights
+  REFERENCING NEW TABLE AS gained FOR EACH STATEMENT EXECUTE FUNCTION count_new_insights();
+CREATE TRIGGER insights_removed AFTER DELETE ON insights
+  REFERENCING OLD TABLE AS lost FOR EACH STATEMENT EXECUTE FUNCTION count_deleted_insights();
 
 -- The counts of a workspace that is being deleted are gone, so its next job needs a new row: only then is this asked.
 CREATE FUNCTION refuse_job_of_deleted() RETURNS trigger LANGUAGE plpgsql AS $$

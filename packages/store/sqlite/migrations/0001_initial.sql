@@ -50,6 +50,7 @@ CREATE TABLE workspaces (
   max_running INTEGER,
   max_processor_seconds INTEGER,
   max_spill_bytes INTEGER,
+  max_stored_bytes INTEGER,
   rate_limit INTEGER,
   max_file_bytes INTEGER,
   max_files_bytes INTEGER,
@@ -657,14 +658,15 @@ CREATE TABLE recoveries (
 CREATE INDEX recoveries_by_webhook ON recoveries (webhook_id);
 CREATE INDEX recoveries_running ON recoveries (created_at) WHERE status = 'running';
 
--- One row for each workspace: its unfinished jobs by state, and the job at the head of its queue. A claim reads these rows
--- instead of the queue: its cost does not grow with the jobs that wait.
+-- One row for each workspace: its unfinished jobs by state, the job at the head of its queue, and what all its jobs and
+-- insights take. A claim reads these rows instead of the queue: its cost does not grow with the jobs that wait.
 CREATE TABLE job_counts (
   workspace_id TEXT PRIMARY KEY REFERENCES workspaces ON DELETE CASCADE,
   draft INTEGER NOT NULL DEFAULT 0,
   queued INTEGER NOT NULL DEFAULT 0,
   active INTEGER NOT NULL DEFAULT 0,
   executing INTEGER NOT NULL DEFAULT 0,
+  stored_bytes INTEGER NOT NULL DEFAULT 0,
   head_queued_at TEXT,
   -- Rises with each claim: the workspace that was served last has the highest.
   served INTEGER NOT NULL DEFAULT 0
@@ -672,3 +674,22 @@ CREATE TABLE job_counts (
 CREATE INDEX job_counts_claimable ON job_counts (active + executing, served, head_queued_at)
   WHERE head_queued_at IS NOT NULL;
 CREATE INDEX job_counts_served ON job_counts (served);
+-- A job takes its variables, its metadata and the text of its template; an insight takes its body.
+CREATE TRIGGER jobs_stored AFTER INSERT ON jobs BEGIN
+  INSERT INTO job_counts (workspace_id, stored_bytes) VALUES (NEW.workspace_id, octet_length(NEW.variables) + octet_length(NEW.metadata) + coalesce((
+    SELECT octet_length(source) + octet_length(partials) FROM template_versions
+    WHERE template_id = NEW.template_id AND version = NEW.template_version), 0))
+  ON CONFLICT DO UPDATE SET stored_bytes = stored_bytes + excluded.stored_bytes;
+END;
+CREATE TRIGGER jobs_removed AFTER DELETE ON jobs BEGIN
+  UPDATE job_counts SET stored_bytes = stored_bytes - (octet_length(OLD.variables) + octet_length(OLD.metadata) + coalesce((
+    SELECT octet_length(source) + octet_length(partials) FROM template_versions
+    WHERE template_id = OLD.template_id AND version = OLD.template_version), 0))
+  WHERE workspace_id = OLD.workspace_id;
+END;
+CREATE TRIGGER insights_stored AFTER INSERT ON insights BEGIN
+  UPDATE job_counts SET stored_bytes = stored_bytes + octet_length(NEW.body) WHERE workspace_id = NEW.workspace_id;
+END;
+CREATE TRIGGER insights_removed AFTER DELETE ON insights BEGIN
+  UPDATE job_counts SET stored_bytes = stored_bytes - octet_length(OLD.body) WHERE workspace_id = OLD.workspace_id;
+END;

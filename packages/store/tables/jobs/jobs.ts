@@ -56,6 +56,8 @@ export interface JobCountRow {
   queued: number
   active: number
   executing: number
+  /** What all its jobs and insights take. */
+  stored_bytes: number
   head_queued_at: string | null
   /** When a job of it was last claimed: a number that rises. */
   served: number
@@ -71,6 +73,7 @@ export const JOB_COUNTS = new Table<JobCountRow>(
     queued: 'bigint',
     active: 'bigint',
     executing: 'bigint',
+    stored_bytes: 'bigint',
     head_queued_at: 'time?',
     served: 'bigint',
   },

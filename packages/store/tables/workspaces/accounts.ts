@@ -18,6 +18,7 @@ export const WORKSPACES = new Table<WorkspaceRow>('workspaces', ['workspace_id']
   max_running: 'integer?',
   max_processor_seconds: 'integer?',
   max_spill_bytes: 'bigint?',
+  max_stored_bytes: 'bigint?',
   rate_limit: 'integer?',
   max_file_bytes: 'bigint?',
   max_files_bytes: 'bigint?',

@@ -29,6 +29,7 @@ const COLUMNS = [
   'Jobs running',
   'Processor seconds this hour',
   'Disk of analyses',
+  'Stored',
   'Requests a second',
   'Uploads',
   'Action',
@@ -44,10 +45,12 @@ function capOf(workspace: Workspace, name: CapName): string {
 function Cap({ workspace, name, used }: { workspace: Workspace; name: CapName; used?: number }) {
   const cap = capOf(workspace, name)
   const label = CAPS[name].label
+  const shown = (value: number): string =>
+    isBytes(name) ? size(value) : Number(value.toFixed(1)).toLocaleString('en')
   if (used === undefined) return <td data-label={label}>{cap}</td>
   return (
     <td data-label={label}>
-      {Number(used.toFixed(1)).toLocaleString('en')}
+      {shown(used)}
       {workspace[name] !== null && ` of ${cap}`}
     </td>
   )
@@ -110,7 +113,7 @@ interface RowProps {
 
 function Row({ workspace, editable, waiting, running }: RowProps) {
   const [editing, setEditing] = useState(false)
-  const { workspace_id, name, processor_seconds } = workspace
+  const { workspace_id, name, processor_seconds, stored_bytes } = workspace
   if (editing)
     return (
       <tr>
@@ -134,6 +137,7 @@ function Row({ workspace, editable, waiting, running }: RowProps) {
       <Cap workspace={workspace} name="max_running" used={running} />
       <Cap workspace={workspace} name="max_processor_seconds" used={processor_seconds} />
       <Cap workspace={workspace} name="max_spill_bytes" />
+      <Cap workspace={workspace} name="max_stored_bytes" used={stored_bytes} />
       <Cap workspace={workspace} name="rate_limit" />
       <td data-label="Uploads">
         <div>one: {capOf(workspace, 'max_file_bytes')}</div>
