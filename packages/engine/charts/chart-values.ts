@@ -39,6 +39,8 @@ export interface Kept {
   x: XKind
   left_out: number
   labels: { x: Label; y: Label; series?: Label; by?: Label }
+  /** What each panel measures, by its name, where the panels are of several metrics. */
+  panels?: Record<string, Label>
   target?: number
   events?: ChartEvent[]
 }
@@ -56,6 +58,9 @@ export const chartXKind = (chart: Chart): XKind => keptOf(chart).x ?? 'text'
 export const chartLeftOut = (chart: Chart): number => keptOf(chart).left_out ?? 0
 /** Empty for charts of insights that were made before labels were kept. */
 export const chartLabels = (chart: Chart): Partial<Kept['labels']> => keptOf(chart).labels ?? {}
+/** What a value is: that of its panel, or of the chart. */
+export const measureAt = (chart: Chart, point: Point | undefined): Label | undefined =>
+  keptOf(chart).panels?.[point?.by ?? ''] ?? chartLabels(chart).y
 export const chartTarget = (chart: Chart): number | null => keptOf(chart).target ?? null
 export const chartEvents = (chart: Chart): ChartEvent[] => keptOf(chart).events ?? []
 

@@ -24,12 +24,17 @@ export function titleText({ title, unit }: Label): string {
   return unit === null ? title : `${title} (${unit})`
 }
 
+/** "Difference (points)": the numbers of an axis bear no unit of their own, but for per cent and currencies. */
+export function axisTitle({ title, unit, fmt }: Label): string {
+  return titleText({ title, unit: unit ?? (fmt?.startsWith('pts') ? 'points' : null), fmt })
+}
+
 /**
  * A title for Vega-Lite, which writes it into an expression, escapes quotes there, and leaves backslashes as they are: so a backslash
  * stands twice.
  */
 export function drawnTitle(label: Label): string {
-  return titleText(label).replaceAll('\\', '\\\\')
+  return axisTitle(label).replaceAll('\\', '\\\\')
 }
 
 /** A number as a sentence shows it: "25.2 %", "9,180 a day". */
@@ -64,14 +69,41 @@ export function xText(chart: Chart, { x, x2 }: Point): string {
 const CURRENCY = /^(usd|aud|brl|cad|chf|cny|eur|gbp|inr|jpy|krw|ngn|rub|sek)/
 
 /** The numbers along an axis: percent or points where the format says so, large ones in thousands, millions and billions. */
-export function axisNumbers({ fmt }: Label, values: readonly (number | null)[]): Record<string, unknown> {
-  if (fmt?.startsWith('pts')) return { labelExpr: `format(100 * datum.value, ',~f')` }
-  if (fmt?.startsWith('pct')) return { labelExpr: `format(100 * datum.value, ',~f') + ' %'` }
+export function axisNumbers(label: Label, values: readonly (number | null)[]): Record<string, unknown> {
+  const labelExpr = axisText(label, values)
+  return labelExpr === null ? {} : { labelExpr }
+}
+
+/** The numbers of panels that measure different things: an expression of Vega, in which `parent` is the panel. */
+export function panelNumbers(
+  panels: Readonly<Record<string, Label>>,
+  valuesIn: (panel: string) => readonly (number | null)[],
+): Record<string, unknown> {
+  const texts = Object.entries(panels).flatMap(([name, label]) => {
+    const text = axisText(label, valuesIn(name))
+    return text === null ? [] : [`parent.by === ${JSON.stringify(name)} ? ${text}`]
+  })
+  return texts.length === 0 ? {} : { labelExpr: [...texts, 'datum.label'].join(' : ') }
+}
+
+/** The names of panels, each with its unit. */
+export function panelTitles(panels: Readonly<Record<string, Label>>): Record<string, unknown> {
+  const titles = Object.entries(panels).map(
+    ([name, label]) =>
+      `datum.value === ${JSON.stringify(name)} ? ${JSON.stringify(axisTitle({ ...label, title: name }))}`,
+  )
+  return { labelExpr: [...titles, 'datum.label'].join(' : ') }
+}
+
+/** Null: Vega's own. */
+function axisText({ fmt }: Label, values: readonly (number | null)[]): string | null {
+  if (fmt?.startsWith('pts')) return `format(100 * datum.value, ',~f')`
+  if (fmt?.startsWith('pct')) return `format(100 * datum.value, ',~f') + ' %'`
   const most = values.reduce<number>((high, value) => Math.max(high, Math.abs(value ?? 0)), 0)
   const sign = fmt && CURRENCY.test(fmt) ? currencySign(fmt) : ''
   const [power, word] = most >= 2e9 ? [1e9, 'B'] : most >= 2e6 ? [1e6, 'M'] : [1, '']
-  if (power === 1 && sign === '') return {}
-  return { labelExpr: `'${sign}' + format(datum.value / ${power}, ',~f') + '${word}'` }
+  if (power === 1 && sign === '') return null
+  return `'${sign}' + format(datum.value / ${power}, ',~f') + '${word}'`
 }
 
 function currencySign(fmt: string): string {
@@ -87,5 +119,12 @@ export function stepText(label: Label | undefined, { y, part }: Point): string {
 /** "1,204 (45 %)": a step and its part of the first step. */
 export function funnelText(label: Label | undefined, y: number | null, first: number): string {
   const text = valueText(label && { ...label, unit: null, fmt: label.fmt ?? 'num0' }, y)
-  return y === null || first <= 0 ? text : `${text} (${Math.round((100 * y) / first)} %)`
+  return y === null || first <= 0 ? text : `${text} (${shareText(y / first)})`
+}
+
+/** In whole per cent. What is more than nothing is not called 0, and what is less than all is not called 100. */
+function shareText(share: number): string {
+  if (share > 0 && share < 0.01) return 'under 1 %'
+  if (share > 0.99 && share < 1) return 'over 99 %'
+  return `${Math.round(100 * share)} %`
 }

@@ -8,6 +8,7 @@ import { plainLine } from '../printing/escape.ts'
 import { printText, printWhole } from '../printing/print.ts'
 import { toNumeric } from '../values/numbers.ts'
 import { isPlainObject, type Row, ValueError } from '../values/value.ts'
+import type { Meanings } from '../verdicts/measure.ts'
 import { type ChartEvent, isKnown, type Point, type XKind } from './chart-values.ts'
 
 export interface ChartOptions {
@@ -18,6 +19,8 @@ export interface ChartOptions {
   title: string
   /** The column with one panel for each value. */
   by?: string | null
+  /** What each panel measures, by its name, where the panels are of several metrics. */
+  measures?: Meanings | null
   /** The columns of an interval. */
   low?: string | null
   high?: string | null

@@ -5,7 +5,7 @@ import { suggest } from '../values/near.ts'
 import { rowsInfo } from '../values/rows.ts'
 import { type Row, ValueError } from '../values/value.ts'
 import { type Meanings, measureOf, NO_MEANINGS } from '../verdicts/measure.ts'
-import { isKnown, type Kept, type XKind } from './chart-values.ts'
+import { isKnown, type Kept, type Label, type Point, type XKind } from './chart-values.ts'
 import { labelOf } from './labels.ts'
 import { layersOf } from './marks/layers.ts'
 import { LOOK, WIDE } from './marks/look.ts'
@@ -49,6 +49,7 @@ export function makeChart(
       ...(options.by ? { by: labelOf(meanings, options.by) } : {}),
     },
   }
+  if (options.by && options.measures) kept.panels = panelLabels(points, options.measures)
   const target = targetOf(options, meanings)
   if (target !== null) kept.target = target
   const events = eventsOf(options, kind, points)
@@ -91,6 +92,11 @@ function yLabel({ type, y, history }: ChartOptions, meanings: Meanings): Kept['l
   const same = (name: 'unit' | 'fmt'): string | null =>
     all.every((one) => one[name] === first![name]) ? first![name] : null
   return { title: '', unit: same('unit'), fmt: same('fmt') }
+}
+
+function panelLabels(points: Point[], measures: Meanings): Record<string, Label> {
+  const names = new Set(points.flatMap(({ by = '' }) => (measures.has(by.toLowerCase()) ? [by] : [])))
+  return Object.fromEntries([...names].map((name) => [name, labelOf(measures, name)]))
 }
 
 const measured = ({ type, y, history }: ChartOptions): string | null =>

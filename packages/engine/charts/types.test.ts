@@ -39,6 +39,47 @@ test('panels share a scale unless one of them would be flat', () => {
   assert.equal(panels(200), undefined)
 })
 
+test('panels of several metrics have the numbers and the unit of each', async () => {
+  const rows = [1, 2, 3].flatMap((x) => [
+    { x, value: 100 + x, metric: 'Late flights' },
+    { x, value: 0.2 * x, metric: 'Share "late"' },
+  ])
+  const measures = new Map([
+    [
+      'late flights',
+      { label: 'late flights', unit: 'flights', fmt: 'num0', good: 'none' as const, target: null },
+    ],
+    ['share "late"', { label: 'share "late"', unit: null, fmt: 'pct0', good: 'none' as const, target: null }],
+  ])
+  const one = chart(rows, { y: ['value'], by: 'metric', measures })
+  assert.deepEqual(one.spec.resolve, { scale: { y: 'independent' } })
+  const svg = await drawChart(one.spec)
+  assert.match(svg, />40 %</)
+  assert.match(svg, />Late flights \(flights\)</)
+  assert.doesNotMatch(svg, />0\.4<|>Value</)
+  assert.deepEqual(chartTips(one).tips[1]!.slice(-1), ['20 %'])
+  assert.match(inText(one), /Share "late": 3 values, lowest 20 % /)
+})
+
+test('an axis in points says so, and a small part of a funnel is not called nothing', async () => {
+  const given = [{ x: 'a', y: 0.02, low: 0.01, high: 0.03 }]
+  const meaning = { label: 'difference', unit: null, fmt: 'pts1', good: 'up' as const, target: null }
+  const options: ChartOptions = {
+    type: 'interval',
+    x: 'x',
+    y: ['y'],
+    series: null,
+    title: 'T',
+    low: 'low',
+    high: 'high',
+  }
+  const one = makeChart('chart-1', given, options, new Map([['y', meaning]]))
+  assert.match(await drawChart(one.spec), />Difference \(points\)</)
+  const steps = [1000, 997, 8, 0].map((y, at) => ({ x: `step ${at}`, y }))
+  const parts = chartTips(chart(steps, { type: 'funnel' })).tips.map((tip) => tip[2])
+  assert.deepEqual(parts, ['1,000 (100 %)', '997 (over 99 %)', '8 (under 1 %)', '0 (0 %)'])
+})
+
 test('two runs are drawn into one chart: their times begin together, and each keeps its own', async () => {
   const week = (first: number, y: number): Row[] =>
     [0, 1, 2].map((nth) => ({ x: `2001-06-${first + nth}`, y: y + nth }))

@@ -299,3 +299,9 @@ test('the page of a collection shows the figure of an insight, but for one that 
   assert.match(page('likely'), /<small>Late flights: 27\.3 % · Probable · June 2001<\/small>/)
   assert.match(page('withheld'), /<small>Must not be read · June 2001<\/small>/)
 })
+
+test('a number and its per cent stay on one line, and cells keep the blank that a reader searches for', () => {
+  const html = page('Late were **9.8** % to 28.6 % of them, 5 %.\n\n| a |\n|---|\n| 7 % |\n')
+  assert.match(html, /9\.8<\/strong>\u00a0% to 28\.6\u00a0% of them, 5\u00a0%\./)
+  assert.match(html, />7 %</)
+})

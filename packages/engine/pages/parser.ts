@@ -11,5 +11,17 @@ export type Token = State['tokens'][number]
 export function createParser(): Parser {
   const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false })
   markdown.validateLink = (address) => LINK.test(address.trim()) || PICTURE.test(address.trim())
+  markdown.core.ruler.push('whole_percents', wholePercents)
   return markdown
+}
+
+/** A number and its "%" stay on one line. Cells keep their signs: a reader searches for them. */
+function wholePercents({ tokens }: State): void {
+  let tables = 0
+  for (const { type, nesting, children } of tokens) {
+    if (type.startsWith('table_')) tables += nesting
+    if (tables > 0) continue
+    for (const child of children ?? [])
+      if (child.type === 'text') child.content = child.content.replaceAll(/(?<=^|\d) %/g, '\u00a0%')
+  }
 }

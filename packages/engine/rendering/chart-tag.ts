@@ -8,12 +8,13 @@ import {
   type Outcome,
   type Table,
 } from '@assay/model/insight'
+import type { MetricInfo } from '@assay/model/metric'
 import type { Template } from '@assay/model/template'
 import { isKnown } from '../charts/chart-values.ts'
 import type { ChartOptions } from '../charts/points.ts'
 import { makeChart } from '../charts/spec.ts'
 import type { Tag } from '../language/interpreter.ts'
-import { METRIC, type MetricOfRows } from '../metrics/meaning.ts'
+import { METRIC, type MetricOfRows, meaningOf } from '../metrics/meaning.ts'
 import { plainLine } from '../printing/escape.ts'
 import { suggest } from '../values/near.ts'
 import { toNumeric } from '../values/numbers.ts'
@@ -46,14 +47,22 @@ export function chartTag(charts: Chart[], ran: Ran): Tag {
   }
 }
 
+const metricsIn = ({ blocks }: Template): MetricInfo[] =>
+  blocks.flatMap((block) => (block.kind === 'sql' ? (block.metrics ?? []).map(({ info }) => info) : []))
+
 /** The rows of a block over several metrics, whose column `metric` parts the chart, with the label of each in place of its name. */
 function byLabel(rows: Row[], { by, series }: ChartOptions, { template }: Ran): Row[] {
   const names = [by, series].filter((name) => name === METRIC)
   if (names.length === 0) return rows
-  const metrics = template.blocks.flatMap((block) => (block.kind === 'sql' ? (block.metrics ?? []) : []))
-  const labels = new Map<unknown, string>(metrics.map(({ info }) => [info.metric, opening(info.label)]))
+  const labels = new Map<unknown, string>(
+    metricsIn(template).map(({ metric, label }) => [metric, opening(label)]),
+  )
   return rows.map((row) => ({ ...row, [METRIC]: labels.get(row[METRIC]) ?? row[METRIC] }))
 }
+
+/** What the values of each metric are, by its label in lower case. */
+const measuresIn = (template: Template): Meanings =>
+  new Map(metricsIn(template).map((info) => [opening(info.label).toLowerCase(), meaningOf(info)]))
 
 function typeOf(values: Values): ChartType {
   const type = text(values, 'type') ?? 'line'
@@ -87,6 +96,7 @@ function chartOptions(values: Values, rows: Row[], ran: Ran): ChartOptions {
     series,
     title: plainLine(text(values, 'title') ?? ''),
     by: text(values, 'by'),
+    measures: text(values, 'by') === METRIC && y.join() === 'value' ? measuresIn(ran.template) : null,
     low: text(values, 'low') ?? (interval ? 'low' : null),
     high: text(values, 'high') ?? (interval ? 'high' : null),
     from: numberOf(values, 'from'),

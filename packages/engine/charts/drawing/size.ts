@@ -1,6 +1,6 @@
 /** One specification as two drawings: for a page, and for a phone, where there are fewer ticks but no smaller letters. */
-import { type Label } from '../chart-values.ts'
-import { titleText, valueText } from '../labels.ts'
+import type { Kept } from '../chart-values.ts'
+import { axisTitle, valueText } from '../labels.ts'
 import { LETTERS_NARROW, LOOK, NARROW, WIDE } from '../marks/look.ts'
 import { linesOf, textWidthOf } from '../text-width.ts'
 
@@ -110,14 +110,14 @@ function linesDown(names: readonly string[], width: number): Spec {
   }
 }
 
-/** What panels show, and the value of their target, whose line has no room for a name among theirs. */
+/** What panels of one measure show, and the value of their target, whose line has no room for a name among theirs. */
 function subtitleOf({ usermeta }: Spec): string | null {
-  const { labels, target } = (usermeta ?? {}) as { labels?: { y?: Label }; target?: number }
+  const { labels, target, panels } = (usermeta ?? {}) as Partial<Kept>
   const label = labels?.y
-  if (!label) return null
+  if (!label || panels) return null
   return target === undefined
-    ? titleText(label)
-    : `${titleText(label)}. Dotted line: target ${valueText(label, target)}`
+    ? axisTitle(label)
+    : `${axisTitle(label)}. Dotted line: target ${valueText(label, target)}`
 }
 
 /** Raises all font sizes to at least that of a narrow drawing. */

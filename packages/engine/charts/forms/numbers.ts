@@ -9,6 +9,7 @@ import {
   chartPoints,
   chartTarget,
   isKnown,
+  measureAt,
   type Point,
 } from '../chart-values.ts'
 import { funnelText, shortX, stepText, valueText, xText } from '../labels.ts'
@@ -72,7 +73,7 @@ function sentence(chart: Chart, points: Point[]): string {
     return points
       .map((point) => {
         const name = point.series === undefined ? shortX(point.x) : `${shortX(point.x)}, ${point.series}`
-        return `${name}: ${numberText(chart, point.y)}`
+        return `${name}: ${numberText(chart, point)}`
       })
       .join('; ')
   }
@@ -93,10 +94,10 @@ function panelsOf(points: Point[]): Series[] {
 const nameIn = (by: string, name: string): string => (name === '' ? by : `${by}, ${name}`)
 
 /** By the format of the column, else so that it can be read back as a number. */
-export function numberText(chart: Chart, value: number | null): string {
-  const label = chartLabels(chart).y
-  if (value === null) return 'none'
-  return label?.fmt ? valueText({ ...label, unit: null }, value) : shortNumber(value)
+export function numberText(chart: Chart, point: Point): string {
+  const label = measureAt(chart, point)
+  if (point.y === null) return 'none'
+  return label?.fmt ? valueText({ ...label, unit: null }, point.y) : shortNumber(point.y)
 }
 
 function rangeNumbers(chart: Chart, { name, points }: Series): string {
@@ -104,7 +105,7 @@ function rangeNumbers(chart: Chart, { name, points }: Series): string {
   if (known.length === 0) return `${name}: no values`
   const lowest = known.reduce((best, point) => (point.y < best.y ? point : best))
   const highest = known.reduce((best, point) => (point.y > best.y ? point : best))
-  const at = (point: Point & { y: number }): string => `${numberText(chart, point.y)} (${shortX(point.x)})`
+  const at = (point: Point & { y: number }): string => `${numberText(chart, point)} (${shortX(point.x)})`
   const count = `${formatCount(known.length)} ${known.length === 1 ? 'value' : 'values'}`
   const missing = points.length - known.length
   const head = `${name === '' ? '' : `${name}: `}${count}${missing > 0 ? `, ${missing} missing` : ''}`
@@ -124,11 +125,12 @@ const nameOf = (chart: Chart, point: Point): string =>
 
 const OWN_SENTENCES: Partial<Record<Chart['type'], (chart: Chart, points: Point[]) => string>> = {
   waterfall: (chart, points) =>
-    points.map((point) => `${nameOf(chart, point)}: ${stepText(chartLabels(chart).y, point)}`).join('; '),
+    points.map((point) => `${nameOf(chart, point)}: ${stepText(measureAt(chart, point), point)}`).join('; '),
   funnel: (chart, points) =>
     points
       .map(
-        (point) => `${nameOf(chart, point)}: ${funnelText(chartLabels(chart).y, point.y, points[0]!.y ?? 0)}`,
+        (point) =>
+          `${nameOf(chart, point)}: ${funnelText(measureAt(chart, point), point.y, points[0]!.y ?? 0)}`,
       )
       .join('; '),
   interval: (chart, points) =>
@@ -141,8 +143,9 @@ const OWN_SENTENCES: Partial<Record<Chart['type'], (chart: Chart, points: Point[
 }
 
 /** "2.1 (1.5 to 2.7)" */
-export function intervalText(chart: Chart, { y, low, high }: Point): string {
-  const label = chartLabels(chart).y
+export function intervalText(chart: Chart, point: Point): string {
+  const { y, low, high } = point
+  const label = measureAt(chart, point)
   if (!isKnown(low) || !isKnown(high)) return valueText(label, y)
   const plain = label && { ...label, unit: null }
   return `${valueText(label, y)} (${valueText(plain, low)} to ${valueText(plain, high)})`
@@ -155,7 +158,9 @@ function forecastNumbers(chart: Chart, points: Point[]): string {
   const parts = [
     ...(known.length === 0
       ? []
-      : [`known until ${xText(chart, known.at(-1)!)}: ${valueText(chartLabels(chart).y, known.at(-1)!.y)}`]),
+      : [
+          `known until ${xText(chart, known.at(-1)!)}: ${valueText(measureAt(chart, known.at(-1)), known.at(-1)!.y)}`,
+        ]),
     ...(first ? [`expected ${xText(chart, first)}: ${intervalText(chart, first)}`] : []),
     ...(last && last !== first ? [`${xText(chart, last)}: ${intervalText(chart, last)}`] : []),
   ]
@@ -167,6 +172,7 @@ function heatmapNumbers(chart: Chart, points: Point[]): string {
   const known = points.filter((point): point is Point & { y: number } => point.y !== null)
   const lowest = known.reduce((best, point) => (point.y < best.y ? point : best))
   const highest = known.reduce((best, point) => (point.y > best.y ? point : best))
-  const at = (point: Point): string => `${valueText(chartLabels(chart).y, point.y)} (${nameOf(chart, point)})`
+  const at = (point: Point): string =>
+    `${valueText(measureAt(chart, point), point.y)} (${nameOf(chart, point)})`
   return `${formatCount(known.length)} cells, lowest ${at(lowest)}, highest ${at(highest)}`
 }

@@ -3,7 +3,7 @@
 import type { Chart } from '@assay/model/insight'
 import { fenced, plainLine } from '../../printing/escape.ts'
 import { textWidth } from '../../printing/tables.ts'
-import { chartLabels, chartLeftOut, chartPoints, chartXKind, type Point } from '../chart-values.ts'
+import { chartLeftOut, chartPoints, chartXKind, measureAt, type Point } from '../chart-values.ts'
 import { funnelText, shortX } from '../labels.ts'
 
 import { chartNumbers, numberText, seriesOf } from './numbers.ts'
@@ -93,7 +93,7 @@ function bars(chart: Chart, points: Point[]): string[] {
   }
   const first = points[0]!.y ?? 0
   const ending = (point: Point): string =>
-    chart.type === 'funnel' ? funnelText(chartLabels(chart).y, point.y, first) : numberText(chart, point.y)
+    chart.type === 'funnel' ? funnelText(measureAt(chart, point), point.y, first) : numberText(chart, point)
   const width = Math.max(...points.map((point) => textWidth(name(point))))
   const longest = Math.max(...points.map((point) => Math.abs(point.y ?? 0))) || 1
   return points.map((point) => {

@@ -1,7 +1,7 @@
 /** Makes the text that a chart shows at the pointer for each value, with its format and unit. */
 
 import type { Chart } from '@assay/model/insight'
-import { chartLabels, type Point } from '../chart-values.ts'
+import { measureAt, type Point } from '../chart-values.ts'
 import { funnelText, stepText, valueText, xText } from '../labels.ts'
 
 import { intervalText } from './numbers.ts'
@@ -26,7 +26,7 @@ function modeOf(chart: Chart): Mode {
 }
 
 function tipOf(chart: Chart, point: Point, values: Point[]): Tip {
-  const { y } = chartLabels(chart)
+  const y = measureAt(chart, point)
   const heading = xText(chart, point)
   const series = point.series ?? NAMES[point.part ?? ''] ?? y?.title ?? ''
   const name = point.was === undefined ? series : `${series}, ${xText(chart, { ...point, x: point.was })}`

@@ -1,7 +1,7 @@
 /** The marks of each type of chart as Vega-Lite, over the points of points.ts. */
 
 import type { ChartType } from '@assay/model/insight'
-import { drawnTitle } from '../labels.ts'
+import { drawnTitle, panelTitles } from '../labels.ts'
 import { annotations, roomOfEvents } from './annotations.ts'
 import { edgeOf } from './look.ts'
 import {
@@ -40,7 +40,9 @@ export function layersOf(plot: Plot): Spec {
   ]
   if (!plot.by) return { ...size, layer }
   const names = [...new Set(plot.points.map(({ by }) => by))]
-  const field = { field: 'by', type: 'nominal', sort: names, header: { title: null } }
+  const { panels } = plot.kept
+  const header = { title: null, ...(panels ? panelTitles(panels) : {}) }
+  const field = { field: 'by', type: 'nominal', sort: names, header }
   const resolve = differInSize(plot) ? { resolve: { scale: { y: 'independent' } } } : {}
   const columns = Math.min(PANELS_BESIDE, new Set(plot.points.map(({ by }) => by)).size)
   return {
@@ -53,11 +55,13 @@ export function layersOf(plot: Plot): Spec {
 }
 
 /**
- * Tells whether panels need scales of their own. They share one, so that they can be compared, unless one panel would
- * be flat along its bottom.
+ * Tells whether panels need scales of their own. They share one, so that they can be compared, unless they differ in what they
+ * measure or one panel would be flat along its bottom.
  */
 function differInSize({ points, kept }: Plot): boolean {
   if (kept.x === 'text') return false
+  const measures = new Set(Object.values(kept.panels ?? {}).map(({ unit, fmt }) => `${unit} ${fmt}`))
+  if (measures.size > 1) return true
   const largest = new Map<string, number>()
   for (const { by = '', y } of points)
     if (y !== null) largest.set(by, Math.max(largest.get(by) ?? 0, Math.abs(y)))

@@ -2,7 +2,7 @@
 
 import type { ChartType } from '@assay/model/insight'
 import { type Kept, type Point, type XKind } from '../chart-values.ts'
-import { axisNumbers, drawnTitle, shortX } from '../labels.ts'
+import { axisNumbers, drawnTitle, panelNumbers, shortX } from '../labels.ts'
 import type { ChartOptions } from '../points.ts'
 import { INK, LABEL_LIMIT, TITLE_ABOVE } from './look.ts'
 
@@ -44,9 +44,14 @@ export function yAxis(plot: Plot, zero: boolean): Spec {
     field: 'y',
     type: 'quantitative',
     title: plot.by ? null : drawnTitle(y) || null,
-    axis: { ...TITLE_ABOVE, ...axisNumbers(y, valuesOf(plot.points)), tickCount: 5 },
+    axis: { ...TITLE_ABOVE, ...numbersUp(plot), tickCount: 5 },
     scale: { zero, nice: true },
   }
+}
+
+function numbersUp({ points, kept: { labels, panels } }: Plot): Spec {
+  if (!panels) return axisNumbers(labels.y, valuesOf(points))
+  return panelNumbers(panels, (name) => valuesOf(points.filter(({ by }) => by === name)))
 }
 
 /** The same numbers along the bottom. */
