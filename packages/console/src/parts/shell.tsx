@@ -12,6 +12,7 @@ import { HealthMark } from './health-mark.tsx'
 import { Menu, MenuChoice, MenuItem } from './menu.tsx'
 import { GoTo } from './palette/keys.tsx'
 import { useSections } from './palette/sections.ts'
+import { useShownPart } from './shown-part.ts'
 
 const THEME_WORDS = { system: 'As the system', light: 'Light', dark: 'Dark' } as const
 
@@ -45,23 +46,9 @@ function UserMenu() {
   )
 }
 
-/** On a narrow page the list of sections scrolls: the present one is scrolled into view. */
-function useShownSection(shown: number) {
-  const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname })
-  const nav = useRef<HTMLElement>(null)
-  useEffect(() => {
-    const active = nav.current?.querySelector<HTMLElement>('.active')
-    if (path === undefined || !nav.current || !active) return
-    // scrollIntoView would move the starting point of the Tab key.
-    const [whole, own] = [nav.current.getBoundingClientRect(), active.getBoundingClientRect()]
-    nav.current.scrollLeft += Math.min(own.left - whole.left, 0) + Math.max(own.right - whole.right, 0)
-  }, [path, shown])
-  return nav
-}
-
 function Sections() {
   const shown = useSections()
-  const nav = useShownSection(shown.length)
+  const nav = useShownPart(shown.length)
   return (
     <nav className="sections" aria-label="Sections" ref={nav}>
       {shown.map(({ to, name }) => (

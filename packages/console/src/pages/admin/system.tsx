@@ -2,6 +2,7 @@
 import { Link, Outlet } from '@tanstack/react-router'
 import { ForAdmins } from '../../parts/for-admins.tsx'
 import { Page } from '../../parts/page.tsx'
+import { useShownPart } from '../../parts/shown-part.ts'
 import { below } from '../address.ts'
 
 const PARTS = [
@@ -18,9 +19,10 @@ const PARTS = [
 ] as const
 
 export function SystemPage() {
+  const parts = useShownPart(PARTS.length)
   return (
     <Page title="System" wide actions={<a href={below('/docs')}>API reference</a>}>
-      <nav className="tabs" aria-label="Parts of the system">
+      <nav className="tabs" aria-label="Parts of the system" ref={parts}>
         {PARTS.map(([to, name]) => (
           <Link key={to} to={to} activeOptions={{ exact: true }}>
             {name}

@@ -172,15 +172,21 @@ export function TokensPage() {
               <tr key={token.token_id}>
                 <td>{token.name}</td>
                 <td>{token.scopes.join(', ')}</td>
-                <td>{token.templates === null ? 'all' : token.templates.join(', ')}</td>
+                <td data-label="Templates">
+                  {token.templates === null ? 'all' : token.templates.join(', ')}
+                </td>
                 <td>
                   <UserName user_id={token.user_id} />
                 </td>
-                <td>
+                <td data-label="Made">
                   <Time at={token.created_at} />
                 </td>
-                <td>{token.last_used_at === null ? 'never' : <Time at={token.last_used_at} />}</td>
-                <td>{token.expires_at === null ? 'never' : <Time at={token.expires_at} />}</td>
+                <td data-label="Last used">
+                  {token.last_used_at === null ? 'never' : <Time at={token.last_used_at} />}
+                </td>
+                <td data-label="Ends">
+                  {token.expires_at === null ? 'never' : <Time at={token.expires_at} />}
+                </td>
                 <td>
                   {token.name !== LOGIN_TOKEN && <Change token={token} />}
                   <Revoke token={token} />
