@@ -200,6 +200,8 @@ export const LOGIN_TOKEN = 'login'
 export const USERS_MOST = 10_000
 export const TOKENS_MOST = 10_000
 export const LOGINS_MOST = 1000
+/** Browsers in which a user is signed in. A further one ends that which began longest ago. */
+export const SIGN_INS_MOST = 100
 
 /** The name of the token that the setting of this name gives. A start with another value replaces the token of this name. */
 export const SETTING_TOKEN = 'ASSAY_TOKEN'

@@ -5,12 +5,13 @@ import { CONNECTIONS_MOST } from '@assay/model/connection'
 import { CONNECTION_LIMITS } from '@assay/model/connection-kinds'
 import { uuidv7 } from '@assay/model/ids'
 import { SCHEDULES_MOST } from '@assay/model/schedule'
-import { LOGIN_TOKEN, LOGINS_MOST, TOKENS_MOST, USERS_MOST } from '@assay/model/token'
+import { LOGIN_TOKEN, LOGINS_MOST, SIGN_INS_MOST, TOKENS_MOST, USERS_MOST } from '@assay/model/token'
 import type { Store } from '../store.ts'
 import { COLLECTIONS } from '../tables/jobs/collections.ts'
 import { SCHEDULES } from '../tables/jobs/schedules.ts'
 import { TOKENS, USERS } from '../tables/workspaces/accounts.ts'
 import { CONNECTIONS } from '../tables/workspaces/connections.ts'
+import { SIGN_INS } from '../tables/workspaces/sign-ins.ts'
 import { type ConformanceTests, type copies, otherWorkspace, refuses, WORKSPACE } from './given.ts'
 import { scheduleInput } from './schedules.ts'
 
@@ -114,5 +115,40 @@ export const rowCapTests: ConformanceTests = {
     await refuses(store.createToken(login()), 'rate_limited')
     await store.createToken({ ...login(), user_id: 'bob' })
     await store.createToken(tokenInput(WORKSPACE))
+  },
+
+  'keeps a user signed in on so many browsers, and ends that which began longest ago': async ({
+    store,
+    copy,
+    elapse,
+  }) => {
+    const user = { workspace_id: WORKSPACE, scopes: ['viewer' as const], password_hash: 'scrypt$1' }
+    for (const name of ['ada', 'bob']) await store.createUser({ ...user, user_id: name, username: name })
+    const signIn = (secret_hash: string, user_id = 'ada') => ({
+      sign_in_id: uuidv7(),
+      secret_hash,
+      workspace_id: WORKSPACE,
+      user_id,
+      token_id: null,
+      scopes: ['viewer' as const],
+      device: 'Firefox on Linux',
+      address: '192.0.2.1',
+      idle_ms: 1e9,
+      life_ms: 1e9,
+    })
+    await store.createSignIn(signIn('another', 'bob'))
+    await store.createSignIn(signIn('first'))
+    await elapse(1000)
+    const second = signIn('second')
+    await store.createSignIn(second)
+    await copy(SIGN_INS, ['sign_in_id', 'secret_hash'], SIGN_INS_MOST - 2, `secret_hash = 'second'`)
+    assert.ok(await store.findSignIn('first'))
+    await elapse(1000)
+    const next = signIn('next')
+    assert.ok(await store.createSignIn(next))
+    assert.equal(await store.findSignIn('first'), null)
+    for (const hash of ['second', 'next', 'another']) assert.ok(await store.findSignIn(hash), hash)
+    await store.createSignIn({ ...next, secret_hash: 'again' })
+    assert.ok(await store.findSignIn('second'), 'a repeat is no further browser')
   },
 }

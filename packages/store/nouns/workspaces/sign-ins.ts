@@ -7,6 +7,7 @@ import {
   LOGIN_TOKEN,
   type Principal,
   type Scope,
+  SIGN_INS_MOST,
   type SignIn,
 } from '@assay/model/token'
 import type { Page } from '../../contract/page.ts'
@@ -51,6 +52,11 @@ const INSERT = SIGN_INS.insert<SignIn>(
   `ON CONFLICT (sign_in_id) DO UPDATE SET secret_hash = excluded.secret_hash
      WHERE sign_ins.workspace_id = excluded.workspace_id AND sign_ins.user_id = excluded.user_id
    RETURNING ${SIGN_INS.list(SHOWN)}`,
+)
+const END_OLDEST = statement(
+  `DELETE FROM sign_ins WHERE sign_in_id IN (
+     SELECT sign_in_id FROM sign_ins WHERE workspace_id = :workspace_id AND user_id = :user_id AND sign_in_id <> :sign_in_id
+     ORDER BY created_at DESC, sign_in_id DESC LIMIT 1000 OFFSET ${SIGN_INS_MOST - 1})`,
 )
 // A change or deletion of the token waits, and then ends this sign-in, too.
 const LOCK_TOKEN = TOKENS.select(`${by('workspace_id', 'token_id')} FOR UPDATE`, ['expires_at', 'scopes'])
@@ -117,6 +123,7 @@ export function* createSignIn(tx: Writer, input: Input<'createSignIn'>): Routine
     ends_at: earliest(...ends),
   })
   if (!signIn) throw new AppError('name_taken', `There is already a sign-in ${input.sign_in_id}.`)
+  yield* tx.run(END_OLDEST, input)
   return signIn
 }
 
