@@ -17,7 +17,7 @@ import { eventually, type Service, startService, temporaryFolder } from '../test
 import type { Proof } from './main.ts'
 import { entriesByHand, type Stored } from './stall/by-hand.ts'
 import { type Entry, entriesFromDocument } from './stall/from-document.ts'
-import { newerEntries } from './stall/newer.ts'
+import { HUGE, newerEntries } from './stall/newer.ts'
 import { EVERY_MS, type Stretch } from './stall/probe.ts'
 import { mainThreadOf } from './stall/thread.ts'
 import { ownWait, startWatcher, type Wait, type Waits, type Watcher } from './stall/watch.ts'
@@ -40,6 +40,8 @@ const TOKEN = 'stall-admin-token-0123456789'
 const PATIENCE_MS = 60_000
 /** Rows of the table whose page and forms are read. */
 const ROWS = 33_000
+/** Jobs whose insights have 10 MB. */
+const HUGE_JOBS = 5
 
 export interface Held {
   name: string
@@ -152,7 +154,7 @@ async function call<T>(url: string, method: string, target: string, body?: unkno
   return (await answer.json()) as T
 }
 
-/** Runs the job whose insight is read, and makes a link to it. */
+/** Runs the job whose insight is read, makes a link to it, and creates the jobs of huge insights. */
 async function store(url: string): Promise<Stored> {
   const assignment_id = await call<string>(url, 'POST', '/v1alpha/jobs/', {
     payload: { type: 'template', template_id: 'large' },
@@ -167,7 +169,12 @@ async function store(url: string): Promise<Stored> {
   const { insight_id, error } = job as unknown as Status
   if (insight_id === null) throw new Error(`The large insight failed: ${JSON.stringify(error)}`)
   const link = await call<{ url: string }>(url, 'POST', `/v1alpha/insights/${insight_id}/links`, {})
-  return { assignment_id, insight_id, link: new URL(link.url, url).pathname }
+  const drafts = await Promise.all(
+    Array.from({ length: HUGE_JOBS }, () =>
+      call<string>(url, 'POST', '/v1alpha/jobs/', { payload: { type: 'template', template_id: 'huge' } }),
+    ),
+  )
+  return { assignment_id, insight_id, link: new URL(link.url, url).pathname, drafts }
 }
 
 interface Opened {
@@ -195,6 +202,7 @@ async function openService(): Promise<Opened> {
   await mkdir(templates)
   await writeFile(path.join(templates, 'hello.md'), HELLO)
   await writeFile(path.join(templates, 'large.md'), LARGE)
+  await writeFile(path.join(templates, 'huge.md'), HUGE)
   const service = await startService({
     home: path.join(folder, 'home'),
     wrapped: false,
@@ -207,6 +215,7 @@ async function openService(): Promise<Opened> {
       ASSAY_LOG_LEVEL: 'info',
       ASSAY_LEASE: `${LEASE_SECONDS}s`,
       ASSAY_MAX_TIMEOUT: '20s',
+      ASSAY_MAX_ROWS: '330000',
       ASSAY_CORS_ORIGINS: 'https://*.example.com',
       ASSAY_FRAME_PARENTS: 'https://*.example.com',
     },
@@ -234,6 +243,8 @@ export interface StallOptions {
   seed: number
   wanted?: string
   every?: number
+  /** Jobs of huge insights are in it: each takes seconds of processor time. */
+  huge?: boolean
   /** Milliseconds after which no more entries are sent. */
   limitMs?: number
   log(line: string): void
@@ -336,9 +347,10 @@ export async function stall(options: StallOptions): Promise<StallReport> {
   try {
     const stored = await store(service.url)
     const all = await corpusOf(service.url, stored, options.seed)
-    const { wanted = '', every = 1 } = options
+    const { wanted = '', every = 1, huge = false } = options
     const entries = all.filter(
-      ({ name }, index) => name.includes(wanted) && index % every === options.seed % every,
+      ({ name }, index) =>
+        name.includes(wanted) && index % every === options.seed % every && (huge || !name.includes('huge')),
     )
     const { url, server: pid } = service
     const watcher = startWatcher({ url, token: TOKEN, assignment_id: stored.assignment_id, pid })
@@ -375,7 +387,7 @@ function sayTold(log: (line: string) => void, what: string, { clock, own }: Told
 export const proof: Proof = {
   summary: 'hostile texts for every operation: who else waits? --only PART --every 1',
   async run({ seed, number, text, log }) {
-    const report = await stall({ seed, wanted: text('only', ''), every: number('every', 1), log })
+    const report = await stall({ seed, wanted: text('only', ''), every: number('every', 1), huge: true, log })
     const { entries, held, health, status, calm, requests, lease_left, stood_share, violations } = report
     log(`${entries} entries; least left of the lease ${lease_left} s of ${LEASE_SECONDS}`)
     sayTold(log, '/healthz before', calm)

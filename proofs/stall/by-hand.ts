@@ -10,6 +10,8 @@ export interface Stored {
   insight_id: string
   /** The path of a link to it. */
   link: string
+  /** Drafts whose insights have 10 MB. */
+  drafts: readonly string[]
 }
 
 const markdown = { 'content-type': 'text/markdown' }

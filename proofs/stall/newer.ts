@@ -302,6 +302,31 @@ function listEntries(): Entry[] {
   ]
 }
 
+/** A table of 330,000 rows: 10 MB. */
+export const HUGE = `---
+limits: { rows: 330000, output: 40MB }
+---
+\`\`\`sql t
+select range as a, range * 2 as b, 'value ' || range as c from range(330000)
+\`\`\`
+# Huge
+`
+
+/** Runs jobs whose insights have 10 MB, each waited for, and previews of the same. */
+function hugeEntries({ drafts }: Stored): Entry[] {
+  const source = HUGE
+  return [
+    ...drafts.flatMap((assignment_id, index) => [
+      post(`huge job ${index}`, '/v1alpha/jobs/run', { payload: { type: 'assignment', assignment_id } }),
+      request(`end of huge job ${index}`, `/v1alpha/jobs/status?assignment_id=${assignment_id}&wait=50`),
+    ]),
+    ...['application/json', 'text/markdown', 'text/html'].map((accept) => ({
+      ...post(`huge preview as ${accept}`, '/v1alpha/jobs/templates/preview', { source }),
+      headers: { 'content-type': 'application/json', accept },
+    })),
+  ]
+}
+
 export function newerEntries(stored: Stored): Entry[] {
   const all = [
     ...conditionEntries(),
@@ -312,6 +337,7 @@ export function newerEntries(stored: Stored): Entry[] {
     ...insightEntries(stored),
     ...siteEntries(),
     ...listEntries(),
+    ...hugeEntries(stored),
   ]
   return all.map((entry) => ({ ...entry, name: `later: ${entry.name}` }))
 }
