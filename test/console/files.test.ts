@@ -114,6 +114,28 @@ test('offers to leave out the broken rows of a file, and takes it in so', async 
   await apiOf(here.service.url).files.delete('ragged.csv')
 })
 
+test('tells how a file is read and how sure that is, and offers the other reading of what is likely', async () => {
+  const { page } = here.watched
+  await chooser(page).setInputFiles([
+    csv('read.csv', 'day;share;paid\n13/02/2024;5 %;$1.50\n14/02/2024;7 %;$2\n'),
+  ])
+  const how = page.getByRole('list', { name: 'How read.csv is read' })
+  await how.getByText('paid').waitFor()
+  assert.deepEqual(await how.locator('li').allInnerTexts(), [
+    'Encoding: utf-8 (settled by the data)',
+    'Separator: a semicolon (settled by the data)',
+    'Names: the first row has them (settled by the data)',
+    'day: dates with the day first (settled by the data)',
+    'share: numbers with a %, as shares (likely)',
+    'paid: numbers in $ (settled by the data)',
+  ])
+  await assertAccessible(page, 'how a file is read')
+  const other = link(page, 'Make a report with share as 12.5')
+  assert.match((await other.getAttribute('href'))!, /percent/)
+  await apiOf(here.service.url).files.delete('read.csv')
+  here.assertSilent()
+})
+
 test('tells the fault of a file that is larger than what a connection holds, while it comes', async () => {
   const { page } = here.watched
   const file = path.join(here.folder, 'large.json')

@@ -1,5 +1,6 @@
 /** Counts the readings that the values of one column allow, and decides how the column is read. */
 import type { ColumnDialect, ColumnDoubt, Sureness } from '@assay/model/dialect'
+import { literal } from '../../duckdb/duckdb.ts'
 import { formPattern, isForm } from './date-forms.ts'
 import { Around, type FoundAround } from './numbers/around.ts'
 import { dateInWords, type Order, orderName, readDate, readNumber, shownNumber } from './readings-in-words.ts'
@@ -40,12 +41,21 @@ const LONGEST_MARK = 60
 const USUAL_MARKS: ReadonlySet<string> = new Set(MISSING_MARKS)
 const USUAL_BEGINS = beginsOf(MISSING_MARKS)
 
+/** The decimal mark that the mark of thousands leaves. */
+export function impliedBy(thousands: string | null): Evidence['decimal'] {
+  return thousands === '.' ? ',' : thousands === ',' ? '.' : null
+}
+
 /** What the template or the other columns of the file show about numbers. */
 export interface Evidence {
   decimal: '.' | ',' | null
   thousands: string | null
   sure: Sureness
 }
+
+/** A number with letters behind it: after a blank any word, else a unit that is no part of a code. */
+const UNIT =
+  /^[-+]?\d[\d.,]*(?: (\p{L}{1,8}|°[CF])|(°[CF]|[kmMGT]?[gB]|[kcmµn]?m|[mc]?l|[kMG]?W?h|[kM]?W|ms|min|km\/h|m²|m³))$/u
 
 function beginsOf(marks: readonly string[]): Set<number> {
   return new Set(marks.map((mark) => mark.charCodeAt(0)))
@@ -80,6 +90,8 @@ export class Tally {
   #shapes = new Map<string, DateShape>()
   /** The first few texts that fit no reading, with their counts. */
   #unfit = new Map<string, number>()
+  /** The one unit behind numbers so far, such as "kg"; null: there was none. */
+  #unit: { is: string; n: number; sample: string; commas: boolean } | null = null
   /** Missing marks that occur, with their counts. */
   readonly missing = new Map<string, number>()
   /** Whether blanks stand around a value. */
@@ -134,9 +146,19 @@ export class Tally {
         if (reading.letter) this.#letters.add(text.toLowerCase())
         return
       default:
+        this.#noteUnit(text, times)
         if (this.#unfit.size < UNFIT_KEPT || this.#unfit.has(text))
           this.#unfit.set(text, (this.#unfit.get(text) ?? 0) + times)
     }
+  }
+
+  #noteUnit(text: string, times: number): void {
+    const [, apart, close] = text.length > LONGEST_MARK ? [] : (UNIT.exec(text) ?? [])
+    const is = apart ?? close
+    if (is === undefined) return
+    this.#unit ??= { is, n: 0, sample: text, commas: false }
+    if (is === this.#unit.is) this.#unit.n += times
+    if (text.includes(',')) this.#unit.commas = true
   }
 
   #noteNumber(reading: Extract<Reading, { kind: 'number' }>, text: string, times: number): void {
@@ -182,6 +204,16 @@ export class Tally {
   /** Whether all values are dates, or have the declared form. */
   get holdsDates(): boolean {
     return this.#n > 0 && (this.#dates === this.#n || this.#hasForm)
+  }
+
+  /** Whether all values are numbers, some with a currency or another sign around them. */
+  get holdsWritten(): boolean {
+    return this.#n > 0 && this.#numbers === this.#n && this.#around.some
+  }
+
+  /** Whether all values are numbers with one unit behind. */
+  get holdsUnits(): boolean {
+    return this.#united() !== null
   }
 
   get #hasForm(): boolean {
@@ -314,8 +346,23 @@ export class Tally {
     ]
   }
 
+  /** The doubt of a column whose values are all numbers with one unit behind. */
+  #united(): ColumnDoubt | null {
+    if (this.#unit === null || this.#n < 2 || this.#unit.n < this.#n) return null
+    const { is, sample, commas } = this.#unit
+    const inBlock = commas ? '' : `, or in a block: cast(replace(COLUMN, ${literal(is)}, '') as double)`
+    return {
+      kind: 'mixed',
+      sample,
+      readings: [],
+      says: `Each value is a number with ${JSON.stringify(is)} behind it (such as ${JSON.stringify(sample)}), so all stay text. Take the unit off in the file${inBlock}.`,
+    }
+  }
+
   /** Returns the doubt of a column that holds numbers or dates except for a few values. */
   #almost(): ColumnDoubt | null {
+    const united = this.#united()
+    if (united !== null) return united
     const best = Math.max(this.#numbers, this.#dates, this.#times)
     const others = this.#n - best
     if (best === 0 || best / this.#n < MIXED_SHARE) return null

@@ -20,7 +20,7 @@ import { refuseWiderCounts } from './misplaced.ts'
 import { type Part, partOf } from './part.ts'
 import { copyWithoutWider, lineOfRecord } from './record-walk.ts'
 import { faultAt } from './records.ts'
-import { type Decision, type Evidence, Tally } from './tally.ts'
+import { type Decision, type Evidence, impliedBy, Tally } from './tally.ts'
 
 export interface TextSource {
   /** As written in the template. */
@@ -333,7 +333,7 @@ export class TextTable {
       const own = column.tally.decimal
       const evidence: Evidence = declared
         ? {
-            decimal: decimal ?? (thousands === '.' ? ',' : thousands === ',' ? '.' : null),
+            decimal: decimal ?? impliedBy(thousands),
             thousands,
             sure: 'declared',
           }

@@ -1,12 +1,10 @@
-/** What an upload leaves to choose: the sheet of a workbook, and columns of two readings; each choice begins a report with its line. */
+/**
+ * How an upload is read, each reading with how sure it is, and what it leaves to choose: the sheet of a workbook, columns of two readings, and
+ * what is read by what is usual. Each choice begins a report with its line.
+ */
 import type { NewFile } from '@assay/client'
 import { Link } from '@tanstack/react-router'
-
-interface Choice {
-  of: string
-  says: string
-  readings: { as: string; write: string }[]
-}
+import { type Choice, likelyChoices, readingLines } from './reading-lines.ts'
 
 function choicesOf({ dialect, readings }: NewFile): Choice[] {
   const asked = readings.flatMap(({ name, doubt }) =>
@@ -14,14 +12,19 @@ function choicesOf({ dialect, readings }: NewFile): Choice[] {
       ? [{ of: name, says: doubt.says, readings: lineOf(name, doubt.readings) }]
       : [],
   )
+  const likely = likelyChoices(readings).map(({ of, says, readings: others }) => ({
+    of,
+    says,
+    readings: lineOf(of, others),
+  }))
   const sheet = dialect?.sheet
-  if (sheet?.sure !== 'likely') return asked
+  if (sheet?.sure !== 'likely') return [...asked, ...likely]
   const sheets = [sheet.is, ...sheet.others].map((name) => ({
     as: name,
     write: `sheet: ${JSON.stringify(name)}`,
   }))
   const says = `“${sheet.is}” was read, the first of ${sheets.length}. Choose the sheet of a report:`
-  return [{ of: 'Sheets', says, readings: sheets }, ...asked]
+  return [{ of: 'Sheets', says, readings: sheets }, ...asked, ...likely]
 }
 
 /** The line below its own column, so that it says nothing of others. */
@@ -33,7 +36,25 @@ function lineOf(name: string, readings: Choice['readings']): Choice['readings'] 
 }
 
 export function ReadingNotes({ file }: { file: NewFile }) {
-  const choices = choicesOf(file)
+  const lines = readingLines(file)
+  return (
+    <>
+      {lines.length > 0 && (
+        <ul className="small" aria-label={`How ${file.path} is read`}>
+          {lines.map(({ of, is, sure }) => (
+            <li key={`${of} ${is}`}>
+              <strong>{of}</strong>: {is}
+              {sure !== null && <em> ({sure})</em>}
+            </li>
+          ))}
+        </ul>
+      )}
+      <Choices file={file} choices={choicesOf(file)} />
+    </>
+  )
+}
+
+function Choices({ file, choices }: { file: NewFile; choices: readonly Choice[] }) {
   if (choices.length === 0) return null
   return (
     <ul className="small" aria-label={`Choices of ${file.path}`}>

@@ -48,6 +48,11 @@ export class Around {
     if (!this.#samples.has(found.minus)) this.#samples.set(found.minus, { ...found, text })
   }
 
+  /** Whether something stands around a number. */
+  get some(): boolean {
+    return this.#written > 0
+  }
+
   judge(declared: ColumnDialect): Judged {
     if (this.#written === 0) return { kind: 'read', around: null }
     const currencies = [...this.#currencies]

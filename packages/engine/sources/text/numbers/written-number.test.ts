@@ -69,7 +69,7 @@ test('texts that only look like such numbers stay texts without a doubt', async 
     ['+491701234567', '+33123456789'],
     ['RON 95', 'RON 98'],
     ['TOP 10', 'TOP 5'],
-    ['12 kg', '5 kg'],
+
     ['$5 a day', '$6'],
     ['50-60%', '3%'],
     ['A$', '%'],
@@ -123,4 +123,44 @@ test('a row of totals in a currency is refused as any other, and names such as 5
   assert.match(await refusal('item,paid\na,$5\nb,$7\nc,$8\nTotal,$20\n'), /totals: skip/)
   const wide = await read('name,5%,95%\na,1.5,2\nb,1.75,3\n')
   assert.deepEqual(wide.types, ['name VARCHAR', '5% DOUBLE', '95% BIGINT'])
+})
+
+test('numbers with one unit behind stay text, and the doubt says how a block takes it off', async () => {
+  const doubtOf = async (values: readonly string[]) => (await column(values)).of?.doubt?.says
+  assert.equal(
+    await doubtOf(['12 kg', '13.5 kg', 'NA']),
+    `Each value is a number with "kg" behind it (such as "12 kg"), so all stay text. Take the unit off in the file, or in a block: cast(replace(COLUMN, 'kg', '') as double).`,
+  )
+  assert.match((await doubtOf(['20°C', '-3°C']))!, /Take the unit off in the file, or in a block/)
+  assert.match((await doubtOf(['12,5 kg', '3 kg']))!, /Take the unit off in the file\.$/)
+  const codes = [
+    ['12A', '13A'],
+    ['5 Mar', '6 Apr'],
+    ['1st', '2nd'],
+    ['12 kg', '3 lb'],
+  ]
+  for (const values of codes) assert.equal(await doubtOf(values), undefined, values.join(' | '))
+})
+
+test('strings of JSON with a currency, a % or a unit are read as those of a table in text', async () => {
+  const rows = [
+    { paid: '$1,250.75', share: '12.5 %', id: '012', no: '12', weight: '3 kg', of: { paid: '$5' } },
+    { paid: '$5', share: '3 %', id: '013', no: '13', weight: '4 kg', of: { paid: '$6' } },
+  ]
+  const found = await read(JSON.stringify(rows), { name: 'amounts.json' })
+  assert.deepEqual(found.types, [
+    'paid DOUBLE',
+    'share DOUBLE',
+    'id VARCHAR',
+    'no VARCHAR',
+    'weight VARCHAR',
+    'of STRUCT("paid" VARCHAR)',
+  ])
+  assert.deepEqual(found.rows[0]!.slice(0, 2), [1250.75, 0.125])
+  assert.deepEqual(columnOf(found, 'paid')?.currency, { is: '$', sure: 'settled' })
+  assert.match(columnOf(found, 'weight')!.doubt!.says, /with "kg" behind it/)
+  const open = await read(JSON.stringify([{ x: '1.234 €' }]), { name: 'amounts.json' })
+  assert.equal(columnOf(open, 'x')?.doubt?.kind, 'two_readings')
+  const told = { name: 'amounts.json', dialect: { decimal: ',' as const } }
+  assert.deepEqual((await read(JSON.stringify([{ x: '1.234 €' }]), told)).rows, [[1234]])
 })

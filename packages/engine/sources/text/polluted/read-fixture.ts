@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after } from 'node:test'
-import type { Dialect, FoundDialect } from '@assay/model/dialect'
+import type { Dialect, FoundColumn, FoundDialect } from '@assay/model/dialect'
 import { openEngine, readTable } from '../../../duckdb/duckdb.ts'
 import { attachFile } from '../../files/file.ts'
 import { resolveFiles } from '../../files/files.ts'
@@ -22,6 +22,7 @@ interface Read {
   dialect: FoundDialect
   /** Of JSON: the list that holds the rows. */
   list: string | undefined
+  readings: readonly FoundColumn[]
 }
 
 export interface Declared {
@@ -45,7 +46,7 @@ export async function read(
     const { rows, total } = await readTable(engine, 'select * from s', {}, 5)
     const types = attached.columns.map((column) => `${column.name} ${column.database_type}`)
     const { dialect: found, list } = attached.lineage
-    return { types, rows, total, dialect: found!, list }
+    return { types, rows, total, dialect: found!, list, readings: attached.readings ?? [] }
   } finally {
     engine.close()
   }
@@ -62,4 +63,4 @@ export async function refusal(text: string | Buffer, given: Declared = {}): Prom
   )
 }
 
-export const columnOf = ({ dialect }: Read, name: string) => dialect.columns.find((one) => one.name === name)
+export const columnOf = ({ readings }: Read, name: string) => readings.find((one) => one.name === name)
