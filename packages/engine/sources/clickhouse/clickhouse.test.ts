@@ -34,11 +34,12 @@ interface Asked {
   headers: IncomingMessage['headers']
 }
 
-/** `grants`: what it answers to SHOW GRANTS, which is not counted as asked. */
+/** `grants`: what it answers to SHOW GRANTS, which is not counted as asked; `roles`: the same for each role that may be read. */
 async function serve(
   t: TestContext,
   answer: (asked: Asked, response: ServerResponse) => void,
   grants = 'GRANT SHOW, SELECT ON shop.* TO reader\n',
+  roles: Record<string, string> = {},
 ) {
   const asked: Asked[] = []
   const server = createServer((request, response) => {
@@ -49,7 +50,11 @@ async function serve(
     request.on('end', () => {
       const { searchParams: query } = new URL(request.url!, 'http://here')
       const one = { sql, query, headers: request.headers }
+      const [, role] = /^SHOW GRANTS FOR (.+)$/.exec(sql) ?? []
       if (sql === 'SHOW GRANTS') response.end(grants)
+      else if (role !== undefined && role in roles) response.end(roles[role])
+      else if (role !== undefined)
+        response.writeHead(403).end('Code: 497. DB::Exception: Not enough privileges')
       else {
         asked.push(one)
         answer(one, response)
@@ -286,6 +291,7 @@ test('a user who can reach other systems is refused, and is told of where that i
     t,
     (_one, response) => response.end('["25.8.1","2"]\n'),
     'GRANT SHOW, SELECT(a, b), S3 ON *.* TO reader\nGRANT READ ON URL TO reader\nGRANT analyst TO reader\n',
+    { analyst: 'GRANT SELECT ON shop.* TO analyst\n' },
   )
   const accepted = { ...connection, options: { ...connection.options, privileged: 'accepted' } }
   const result = await bench.run(queryTemplate('select 1'), {}, { connections: accessOf(connection) })
@@ -301,6 +307,30 @@ test('a user who can reach other systems is refused, and is told of where that i
   const told = await probe(accepted)
   assert.ok(told.ok)
   assert.match(told.read_only, /which is accepted: it can reach other systems \(S3\)/)
+})
+
+test('what a user can do by its roles, and by theirs, counts as what it can do itself', async (t) => {
+  const rightsBy = async (grants: string, roles: Record<string, string>) => {
+    const { connection } = await serve(t, (_one, response) => response.end('["25.8.1","2"]\n'), grants, roles)
+    const one = { kind: 'probe' as const, connection, roots: bench.roots }
+    const result = await bench.pool.probe(one, { workspace_id: 'test' })
+    return result.ok ? '' : result.detail
+  }
+  const own = 'GRANT SELECT ON shop.* TO reader\nGRANT analyst, `night shift` TO reader\n'
+  const reads = 'GRANT SELECT ON shop.* TO analyst\n'
+  assert.equal(await rightsBy(own, { analyst: reads, '`night shift`': reads }), '')
+  assert.match(
+    await rightsBy(own, {
+      analyst: reads,
+      '`night shift`': 'GRANT fetcher, analyst TO `night shift` WITH ADMIN OPTION\n',
+      fetcher: 'GRANT READ ON URL TO fetcher\nGRANT `night shift` TO fetcher\n',
+    }),
+    /can do more than read: it can reach other systems \(URL\)\./,
+  )
+  assert.match(
+    await rightsBy(own, { '`night shift`': reads }),
+    /has a role whose rights it may not read \(analyst\)/,
+  )
 })
 
 test('the types of ClickHouse come as the table says', async (t) => {

@@ -19,7 +19,7 @@ import { requireSelect } from '../rows/only-select.ts'
 import { openSocket } from '../sockets.ts'
 import { brokeOff, QueryRefused, SourceError, sameName } from '../source.ts'
 import { PARQUET_SETTINGS, saveBody } from './parquet.ts'
-import { privilegesOf } from './privileges.ts'
+import { privilegesOf, rolesOf } from './privileges.ts'
 import { type Asked, columnOf } from './types.ts'
 
 const KILL_MS = 300
@@ -72,10 +72,29 @@ export const clickhouse: Kind = {
   },
 }
 
+/** The rights of the user and of its roles, which SHOW GRANTS names only. A role that cannot be read counts as a right. */
+async function rightsOf(client: Client): Promise<string[]> {
+  const ask = async (sql: string): Promise<string[]> =>
+    (await (await client.send(sql, 'TabSeparatedRaw')).text()).split('\n')
+  const own = await ask('SHOW GRANTS')
+  const privileges = privilegesOf(own)
+  const roles = new Set(rolesOf(own))
+  // A role may have roles: those that are added here are visited, too.
+  for (const role of roles)
+    try {
+      const granted = await ask(`SHOW GRANTS FOR ${role}`)
+      privileges.push(...privilegesOf(granted))
+      for (const further of rolesOf(granted)) roles.add(further)
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error
+      privileges.push(`has a role whose rights it may not read (${role})`)
+    }
+  return [...new Set(privileges)]
+}
+
 /** Reads what the user can do beyond reading. Throws SourceError if that is not accepted. */
 async function acceptedRights(client: Client, connection: OpenConnection): Promise<string[]> {
-  const body = await client.send('SHOW GRANTS', 'TabSeparatedRaw')
-  const privileges = privilegesOf((await body.text()).split('\n'))
+  const privileges = await rightsOf(client)
   refusePrivileged(connection, privileges)
   return privileges
 }

@@ -9,6 +9,15 @@ const SOURCES = new Set(
   ),
 )
 
+/** The roles that lines of SHOW GRANTS give, as they are quoted there. */
+export function rolesOf(grants: readonly string[]): string[] {
+  return grants.flatMap((grant) => {
+    const [, names] =
+      /^GRANT ((?:\w+|`(?:[^`\\]|\\.)+`)(?:, (?:\w+|`(?:[^`\\]|\\.)+`))*) TO /.exec(grant) ?? []
+    return names?.match(/\w+|`(?:[^`\\]|\\.)+`/g) ?? []
+  })
+}
+
 /** `grants`: the lines of SHOW GRANTS. Each entry of the result is a part of a sentence. */
 export function privilegesOf(grants: readonly string[]): string[] {
   const found = new Set<string>()
