@@ -2,7 +2,8 @@
 import { calendarSeasons } from '../../packages/engine/series/calendar-seasons.ts'
 import { levelChanges } from '../../packages/engine/series/level-changes.ts'
 import { judgeLine } from '../../packages/engine/series/line.ts'
-import { findSeasons } from '../../packages/engine/series/seasons.ts'
+import { findSeasons, seasonColumns } from '../../packages/engine/series/seasons.ts'
+import { withShortLevels } from '../../packages/engine/series/spikes/short-levels.ts'
 import { EFFECTS, type Process, type Random, randomFrom, STEPS } from './processes.ts'
 
 export const OVER_TIME = ['trend', 'seasonality', 'changepoints'] as const
@@ -26,6 +27,16 @@ export function showsSeason({ season }: Process, n: number): boolean {
   return season !== null && n >= 2 * Math.floor(season)
 }
 
+/** How many changes of level `changepoints` lists. */
+function levelsOf(
+  values: readonly number[],
+  rows: readonly number[],
+  seasons: readonly { period: number }[],
+): number {
+  const waves = seasons.flatMap(({ period }) => seasonColumns(rows, period))
+  return withShortLevels(levelChanges(values, rows, seasons), values, rows, waves).length
+}
+
 export function overTimeClaims(process: Process, n: number, series: number, seed: number): OverTimeClaims {
   const random = randomFrom(seed)
   const claims: OverTimeClaims = { trend: 0, seasonality: 0, changepoints: 0, found: 0 }
@@ -41,7 +52,7 @@ export function overTimeClaims(process: Process, n: number, series: number, seed
     if (seasons.length > right.length) claims.seasonality += 1
     if (right.length > 0) claims.found += 1
     if ((judgeLine(values, rows, seasons)?.p ?? 1) < ALPHA) claims.trend += 1
-    if (levelChanges(values, rows, seasons).length > 0) claims.changepoints += 1
+    if (levelsOf(values, rows, seasons) > 0) claims.changepoints += 1
   }
   return claims
 }
@@ -60,9 +71,7 @@ export function effectsFound(
   for (let count = 0; count < series; count++) {
     const values = EFFECTS[effect](random, n, size)
     const shows =
-      effect === 'slope'
-        ? (judgeLine(values, rows, [])?.p ?? 1) < ALPHA
-        : levelChanges(values, rows, []).length > 0
+      effect === 'slope' ? (judgeLine(values, rows, [])?.p ?? 1) < ALPHA : levelsOf(values, rows, []) > 0
     if (shows) found += 1
   }
   return found

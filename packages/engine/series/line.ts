@@ -5,6 +5,7 @@
 import { evenWeights } from './even-weights.ts'
 import { centred } from './persistence/centre.ts'
 import { lasts } from './persistence/lasting.ts'
+import { aboveWalk, besideLevel } from './persistence/level-beneath-noise.ts'
 import { normalScores } from './persistence/normal-scores.ts'
 import { type PersistentFit, persistentRegression } from './persistence/persistent-regression.ts'
 import { cycleMeans, wanderingSeason } from './persistence/seasonal-drift.ts'
@@ -19,8 +20,8 @@ const LEAST_CYCLES = 4
  * Returns the line of the values over their rows, or null if nothing varies. If the errors are no random walk, the
  * larger p of the values and of their normal scores holds. A significant line must also hold with each value weighted
  * by the spread around it, because a spread that jumps near an end looks like a line. Unless `beneath` is false, it
- * must also hold beside a slow walk beneath noise. If the slope or the season itself may wander, the line must be more
- * than that explains. The interval of a line that is not significant contains 0.
+ * must also hold beside a slow walk beneath noise, and may hold beside that alone where the errors are no walk without noise. If
+ * the slope or the season itself may wander, the line must be more than that explains. The interval of a line that is not significant contains 0.
  */
 export function judgeLine(
   given: readonly number[],
@@ -30,19 +31,26 @@ export function judgeLine(
 ): PersistentFit | null {
   if (given.every((value) => value === given[0])) return null
   const values = centred(given)
-  const line = [lineColumn(rows)]
-  const base = [values.map(() => 1), ...seasons.flatMap(({ period }) => seasonColumns(rows, period))]
-  const plain = persistentRegression(values, base, line)
+  const line = lineColumn(rows)
+  const waves = seasons.flatMap(({ period }) => seasonColumns(rows, period))
+  const base = [values.map(() => 1), ...waves]
+  const plain = persistentRegression(values, base, [line])
   if (!plain) return plain
-  if (plain.walk)
-    return plain.p < ALPHA ? unclaimedAbove(plain, slopeChance(values, line[0]!, base.slice(1))) : plain
-  const scored = persistentRegression(normalScores(values), base, line)
+  const steady = (): boolean => wanderingSeason(values, rows, seasons, [...base, line]) === null
+  if (plain.walk) {
+    const fit = beneath && steady() ? (aboveWalk(values, waves, line, plain) ?? plain) : plain
+    return fit.p < ALPHA ? unclaimedAbove(fit, slopeChance(given, waves, line)) : fit
+  }
+  const scored = persistentRegression(normalScores(values), base, [line])
   let p = Math.max(plain.p, scored?.p ?? 1)
-  if (p < ALPHA) p = Math.max(p, evenly(values, base, line)?.p ?? 1)
-  if (p < ALPHA && beneath && lasts(values, [...base, ...line], slowOf(rows, seasons)))
-    p = Math.max(p, plain.p_walk)
-  if (p < ALPHA) p = Math.max(p, byCycles(values, rows, seasons, [...base, ...line]))
-  return unclaimedAbove(plain, p)
+  if (p < ALPHA) p = Math.max(p, evenly(values, base, [line])?.p ?? 1)
+  let fit = plain
+  if (p < ALPHA && beneath && lasts(values, [...base, line], slowOf(rows, seasons))) {
+    fit = (steady() ? besideLevel(values, waves, line, plain) : null) ?? { ...plain, p: plain.p_walk }
+    p = Math.max(p, fit.p)
+  }
+  if (p < ALPHA) p = Math.max(p, byCycles(values, rows, seasons, [...base, line]))
+  return unclaimedAbove(fit, p)
 }
 
 /** With the larger p; an interval of a line that is not told holds 0. */
@@ -64,7 +72,7 @@ function byCycles(
   const { means } = cycleMeans(values, rows, steps)
   const cycles = means.map((_, cycle) => cycle)
   if (means.length < LEAST_CYCLES) return 1
-  return persistentRegression(means, [means.map(() => 1)], [lineColumn(cycles)])?.p ?? 1
+  return judgeLine(means, cycles, [], { beneath: false })?.p ?? 1
 }
 
 /** Of constant, line and waves those that hardly move over so many values. */

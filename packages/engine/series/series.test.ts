@@ -245,3 +245,21 @@ test('a season that wanders by itself and a walk of walks have no trend and no l
   }
   assert.ok(count(drifting, rises) >= 18)
 })
+
+test('a rise that bends is found beneath noise, and a walk whose drift wanders slowly has none', () => {
+  const rows = rowsOf(200)
+  const count = (of: (seed: number) => number[]): number =>
+    rowsOf(12).filter((seed) => (judgeLine(of(7919 * (seed + 1)), rows, [])?.p ?? 1) < 0.05).length
+  const growth = (seed: number): number[] =>
+    noise(200, seed).map((one, row) => 100 * Math.exp(0.006 * row + 0.05 * one))
+  const adoption = (seed: number): number[] =>
+    noise(200, seed).map((one, row) => 20 / (1 + Math.exp(5 - row / 20)) + one)
+  assert.equal(count(growth), 12)
+  assert.equal(count(adoption), 12)
+  const drifting = (seed: number): number[] => {
+    const moves = noise(200, seed + 1)
+    let [drift, level] = [0, 0]
+    return noise(200, seed).map((one, row) => (level += (drift += 0.1 * moves[row]!) + one))
+  }
+  assert.ok(count(drifting) <= 4, String(count(drifting)))
+})

@@ -4,7 +4,8 @@
  * The strongest change of level is taken where it is more than its noise (series/level-shift.ts), then each side is
  * searched in the same way: binary segmentation (Vostrikova 1981) with a test in place of a penalty. The noise may be as
  * persistent as a random walk and have heavy tails. Seasons that the series shows, and a line where it rises or falls,
- * stand beside the change. The series travels (at most 50,000 times).
+ * stand beside the change. A stretch of five values or more that leaves and comes back (series/spikes/short-levels.ts)
+ * is a level, too. The series travels (at most 50,000 times).
  */
 import type { Doubt, Grade } from '@assay/model/insight'
 import { Type } from '@assay/model/schema'
@@ -12,9 +13,12 @@ import type { Static } from 'typebox'
 import { exactMean, squaredDeviations } from '../../numeric/exact.ts'
 import { exactSum } from '../../numeric/sum.ts'
 import { besideSeasons } from '../../series/beside-seasons.ts'
+import type { LevelChange } from '../../series/level-changes.ts'
 import type { Time } from '../../series/load.ts'
 import { type ReadSeries, readSeries, SERIES_OPTIONS } from '../../series/read.ts'
+import { seasonColumns } from '../../series/seasons.ts'
 import { atTime, spanOf } from '../../series/spans.ts'
+import { withShortLevels } from '../../series/spikes/short-levels.ts'
 import { allAlike, tooFew } from '../../verdicts/common-doubts.ts'
 import { opening } from '../../verdicts/measure.ts'
 import { gradeOf, verdict } from '../../verdicts/verdict.ts'
@@ -62,10 +66,12 @@ export const changepoints: Method = {
   },
   async run(table, options, context) {
     const given = options as Static<typeof Options>
-    const read = await readSeries(table, given, context)
-    const { series, changes } = read
+    const lasting = await readSeries(table, given, context)
+    const { series } = lasting
     const n = series.values.length
-    const stop = stopOf(read)
+    const stop = stopOf(lasting)
+    const changes = stop ? [] : changesOf(lasting)
+    const read = { ...lasting, changes }
     const points = stop ? [] : pointsOf(read)
     const p = points.length === 0 ? null : Math.min(...points.map((point) => point.p))
     const told = verdict({
@@ -92,6 +98,15 @@ export const changepoints: Method = {
     }
   },
 }
+
+/** Also of levels so short that no model of the series holds them. */
+const changesOf = ({ series, rows, seasons, changes }: ReadSeries): LevelChange[] =>
+  withShortLevels(
+    changes,
+    series.values,
+    rows,
+    seasons.flatMap(({ period }) => seasonColumns(rows, period)),
+  )
 
 function stopOf({ series, measure }: ReadSeries): Doubt | null {
   const n = series.values.length

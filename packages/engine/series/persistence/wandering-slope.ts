@@ -3,6 +3,8 @@
  * must then be more than its steps explain, whatever their persistence. Its second differences are noise. Those of a smooth curve are alike, and
  * those of a curve or a walk beneath noise swing to and fro: neither is such a walk.
  */
+import { centred } from './centre.ts'
+import { lasts } from './lasting.ts'
 import { persistentRegression } from './persistent-regression.ts'
 import { dot } from './residuals.ts'
 
@@ -10,16 +12,30 @@ import { dot } from './residuals.ts'
 const [SWINGING, SMOOTH] = [-0.3, 0.5]
 const ROUNDING = 1e-18
 
-/** The chance of steps whose mean lies as far from zero beside errors as persistent as a walk; 0 where the slope does not wander. */
+/**
+ * The chance of steps whose mean lies as far from zero beside errors as persistent as a walk; 0 where the slope does not wander, 1 where it
+ * does so beneath noise. Growth by a share has steps that grow, so of values above zero the logarithms may tell as well.
+ */
 export function slopeChance(
-  values: readonly number[],
+  given: readonly number[],
+  waves: readonly (readonly number[])[],
   line: readonly number[],
-  base: readonly (readonly number[])[],
+): number {
+  const chance = chanceOf(centred(given), waves, line)
+  if (chance === 0 || given.some((value) => !(value > 0))) return chance
+  return Math.min(chance, chanceOf(centred(given.map((value) => Math.log(value))), waves, line))
+}
+
+function chanceOf(
+  values: readonly number[],
+  waves: readonly (readonly number[])[],
+  line: readonly number[],
 ): number {
   const steps = differences(values)
-  if (!isNoise(differences(steps), values)) return 0
-  const beside = base.map(differences).filter((column) => column.some((value) => value !== 0))
-  return persistentRegression(steps, beside, [differences(line)])?.p ?? 1
+  const even = differences(line)
+  const beside = waves.map(differences).filter((column) => column.some((value) => value !== 0))
+  if (lasts(steps, [even, ...beside], () => 1)) return 1
+  return isNoise(differences(steps), values) ? (persistentRegression(steps, beside, [even])?.p ?? 1) : 0
 }
 
 const differences = (values: readonly number[]): number[] =>

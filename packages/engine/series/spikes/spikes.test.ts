@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { levelChanges } from '../level-changes.ts'
 import { seasonColumns } from '../seasons.ts'
 import { fitLevelNoise, residualsOf } from './level-and-noise.ts'
 import { findInSeries } from './of-series.ts'
+import { withShortLevels } from './short-levels.ts'
 import { findSpikes } from './spikes.ts'
 import { findStretches } from './stretches.ts'
 import { yearlyDays } from './yearly.ts'
@@ -178,4 +180,16 @@ test('an outage is found as one stretch, at its length, and a wandering series h
       if (findStretches(values, rowsOf(120), [], 0.05).length > 0) claims += 1
   }
   assert.ok(claims <= 4, `${claims} of 80`)
+})
+
+test('an outage of five or seven days is a level that begins and ends, and one of three is none', () => {
+  const rows = rowsOf(120)
+  const levels = (days: number): string => {
+    const values = normals(120, 17 + days).map((one, row) =>
+      row >= 60 && row < 60 + days ? 0 : 100 + 10 * one,
+    )
+    const found = withShortLevels(levelChanges(values, rows, []), values, rows, [])
+    return found.map(({ index }) => index).join()
+  }
+  assert.deepEqual([levels(3), levels(5), levels(7)], ['', '60,65', '60,67'])
 })

@@ -1,0 +1,68 @@
+/**
+ * Stretches beside changes of level: what leaves a series and comes back soon is a stretch (stretches.ts), what lasts is a level. A
+ * stretch that is long enough is told as a level, too, which begins and ends.
+ */
+import type { LevelChange } from '../level-changes.ts'
+import { findStretches, longestStretch, type Stretch } from './stretches.ts'
+
+/** A change of level so near to an end of a stretch is that end. */
+const NEAR = 2
+/** A level of at most so many values, the latest, may still be a stretch. */
+const NEW = 14
+/** The fewest values of a stretch that are a level. */
+const LEAST_LEVEL = 5
+/** The chance of any false level that is short. */
+const ALPHA = 0.01
+
+/** Columns of changes of level after so many rows. */
+export const stepsAt = (n: number, changes: readonly number[]): number[][] =>
+  changes.map((index) => Array.from({ length: n }, (_, row) => (row < index ? 0 : 1)))
+
+/** All changes of level, ascending: those that last and the ends of stretches. `waves` are columns of the seasons. */
+export function withShortLevels(
+  changes: readonly LevelChange[],
+  values: readonly number[],
+  rows: readonly number[],
+  waves: readonly (readonly number[])[],
+): LevelChange[] {
+  const n = values.length
+  const levels = changes.map(({ index }) => index)
+  const { stretches } = findBesideLevels(values, rows, waves, levels, ALPHA)
+  const short = stretches.filter(({ from, to }) => to - from >= LEAST_LEVEL)
+  const ends = short.flatMap(({ from, to, p }) =>
+    [from, to].filter((index) => index > 0 && index < n).map((index) => ({ index, p })),
+  )
+  const lasting = changes.filter(({ index }) => !short.some((one) => isEndOf(one, index)))
+  return [...lasting, ...ends].toSorted((one, other) => one.index - other.index)
+}
+
+/** The stretches, and the changes of level that are none of their ends; the chance of any false stretch is `alpha`. */
+export function findBesideLevels(
+  values: readonly number[],
+  rows: readonly number[],
+  waves: readonly (readonly number[])[],
+  levels: readonly number[],
+  alpha: number,
+): { stretches: Stretch[]; others: number[] } {
+  const n = values.length
+  const beside = (changes: readonly number[]): Stretch[] =>
+    findStretches(values, rows, [...waves, ...stepsAt(n, changes)], alpha)
+  const lasting = withoutShort(levels, n)
+  // One end of a stretch may have been taken for a change of level.
+  const known = beside(lasting)
+  const stretches = known.length > 0 || lasting.length === 0 ? known : beside([])
+  return { stretches, others: levels.filter((index) => !stretches.some((one) => isEndOf(one, index))) }
+}
+
+const isEndOf = ({ from, to }: Stretch, index: number): boolean => index >= from - NEAR && index <= to + NEAR
+
+/** Without those that may be the ends of a stretch: they come one after the other within so many values, or the series ends soon. */
+function withoutShort(levels: readonly number[], n: number): number[] {
+  const longest = longestStretch(n)
+  return levels.filter(
+    (index, at) =>
+      index - (levels[at - 1] ?? Number.NEGATIVE_INFINITY) > longest &&
+      (levels[at + 1] ?? Number.POSITIVE_INFINITY) - index > longest &&
+      n - index > Math.min(longest, NEW),
+  )
+}
