@@ -195,6 +195,13 @@ export class Tally {
     return point === comma ? null : point ? '.' : ','
   }
 
+  /** The mark between thousands if it is declared or stands in a number, else nothing. Other marks than a point and a comma are found only where they stand. */
+  thousandsOf({ groups }: NumberFormat, sure: Sureness): string {
+    const [mark = ''] = groups
+    const absent = (mark === '.' && !this.#points) || (mark === ',' && !this.#commas)
+    return absent && sure !== 'declared' ? '' : mark
+  }
+
   #fits(decimal: '.' | ','): boolean {
     return NUMBER_FORMATS.some(
       (format, index) => format.decimal === decimal && (this.#formats & (1 << index)) !== 0,

@@ -78,6 +78,10 @@ test('marks of decimals and thousands are those that the values allow', async ()
   assert.deepEqual(await rows('x\n0.123\n0.456\n'), [0.123, 0.456])
   assert.deepEqual(await rows('x\n007\n8\n'), ['007', '8'])
   assert.deepEqual(await rows('x\n12345678901234567890\n1\n'), ['12345678901234567890', 1])
+  const plain = columnOf(await read('x;y\n1,5;1\n2,25;2\n'), 'x')
+  assert.deepEqual(plain, { name: 'x', decimal: { is: ',', sure: 'settled' } }, 'no value has thousands')
+  const large = columnOf(await read('x;y\n1.234,5;1\n2,25;2\n'), 'x')
+  assert.deepEqual(large?.thousands, { is: '.', sure: 'settled' })
 })
 
 test('a doubt of a long column shows a value of it as it is written, whatever digits its values have', async () => {

@@ -477,9 +477,9 @@ function foundColumn(
   if (decision.kind === 'date' && decision.order !== null)
     column.dates = { is: decision.order, sure: decision.sure }
   if (decision.kind === 'number' && decision.format) {
-    const { decimal, groups } = decision.format
-    column.decimal = { is: decimal, sure: decision.sure }
-    if (groups !== '') column.thousands = { is: groups[0]!, sure: decision.sure }
+    column.decimal = { is: decision.format.decimal, sure: decision.sure }
+    const thousands = tally.thousandsOf(decision.format, decision.sure)
+    if (thousands !== '') column.thousands = { is: thousands, sure: decision.sure }
   }
   if (decision.kind === 'number' && decision.around) {
     const { currencies, percent, minus } = decision.around
