@@ -94,6 +94,8 @@ interface Definition {
 
 export interface HistoryOptions {
   server: Tried
+  /** The table of this history alone. */
+  table: string
   engine: Engine
   random: Random
   /** The data folder of files. */
@@ -114,6 +116,7 @@ export async function tryHistory(options: HistoryOptions): Promise<string[]> {
   }
   if (options.violates) await history.violate()
   else await history.audit(null)
+  await history.end()
   return history.broken
 }
 
@@ -174,13 +177,17 @@ class History {
   async begin(): Promise<void> {
     const { execute: run } = this.#options.server
     const { time, double, nullable, end } = TYPES[this.#kind]!
-    await run('drop table if exists tried')
+    await this.end()
     await run(
-      `create table tried (id integer, paid_at ${time}, region ${nullable('varchar(20)')}, amount decimal(12, 2), weight ${double}, gone integer, changed ${time})${end}`,
+      `create table ${this.#options.table} (id integer, paid_at ${time}, region ${nullable('varchar(20)')}, amount decimal(12, 2), weight ${double}, gone integer, changed ${time})${end}`,
     )
     const days = 1 + this.#below(12)
     for (let day = 0; day < days; day += 1)
       await this.#insert(addDays(this.#today, day - days), this.#below(4), this.#today)
+  }
+
+  async end(): Promise<void> {
+    await this.#options.server.execute(`drop table if exists ${this.#options.table}`)
   }
 
   /** Some days pass. Rows come: new ones, and late ones of days that are open on the day of their coming. */
@@ -222,7 +229,7 @@ class History {
       ({ id, at, region, amount, weight }) =>
         `(${id}, '${at}', ${this.#text(region)}, ${(amount / 100).toFixed(2)}, ${weight.toExponential()}, 0, '${today} 12:00:00')`,
     )
-    await this.#options.server.execute(`insert into tried values ${values.join(', ')}`)
+    await this.#options.server.execute(`insert into ${this.#options.table} values ${values.join(', ')}`)
   }
 
   #text(text: string | null): string {
@@ -237,14 +244,14 @@ class History {
     const set = `gone = 1, changed = '${this.#today} 12:00:00'`
     await this.#options.server.execute(
       this.#kind === 'clickhouse'
-        ? `alter table tried update ${set} where id = ${row.id} settings mutations_sync = 1`
-        : `update tried set ${set} where id = ${row.id}`,
+        ? `alter table ${this.#options.table} update ${set} where id = ${row.id} settings mutations_sync = 1`
+        : `update ${this.#options.table} set ${set} where id = ${row.id}`,
     )
   }
 
   async #delete(row: Row): Promise<void> {
     this.#rows = this.#rows.filter((one) => one !== row)
-    await this.#options.server.execute(`delete from tried where id = ${row.id}`)
+    await this.#options.server.execute(`delete from ${this.#options.table} where id = ${row.id}`)
   }
 
   #definitionText(): string {
@@ -252,7 +259,7 @@ class History {
     const conditions = [...(where ? [where] : []), ...(marked ? ['gone = 0'] : [])]
     return [
       'metric: tried',
-      'source: { connection: remote, table: tried }',
+      `source: { connection: remote, table: ${this.#options.table} }`,
       'time: { column: paid_at, grain: hour }',
       `value: ${JSON.stringify(value)}`,
       `partitions: { reopen: ${REOPEN}d, deletes: ${marked ? 'marked, changed: changed' : 'none'} }`,
@@ -325,8 +332,12 @@ class History {
     }
     const total = (rows: readonly Row[]): number => {
       if (value === 'count(*)') return rows.length
-      if (value === 'sum(amount)') return rows.reduce((sum, { amount }) => sum + amount, 0) / 100
-      return Number(rows.reduce((sum, { weight }) => sum + unitsOf(weight), 0n)) / 2 ** 60
+      const units = (of: (row: Row) => number): number =>
+        Number(rows.reduce((sum, row) => sum + unitsOf(of(row)), 0n)) / 2 ** 60
+      if (value === 'sum(weight)') return units(({ weight }) => weight)
+      // SQLite has no decimals.
+      if (this.#kind === 'sqlite') return units(({ amount }) => amount / 100)
+      return rows.reduce((sum, { amount }) => sum + amount, 0) / 100
     }
     return JSON.stringify(
       [...days].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([day, rows]) => [day, total(rows)]),
@@ -343,20 +354,24 @@ class History {
     await this.audit(row)
   }
 
-  /** Reads each day that is kept again. */
+  /** Reads the day of a deleted row again in each series, and some others. */
   async audit(deleted: Row | null): Promise<void> {
     const { engine, server, temp_folder } = this.#options
     const acquire = async () => ({ connection: server.connection, release: () => undefined })
     const { signal } = new AbortController()
-    for (const { about, days, looked_at } of this.#keeper.series.values())
-      for (const [day, kept] of Object.entries(days)) {
-        const options = { roots: this.#roots, acquire, signal, temp_folder }
-        const same = await auditDay(engine, { recipe: about.recipe, day, kept, looked_at }, options)
-        const hit = deleted !== null && deleted.at.slice(0, 10) === day
-        if (!same && !hit) this.broken.push(`the audit finds ${day} different, which nobody changed`)
-        if (same && hit && this.#counts(about, deleted) && !this.#isMarked(day, looked_at))
-          this.broken.push(`the audit finds ${day} as it was kept, and a row of it was deleted`)
-      }
+    const isHit = (day: string): boolean => deleted !== null && deleted.at.slice(0, 10) === day
+    const all = [...this.#keeper.series.values()].flatMap(({ about, days, looked_at }) =>
+      Object.entries(days).map(([day, kept]) => ({ about, day, kept, looked_at })),
+    )
+    const others = all.filter(({ day }) => !isHit(day))
+    const some = others.length === 0 ? [] : [this.#one(others), this.#one(others)]
+    for (const { about, day, kept, looked_at } of [...all.filter((one) => isHit(one.day)), ...some]) {
+      const options = { roots: this.#roots, acquire, signal, temp_folder }
+      const same = await auditDay(engine, { recipe: about.recipe, day, kept, looked_at }, options)
+      if (!same && !isHit(day)) this.broken.push(`the audit finds ${day} different, which nobody changed`)
+      if (same && deleted && isHit(day) && this.#counts(about, deleted) && !this.#isMarked(day, looked_at))
+        this.broken.push(`the audit finds ${day} as it was kept, and a row of it was deleted`)
+    }
   }
 
   /** A day with marked rows is read again by the next run. */

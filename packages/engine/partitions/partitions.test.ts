@@ -31,6 +31,7 @@ test('what is kept gives the same bits as a run from empty, and the audit finds 
     for (let history = 0; history < 8; history += 1) {
       const broken = await tryHistory({
         server: { connection, execute: async (sql) => database.exec(sql) },
+        table: 'tried',
         engine,
         random,
         data: folder,
