@@ -1,7 +1,7 @@
 /**
  * Random histories of a table, on each database: rows that come, come late, are marked or deleted, and definitions that
  * change. A run over kept days must equal a run from empty bit for bit. The audit must find every change that breaks
- * the declaration, and nothing else. `--histories N` (10,000) on each database, `--only KIND`, `--from N` to go on. MySQL
+ * the declaration, and nothing else. `--histories N` (10,000) on each database, `--only KIND`, `--from N` to go on, `--lanes N` at once. MySQL
  * and ClickHouse run where ASSAY_TEST_MYSQL and ASSAY_TEST_CLICKHOUSE name one.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -63,7 +63,7 @@ async function histories(
     }
   }
   try {
-    await Promise.all(Array.from({ length: lanes }, (_, index) => lane(`tried_${index}`)))
+    await Promise.all(Array.from({ length: number('lanes', lanes) }, (_, index) => lane(`tried_${index}`)))
     log(`${name}: ${done} histories from ${from}, ${broken.length} broken promises`)
   } finally {
     await server.close()

@@ -16,7 +16,7 @@ import {
   type Reader,
   type RemoteColumn,
 } from './kind.ts'
-import { createTable } from './query.ts'
+import { createTable } from './rows/create-table.ts'
 import type { TableRoom } from './rows/large-tables.ts'
 import { viewRows } from './rows/rows-file.ts'
 import { RowsTable } from './rows/rows-table.ts'

@@ -235,8 +235,18 @@ export function kindConformance(promises: Promises): void {
     const many = promises.series(5000, 10)
     assert.match(
       await detailOf(many, {}, { limits: { ...limits, rows: 4999 } }),
-      /more than 4999 rows.*limits\.rows/,
+      /5000 rows, which is more than 4999 rows.*limits\.rows/,
     )
+    const large = promises.series(200_000, 10)
+    assert.match(
+      await detailOf(large, {}, { limits: { ...limits, rows: 199_999 } }),
+      /200000 rows, which is more than 199999 rows/,
+    )
+    if (server.connection.kind !== 'clickhouse')
+      assert.match(
+        await detailOf(promises.series(2000, 20_000), {}, { limits: { ...limits, bytes: 15_000_000 } }),
+        /about \d+ bytes \(2000 rows, as large as the first \d+\), which is more than 15000000 bytes/,
+      )
     assert.match(await detailOf(many, {}, { limits: { ...limits, bytes: 10_000 } }), /more than 10000 bytes/)
     if (promises.slow === null) return
     const detail = await detailOf(promises.slow, {}, { limits: { ...limits, timeout_seconds: 1 } })

@@ -56,7 +56,7 @@ export interface FileReader extends AnyReader {
    * Resolves to the rows, in order, in a file of the job's folder. `vet` is called as bytes arrive. If `signal` is
    * aborted it rejects, and the database is told to stop.
    */
-  fetch(signal: AbortSignal, vet: (bytes: number) => void): Promise<RowsFile>
+  fetch(signal: AbortSignal, vet: (bytes: number) => void | Promise<void>): Promise<RowsFile>
 }
 
 export interface BatchReader extends AnyReader {

@@ -5,11 +5,11 @@
 import type { OpenConnection } from '@assay/model/connection'
 import type { Reader as Person } from '@assay/model/reader'
 import type { Source, Template } from '@assay/model/template'
-import type { DuckDBType } from '@duckdb/node-api'
-import { describeQuery, type Engine, execute, identifier, spillOf } from '../duckdb/duckdb.ts'
+import { describeQuery, type Engine, identifier, spillOf } from '../duckdb/duckdb.ts'
 import { TemplateFault } from '../language/fault.ts'
 import { type BoundQuery, bindQuery, queryFaults } from '../language/remote-query.ts'
 import { READER } from '../personal/sql-attributes.ts'
+import { Foreseen, tooManyRows, tooMuch } from './foreseen.ts'
 import {
   type BatchReader,
   type FileReader,
@@ -24,10 +24,11 @@ import { pushedRule } from './pushed-rule.ts'
 import { NoRoom, roomLeft } from './room.ts'
 import type { Roots } from './roots.ts'
 import { unspoken, untold } from './row-rule.ts'
+import { createTable, type Read, vetNames } from './rows/create-table.ts'
 import type { TableRoom } from './rows/large-tables.ts'
 import { viewRows } from './rows/rows-file.ts'
 import { RowsTable } from './rows/rows-table.ts'
-import { type Acquire, type Attached, SourceError, Stopped, sameName } from './source.ts'
+import { type Acquire, type Attached, SourceError, Stopped } from './source.ts'
 
 export interface QuerySource {
   source: Source
@@ -83,14 +84,14 @@ async function readQuery(
     peek,
   }
   try {
-    const { reader, query } = await openQuery(kind, open, { source, template, vars, person })
+    const { reader, query, text, bound } = await openQuery(kind, open, { source, template, vars, person })
     try {
       const columns = await reader.schema()
-      const read = peek
-        ? await createTable(engine, source.name, columns)
-        : 'fetch' in reader
-          ? await view(engine, source.name, columns, reader, { connection, room, signal: either })
-          : await load(engine, source.name, columns, reader, { connection, room, signal: either })
+      const asked = { kind, open, text, bound, room, name: source.name }
+      // The number of rows would tell of those that a reader may not see.
+      const foreseen = (source.rows ?? written.rule) ? null : new Foreseen(engine, asked)
+      const loaded = { connection, room, signal: either, foreseen }
+      const read = await readRows(engine, reader, { name: source.name, columns, peek }, loaded)
       const remote = {
         connection: connection.name,
         kind: connection.kind,
@@ -134,18 +135,19 @@ async function openQuery(
     vars,
     person,
   }: Pick<QuerySource, 'source' | 'template' | 'vars'> & { person: Person | null },
-): Promise<{ reader: Reader; query: BoundQuery }> {
+): Promise<{ reader: Reader; query: BoundQuery; text: string; bound(text: string): BoundQuery }> {
   const written = source.query!
   const { connection, peek } = open
   const { sql, variables, values } = await pushedRule(source, person, kind, open)
   const known = [...template.variables, ...variables]
   const given = { ...vars, [READER]: person ?? {}, ...values }
   const bound = (text: string): BoundQuery => bindQuery(text, known, given, kind.dialect)
-  const query = bound(written.textFor?.(connection.kind, sql) ?? written.text)
+  const text = written.textFor?.(connection.kind, sql) ?? written.text
+  const query = bound(text)
   const cut = written.timeFor ? bound(written.timeFor(connection.kind)).sql : null
   const opened = await kind.open({ ...open, query, cut })
   const ruled = !peek && (source.rows ?? written.rule)
-  return { reader: ruled ? quietReader(opened, source) : opened, query }
+  return { reader: ruled ? quietReader(opened, source) : opened, query, text, bound }
 }
 
 /** Wraps the reader of a source with a rule, so that messages of the database about its rows are not shown. */
@@ -179,45 +181,23 @@ function quietReader(reader: Reader, source: Source): Reader {
   }
 }
 
-/** Throws SourceError for columns that a table cannot have. */
-function vetNames(columns: readonly RemoteColumn[]): void {
-  if (columns.length === 0) throw new SourceError('The query gives no columns: name some after "select".')
-  const taken = new Set<string>()
-  for (const { name } of columns) {
-    const lower = name.toLowerCase()
-    if (lower === '') throw new SourceError('The query gives a column without a name: name it with "as".')
-    if (taken.has(lower)) throw sameName(name)
-    taken.add(lower)
-  }
-}
-
-export async function createTable(
-  engine: Engine,
-  name: string,
-  columns: readonly RemoteColumn[],
-): Promise<Read> {
-  vetNames(columns)
-  const list = columns.map(
-    ({ name: column, type, declared }) => `${identifier(column)} ${declared ?? typeName(type)}`,
-  )
-  await execute(engine, `create table ${identifier(name)} (${list.join(', ')})`)
-  return { rows: 0, bytes: 0, paths: [] }
-}
-
-function typeName(type: DuckDBType): string {
-  return type.toString()
-}
-
-interface Read {
-  rows: number
-  bytes: number
-  paths: string[]
-}
-
 interface LoadOptions {
   connection: OpenConnection
   room: TableRoom
   signal: AbortSignal
+  foreseen: Foreseen | null
+}
+
+function readRows(
+  engine: Engine,
+  reader: Reader,
+  { name, columns, peek }: { name: string; columns: readonly RemoteColumn[]; peek: boolean },
+  options: LoadOptions,
+): Promise<Read> {
+  if (peek) return createTable(engine, name, columns)
+  return 'fetch' in reader
+    ? view(engine, name, columns, reader, options)
+    : load(engine, name, columns, reader, options)
 }
 
 async function view(
@@ -225,21 +205,22 @@ async function view(
   name: string,
   columns: readonly RemoteColumn[],
   reader: FileReader,
-  { connection, room, signal }: LoadOptions,
+  { connection, room, signal, foreseen }: LoadOptions,
 ): Promise<Read> {
   vetNames(columns)
   const { limits } = connection
   const left = roomLeft(room.spill_bytes, room.temp_folder)
-  const fetched = await reader.fetch(signal, (bytes) => {
+  const fetched = await reader.fetch(signal, async (bytes) => {
     if (bytes > limits.bytes) throw tooMuch(connection, `more than ${limits.bytes} bytes`, 'bytes')
     if (bytes > left)
       throw new NoRoom(
         `The rows of the query have more than ${left} bytes, which is all that this run may still write to disk: aggregate in the query.`,
       )
+    await foreseen?.judge(null, bytes)
   })
   const { file, bytes } = fetched
   const rows = await viewRows(engine, name, columns, fetched)
-  if (rows > limits.rows) throw tooMuch(connection, `more than ${limits.rows} rows`, 'rows')
+  if (rows > limits.rows) throw tooManyRows(connection, rows)
   return { rows, bytes, paths: [file] }
 }
 
@@ -248,8 +229,9 @@ async function load(
   name: string,
   columns: readonly RemoteColumn[],
   reader: BatchReader,
-  { connection, room, signal }: LoadOptions,
+  options: LoadOptions,
 ): Promise<Read> {
+  const { connection, room, signal, foreseen } = options
   const read = await createTable(engine, name, columns)
   const { rows, bytes } = connection.limits
   const table = await RowsTable.open(engine, name, columns, room)
@@ -257,6 +239,7 @@ async function load(
     for await (const batch of reader.read(signal)) {
       read.bytes += batch.bytes
       if (read.bytes > bytes) throw tooMuch(connection, `more than ${bytes} bytes`, 'bytes')
+      await foreseen?.judge(read.rows + batch.rows, read.bytes)
       await table.write(batch)
       read.rows += batch.rows
       if (read.rows > rows) throw tooMuch(connection, `more than ${rows} rows`, 'rows')
@@ -264,15 +247,8 @@ async function load(
   } catch (error) {
     if (!(error instanceof Misjudged)) throw error
     await table.drop()
-    return load(engine, name, await reader.schema(), reader, { connection, room, signal })
+    return load(engine, name, await reader.schema(), reader, options)
   }
   await table.finish()
   return read
-}
-
-/** What an answer gives beyond a limit of its connection. */
-export function tooMuch({ name }: OpenConnection, what: string, limit: string): SourceError {
-  return new SourceError(
-    `The query over the connection "${name}" gives ${what} (its limits.${limit}): aggregate in the query, or raise the limit.`,
-  )
 }

@@ -249,7 +249,7 @@ class ClickhouseReader implements FileReader {
     return Object.fromEntries(Object.entries(PARQUET_SETTINGS).filter(([name]) => known.has(name)))
   }
 
-  async fetch(signal: AbortSignal, vet: (bytes: number) => void): Promise<RowsFile> {
+  async fetch(signal: AbortSignal, vet: (bytes: number) => void | Promise<void>): Promise<RowsFile> {
     const { query, temp_folder, connection } = this.#options
     const { name } = connection
     await mkdir(temp_folder, { recursive: true, mode: 0o700 })

@@ -35,7 +35,7 @@ export interface Saved {
 export async function saveBody(
   body: AsyncIterable<Buffer>,
   file: string,
-  vet: (bytes: number) => void,
+  vet: (bytes: number) => void | Promise<void>,
 ): Promise<Saved> {
   let bytes = 0
   let end: Buffer = Buffer.alloc(0)
@@ -50,7 +50,7 @@ export async function saveBody(
       if (!next || next.done) return
       const piece = next.value
       bytes += piece.length
-      vet(bytes)
+      await vet(bytes)
       end = (piece.length < TAIL_BYTES ? Buffer.concat([end, piece]) : piece).subarray(-TAIL_BYTES)
       yield piece
     }
