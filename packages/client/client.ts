@@ -103,7 +103,7 @@ function administration(call: Call, all: All) {
       list: call('listUsers'),
       all: all('listUsers'),
       create: call('createUser'),
-      /** Also disables and sets a password, which ends the user's sign-ins. */
+      /** Changes a user, and disables one, too. A new password ends the user's sign-ins. */
       update: call('changeUser'),
       /** Ends every sign-in of the user, and the tokens of logins; answers how many sign-ins. */
       signOut: call('endUserSignIns'),
@@ -223,7 +223,7 @@ function findings(call: Call, all: All) {
       all: all('listInsights'),
       /** The insights that this one may be compared with. */
       earlier: call('earlierInsights'),
-      /** Its charts drawn over those of an earlier one. */
+      /** Draws the charts of an insight over those of an earlier one. */
       overlay: call('overlayCharts'),
       /** Only you see what you pin. */
       pin: call('pinInsight'),
@@ -305,7 +305,7 @@ export function createClient(options: ClientOptions) {
       /** The next five due times of a cron expression. Stores nothing. */
       preview: call('previewSchedule'),
       get: call('getSchedule'),
-      /** Also pauses and resumes. */
+      /** Changes a schedule, and pauses or resumes it, too. */
       update: call('changeSchedule'),
       delete: call('deleteSchedule'),
       runNow: call('runScheduleNow'),

@@ -68,7 +68,7 @@ function formCalls(send: Send) {
     /** The table of a block as CSV; the block is not needed where there is one table. */
     csv: async (insight_id: string, table?: string): Promise<string> =>
       (await result('text/csv', insight_id, undefined, table)).text(),
-    /** Its bytes. */
+    /** Returns the bytes of the PDF. */
     pdf: async (insight_id: string): Promise<Uint8Array<ArrayBuffer>> =>
       new Uint8Array(await (await result('application/pdf', insight_id, undefined)).arrayBuffer()),
     json: async (insight_id: string, charts?: ChartForm, signal?: AbortSignal): Promise<Insight> =>

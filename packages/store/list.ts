@@ -16,7 +16,7 @@ import type { Table } from './tables/table.ts'
 /** Some milliseconds of either database: SQLite answers nobody else meanwhile. */
 export const LOOKED_AT_MOST = 5000
 
-/** What the wide columns of a page have together, unless one row has more. */
+/** The most bytes of the wide columns of a page together, unless one row has more. */
 export const PAGE_BYTES = 1_000_000
 /** A row with more in its wide columns is read whole once it is known to be of the page. */
 const ROW_BYTES = 5000
@@ -38,9 +38,9 @@ export type Parts = Readonly<Record<'sqlite' | 'postgres', readonly Part[]>>
 export interface ListOptions<Name extends string, Row> {
   /** In its cursors; the table's unless given. */
   name?: string
-  /** What an item consists of. The id and `created_at` are among them. */
+  /** The columns of an item, with the id and `created_at`. */
   columns: readonly (Name & keyof Row)[]
-  /** Those whose length is a client's. */
+  /** The columns whose length a client chooses. */
   wide?: readonly (Name & keyof Row)[]
   /** The id that breaks ties between rows of the same `created_at`. */
   id: Name & keyof Row
@@ -94,7 +94,7 @@ export class List<Item> {
   readonly #always: readonly string[]
   readonly #indexed: readonly (readonly string[])[]
   readonly #parts: NonNullable<ListOptions<string, unknown>['parts']>
-  /** By the filters that are given: few, each prepared once. */
+  /** The statements by the filters that are given. They are few, and each is prepared once. */
   readonly #statements = new Map<string, Statement<Listed<Item>>>()
 
   constructor(
@@ -142,7 +142,7 @@ export class List<Item> {
     }
   }
 
-  /** With the wide columns that were left out. One that was deleted meanwhile is missing. */
+  /** Adds the wide columns that were left out. An item that was deleted meanwhile is missing. */
   *#items(rows: Reader, found: Listed<Item>[]): Routine<Item[]> {
     const idOf = (row: Item): unknown => row[this.#id as keyof Item]
     const isNarrow = ({ bytes = 0 }: Listed<Item>): boolean => bytes <= ROW_BYTES

@@ -15,7 +15,7 @@ export interface OpenStoreOptions {
   clock: Clock
   /** For `result_url` in events; without a trailing slash. */
   publicUrl: string | null
-  /** Of workspaces that have none of their own; none unless given. */
+  /** The caps of workspaces without caps of their own. By default there are none. */
   caps?: JobCaps
   /** That requests and work share; PostgreSQL only. */
   connections?: number
@@ -39,7 +39,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   return openSqlite({ file, clock, publicUrl, caps, failed })
 }
 
-/** Of the SQLite database. */
+/** Returns the path of the SQLite database. */
 export function storeFile(url: string, home: string): string {
   return url === '' ? path.join(home, 'assay.db') : path.resolve(url.slice('sqlite:'.length))
 }

@@ -7,7 +7,7 @@ import { PROCESSES, type Process } from './processes.ts'
 import { falseAlarms, SPIKES, spikesFound } from './spikes.ts'
 
 export const LENGTHS = [36, 60, 200, 730]
-/** Of forecasts. */
+/** The lengths of series whose forecasts are checked. */
 export const LENGTHS_COVERED = [12, ...LENGTHS]
 /** At which power is counted. */
 export const LENGTHS_FOUND = LENGTHS.slice(0, 3)

@@ -230,7 +230,7 @@ function anomaliesPage(cells: readonly Cell[]): string[] {
 export const within = ({ counts }: Cell, level: 80 | 95): number =>
   counts[`within_${level}`]! / counts.values!
 
-/** Of fewer values a forecast says that its range is unsure. */
+/** A forecast of fewer values says that its range is unsure. */
 const LEAST_PROMISED = 24
 const COVERAGE = { least: 0.92, most: 0.98 }
 

@@ -15,7 +15,7 @@ function timesIn(file: string): ThreadTimes {
   return { worked, stood }
 }
 
-/** Of the main thread of a process: the one that answers requests. */
+/** Returns the times of the main thread of a process, which answers requests. */
 export const mainThreadOf = (pid: number): ThreadTimes => timesIn(`/proc/${pid}/task/${pid}/schedstat`)
 
 export const thisThread = (): ThreadTimes => timesIn('/proc/thread-self/schedstat')

@@ -9,7 +9,7 @@ import { mainThreadOf, thisThread } from './thread.ts'
 
 /** One request, in milliseconds. */
 export interface Wait {
-  /** From the question to the answer. */
+  /** Milliseconds from the question to the answer. */
   ms: number
   /** Processor time that the thread which answers took meanwhile. */
   worked: number

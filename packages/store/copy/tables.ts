@@ -80,7 +80,7 @@ export function selectAll(table: CopiedTable, kind: StoreKind): string {
 export interface TargetColumn {
   name: string
   kind: Kind
-  /** Of its value in a copied row. */
+  /** The index of its value in a copied row. */
   index: number
 }
 

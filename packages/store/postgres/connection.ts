@@ -28,7 +28,7 @@ export interface Context {
 
 /** The webhooks that a transaction has made deliveries for, by now. */
 export interface Woken {
-  /** With a space between them. */
+  /** The ids, with a space between them. */
   webhook_ids: string
 }
 
@@ -44,13 +44,13 @@ export interface Connection {
   read<T>(work: (from: Reader) => Promise<T>): Promise<T>
   /** Resolves after the commit. Deadlocks are tried again, as the whole transaction. */
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
-  /** The same among the reads: it writes nothing and needs a transaction for its plans. */
+  /** Runs a transaction that writes nothing among the reads. It needs the transaction for its plans. */
   readTogether<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
-  /** The same on a connection that requests do not share, with plans out of the indexes (`CONTROL`). */
+  /** Runs a transaction on a connection that requests do not share, with plans out of the indexes (`CONTROL`). */
   control<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
-  /** As `control`, for work that reads something before it needs the time: it goes with the beginning in one pipeline. */
+  /** As `control`, for work that reads something before it needs the time: the read and the beginning are one pipeline. */
   report<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
-  /** As `report`, for a claim of jobs: plans keep to the order of indexes, too (`OUT_OF_INDEXES`). */
+  /** As `report`, for a claim of jobs, whose plans also keep to the order of indexes (`OUT_OF_INDEXES`). */
   claim<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   subscribe(listener: (hint: Hint) => void): () => void
   usage(): Connections
@@ -84,7 +84,7 @@ const without = (off: readonly string[]): string =>
 
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'
 
-/** What is asked after BEGIN: the time, and settings that hold for this transaction only. */
+/** Returns the statement after BEGIN: it asks for the time, and makes settings that hold for this transaction only. */
 function beginning(off: readonly string[], also: Record<string, string> = {}): string {
   const times = settings({
     statement_timeout: STATEMENT_MS,
@@ -141,7 +141,7 @@ function withOwnSslModes(url: string): string {
   return new URL(url).searchParams.has('sslmode') ? `${url}&uselibpqcompat=true` : url
 }
 
-/** Its own type parsers, and no other global setting of the driver. */
+/** Returns the configuration of a connection. Its type parsers are its own; no global setting of the driver counts. */
 function clientConfig(url: string): ClientConfig {
   return {
     connectionString: withOwnSslModes(withFirstServer(url)),
@@ -164,7 +164,7 @@ const firstWord = (text: string): { text: string; query_timeout: number } => ({
   query_timeout: FIRST_WORD_MS,
 })
 
-/** What is asked from here on in this pass of the event loop goes to the database as one packet. */
+/** Sends all statements of the rest of this pass of the event loop to the database as one packet. */
 function gather({ connection: { stream } }: PoolClient): void {
   stream.cork()
   process.nextTick(() => stream.uncork())
@@ -173,9 +173,9 @@ function gather({ connection: { stream } }: PoolClient): void {
 interface Begun {
   /** Resolves once the transaction has begun. */
   at: Promise<void>
-  /** Its time; null: the database has not answered yet. */
+  /** The time of the transaction; null: the database has not answered yet. */
   now: string | null
-  /** Its statements are prepared by name. Another transaction may learn meanwhile that they cannot be. */
+  /** Whether its statements are prepared by name. Another transaction may learn meanwhile that they cannot be. */
   readonly prepares: boolean
 }
 

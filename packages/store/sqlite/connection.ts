@@ -17,7 +17,7 @@ export interface Connection {
   readonly run: Run
   /** One transaction; resolves once it is durable. */
   write<T>(work: () => T): Promise<T>
-  /** As `write`, after all others of its commit. */
+  /** As `write`, but `work` runs after all other work of its commit. */
   writeLast<T>(work: () => T): Promise<T>
   /** As `write`, but one call of `work` gets all inputs of one commit. */
   join<In, Out>(work: (inputs: In[]) => Out[], input: In): Promise<Out>

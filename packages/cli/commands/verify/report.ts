@@ -21,7 +21,7 @@ export interface Report {
   /** Whether every value holds and the words around them are the same. */
   holds: boolean
   template_id: string
-  /** Of the insight, and of the template that was run. */
+  /** The version in the insight, and that of the template that was run. */
   template_version: { was: string; is: string }
   assay_version: { was: string; is: string | null }
   started_at: string

@@ -37,7 +37,7 @@ const OTHERS = KEPT_DRAFTS.sql<{ count: number; length: number }>(
 )
 const END = KEPT_DRAFTS.delete(by('workspace_id', 'kind', 'name', 'source'))
 
-/** Of the users who are deleted. */
+/** Deletes the drafts of a user who is deleted. */
 export const FORGET_DRAFTS = KEPT_DRAFTS.delete(by('workspace_id', 'user_id'))
 
 export function* keepDraft(tx: Writer, input: Input<'keepDraft'>): Routine<KeptDraft> {

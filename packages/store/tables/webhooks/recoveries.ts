@@ -44,7 +44,7 @@ export const RECOVERIES = new Table<RecoveryRow>(
 export interface AttemptCountRow {
   webhook_id: string
   hour: string
-  /** Of the latency (model/delivery.ts); -1: it failed. */
+  /** The bucket of the latency (model/delivery.ts); -1: the delivery failed. */
   bucket: number
   count: number
 }
