@@ -353,7 +353,7 @@ test('shows what each workspace takes of its caps, and changes them', async () =
   const { page } = stood.watched
   const api = apiOf(stood.service.url)
   await page.goto('/system/workspaces')
-  await page.getByRole('row', { name: /^guests 0 0 0 usual 0 B usual one: usual all: usual/ }).waitFor()
+  await page.getByRole('row', { name: /^guests 0 0 0 usual 0 bytes usual one: usual all: usual/ }).waitFor()
   await button(page, 'Change guests').click()
   await page.getByLabel('Jobs waiting at a time').fill('many')
   await page.getByLabel('Disk of its analyses').fill('2 GB')
@@ -367,7 +367,9 @@ test('shows what each workspace takes of its caps, and changes them', async () =
   await assertAccessible(page, 'a cap with a fault')
   await page.getByLabel('Requests a second').fill('')
   await button(page, 'Save').click()
-  await page.getByRole('row', { name: /^guests 0 of 200 0 0 2 GB 0 B usual one: usual all: usual/ }).waitFor()
+  await page
+    .getByRole('row', { name: /^guests 0 of 200 0 0 2 GB 0 bytes usual one: usual all: usual/ })
+    .waitFor()
   const guests = (await api.workspaces.list()).items.find((one) => one.workspace_id === 'guests')
   assert.deepEqual([guests?.max_queued, guests?.max_spill_bytes, guests?.rate_limit], [200, 2e9, null])
   const [changed] = (await api.audit({ action: 'workspace.change' })).items

@@ -103,9 +103,11 @@ export function TellFields({ chosen, faults, onChange }: TellProps) {
 
 /** Links to the reason why an own subscription was not notified of the job. */
 export function WhyNotTold({ assignment_id }: { assignment_id: string }) {
-  const { known = [], isOwn } = useSubscriptions()
-  const own = known.find((one) => isOwn(one) && one.status === 'enabled') ?? known.find(isOwn)
+  const { known, isOwn } = useSubscriptions()
+  const own = known?.find((one) => isOwn(one) && one.status === 'enabled') ?? known?.find(isOwn)
   const label = 'Why was I not told?'
+  // Until the subscriptions are known, a link could lead to the wrong page.
+  if (!known) return null
   if (!own)
     return (
       <Link to="/subscriptions/new" title="You have no subscription of your own yet">
