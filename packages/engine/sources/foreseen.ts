@@ -13,7 +13,7 @@ import { numberOf } from '../sufficient/ask.ts'
 import { Answers } from './answers.ts'
 import type { Kind, OpenOptions } from './kind.ts'
 import type { TableRoom } from './rows/large-tables.ts'
-import { QueryRefused, SourceError } from './source.ts'
+import { SourceError } from './source.ts'
 
 /** Bytes that may come before the rows are counted. */
 const FEW_BYTES = 1_000_000
@@ -60,7 +60,7 @@ export class Foreseen {
       )
   }
 
-  /** Null where the database does not count it: as a part of another query it may be refused. */
+  /** Null where the database does not count it: it may refuse the query as a part of another, or a second session. */
   async #count(): Promise<number | null> {
     const { kind, open, text, bound, room, name } = this.#query
     const { connection } = open
@@ -75,7 +75,7 @@ export class Foreseen {
         await reader.close()
       }
     } catch (error) {
-      if (error instanceof QueryRefused) return null
+      if (error instanceof SourceError) return null
       throw error
     }
   }

@@ -91,7 +91,7 @@ async function readQuery(
       // The number of rows would tell of those that a reader may not see.
       const foreseen = (source.rows ?? written.rule) ? null : new Foreseen(engine, asked)
       const loaded = { connection, room, signal: either, foreseen }
-      const read = await readRows(engine, reader, { name: source.name, columns, peek }, loaded)
+      const read = await readAll(engine, reader, { name: source.name, columns, peek }, loaded)
       const remote = {
         connection: connection.name,
         kind: connection.kind,
@@ -188,7 +188,7 @@ interface LoadOptions {
   foreseen: Foreseen | null
 }
 
-function readRows(
+function readAll(
   engine: Engine,
   reader: Reader,
   { name, columns, peek }: { name: string; columns: readonly RemoteColumn[]; peek: boolean },

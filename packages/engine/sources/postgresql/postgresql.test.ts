@@ -174,6 +174,22 @@ suite('PostgreSQL as a source', { skip: missing ?? false }, () => {
     parameters: 'select $number as n, $text::text as t, $day as d, $flag as f, 2 = any($numbers) as x',
   })
 
+  test('a large answer is read by a role that may have one session, though nothing counts it beside', async () => {
+    const server = await start()
+    const bench = await sharedBench()
+    try {
+      await server.execute("create role one_session login connection limit 1 password 'a-password'")
+      const options = { ...server.connection.options, user: 'one_session', privileged: 'refused' }
+      const connection = { ...server.connection, options, secrets: { password: 'a-password' } }
+      const large = 'select n, repeat(chr(97), 100) as t from generate_series(1, 50000) as n'
+      const result = await bench.run(queryTemplate(large), {}, { connections: accessOf(connection) })
+      assert.equal(findingsOf(result).tables.b!.total, 50_000)
+    } finally {
+      await server.execute('drop role if exists one_session')
+      await server.close()
+    }
+  })
+
   test('a role that can do more than read is refused with what it can do, and one that only reads is not', async () => {
     const server = await start()
     const bench = await sharedBench()
