@@ -91,7 +91,7 @@ export class Tally {
   /** The first few texts that fit no reading, with their counts. */
   #unfit = new Map<string, number>()
   /** The one unit behind numbers so far, such as "kg"; null: there was none. */
-  #unit: { is: string; n: number; sample: string; commas: boolean } | null = null
+  #unit: { is: string; n: number; sample: string; marked: boolean } | null = null
   /** Missing marks that occur, with their counts. */
   readonly missing = new Map<string, number>()
   /** Whether blanks stand around a value. */
@@ -156,9 +156,10 @@ export class Tally {
     const [, apart, close] = text.length > LONGEST_MARK ? [] : (UNIT.exec(text) ?? [])
     const is = apart ?? close
     if (is === undefined) return
-    this.#unit ??= { is, n: 0, sample: text, commas: false }
+    this.#unit ??= { is, n: 0, sample: text, marked: false }
     if (is === this.#unit.is) this.#unit.n += times
-    if (text.includes(',')) this.#unit.commas = true
+    // "1.234" may be a thousand or one: no cast is proposed for what has two readings.
+    if (/,|\.\d{3}(?!\d)/.test(text)) this.#unit.marked = true
   }
 
   #noteNumber(reading: Extract<Reading, { kind: 'number' }>, text: string, times: number): void {
@@ -356,8 +357,8 @@ export class Tally {
   /** The doubt of a column whose values are all numbers with one unit behind. */
   #united(): ColumnDoubt | null {
     if (this.#unit === null || this.#n < 2 || this.#unit.n < this.#n) return null
-    const { is, sample, commas } = this.#unit
-    const inBlock = commas ? '' : `, or in a block: cast(replace(COLUMN, ${literal(is)}, '') as double)`
+    const { is, sample, marked } = this.#unit
+    const inBlock = marked ? '' : `, or in a block: cast(replace(COLUMN, ${literal(is)}, '') as double)`
     return {
       kind: 'mixed',
       sample,

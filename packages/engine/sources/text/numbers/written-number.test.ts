@@ -133,6 +133,7 @@ test('numbers with one unit behind stay text, and the doubt says how a block tak
   )
   assert.match((await doubtOf(['20°C', '-3°C']))!, /Take the unit off in the file, or in a block/)
   assert.match((await doubtOf(['12,5 kg', '3 kg']))!, /Take the unit off in the file\.$/)
+  assert.match((await doubtOf(['1.234 kg', '3 kg']))!, /Take the unit off in the file\.$/)
   const codes = [
     ['12A', '13A'],
     ['5 Mar', '6 Apr'],
