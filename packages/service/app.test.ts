@@ -25,7 +25,7 @@ async function newHome(): Promise<string> {
   return home
 }
 
-/** The role api alone starts fastest; the whole is started in test/. */
+/** Starts a service with the role api, which starts fastest. The tests in test/ start every role. */
 async function start(home: string, flags: Partial<Record<SettingName, string>> = {}): Promise<App> {
   const app = await startApp({
     config: resolveConfig({}, { home, port: '0', roles: 'api', ...flags }).config,
@@ -160,7 +160,7 @@ test('a folder or a mail server that is not there stops the start', async () => 
     { smtpUrl: 'smtp://mail.invalid', mailFrom: 'assay@example.com' },
     /^ASSAY_SMTP_URL: there is no host mail\.invalid; name the mail server\.$/,
   )
-  // A folder whose parents are missing is made.
+  // The start makes a folder whose parents are missing.
   await (await start(path.join(home, 'a', 'b', 'c'))).stop()
 })
 

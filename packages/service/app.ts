@@ -55,7 +55,7 @@ export interface AppOptions {
 }
 
 export interface App {
-  /** Where it listens, e.g. "http://127.0.0.1:8080". */
+  /** The address on which the service listens, such as "http://127.0.0.1:8080". */
   url: string
   store: Store
   /** The token that the first start makes if ASSAY_TOKEN is not set. Show it once. Null if none was made. */
@@ -108,7 +108,10 @@ async function openBase(
   return { base, firstToken }
 }
 
-/** Without the key of the secrets a node answers requests and does no work: jobs and deliveries would fail for want of them. */
+/**
+ * Returns the roles of the node. Without the key of the secrets it answers requests and does no work, because jobs
+ * and deliveries would fail.
+ */
 function rolesWith({ locked }: SecretBox, { roles }: Config, log: Logger): Role[] {
   if (locked === null) return roles
   log.error({ reason: locked }, 'jobs and deliveries wait: the key of the secrets is missing')

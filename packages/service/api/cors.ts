@@ -7,10 +7,10 @@ import type { FastifyInstance } from 'fastify'
 import { HEADERS } from './openapi/headers.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
-/** How long a browser may remember what it may send. Chromium's own bound is two hours. */
+/** Seconds for which a browser may remember what it may send. Chromium remembers for two hours at most. */
 const REMEMBERED_S = 600
 
-/** `origins`: as ASSAY_CORS_ORIGINS lists them; none: no site may. */
+/** Adds the headers of CORS. `origins`: those of ASSAY_CORS_ORIGINS; an empty list allows no site. */
 export async function allowOtherSites(app: FastifyInstance, origins: readonly string[]): Promise<void> {
   if (origins.length === 0) return
   const origin = origins.includes('*') ? '*' : origins.map(originPattern)
@@ -25,7 +25,7 @@ export async function allowOtherSites(app: FastifyInstance, origins: readonly st
       }),
   })
   if (origin === '*') return
-  // A handler that sets Vary replaces what the plugin has set.
+  // A handler that sets Vary replaces the value of the plugin, so Vary is set again here.
   app.addHook('onSend', (_request, reply, payload, done) => {
     const vary = reply.getHeader('vary')
     if (typeof vary === 'string' && !/\borigin\b/i.test(vary)) void reply.header('vary', `${vary}, Origin`)
@@ -33,7 +33,7 @@ export async function allowOtherSites(app: FastifyInstance, origins: readonly st
   })
 }
 
-/** "*." stands for one or more labels of a host, ":*" for any port. */
+/** Returns the pattern of an origin. "*." stands for one or more labels of a host, ":*" for any port. */
 function originPattern(origin: string): RegExp {
   const text = origin
     .toLowerCase()

@@ -22,9 +22,9 @@ import { createViewCounter } from './links/view-counter.ts'
 import { openapiText } from './openapi.ts'
 import { prefixOf } from './prefix.ts'
 
-/** Limit of pages opened by links from one address, which several people may share. */
+/** The limit for opening pages of links from one address, which several people may share. */
 const READERS = { burst: 120, perSecond: 2 }
-/** Limit of documents of programs that one user has fetched. */
+/** The limit for documents that the service fetches from programs for one user. */
 const DOCUMENTS = { burst: 10, perSecond: 1 / 6 }
 
 export function createServices(

@@ -76,7 +76,7 @@ export interface ApiDependencies {
   pool: Pool | null
   /** Null on a node without the role `api`. */
   catalog: Catalog | null
-  /** The git repository of templates; null or absent: there is none. */
+  /** The git repository of templates. Null or absent if the settings name none. */
   repository?: {
     layer(): Layer | null
     name: string
@@ -84,7 +84,7 @@ export interface ApiDependencies {
     propose: Propose
   } | null
   files: Files
-  /** Absent: none is configured. */
+  /** Absent if the settings name no language model. */
   model?: LanguageModel | undefined
   secrets: SecretBox
   /** Absent in tests that lose no key. */
@@ -102,9 +102,9 @@ export interface ApiDependencies {
   roles: readonly Role[]
   /** Absent in tests, which hold no lease. */
   lease?: NodeHealth
-  /** The folder of the state, whose disk is measured. */
+  /** The folder of the home, whose disk is measured. */
   home?: string
-  /** The folder for what analyses spill. */
+  /** The folder into which analyses spill rows. */
   spill?: string
   /** Milliseconds for which the server still answers after `close` is called (default 0). */
   lingerMs?: number

@@ -51,7 +51,7 @@ const PROBLEM: PlainSchema = {
 
 type Components = Record<string, PlainSchema>
 
-/** Moves each schema with a title to the components, and refers to it. */
+/** Moves each schema with a title to the components, and returns a reference to it. */
 function hoist(schema: PlainSchema, components: Components): PlainSchema {
   const within = Object.fromEntries(
     Object.entries(schema).map(([keyword, value]) => {
@@ -99,7 +99,7 @@ function problemExample(code: ErrorCode): Record<string, unknown> {
   return { type: `/docs/errors#${code}`, title, status, detail: remedy, code, request_id }
 }
 
-/** The error answers of a route. Those with the same codes are one component. */
+/** Returns the error answers of a route. Errors with the same codes share one component. */
 function problems(route: Route, shared: Record<string, unknown>): Record<string, unknown> {
   const byStatus = new Map<number, ErrorCode[]>()
   for (const code of errorsOf(route)) {
@@ -276,7 +276,7 @@ export function openapiDocument(): Record<string, unknown> {
   }
 }
 
-/** The document as the text of openapi.json; `prefix`: see prefix.ts. */
+/** Returns the document as the text of openapi.json; `prefix`: see prefix.ts. */
 export function openapiText(prefix = ''): string {
   return `${JSON.stringify({ ...openapiDocument(), servers: [{ url: prefix || '/' }] }, null, 2)}\n`
 }

@@ -6,7 +6,7 @@ import { FakeClock } from '@assay/model/clock'
 import { ERRORS } from '@assay/model/errors'
 import { openTestServer, TEST_CONFIG } from './test-server.ts'
 
-/** Sends bytes as they are and answers with all that comes back until the connection ends. */
+/** Sends bytes as they are. Resolves with all bytes that arrive until the connection ends. */
 async function raw(address: string, text: string): Promise<string> {
   const { hostname, port } = new URL(address)
   const socket = connect(Number(port), hostname)
@@ -328,7 +328,7 @@ test('without a token programs of the same machine alone read the metrics', asyn
   assert.equal(await status('127.0.0.1', { authorization: 'Bearer guessed' }), 401)
   for (const host of ['127.0.0.1:8080', 'localhost', '[::1]:8080'])
     assert.equal(await status('::1', { host }), 200, host)
-  // A page of a site whose name leads to this machine.
+  // The page of a site may have a name that leads to this machine.
   for (const host of ['page.example.com:8080', '127.0.0.1.example.com', 'localhost.example.com'])
     assert.equal(await status('127.0.0.1', { host }), 401, host)
 })

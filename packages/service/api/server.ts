@@ -42,7 +42,7 @@ const IDLE_MS = 50
 export interface Api {
   /** Resolves with the address, such as "http://127.0.0.1:8080". */
   listen(): Promise<string>
-  /** Null until it listens. */
+  /** The address; null until the server listens. */
   readonly address: string | null
   /** Answers a request without a socket, for tests. */
   readonly inject: FastifyInstance['inject']
@@ -69,7 +69,7 @@ export async function createApi(given: ApiDependencies): Promise<Api> {
     done()
   })
   prefixLocations(app, prefixOf(given.config.publicUrl))
-  // Before requests are refused: a page may also read why.
+  // This comes before requests are refused, so that a page of another site can read the refusal.
   await allowOtherSites(app, given.config.corsOrigins)
   app.addHook('onRequest', (request, _reply, done) => done(arrive(request, routes)))
   addBodyParsers(app)
@@ -102,8 +102,9 @@ export async function createApi(given: ApiDependencies): Promise<Api> {
 }
 
 /**
- * Lets load balancers leave. They send requests until they read /readyz again, so each answer closes its connection. Closing
- * the port would reset connections that the kernel has accepted and Node has not; one pass of the event loop accepts them.
+ * Gives load balancers time to leave. They send requests until they read /readyz again, so each answer closes its
+ * connection. The port stays open meanwhile: closing it would reset connections that the kernel has accepted and Node
+ * has not. One pass of the event loop accepts those.
  */
 async function linger(
   { server }: FastifyInstance,
@@ -194,11 +195,11 @@ function sendError(
 function mark(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
   reply.header('x-content-type-options', 'nosniff')
-  // Answers bear data and secrets of a workspace; the few that may be kept say so themselves.
+  // Answers hold data and secrets of a workspace. The few that may be cached say so themselves.
   reply.header('cache-control', 'no-store')
 }
 
-/** Checks each request before its body is read. Returns the error for a request to refuse. */
+/** Checks a request before its body is read. Returns the error of a request to refuse, else undefined. */
 function arrive(request: FastifyRequest, routes: readonly Route[]): AppError | undefined {
   if (request.is404) return noRoute(routes, request)
   if (request.routeOptions.config.bodyType !== ANY_TYPE) limitBody(request)
@@ -238,7 +239,10 @@ function addStreamRoutes(app: FastifyInstance, routes: readonly Route[], service
   })
 }
 
-/** Of two headers Host a proxy before the service may believe the one that Node leaves out. */
+/**
+ * Returns the fault of a request without a Host header or with two. Node ignores one of two, and a proxy before the
+ * service may believe that one.
+ */
 function hostFault({ raw }: FastifyRequest): AppError | undefined {
   const hosts = raw.rawHeaders.filter(
     (name, index) => index % 2 === 0 && name.toLowerCase() === 'host',

@@ -23,11 +23,14 @@ import { hashToken, newToken, SecretBox } from '../runtime/secrets.ts'
 import type { ApiDependencies } from './dependencies.ts'
 import { type Api, createApi } from './server.ts'
 
-/** A pool that fails a test that reaches it, so that the test asks for the real one. */
+/**
+ * The statistics of a pool that runs nothing. Any other use of that pool fails the test, which has to ask for the
+ * real one.
+ */
 const NOTHING_RUNS = { usage: [], worked: new Map(), spent: new Map() }
 const noPool = new Proxy({} as Pool, {
   get: (_, name) => {
-    // The metrics ask for it.
+    // The metrics read `stats`.
     if (name === 'stats') return () => NOTHING_RUNS
     throw new Error(`the pool's ${String(name)} was not expected`)
   },
@@ -53,20 +56,20 @@ export interface Answer {
   status: number
   headers: Record<string, string | string[] | number | undefined>
   text: string
-  /** Parsed at each reading; of a problem as of anything else. */
+  /** The parsed body, parsed at each call. It also works for a problem document. */
   json(): Json
 }
 
 interface Asked {
-  /** The admin's unless given; null: none. */
+  /** The token of the request: the admin's by default, null for none. */
   token?: string | null
-  /** Sent as JSON where it is no string. */
+  /** The body, sent as JSON unless it is a string. */
   body?: unknown
   type?: string
   headers?: Record<string, string>
 }
 
-/** The caps of the settings in tests, and the domain of their readers. */
+/** The caps that tests use as those of the settings, and the domains of their readers. */
 export const TEST_CAPS = {
   maxStreams: 400,
   maxProcessorSeconds: null,
@@ -91,7 +94,7 @@ export const TEST_CAPS = {
   corsOrigins: [] as string[],
 }
 
-/** The settings of a service that nobody else leads to, without limits, without mail. */
+/** The settings of a service without a proxy, limits and mail. */
 export const TEST_CONFIG = {
   ...TEST_CAPS,
   host: '127.0.0.1',
@@ -107,7 +110,7 @@ export const TEST_CONFIG = {
   smtpUrl: null,
 }
 
-/** No budget at all but of mail. */
+/** The budgets of tests: only mail has one. */
 export const TEST_BUDGETS = {
   mail: 5000,
   chat: null,
@@ -123,29 +126,32 @@ export interface TestServer {
   secrets: SecretBox
   parts: ApiDependencies
   tokens: Record<Scope, string>
-  /** Asked by the pool, if it is real. */
+  /** The budgets that the pool asks, if the pool is real. */
   budgets: WorkspaceBudgets
-  /** A folder of this test's own, removed afterwards. */
+  /** A folder of this test alone. It is removed afterwards. */
   folder: string
   ask(method: string, url: string, asked?: Asked): Promise<Answer>
   token(workspace_id: string, scopes: Scope[], user_id?: string): Promise<string>
-  /** Runs a job to its end as a worker would: claimed, started, completed with the findings. */
+  /**
+   * Runs a job to its end as a worker would: claims it, starts it and completes it with the findings. Returns the id
+   * of the insight.
+   */
   complete(assignment_id: string, findings?: Partial<Findings>): Promise<string>
 }
 
 export interface TestServerOptions {
   clock?: Clock
   pool?: 'real'
-  /** What templates may download from. */
+  /** The targets from which templates may download. */
   sourceTargets?: string[]
-  /** Of a PostgreSQL database that is empty; SQLite unless given. */
+  /** The address of an empty PostgreSQL database. The default is SQLite. */
   store?: string
-  /** Of a mail server that nothing is sent to. */
+  /** The mail server of the settings. Nothing is sent to it. */
   smtpUrl?: ApiDependencies['config']['smtpUrl']
   parts?: Partial<ApiDependencies>
 }
 
-/** `test`: what is closed after. */
+/** Opens the API for a test and closes it after the test. */
 export async function openTestServer(
   test: Pick<TestContext, 'after'>,
   options: TestServerOptions = {},
@@ -228,12 +234,15 @@ export async function openTestServer(
   }
 }
 
-/** The check of the server that was opened last, since one pool serves all. */
+/** The check of dials of the server that was opened last, because one pool serves all servers. */
 let vetDial: ReturnType<typeof vetDialOf> | undefined
 let budgets: WorkspaceBudgets | undefined
 let shared: Promise<{ pool: Pool; folder: string }> | undefined
 
-/** One for all tests of a file: a process takes half a second to start, and serves one task after the other. */
+/**
+ * Returns the pool that all tests of a file share. A process takes half a second to start, and serves one task after
+ * the other.
+ */
 async function sharedPool(): Promise<Pool> {
   shared ??= mkdtemp(path.join(tmpdir(), 'assay-pool-')).then((folder) => ({
     folder,

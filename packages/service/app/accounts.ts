@@ -18,7 +18,7 @@ export async function ensureAdmin(store: Store): Promise<void> {
   })
 }
 
-/** Ends, with ASSAY_PASSWORD_LOGIN=off, all sign-ins and tokens that a password began. */
+/** Ends all sign-ins and tokens that a password began, if ASSAY_PASSWORD_LOGIN is off. */
 export async function endPasswords(
   store: Store,
   { passwordLogin }: Pick<Config, 'passwordLogin'>,
@@ -41,7 +41,10 @@ async function createAdminToken(store: Store, name: string, token: string): Prom
   })
 }
 
-/** Replaces the token of ASSAY_TOKEN, or makes the first token. Returns a token that was made, to be shown once. */
+/**
+ * Replaces the token of ASSAY_TOKEN, or makes the first token. Returns a token that was made, to be shown once; else
+ * null.
+ */
 export async function ensureToken(store: Store, given: string | null): Promise<string | null> {
   const workspace_id = DEFAULT_WORKSPACE
   if (given === null) {

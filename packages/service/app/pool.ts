@@ -8,7 +8,7 @@ import type { Ledger } from '../outgoing/ledger.ts'
 import type { Logger } from '../runtime/log.ts'
 import { type LanguageModel, narratorOf } from '../runtime/narrator.ts'
 
-/** The language model of the settings, if there is one. */
+/** Returns the language model of the settings; undefined if they name none. */
 export function modelOf(
   config: Config,
   { store, ledger, log }: { store: Store; ledger: Ledger; log: Logger },
@@ -17,7 +17,7 @@ export function modelOf(
   return narratorOf(config, { cache: store, ledger, onFailure })
 }
 
-/** Null on a node that neither runs jobs, serves the API nor sends mail. */
+/** Makes the pool. Returns null on a node that neither runs jobs, serves the API nor sends mail. */
 export function poolOf(
   config: Config,
   given: Omit<PoolOptions, 'caps' | 'log' | 'vetDial'> & { ledger: Ledger; log: Logger },
@@ -43,7 +43,10 @@ export function poolOf(
   return pool
 }
 
-/** Why a workspace may not reach a host. A download is counted here: each connection to a host is one. */
+/**
+ * Returns the check that runs before each connection to a host. It resolves with the reason why the workspace may not
+ * reach the host, else null. Each connection of a download counts against the budget of downloads.
+ */
 export function vetDialOf(ledger: Pick<Ledger, 'take' | 'vetHost'>): NonNullable<PoolOptions['vetDial']> {
   return async ({ workspace_id, connection, host }) => {
     const kind = connection === null ? 'download' : 'query'

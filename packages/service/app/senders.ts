@@ -6,8 +6,8 @@ import type { SecretBox } from '../runtime/secrets.ts'
 import type { SenderOptions, Senders } from '../webhooks/senders/senders.ts'
 
 /**
- * Makes the senders. The pool renders mail and draws its charts; a node that sends no mail needs none. The libraries are loaded
- * with the first message, because they take a third of the memory of all other modules.
+ * Makes the senders. The pool renders mail and draws its charts; null on a node that sends no mail. The libraries are
+ * loaded with the first message, because they take a third of the memory of all other modules.
  */
 export function sendersOf(
   { smtpUrl: server, mailFrom: from, publicUrl }: Config,

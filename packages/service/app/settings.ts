@@ -14,7 +14,10 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
 }
 
-/** The targets of webhooks. By default one node on SQLite that listens on loopback may also send to its own machine. */
+/**
+ * Returns the targets of webhooks. By default one node on SQLite that listens on loopback may also send to its own
+ * machine.
+ */
 function webhookTargets(config: Config, store: Store): readonly string[] {
   if (config.webhookTargets) return config.webhookTargets
   const local =
@@ -65,7 +68,10 @@ export async function checkFolders({ data, templates, home }: Config): Promise<v
   }
 }
 
-/** Checks that the mail server has an address. Throws ConfigError if its name does not exist; a resolver that is away proves nothing. */
+/**
+ * Checks that the name of the mail server has an address. Throws ConfigError if the name does not exist. No answer
+ * from the resolver is accepted, because it proves nothing.
+ */
 export async function checkMailServer({ smtpUrl }: Config): Promise<void> {
   if (smtpUrl === null) return
   await lookup(smtpUrl.host).catch((error: NodeJS.ErrnoException) => {
@@ -85,7 +91,7 @@ export function keepOf({ keepJobs, keepDrafts, keepEvents, keepDeliveries }: Con
   }
 }
 
-/** The ConfigError of a failed listen, if a setting causes it; otherwise the error itself. */
+/** Returns the ConfigError of a failed listen if a setting causes it; otherwise the error itself. */
 export function listenError(error: unknown, { host, port }: Config): unknown {
   const { code } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE')

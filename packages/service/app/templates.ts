@@ -28,7 +28,7 @@ export interface TemplatesGiven {
 }
 
 export interface OpenTemplates {
-  /** Null on a node without the role `api`. */
+  /** The catalog; null on a node without the role `api`. */
   catalog: Catalog | null
   repository: NonNullable<ApiDependencies['repository']> | null
 }

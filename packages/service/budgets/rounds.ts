@@ -1,6 +1,6 @@
 /**
- * Rounds of writing and reading, one after the other. All requests during a round share the next one, so that many counts and questions
- * cost one transaction.
+ * Rounds of writing and reading, one after the other. All requests that arrive during a round share the next one, so
+ * that many counts and questions cost one transaction.
  */
 import type { Clock } from '@assay/model/clock'
 
@@ -15,13 +15,13 @@ export class Rounds {
   #timer: Promise<void> | null = null
   readonly #closing = new AbortController()
 
-  /** `round` gets the requested workspaces, and rejects if the store cannot be reached. */
+  /** `round` does one round for the requested workspaces. It rejects if the store cannot be reached. */
   constructor(clock: Clock, round: (wanted: string[]) => Promise<void>) {
     this.#clock = clock
     this.#round = round
   }
 
-  /** Requests a workspace in a round that begins after this call, and settles with that round. */
+  /** Requests a workspace in a round that begins after this call. Settles with that round. */
   ask(workspace_id?: string): Promise<void> {
     if (workspace_id !== undefined) this.#wanted.add(workspace_id)
     this.#next ??= this.#running
@@ -36,7 +36,7 @@ export class Rounds {
     return this.#next
   }
 
-  /** Starts a round within a second, for new counts. */
+  /** Starts a round within a second, to write new counts. */
   soon(): void {
     this.#timer ??= this.#askLater()
   }

@@ -15,7 +15,7 @@ const GUESTS = 'guests'
 interface Station {
   store: Store
   clock: FakeClock
-  /** A node of its own over the same store. */
+  /** Returns the budgets of another node over the same store. */
   node(store?: Pick<Store, 'countProcessorUse' | 'readProcessorUse'>): StoredBudgets
 }
 

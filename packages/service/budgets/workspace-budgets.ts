@@ -16,13 +16,16 @@ const FRESH_MS = 2000
 /** The most workspaces whose caps are cached. */
 const KNOWN_MOST = 10_000
 /**
- * The share of the workspace's hour that readers of links have on each node. At least the seconds below, because a page may take half a
- * minute, and never more than the workspace itself.
+ * The share of the workspace's hour that readers of links have on each node. It is at least the seconds below,
+ * because a page may take half a minute, and never more than the hour of the workspace.
  */
 const READERS_SHARE = 0.1
 const READERS_LEAST_SECONDS = 60
 
-/** The seconds of an hour that pages for readers of links may take on a node, beside the `most` of the workspace. */
+/**
+ * Returns the seconds of an hour that pages for readers of links may take on a node, beside the `most` seconds of the
+ * workspace.
+ */
 function readersSeconds(most: number): number {
   return Math.max(READERS_SHARE * most, Math.min(most, READERS_LEAST_SECONDS))
 }
@@ -36,7 +39,7 @@ export interface BudgetOptions {
 }
 
 export interface StoredBudgets extends WorkspaceBudgets {
-  /** Writes what is left. */
+  /** Writes the remaining counts. */
   close(): Promise<void>
 }
 
@@ -105,7 +108,7 @@ class CountedBudgets implements StoredBudgets {
     return isFresh ? found : undefined
   }
 
-  /** The seconds that are used up; null: some are left. */
+  /** Returns the seconds of the cap if they are used up; null if some are left. */
   #spentCap(use: Known, workspace_id: string, claim: Claim): number | null {
     const most = use.max_processor_seconds ?? this.#options.caps.max_processor_seconds
     if (most === null || claim === 'accepted') return null
@@ -140,7 +143,7 @@ class CountedBudgets implements StoredBudgets {
     })
   }
 
-  /** The counts, including those not yet written. */
+  /** Takes over the counts that a round has read, with those that are not yet written. */
   #know({ workspace_id, ms, ...own }: WorkspaceUse): void {
     const hour = this.#hour()
     const unwritten = this.#pending.get(`${workspace_id} ${hour}`)?.ms ?? 0

@@ -3,7 +3,7 @@
 /** The path of OTLP over HTTP, which is added unless the address ends in it. */
 const SPANS_PATH = '/v1/traces'
 
-/** "http://collector:4318" -> "http://collector:4318/v1/traces". Returns null if there is none. */
+/** Turns "http://collector:4318" into "http://collector:4318/v1/traces". Returns null for an empty text. */
 export function parseCollector(value: string): string | null {
   if (value === '') return null
   const url = URL.canParse(value) ? new URL(value) : undefined
@@ -15,7 +15,7 @@ export function parseCollector(value: string): string | null {
   return whole.endsWith(SPANS_PATH) ? whole : `${whole}${SPANS_PATH}`
 }
 
-/** "authorization=Bearer%20abc,x-team=7": names and percent-encoded values, divided by commas. */
+/** Parses "authorization=Bearer%20abc,x-team=7": names and percent-encoded values, separated by commas. */
 export function parseCollectorHeaders(value: string): Record<string, string> {
   const parts = value === '' ? [] : value.split(',')
   return Object.fromEntries(

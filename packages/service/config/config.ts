@@ -7,10 +7,10 @@ import { type Config, flagOf, SETTINGS, type Setting, type SettingName } from '.
 export { type Config, flagOf, SETTINGS, type SettingName } from './settings.ts'
 export { type MailServer, parseDuration, parseSize, ROLES, type Role } from './values.ts'
 
-/** A bad value: the start stops with this sentence. */
+/** A setting with a bad value. Its message is a sentence for the operator, and the start stops with it. */
 export class ConfigError extends Error {}
 
-/** The most that a template may ask for in `limits`. */
+/** Returns the most that a template may ask for in `limits`. */
 export function capsOf({ maxTimeout, maxMemory, maxThreads, maxRows, maxOutput }: Config) {
   return {
     timeout_ms: maxTimeout,
@@ -21,12 +21,12 @@ export function capsOf({ maxTimeout, maxMemory, maxThreads, maxRows, maxOutput }
   }
 }
 
-/** The caps of the analyses of a workspace without caps of its own. */
+/** Returns the caps of the analyses of a workspace without caps of its own. */
 export function workspaceCapsOf({ maxProcessorSeconds, workspaceSpill }: Config) {
   return { max_processor_seconds: maxProcessorSeconds, max_spill_bytes: workspaceSpill }
 }
 
-/** How many may leave a workspace a day; null: no limit. */
+/** Returns how many of each kind may leave a workspace a day; null: no limit. */
 export function budgetsOf(config: Config): Budgets {
   const { budgetMail, budgetChat, budgetModel, budgetWebhook, budgetDownload, budgetQuery } = config
   return {
@@ -39,7 +39,7 @@ export function budgetsOf(config: Config): Budgets {
   }
 }
 
-/** Domains whose addresses get mail without the agreement of their owners. */
+/** Returns the domains whose addresses get mail without the agreement of their owners. */
 export function mailDomainsOf({ mailDomains, mailFrom }: Pick<Config, 'mailDomains' | 'mailFrom'>): string[] {
   if (mailDomains !== null) return mailDomains
   return mailFrom === null
@@ -59,9 +59,9 @@ function unknown(variable: string): string {
 
 export interface Resolved {
   config: Config
-  /** Where each value came from. */
+  /** The origin of each value. */
   origin: Record<SettingName, 'default' | 'environment' | 'flag'>
-  /** As given, before parsing. */
+  /** The text of each value before parsing. */
   given: Record<SettingName, string>
 }
 
@@ -72,7 +72,10 @@ function conflicts(config: Config, bearers: Record<SettingName, string>): string
   return RULES.flatMap(({ name, broken, remedy }) => (broken(config) ? [`${bearers[name]}: ${remedy}.`] : []))
 }
 
-/** `flags` by setting name. A secret may stand in the file that ASSAY_..._FILE names. Throws ConfigError with every fault at once. */
+/**
+ * Reads all settings. `flags` are by setting name. A secret may stand in the file that ASSAY_..._FILE names. Throws
+ * ConfigError with every fault at once.
+ */
 export function resolveConfig(
   variables: NodeJS.ProcessEnv,
   flags: Partial<Record<SettingName, string>> = {},
@@ -112,7 +115,7 @@ export function resolveConfig(
   }
 }
 
-/** Each setting with its value, with secrets hidden. */
+/** Returns each setting with its value, with secrets hidden. */
 export function describeConfig(
   resolved: Resolved,
 ): { name: SettingName; env: string; value: string; origin: string; doc: string }[] {

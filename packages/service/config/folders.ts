@@ -1,9 +1,9 @@
-/** The folders that analyses of any workspace read, as far as the settings name them. */
+/** The folders that analyses of any workspace read, by the settings. */
 import path from 'node:path'
 import { type Folder, JailError, wallsHere } from '@assay/engine/run/jail'
 import { type Config, ConfigError } from './config.ts'
 
-/** `own`: the service makes it. */
+/** Returns these folders. `own`: the service makes the folder. */
 export function foldersOf({ home, data, files }: Config): (Folder & { own: boolean })[] {
   const inBucket = files?.startsWith('s3://') ?? false
   return [

@@ -1,11 +1,11 @@
-/** Rules over several settings: combinations that cannot be intended. */
+/** Rules about several settings at once: combinations that nobody can intend. */
 import type { Config, SettingName } from './settings.ts'
 
 interface Rule {
-  /** The setting to change. */
+  /** The setting that the operator changes. */
   name: SettingName
   broken(config: Config): boolean
-  /** What to do. */
+  /** The remedy, as a sentence. */
   remedy: string
 }
 
@@ -19,7 +19,7 @@ const ofRepository = (name: SettingName, isSet: (config: Config) => boolean): Ru
 const isLoopback = (url: string): boolean =>
   /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname)
 
-/** The path below which the service is shown; "" where it has a host of its own. */
+/** Returns the path below which the service is shown; "" if it has a host of its own. */
 const belowOf = (publicUrl: string | null): string =>
   publicUrl === null ? '' : new URL(publicUrl).pathname.replace(/\/$/, '')
 
@@ -58,7 +58,7 @@ const isBySsh = ({ templates: { repository } }: Config): boolean =>
 
 const isBucket = ({ files }: Config): boolean => files?.startsWith('s3:') === true
 
-/** Settings of the sign-in provider mean nothing without it. */
+/** Makes the rule that a setting of the sign-in provider needs the provider. */
 const ofProvider = (name: SettingName, isSet: (config: Config) => boolean): Rule => ({
   name,
   broken: (config) => config.oidcIssuer === null && isSet(config),

@@ -4,12 +4,15 @@ import { readFileSync } from 'node:fs'
 const SUFFIX = '_FILE'
 
 export interface WithSecrets {
-  /** The variables, each secret in place of its file. */
+  /** The variables, with each secret in place of its file. */
   environment: NodeJS.ProcessEnv
   faults: string[]
 }
 
-/** Reads the files that are named for `secrets`, variables such as ASSAY_TOKEN. The line break at the end of a file is no part of a secret. */
+/**
+ * Reads the files that are named for `secrets`, a list of variables such as ASSAY_TOKEN. The line break at the end of
+ * a file does not belong to the secret. The faults name files that cannot be read.
+ */
 export function readSecretFiles(given: NodeJS.ProcessEnv, secrets: readonly string[]): WithSecrets {
   const environment = { ...given }
   const faults: string[] = []

@@ -41,9 +41,9 @@ import {
 
 export interface Setting<T> {
   env: string
-  /** Shown by --help and docs/config.md. */
+  /** The description that --help and docs/config.md show. */
   doc: string
-  /** As text, for the docs. */
+  /** The default as text, for the docs. */
   fallback: string
   secret: boolean
   parse(text: string): T
@@ -55,7 +55,7 @@ function setting<T>(doc: string, parse: Row<T>['parse'], fallback = '', secret =
   return { doc, parse, fallback, secret }
 }
 
-/** A setting whose value is shown to nobody. It has no default. */
+/** Makes a setting whose value nobody is shown. It has no default. */
 const secret = <T>(doc: string, parse: Row<T>['parse']): Row<T> => setting(doc, parse, '', true)
 
 const ROWS = {
@@ -345,7 +345,7 @@ const ROWS = {
 export type SettingName = keyof typeof ROWS
 export type Config = { -readonly [Name in SettingName]: ReturnType<(typeof ROWS)[Name]['parse']> }
 
-/** The words of a name such as storeConnections, each behind `between`. */
+/** Returns the words of a name such as storeConnections, with `between` before each but the first. */
 const spaced = (name: string, between: string): string =>
   name.replace(/[A-Z]/g, (letter) => `${between}${letter.toLowerCase()}`)
 

@@ -11,7 +11,9 @@ export interface GroupRule {
 const RULE = /^(?<group>.+)=(?<workspace_id>[a-z0-9][a-z0-9_-]{0,62}):(?<scope>[a-z]+)$/
 const isScope = (text: string): text is Scope => (SCOPES as readonly string[]).includes(text)
 
-/** "assay-admins=default:admin;*=default:viewer". A group may hold "=", ":" and ",", as distinguished names do. */
+/**
+ * Parses "assay-admins=default:admin;*=default:viewer". A group may hold "=", ":" and ",", as distinguished names do.
+ */
 export function groupRules(value: string): GroupRule[] {
   const rules = value
     .split(/[;\n]/)
@@ -33,7 +35,7 @@ export function groupRules(value: string): GroupRule[] {
   return rules
 }
 
-/** The issuer is kept exactly as written, because tokens must hold the same text. */
+/** Parses the issuer. It is kept exactly as written, because tokens must hold the same text. */
 export function issuer(value: string): string | null {
   if (value === '') return null
   const url = URL.canParse(value) ? new URL(value) : undefined

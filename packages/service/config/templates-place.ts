@@ -4,14 +4,17 @@ import { sshAddress } from '../git/transport/ssh-address.ts'
 
 export interface TemplatesPlace {
   folders: string[]
-  /** https://HOST/PATH without a name and a password, ssh://NAME@HOST/PATH or NAME@HOST:PATH. */
+  /**
+   * The address of the repository: https://HOST/PATH without a name and a password, ssh://NAME@HOST/PATH or
+   * NAME@HOST:PATH. Null if there is none.
+   */
   repository: string | null
 }
 
-/** git://... */
+/** Forms of git addresses that the service does not read, such as git://HOST/PATH. */
 const OTHER_GIT = /^(?:git|git\+https?):\/\//
 
-/** Throws an Error whose message says what the text must be. */
+/** Parses ASSAY_TEMPLATES. Throws an Error whose message says what the text must be. */
 export function templatesPlace(value: string): TemplatesPlace {
   if (OTHER_GIT.test(value))
     throw new Error(
@@ -36,7 +39,10 @@ function foldersOf(value: string): string[] {
     .map((part) => path.resolve(part))
 }
 
-/** A folder of the repository, "" for the whole. Throws as above. */
+/**
+ * Parses the folder within the repository; "" is the whole repository. Throws an Error whose message says what the
+ * text must be.
+ */
 export function folderWithin(value: string): string {
   const parts = value.split('/').filter((part) => part !== '' && part !== '.')
   if (parts.includes('..') || value.includes('\\'))
@@ -44,7 +50,7 @@ export function folderWithin(value: string): string {
   return parts.join('/')
 }
 
-/** Throws as above. */
+/** Parses the name of a branch; null for an empty text. Throws an Error whose message says what the text must be. */
 export function branchName(value: string): string | null {
   if (value === '') return null
   if (!/^[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}$/.test(value) || /\.\.|\/\/|\.lock$|\/$|\.$/.test(value))

@@ -14,7 +14,7 @@ const plain =
     return value
   }
 
-/** An address or a name to listen on. */
+/** Parses an address or a name to listen on. */
 export const hostName = plain(
   'an address or a name of this machine, without http:// and without a port',
   /^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%\w+)?)$/,
@@ -42,17 +42,17 @@ export function oneOf<T extends string>(...allowed: T[]): (value: string) => T {
   }
 }
 
-/** "60s" -> 60000 (milliseconds). */
+/** Parses "60s" to 60000 (milliseconds). */
 export function parseDuration(value: string): number {
   const duration = milliseconds(value)
   if (duration === null) throw new Error('must be a duration such as 500ms, 60s, 5m, 2h or 30d')
   return duration
 }
 
-/** 100 years, which is longer than any intended time. */
+/** The longest time that a setting may have: 100 years. */
 const LONGEST_MS = 36_500 * 86_400_000
 
-/** A time for which something is kept or may take. Zero is refused, because it cannot be intended. */
+/** Parses a time for which something is kept or may last. Zero is refused, because nobody can intend it. */
 export function lasting(value: string): number {
   const ms = parseDuration(value)
   if (ms < 1000 || ms > LONGEST_MS) throw new Error('must be from 1s to 36500d')
@@ -67,7 +67,7 @@ export function durationFrom(least: number, most: number): (value: string) => nu
   }
 }
 
-/** "1GB" -> 1e9 (bytes). */
+/** Parses "1GB" to 1e9 (bytes). */
 export function parseSize(value: string): number {
   const size = bytes(value)
   if (size === null) throw new Error('must be a size such as 512MB, 1GB or 2GiB')
@@ -102,10 +102,10 @@ export function store(value: string): string {
 
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full']
 
-/** The service writes, so a read-only server is refused. */
+/** The values of `target_session_attrs` that are accepted. The service writes, so a read-only server is refused. */
 const SESSION_ATTRS = ['read-write', 'primary']
 
-/** An address of several servers as one of each. */
+/** Splits an address of several servers into one address for each. */
 function oneForEachServer(value: string): string[] {
   const [, before = value, servers = '', rest = ''] =
     /^([^/]*\/\/(?:[^/?]*@)?)([^/?]*)(.*)$/s.exec(value) ?? []
@@ -170,7 +170,7 @@ export function publicUrl(value: string): string | null {
 export interface MailServer {
   host: string
   port: number
-  /** TLS from the first byte; else by STARTTLS. */
+  /** True for TLS from the first byte; false for STARTTLS. */
   secure: boolean
   tls: boolean
   user: string | null
@@ -236,12 +236,12 @@ export const list = (value: string): string[] | null =>
         .filter(Boolean)
 const DOMAIN = /^(\*|(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*)$/
 
-/** Whether it names a domain, those below it (`*.example.com`), or all (`*`). */
+/** Tells whether the text names a domain, all domains below one (`*.example.com`), or all domains (`*`). */
 export function isDomain(text: string): boolean {
   return text.length <= 253 && DOMAIN.test(text)
 }
 
-/** Domains of mail; null: none are named. */
+/** Parses a list of domains of mail; null if it is empty. */
 export const domainList = (value: string): string[] | null => {
   const found = list(value.toLowerCase())
   for (const domain of found ?? [])
@@ -251,7 +251,7 @@ export const domainList = (value: string): string[] | null => {
       )
   return found
 }
-/** Targets of outgoing requests; null: none are named. */
+/** Parses a list of targets of outgoing requests; null if it is empty. */
 export const targetList = (value: string): string[] | null => {
   const found = list(value)
   for (const target of found ?? [])
@@ -265,7 +265,10 @@ export const targetList = (value: string): string[] | null => {
   return found
 }
 const ORIGIN = /^https?:\/\/(\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:(\d{1,5}|\*))?$/i
-/** Origins as a Content-Security-Policy names them (CSP 3, section 2.3.1), so nothing else can enter the policy. */
+/**
+ * Parses a list of origins as a Content-Security-Policy names them (CSP 3, section 2.3.1). Nothing else can enter the
+ * policy.
+ */
 export const origins = (value: string): string[] => {
   const found = list(value) ?? []
   for (const origin of found)
@@ -275,13 +278,13 @@ export const origins = (value: string): string[] => {
       )
   return found
 }
-/** Origins as `origins` reads them, or "*" for all. */
+/** Parses origins as `origins` does, or "*" for all. */
 export const originsOrAll = (value: string): string[] => (value.trim() === '*' ? ['*'] : origins(value))
-/** Reads the text unless it is empty: then null. */
+/** Returns a parser that gives null for an empty text and otherwise calls `parse`. */
 export function orNull<T>(parse: (value: string) => T): (value: string) => T | null {
   return (value) => (value === '' ? null : parse(value))
 }
-/** A text on one line for people; null for none. */
+/** Parses a text on one line for people; null for an empty one. */
 export const shortText = orNull((value: string) => {
   if (value.length > 80 || /\p{Cc}/u.test(value)) throw new Error('must be at most 80 characters on one line')
   return value
@@ -294,7 +297,7 @@ export function filesLocation(value: string): string | null {
     throw new Error('must be a folder or s3://BUCKET/PREFIX')
   return value
 }
-/** A public key that backups are encrypted to. */
+/** Parses the public key with which backups are encrypted; null for an empty text. */
 export function recipient(value: string): Buffer | null {
   if (value === '') return null
   const key = parseRecipient(value)

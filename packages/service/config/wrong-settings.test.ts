@@ -1,4 +1,4 @@
-/** Settings that cannot be true, and the sentence that each gets. */
+/** Checks that settings with impossible values are refused, each with its sentence. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,7 +27,7 @@ const PROVIDER = {
   PUBLIC_URL: 'https://assay.example',
 }
 
-/** The variable, its value, what the sentence says, and what else is set. */
+/** Rows of the variable, its value, the expected sentence, and further variables. */
 const WRONG: [string, string, RegExp, Record<string, string>?][] = [
   [
     'HOST',

@@ -28,12 +28,12 @@ const GUESTS_TARGETS = ['public']
 const STORE_AWAY = { text: 'The store cannot be reached, so nothing is known of what the workspace may do.' }
 
 export interface RegistryOptions {
-  /** Null on a machine without a service (`assay run`): only the settings file counts. */
+  /** Null on a machine without a service (`assay run`), where only the settings file counts. */
   store: Pick<Store, 'getConnection'> | null
   secrets: SecretBox | null
-  /** ASSAY_CONNECTIONS. */
+  /** The path of ASSAY_CONNECTIONS; null if it is not set. */
   file: string | null
-  /** ASSAY_CONNECTION_TARGETS; null: not set. */
+  /** The targets of ASSAY_CONNECTION_TARGETS; null if it is not set. */
   targets: readonly string[] | null
   environment: NodeJS.ProcessEnv
   /** Counts the queries; absent on a machine without a service. */
@@ -44,28 +44,28 @@ export interface AccessOptions {
   workspace_id: string
   /** The connections that the template names. */
   names(): Promise<readonly string[]>
-  /** Why the template gets no connection, whatever it names. */
+  /** The reason why the template gets no connection at all. */
   withheld?: string | undefined
 }
 
 export interface ConnectionRegistry {
   /** True if the connections come from the settings file, so that the API cannot change them. */
   readonly readOnly: boolean
-  /** Where the connections of a workspace may go. */
+  /** Returns the targets that connections of a workspace may reach. */
   targets(workspace_id: string): readonly string[]
-  /** The connections of the settings file. */
+  /** Lists the connections of the settings file. */
   listFile(workspace_id: string): ConnectionView[]
-  /** The kind of a connection; null: there is none. */
+  /** Returns the kind of a connection; null if there is none. */
   kindOf(workspace_id: string, name: string): Promise<string | null>
   /**
-   * A connection with its secrets opened. Returns null if there is none. Throws SettingsFault or SecretError if a
+   * Returns a connection with its secrets opened, or null if there is none. Throws SettingsFault or SecretError if a
    * secret cannot be opened.
    */
   open(workspace_id: string, name: string): Promise<OpenConnection | null>
   accessFor(to: AccessOptions): ConnectionAccess
 }
 
-/** Throws SettingsFault where the file has faults. */
+/** Opens the registry. Throws SettingsFault if the file has faults. */
 export async function openConnections(options: RegistryOptions): Promise<ConnectionRegistry> {
   const { file } = options
   const fromFile = file === null ? null : await readSettingsFile(file)
@@ -166,7 +166,7 @@ function accessFor(
 
   async function find(name: string): Promise<OpenConnection | string> {
     if (withheld !== undefined) return withheld
-    // An analysis process that a template has compromised may ask for another connection.
+    // The process may ask for any name, because a template may have taken control of it.
     if (!(await names()).includes(name)) return `The template names no connection "${name}".`
     if (isEmpty)
       return `The connection "${name}" is not known here: name a file of connections (ASSAY_CONNECTIONS).`

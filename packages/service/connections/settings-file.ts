@@ -26,7 +26,7 @@ export interface FileConnection {
   kind: ConnectionKind
   description: string | null
   options: ConnectionOptions
-  /** References by the secret's name. */
+  /** The references, by the name of the secret. */
   secrets: Record<string, string>
   limits: ConnectionLimits
   workspaces: string[]
@@ -105,7 +105,7 @@ function readConnection(
   }
 }
 
-/** Faults of references. A message never holds the value, which may be a secret in the wrong place. */
+/** Returns the faults of references. A message never holds the value, which may be a secret in the wrong place. */
 function secretFaultsOf(kind: ConnectionKind, given: Entries): string[] {
   const known = Object.keys(KINDS[kind].secrets)
   return Object.entries(given).flatMap(([name, value]) => {

@@ -1,4 +1,4 @@
-/** What the checks find in a sound service, and in one with a fault in each part. */
+/** Checks what the doctor finds in a sound service, and in one with a fault in each part. */
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
@@ -21,7 +21,7 @@ after(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** `only`: what the path begins with; others are answered 404. */
+/** Starts a server. It answers paths that begin with `only`, and answers others with 404. */
 async function listening(status: number, body: string, only = '/'): Promise<string> {
   const server = createServer(({ url = '' }, response) => {
     response.writeHead(url.startsWith(only) ? status : 404).end(body)

@@ -1,4 +1,4 @@
-/** Tries each part that the settings name, and tells its state and what to do. It leaves no change. */
+/** Tries each part that the settings name, and tells its state and the remedy. It leaves no change behind. */
 import type { Config } from '../config/config.ts'
 import { type Finding, failed } from './finding.ts'
 import * as machine from './machine.ts'
@@ -22,7 +22,7 @@ async function tried([part, check]: Check): Promise<Finding> {
   }
 }
 
-/** `runs`: whether a service runs on the home now. */
+/** Returns the findings of all parts. `runs`: a service runs on the home now. */
 export async function examine(config: Config, runs: boolean): Promise<Finding[]> {
   const onMachine: Check[] = [
     ['program', () => machine.program(config)],

@@ -47,7 +47,7 @@ async function mayWrite(folder: string): Promise<boolean> {
 const DISK_LEAST = 1e8
 const DISK_FEW = 1e9
 
-/** The disk of the folder, or of the nearest existing folder above it. */
+/** Checks the disk of the folder, or of the nearest existing folder above it. */
 export async function disk(folder: string, part = 'disk'): Promise<Finding> {
   const found = await statfs(folder).catch(() => null)
   if (found === null) {
@@ -64,7 +64,7 @@ export async function disk(folder: string, part = 'disk'): Promise<Finding> {
     : ok(part, says)
 }
 
-/** Writes a file there and deletes it. */
+/** Writes a file into the folder and deletes it. */
 export async function writable(part: string, folder: string, remedy: string): Promise<Finding> {
   try {
     const made = await mkdtemp(path.join(folder, '.assay-doctor-'))

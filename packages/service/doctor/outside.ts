@@ -23,7 +23,7 @@ function reason(error: unknown): string {
   return under !== '' && !message.includes(under) ? `${message}: ${under}` : message
 }
 
-/** Writes an object, reads its description and deletes it. */
+/** Checks the bucket: writes an object, reads its description and deletes it. */
 export async function uploads(config: Config): Promise<Finding> {
   const bucket = bucketOf(config)
   if (!bucket) {
@@ -86,7 +86,7 @@ export async function backups(config: Config): Promise<Finding> {
   }
 }
 
-/** Connects and logs in; sends nothing. */
+/** Checks the mail server: connects and logs in. It sends nothing. */
 export async function mail({ smtpUrl: server }: Config): Promise<Finding> {
   if (server === null) return unused('mail', 'No mail is sent: ASSAY_SMTP_URL is not set.')
   const where = `${server.host}:${server.port}`
@@ -106,7 +106,7 @@ async function asked(url: string, init: RequestInit = {}): Promise<Response> {
   return fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(PATIENCE_MS) })
 }
 
-/** Whether clients reach this service under its public address. */
+/** Checks whether clients reach this service under its public address. */
 export async function publicAddress({ publicUrl }: Config, runs: boolean): Promise<Finding> {
   if (publicUrl === null)
     return unused('public address', 'Addresses of results are without a host: ASSAY_PUBLIC_URL is not set.')

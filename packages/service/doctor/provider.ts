@@ -8,11 +8,11 @@ import { type Finding, failed, ok, unused, warning } from './finding.ts'
 
 const PART = 'sign-in provider'
 const PATIENCE_MS = 10_000
-/** The most by which the clocks may differ at a sign-in. */
+/** The most milliseconds by which the clocks may differ at a sign-in. */
 const SKEW_MS = 60_000
 const CHECK = 'Check ASSAY_OIDC_ISSUER, and that this machine may reach the provider.'
 
-/** Sends the first request of a sign-in, as a browser does. It signs nobody in. */
+/** Checks the provider with the first request of a sign-in, as a browser sends it. Nobody is signed in. */
 export async function signInProvider(config: Config): Promise<Finding> {
   const { oidcIssuer, oidcClientId, publicUrl } = config
   const provider = createProvider(config, systemClock)

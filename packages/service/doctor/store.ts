@@ -9,12 +9,12 @@ import { opensCheck } from '../secrets/key-check.ts'
 import { countSecrets } from '../secrets/reseal.ts'
 import { type Finding, failed, ok, sizeOf, unused, warning } from './finding.ts'
 
-/** Connections of a node beside ASSAY_STORE_CONNECTIONS: leases, hints. */
+/** The connections of a node beside those of ASSAY_STORE_CONNECTIONS: for leases and hints. */
 const OTHER_CONNECTIONS = 4
 const OLDEST_MAJOR = 14
 const SKEW_FEW_MS = 5000
 
-/** Returns null if there is no store to look at. */
+/** Looks at the store. `look` is null if there is no store. */
 export async function look(config: Config): Promise<{ look: StoreLook | null; findings: Finding[] }> {
   const { store: url, home } = config
   try {

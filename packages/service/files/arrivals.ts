@@ -1,6 +1,6 @@
 /**
- * The uploads under way on this node, by workspace. They share the rest of the quota, so that parallel uploads take no
- * more room than sequential ones.
+ * The uploads under way on this node, by workspace. They share the free part of the quota, so that parallel uploads
+ * take no more room than sequential ones.
  */
 import type { StoredFile } from '@assay/model/file'
 import { type Arrival, type Limits, vetQuota } from './files.ts'
@@ -8,7 +8,7 @@ import { tooLarge } from './receive.ts'
 
 type Sized = Pick<StoredFile, 'path' | 'bytes'>
 
-/** Bytes after which an upload checks the quota again, because of other uploads. */
+/** Bytes after which an upload checks the quota again, because other uploads take room too. */
 const STEP_BYTES = 4_000_000
 
 export class Arrivals {
@@ -30,7 +30,7 @@ export class Arrivals {
         own.bytes = Math.max(own.bytes, came)
         if (own.bytes > limits.file) throw tooLarge(limits.file)
         if (own.bytes <= vetted) return
-        // Files may have been deleted since the last check.
+        // The files are listed again, because some may be deleted since the last check.
         const room = vetQuota(together(await this.#list(workspace_id), coming, own), path, own.bytes, limits)
         vetted = Math.min(room, own.bytes + STEP_BYTES)
       },
@@ -49,7 +49,7 @@ export class Arrivals {
   }
 }
 
-/** The size at each path: that of the stored file or of an upload under way, whichever is larger. */
+/** Returns the size at each path: that of the stored file or of an upload under way, whichever is larger. */
 function together(present: readonly Sized[], coming: ReadonlySet<Sized>, own: Sized): Sized[] {
   const sizes = new Map(present.map(({ path, bytes }) => [path, bytes]))
   for (const { path, bytes } of coming)

@@ -40,7 +40,7 @@ import {
 } from './files.ts'
 import { ownCache } from './own-cache.ts'
 
-/** Seconds for which the signed address of a file works: longer than a job may wait and run. */
+/** Seconds for which the signed address of a file works. They are longer than a job may wait and run. */
 const OFFERED_SECONDS = 6 * 3600
 
 export interface BucketOptions {
@@ -127,7 +127,7 @@ export class BucketFiles implements Files {
       const found = vetPut(present, path, staged, conditions, limits)
       const headers = {
         'content-type': mediaTypeOf(path),
-        // Other nodes may write at the same time. Buckets that support conditions check these.
+        // Another node may write at the same time. Buckets that support conditions check this one.
         ...(conditions.noneMatch === '*' ? { 'if-none-match': '*' } : {}),
         ...(conditions.match !== null && conditions.match !== '*' && found ? { 'if-match': found.etag } : {}),
       }
@@ -184,7 +184,7 @@ function viewOf({ key, bytes, etag, updated_at }: BucketObject, root: string): S
   return storedFile(key.slice(root.length), { bytes, updated_at, etag })
 }
 
-/** The headers of a read, which accepts only the content that was described. */
+/** Returns the headers of a read that accepts only the described content. */
 function readHeaders({ etag }: StoredFile, range: ByteRange | null): Record<string, string> {
   return { 'if-match': etag, ...(range === null ? {} : { range: `bytes=${range.first}-${range.last}` }) }
 }

@@ -1,11 +1,14 @@
 /** The contract of a check of an upload, and the fault that it finds. */
 
-/** `message` follows the name of the file: "is not JSON: ...". Line and column count from 1, the column in bytes. */
+/**
+ * A fault. `message` follows the name of the file: "is not JSON: ...". Line and column count from 1, the column in
+ * bytes.
+ */
 export interface CheckFault {
   message: string
   line?: number
   column?: number
-  /** Lines of a source that let the file be read. */
+  /** Lines of a source with which the file can be read. */
   write?: string[]
 }
 

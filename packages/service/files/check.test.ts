@@ -6,7 +6,7 @@ import { checkOf } from './check.ts'
 import type { CheckFault } from './check-fault.ts'
 import { JsonCheck } from './json-check.ts'
 
-/** What the check says of bytes that come in pieces of the given sizes, over and over. */
+/** Returns the fault of bytes that arrive in pieces of the given sizes, repeated. Null if they are sound. */
 async function verdict(path: string, content: string | Buffer, sizes: number[] = [1 << 16], most = 1e9) {
   const bytes = Buffer.from(content)
   const check = checkOf(path, most)

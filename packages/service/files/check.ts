@@ -9,7 +9,7 @@ import type { Check, CheckFault } from './check-fault.ts'
 import { HeaderCheck } from './header-check.ts'
 import { JsonCheck } from './json-check.ts'
 
-/** Several checks of the same bytes. The first fault counts. */
+/** Makes several checks of the same bytes. The first fault counts. */
 class Every implements Check {
   readonly #checks: Check[]
 
@@ -31,13 +31,13 @@ class Every implements Check {
 }
 
 function newlines(bytes: Buffer): { count: number; last: number } {
-  // A loop: a call of indexOf for each line took a second for a file of 8 MB of empty lines.
+  // A loop is used, because a call of indexOf for each line took a second for 8 MB of empty lines.
   let count = 0
   for (let at = 0; at < bytes.length; at += 1) if (bytes[at] === 0x0a) count += 1
   return { count, last: bytes.lastIndexOf(0x0a) }
 }
 
-/** The number of bytes at the end that begin an incomplete UTF-8 character. */
+/** Returns the number of bytes at the end that begin an incomplete UTF-8 character. */
 function unfinished(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back]!
@@ -47,7 +47,7 @@ function unfinished(bytes: Buffer): number {
   return 0
 }
 
-/** The index of the first byte that is not UTF-8, found by bisection. */
+/** Returns the index of the first byte that is not UTF-8, found by bisection. */
 function firstBad(bytes: Buffer): number {
   let [good, bad] = [0, bytes.length]
   while (bad - good > 1) {
@@ -64,7 +64,7 @@ class TextCheck implements Check {
   readonly #utf8: boolean
   #rest = Buffer.alloc(0)
   #line = 1
-  /** Bytes of the current line that were pushed before. */
+  /** The bytes of the current line in earlier pieces. */
   #column = 0
 
   constructor(utf8: boolean) {
@@ -100,7 +100,7 @@ class TextCheck implements Check {
   }
 }
 
-/** A table in UTF-16 holds zero bytes; it is judged when it is read. */
+/** Checks a table in text. A table in UTF-16 holds zero bytes, so reading it decides whether it is sound. */
 class TableCheck implements Check {
   readonly #check: Check
   #begin: Buffer | null = Buffer.alloc(0)
@@ -165,16 +165,19 @@ class ParquetCheck implements Check {
 
 const ZIP = Buffer.from('PK\u0003\u0004')
 const ZIP_END = Buffer.from('PK\u0005\u0006')
-/** How old workbooks and those with a password begin. */
+/** The first bytes of old workbooks and of those with a password. */
 const OLD = Buffer.from([0xd0, 0xcf, 0x11, 0xe0])
-/** The end of a zip: 22 bytes and a comment of at most 64 KB. */
+/** The most bytes of the end of a zip: 22 bytes and a comment of at most 64 KB. */
 const ZIP_TAIL = 22 + 65_535
 
-/** A workbook is a zip. Its parts are judged when it is read. */
+/** Checks that a workbook is a zip. Reading it checks its parts. */
 class WorkbookCheck implements Check {
   readonly #ending: string
   #head = Buffer.alloc(0)
-  /** Twice as long as the end of a zip: the last bytes are moved to its front once for each length, not for each piece. */
+  /**
+   * The last bytes of the file. The buffer has twice the length of the end of a zip, so bytes are moved to its front
+   * once for each length and not for each piece.
+   */
   readonly #tail = Buffer.alloc(2 * ZIP_TAIL)
   #kept = 0
 
@@ -236,10 +239,10 @@ class AvroCheck implements Check {
 }
 
 const ARROW = Buffer.from('ARROW1')
-/** How each message of a stream begins. */
+/** The first bytes of each message of a stream. */
 const MESSAGE = Buffer.from([0xff, 0xff, 0xff, 0xff])
 
-/** A file ends with its mark. A stream ends with an empty message. */
+/** Checks Arrow. A file ends with its mark, and a stream ends with an empty message. */
 class ArrowCheck implements Check {
   #head = Buffer.alloc(0)
   #tail = Buffer.alloc(0)
@@ -285,7 +288,7 @@ const CHECKS: Record<FormatName, (named: boolean) => Check> = {
   ods: () => new WorkbookCheck('.ods'),
 }
 
-/** The check of an upload as it arrives. A packed file is unpacked for it. */
+/** The check of an upload as it arrives. It unpacks a packed file. */
 export interface ArrivalCheck {
   push(bytes: Buffer): Promise<CheckFault | null>
   end(): Promise<CheckFault | null>
@@ -308,7 +311,10 @@ export function checkOf(path: string, most: number, named = true): ArrivalCheck 
   }
 }
 
-/** Largest ratio of unpacked to packed bytes. Tables in text have about 10, seldom 100; only repetition reaches 1,000. */
+/**
+ * The largest ratio of unpacked to packed bytes. Tables in text have about 10, seldom 100; only repetition reaches
+ * 1,000.
+ */
 const RATIO_MOST = 250
 /** Unpacked bytes up to which any ratio is accepted. */
 const RATIO_FREE = 10_000_000

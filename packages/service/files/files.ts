@@ -12,7 +12,7 @@ import { type FileAccess, mediaTypeOf, otherCapitals, type StoredFile, UPLOADS }
 export interface Staged {
   file: string
   bytes: number
-  /** Hex digits. */
+  /** The hash in hex digits. */
   sha256: string
 }
 
@@ -31,9 +31,9 @@ export interface OpenFile {
 }
 
 export interface Limits {
-  /** Bytes of one file. */
+  /** The most bytes of one file. */
   file: number
-  /** Bytes of all files of a workspace together. */
+  /** The most bytes of all files of a workspace together. */
   quota: number
 }
 
@@ -53,11 +53,11 @@ export interface Files extends FileAccess {
   arrive(workspace_id: string, path: string, bytes: number, limits: Limits): Promise<Arrival>
   /** The folder on this machine for uploads under way. It exists when the promise resolves. */
   staging(): Promise<string>
-  /** All files, by path in the order of code units. */
+  /** Lists all files, by path in the order of code units. */
   list(workspace_id: string): Promise<StoredFile[]>
   find(workspace_id: string, path: string): Promise<StoredFile | null>
   open(workspace_id: string, path: string): Promise<OpenFile | null>
-  /** Moves the staged file to its path. */
+  /** Moves the staged file to its path. Throws `precondition_failed`, `conflict` or `quota_exceeded`. */
   put(
     workspace_id: string,
     path: string,

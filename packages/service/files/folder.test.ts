@@ -99,7 +99,8 @@ test('two nodes that share the folder never both create a path', async () => {
     maxFile: 1000,
     filesQuota: 1000,
   })
-  // In one process the second takes the folder of the first for its predecessor's; from here on both have theirs.
+  // Both nodes run in one process, so the second would take the first one's folder for that of its predecessor. Each
+  // makes its folder here.
   for (const node of [files, other]) await node.staging()
   for (let round = 0; round < 10; round += 1) {
     const create = { match: null, noneMatch: '*' }

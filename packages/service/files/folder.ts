@@ -68,7 +68,7 @@ export class FolderFiles implements Files {
   readonly #folder: string
   readonly limits: Limits
   readonly #remote: RemoteRoots
-  /** Conditions and the quota hold until the file is in its place. */
+  /** Holds the path while the conditions and the quota are checked and the file is moved. */
   readonly #semaphore = new KeyedSemaphore()
   readonly #arrivals = new Arrivals((workspace_id) => this.list(workspace_id))
   #staging: Promise<string> | null = null
@@ -87,7 +87,7 @@ export class FolderFiles implements Files {
       },
     )
     const folder = await this.#staging
-    // Another machine may have removed it as the folder of a lost node.
+    // Another machine may have removed the folder as that of a lost node.
     await mkdir(folder, { recursive: true, mode: 0o700 })
     return folder
   }
@@ -236,7 +236,7 @@ export class FolderFiles implements Files {
     }
   }
 
-  /** Syncs the folder of a file and those above it up to ours, so that the name outlives a power cut. */
+  /** Syncs the folder of a file and its parents up to ours, so that the name survives a power cut. */
   async #syncFolders(target: string): Promise<void> {
     for (
       let folder = path.dirname(target);

@@ -2,15 +2,17 @@
 import type { Check, CheckFault } from './check-fault.ts'
 
 const HEADER_BYTES = 1_000_000
-/** No table begins with more. Each blank line is looked at, while every other request waits. */
+/** The most blank lines at the beginning of a table. Each is looked at while every other request waits. */
 const BLANK_MOST = 1_000
-/** The fields in which a name is looked for. */
+/** The most fields in which a name is looked for. */
 const FIELDS_MOST = 10_000
 const QUOTE = 0x22
 const NEWLINE = 0x0a
 const DELIMITERS = [',', ';', '\t', '|']
 
-/** How often each ASCII character stands outside of quotes. One pass: the record may have a million characters. */
+/**
+ * Counts each ASCII character outside of quotes. It makes one pass, because the record may have a million characters.
+ */
 function countsIn(record: string): Uint32Array {
   const counts = new Uint32Array(128)
   let quoted = false
@@ -22,7 +24,7 @@ function countsIn(record: string): Uint32Array {
   return counts
 }
 
-/** The first fields of one record, without their quotes. */
+/** Yields the first fields of one record, without their quotes. */
 function* fieldsOf(record: string, delimiter: string): Generator<string> {
   const code = delimiter.charCodeAt(0)
   let quoted = false
@@ -51,7 +53,7 @@ export class HeaderCheck implements Check {
   #line = 1
   #done = false
 
-  /** `delimiter` null: the delimiter that divides the row into the most fields. */
+  /** A `delimiter` of null means the delimiter that divides the row into the most fields. */
   constructor(delimiter: string | null) {
     this.#delimiter = delimiter
   }
@@ -96,7 +98,7 @@ export class HeaderCheck implements Check {
     return -1
   }
 
-  /** Checks the kept line. A blank line is skipped. */
+  /** Checks the kept line. It skips a blank line. */
   #judge(): CheckFault | null {
     const record = Buffer.concat(this.#parts)
       .toString('utf8')

@@ -1,14 +1,18 @@
 /**
- * Checks that bytes are JSON (RFC 8259) while they arrive: a state machine that keeps its state and the nesting, never the text.
- * Several values may follow each other, divided by white space, as DuckDB reads them; in NDJSON each value is on one line.
+ * Checks that bytes are JSON (RFC 8259) while they arrive. A state machine keeps its state and the nesting, never the
+ * text. Several values may follow each other with white space between them, as DuckDB reads them. In NDJSON each
+ * value is on one line.
  */
 import type { Check, CheckFault } from './check-fault.ts'
 
-/** What may follow. */
+/** The states between tokens, by what may follow. */
 const EXPECT = { value: 0, after: 1, firstKey: 2, key: 3, colon: 4, firstItem: 5 } as const
 type Expecting = (typeof EXPECT)[keyof typeof EXPECT]
 
-/** The token that the bytes are in. `escape` of a string: 0 none, 1 after a backslash, 2 to 5 hex digits are left. */
+/**
+ * The token of the present bytes. `escape` within a string: 0 for none, 1 after a backslash, 2 to 5 while hex digits
+ * follow.
+ */
 type Token =
   | { kind: 'string'; escape: number; key: boolean }
   | { kind: 'number'; text: string }
@@ -16,7 +20,7 @@ type Token =
 
 const DEPTH_MOST = 1000
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
-/** Longest number in characters. */
+/** The most characters of a number. */
 const NUMBER_BYTES = 1000
 
 const QUOTE = 0x22
@@ -59,7 +63,7 @@ export class JsonCheck implements Check {
   #lineStart = 0
   #offset = 0
   #values = 0
-  /** Values on this line, for NDJSON. */
+  /** The number of values on this line, for NDJSON. */
   #onLine = 0
 
   constructor(form: 'json' | 'ndjson') {
@@ -109,7 +113,7 @@ export class JsonCheck implements Check {
     return this.#fault(`is not JSON: ${wanted}, not ${shown(byte)}`, at)
   }
 
-  /** Between tokens; answers with the place of the next byte. */
+  /** Reads one byte between tokens. Returns the index of the next byte, or a fault. */
   #structure(bytes: Buffer, from: number): number | CheckFault {
     let at = from
     let byte = bytes[at]!
@@ -162,7 +166,7 @@ export class JsonCheck implements Check {
     return word === null ? this.#unexpected(byte, at) : this.#begin({ kind: 'word', left: word }, at, at)
   }
 
-  /** Begins a value. NDJSON may have one a line. */
+  /** Begins a value. NDJSON may have one value a line. */
   #begin(token: Token | null, at: number, next: number): number | CheckFault {
     if (this.#open.length === 0) {
       this.#onLine += 1

@@ -6,7 +6,7 @@ import type { Files } from './files.ts'
 import { FolderFiles } from './folder.ts'
 
 export interface FilesOptions {
-  /** A folder, or s3://BUCKET/PREFIX; null: a folder of the home. */
+  /** A folder, or s3://BUCKET/PREFIX. Null stands for a folder of the home. */
   files: string | null
   filesEndpoint?: string | null
   filesRegion?: string
@@ -36,7 +36,7 @@ export async function openFiles(options: FilesOptions): Promise<Files> {
   return new BucketFiles({ ...bucket, staging: path.join(home, 'incoming'), limits, remote })
 }
 
-/** The bucket of the uploads with the prefix of their keys; null: they are in a folder. */
+/** Returns the bucket of the uploads with the prefix of their keys. Null if they are in a folder. */
 export function bucketOf(options: FilesOptions): { config: BucketConfig; prefix: string } | null {
   const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)\/?(.*?)\/*$/.exec(options.files ?? '') ?? []
   if (bucket === undefined) return null

@@ -1,4 +1,4 @@
-/** The copies of fetched files that one workspace uses: no other reads or writes them. */
+/** The copies of fetched files that one workspace uses. No other workspace reads or writes them. */
 import path from 'node:path'
 import type { RemoteRoots } from '@assay/model/file'
 

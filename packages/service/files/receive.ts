@@ -12,7 +12,7 @@ import { type ArrivalCheck, checkOf } from './check.ts'
 import type { CheckFault } from './check-fault.ts'
 import type { Arrival, Staged } from './files.ts'
 
-/** The size of an unpacked file may be this many times that of the largest upload. */
+/** The most times by which a packed file may exceed the largest upload once it is unpacked. */
 const UNPACKED_TIMES = 10
 
 export interface ReceiveOptions {
@@ -21,9 +21,9 @@ export interface ReceiveOptions {
   folder: string
   /** Counts the bytes against the quota. */
   arrival: Arrival
-  /** Bytes of the largest upload. */
+  /** The most bytes of an upload. */
   most: number
-  /** False if lines say how it is read, so that its first row need not hold names. */
+  /** False if lines say how the file is read. Its first row then need not hold names. */
   named: boolean
   /** Milliseconds without a byte after which the upload fails. */
   idleMs: number
@@ -56,7 +56,7 @@ export function tooLarge(most: number): AppError {
   )
 }
 
-/** The ending with that of its packing, so that readers know the format of the staged file. */
+/** Returns the ending of the file with that of its packing, so that readers know the format of the staged file. */
 function endingOf(file: string): string {
   return /(\.[a-z]+)(\.(?:gz|zst))?$/i.exec(file)?.[0].toLowerCase() ?? ''
 }
@@ -113,7 +113,7 @@ async function take(
 const FULL = ['ENOSPC', 'EDQUOT']
 const AWAY = ['EIO', 'ESTALE', 'EROFS', 'EACCES', 'EPERM', 'ETIMEDOUT']
 
-/** The error of the table for an error of the disk; any other error as it is. */
+/** Returns the error of the table for an error of the disk, and any other error as it is. */
 export function storageError(error: unknown): unknown {
   const code = (error as NodeJS.ErrnoException | null)?.code ?? ''
   if (FULL.includes(code))

@@ -1,4 +1,4 @@
-/** The reader of repositories against git's own server: `git http-backend`, behind a small gateway that asks for a token. */
+/** Reads repositories from git's own server: `git http-backend` behind a small gateway that asks for a token. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -10,7 +10,9 @@ import { pullCommit } from './pull-commit.ts'
 
 const TOKEN = 'a-token-that-may-write'
 
-/** RFC 3875: the request in the environment and the input, the answer as headers and a body. */
+/**
+ * Runs the gateway of RFC 3875. The environment and the input hold the request; the output holds headers and a body.
+ */
 async function runGateway(root: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const url = new URL(request.url!, 'http://localhost')
   const header = (name: string): string => String(request.headers[name] ?? '')
@@ -44,7 +46,7 @@ async function runGateway(root: string, request: IncomingMessage, response: Serv
   response.end(whole.subarray(end + 4))
 }
 
-/** A repository behind an address that asks for the token. */
+/** Opens a repository at an address that asks for the token. */
 async function open(t: TestContext) {
   const { folder, git, text, objects } = await bareRepository(t)
   const bearer = `Basic ${Buffer.from(`oauth2:${TOKEN}`).toString('base64')}`

@@ -1,4 +1,4 @@
-/** The program git for tests: whether it is there, and a repository that it keeps as a server does. */
+/** For tests: tells whether the program git exists, and makes a repository as a server keeps it. */
 import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,10 @@ export const gitEnvironment = (home: string): Record<string, string | undefined>
   GIT_COMMITTER_EMAIL: 'ada@example.com',
 })
 
-/** A bare repository `reports.git` in a folder of its own, with two commits in a pack. `text`: that of team/reports/weekly.md. */
+/**
+ * Makes a bare repository `reports.git` in a folder of its own, with two commits in a pack. `text`: the text of
+ * team/reports/weekly.md.
+ */
 export async function bareRepository(test: { after(clean: () => Promise<void>): void }) {
   const folder = await mkdtemp(path.join(tmpdir(), 'assay-git-backend-'))
   test.after(() => rm(folder, { recursive: true, force: true }))
@@ -48,7 +51,7 @@ export async function bareRepository(test: { after(clean: () => Promise<void>): 
     folder,
     git,
     text: `${many}\nThe end: Zürich.\n`,
-    /** An empty folder. */
+    /** Makes an empty folder. */
     async objects(): Promise<string> {
       const gitdir = path.join(folder, `objects-${(taken += 1)}`)
       await mkdir(gitdir)

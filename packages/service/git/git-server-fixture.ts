@@ -1,6 +1,6 @@
 /**
- * A git server for tests, without git: a bare repository in a folder, served by the smart HTTP protocol (version 1 of
- * gitprotocol-http: the refs, a shallow fetch, and a push).
+ * For tests: a git server that does not use the program git. It serves a bare repository in a folder by the smart
+ * HTTP protocol (version 1 of gitprotocol-http: the refs, a shallow fetch, and a push).
  */
 import { Buffer } from 'node:buffer'
 import fs from 'node:fs'
@@ -15,16 +15,16 @@ const ZERO = '0'.repeat(40)
 const AUTHOR = { name: 'Ada', email: 'ada@example.com', timestamp: 1_767_225_600, timezoneOffset: 0 }
 
 export interface GitServer {
-  /** Of the repository. */
+  /** The address of the repository. */
   url: string
-  /** Makes a commit on the branch from its last one; null deletes a file. Answers its id. */
+  /** Makes a commit on the branch after its last one; null deletes a file. Resolves with the id of the commit. */
   commit(files: Record<string, string | Uint8Array | null>, message: string, branch?: string): Promise<string>
-  /** The files of the newest commit of a branch. */
+  /** Reads the files of the newest commit of a branch. */
   read(branch: string): Promise<Record<string, string>>
   branches(): Promise<string[]>
-  /** From now on it answers 503. */
+  /** Set it to true to answer every request with 503. */
   down: boolean
-  /** Requests that were answered. */
+  /** The number of answered requests. */
   requests: number
 }
 
@@ -34,7 +34,7 @@ const packet = (text: string | Buffer): Buffer => {
 }
 const FLUSH = Buffer.from('0000')
 
-/** The lines up to the flush that ends the commands, and what follows it. */
+/** Returns the lines up to the flush that ends the commands, and the bytes after it. */
 function packets(bytes: Buffer): { lines: string[]; rest: Buffer } {
   const lines: string[] = []
   let at = 0
@@ -57,7 +57,7 @@ function sideBand(data: Uint8Array): Buffer {
 
 type Repository = { fs: typeof fs; gitdir: string }
 
-/** Every object of a commit but its parents. */
+/** Returns the ids of a commit and of every object in its tree. */
 async function objectsOf(repository: Repository, oid: string): Promise<string[]> {
   const found = [oid]
   const waiting = [(await git.readTree({ ...repository, oid })).oid]
@@ -116,7 +116,7 @@ async function receive(repository: Repository, body: Buffer): Promise<Buffer> {
   return Buffer.concat([sideBand(report), FLUSH])
 }
 
-/** Writes a tree of files by path; answers its id. */
+/** Writes a tree of files by path. Resolves with its id. */
 async function writeTree(repository: Repository, files: Map<string, string>): Promise<string> {
   const folders = new Map<string, Map<string, string>>()
   const tree: { mode: string; path: string; oid: string; type: 'blob' | 'tree' }[] = []
@@ -144,7 +144,7 @@ async function blobsOf(repository: Repository, oid: string, prefix = ''): Promis
 const tipOf = (repository: Repository, branch: string): Promise<string | null> =>
   git.resolveRef({ ...repository, ref: `refs/heads/${branch}` }).catch(() => null)
 
-/** `token`: the password that each request must bear. */
+/** Opens a server. `token`: the password that each request must have. */
 export async function openGitServer(
   test: { after(clean: () => Promise<void>): void },
   { token }: { token?: string } = {},

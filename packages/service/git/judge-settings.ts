@@ -30,7 +30,7 @@ type Entries = Record<string, unknown>
 const isMap = (value: unknown): value is Entries =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Faults at the lines of their fields. */
+/** Places faults at the lines of their fields. */
 function atFields({ file }: NamedFile, yaml: YamlReading, errors: readonly FieldError[]): RepositoryFault[] {
   return errors.map(({ path, message }) => {
     const { line, column } = yaml.position(path === '' ? [] : path.split('.'))
@@ -38,7 +38,7 @@ function atFields({ file }: NamedFile, yaml: YamlReading, errors: readonly Field
   })
 }
 
-/** The map in a file. Adds to `faults` if the file holds none. */
+/** Returns the map in a file. Adds to `faults` if the file holds no map. */
 function mapOf(file: NamedFile): { yaml: YamlReading; map: Entries; faults: RepositoryFault[] } {
   const yaml = readYaml(file.text, 1)
   const faults = yaml.faults.map((one) => placed(file.file, one))
@@ -101,7 +101,10 @@ async function connectionOf(
 
 const checkInput = validator(ScheduleInput)
 
-/** The template: from the commit, else shipped or put by the API. Throws if it cannot be read. */
+/**
+ * Returns the template of a schedule: that of the commit, or else a shipped one or one put by the API. Throws if it
+ * cannot be read.
+ */
 async function templateOf(
   template_id: string,
   commit: ReadonlyMap<string, FoundTemplate>,
@@ -113,7 +116,7 @@ async function templateOf(
   return found && !('faults' in found) ? found : null
 }
 
-/** The faults that the API would find, with lines of the file. Throws every other error. */
+/** Returns the faults of an AppError. Throws every other error. */
 function errorsOf(error: unknown): readonly FieldError[] {
   if (!(error instanceof AppError)) throw error
   if (error.code === 'reader_missing') return [{ path: 'template_id', message: NO_READERS }]
@@ -165,7 +168,7 @@ async function scheduleOf(
   return { schedule: { ...rest, notify, readers: made.readers ?? null }, faults: [] }
 }
 
-/** `commit`: its templates by id. */
+/** Reads the settings of a commit. `commit`: the templates of the commit by id. */
 export async function judgeSettings(
   parts: Parts,
   commit: ReadonlyMap<string, FoundTemplate>,

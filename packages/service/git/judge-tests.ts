@@ -13,14 +13,14 @@ import { fault, type Parts, placed } from './tree.ts'
 export interface TestedCommit {
   files: ReadonlyMap<string, Uint8Array>
   parts: Parts
-  /** The templates without a fault of syntax. */
+  /** The templates that have no fault of syntax. */
   read: readonly { file: string; source: TemplateSource }[]
-  /** A folder for small tables. */
+  /** A folder for the small tables of tests. */
   folder: string
   judging: Judging
 }
 
-/** "./fixtures/a.csv" -> "fixtures/a.csv" */
+/** Turns "./fixtures/a.csv" into "fixtures/a.csv". */
 const below = (file: string): string => file.replace(/^(\.\/)+/, '')
 
 async function runFile(

@@ -1,4 +1,4 @@
-/** Judges a commit before it is served: `check` of every template and metric, then every test. */
+/** Judges a commit before it is served. It checks every template and metric, and then runs every test. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { asMetricFaults, metricReader as readerOf } from '@assay/engine/metrics/reader'
@@ -14,16 +14,16 @@ import { runTests } from './judge-tests.ts'
 import type { JudgeParts, Judging } from './judging.ts'
 import { fault, metricsOf, nameFaults, type Parts, partsOf, placed, templatesOf } from './tree.ts'
 
-/** The most faults that are kept of a commit. */
+/** The most faults of one commit that are stored. */
 const FAULTS_MOST = 100
 
 interface Judged {
   faults: RepositoryFault[]
-  /** Null if the commit is refused. */
+  /** The accepted commit; null if the commit is refused. */
   tree: RepositoryTree | null
 }
 
-/** Faults of a database that cannot be reached, which do not count against the commit. */
+/** Turns faults of a database that cannot be reached into warnings, which do not count against the commit. */
 function overConnections(faults: Fault[], connections: readonly string[]): Fault[] {
   if (connections.length === 0) return faults
   return faults.map((one) => (one.code === 'source_unavailable' ? { ...one, severity: 'warning' } : one))
@@ -91,7 +91,7 @@ async function templateFaults(
 
 const isError = ({ severity }: RepositoryFault): boolean => severity === 'error'
 
-/** Errors come first, because the list may be cut. */
+/** Returns the faults to store. Errors come first, because the list may be cut. */
 function kept(faults: RepositoryFault[]): RepositoryFault[] {
   return faults.toSorted((a, b) => Number(isError(b)) - Number(isError(a))).slice(0, FAULTS_MOST)
 }
@@ -117,21 +117,24 @@ function treeOf(
   }
 }
 
-/** A file that takes too long to read, or ends the process that reads it, is a fault of the commit. */
+/**
+ * Tells whether the commit is at fault. A file that takes too long to read, or that ends the process reading it, is a
+ * fault of the commit.
+ */
 function isOfCommit(error: unknown): error is Error {
   return error instanceof TaskError || (error instanceof AppError && error.code === 'preview_failed')
 }
 
 interface Candidate {
   commit_id: string
-  /** By path; null: the commit has no such folder. */
+  /** The files by path. Null if the commit has no such folder. */
   files: ReadonlyMap<string, Uint8Array> | null
-  /** The commit that was taken before. */
+  /** The last accepted commit. */
   known: RepositoryTree | null
   owned: RepositoryOwned
 }
 
-/** Rejects if the pool is not available. */
+/** Judges the commit. Rejects if the pool is not available. */
 export async function judge(candidate: Candidate, given: JudgeParts, signal: AbortSignal): Promise<Judged> {
   const { files, owned } = candidate
   if (files === null)

@@ -17,17 +17,17 @@ export interface JudgeParts extends Readers {
     'listMetrics' | 'findMetrics' | 'getTemplate' | 'getConnection' | 'findSubscriptions' | 'findReaderOf'
   >
   clock: Clock
-  /** The catalog without the templates of the repository, because a commit is judged alone. */
+  /** The catalog without the templates of the repository, because a commit is judged by itself. */
   catalog: Catalog
   connections: ConnectionRegistry
-  /** The connections of the default workspace. */
+  /** Resolves with the folders that `file:` sources may read. */
   roots(): Promise<Roots>
-  /** A folder for the tables of tests. */
+  /** The folder for the small tables of tests. */
   tempRoot: string
 }
 
 export interface Judging extends JudgeParts {
-  /** The ids that belong to the commit that was taken before. */
+  /** The ids that belong to the last accepted commit. */
   owned: RepositoryOwned
   where: Roots
   signal: AbortSignal

@@ -1,4 +1,4 @@
-/** The templates and metrics of the commit that is served, read once. */
+/** Reads the templates and metrics of the served commit once. */
 import type { CatalogEntry, CatalogMetric } from '@assay/engine/reading/catalog'
 import type { RepositoryTree } from '@assay/model/repository'
 import type { Fault } from '@assay/model/template'
@@ -11,7 +11,7 @@ export interface Layer {
   commit_id: string
   templates: ReadonlyMap<string, CatalogEntry>
   metrics: ReadonlyMap<string, CatalogMetric>
-  /** The partials that its templates may include, by name. */
+  /** The partials that the templates may include, by name. */
   partials: Record<string, string>
   /** Files that this version of the program cannot read. */
   broken: { file: string; faults: Fault[] }[]
@@ -22,7 +22,7 @@ export interface Readers {
   metricReader: MetricReader
 }
 
-/** Rejects if the pool is not available. */
+/** Reads the layer. Rejects if the pool is not available. */
 export async function layerOf(
   { commit_id, tree }: { commit_id: string; tree: RepositoryTree },
   { templates: reader, metricReader }: Readers,

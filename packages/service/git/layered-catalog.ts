@@ -1,4 +1,6 @@
-/** The catalog with the templates and metrics of the repository before the shipped ones. They change as a whole. */
+/**
+ * The catalog of the repository before the shipped one. All templates and metrics of the repository change together.
+ */
 import type { Catalog } from '@assay/engine/reading/catalog'
 import type { Layer } from './layer.ts'
 

@@ -3,7 +3,7 @@ import type { Proposed } from './propose-change.ts'
 
 /** A change of one file, for a branch of its own. */
 export interface Proposal {
-  /** Below the folder of the templates. */
+  /** The path of the file below the folder of the templates. */
   file: string
   before: string
   after: string
@@ -12,5 +12,5 @@ export interface Proposal {
   author: string
 }
 
-/** Pushes a branch. `unreached`: why it could not, in a sentence. */
+/** Pushes a branch. `unreached` is a sentence on why the push failed. */
 export type Propose = (proposal: Proposal, signal: AbortSignal) => Promise<Proposed | { unreached: string }>

@@ -5,7 +5,7 @@ import { PullError } from './pull-fault.ts'
 import { openTransport } from './transport/transport.ts'
 
 export interface ProposeInput extends Omit<PullInput, 'known'> {
-  /** Its path in the repository. */
+  /** The path of the file in the repository. */
   file: string
   /** The text of the file that the author has seen. */
   before: string
@@ -16,13 +16,13 @@ export interface ProposeInput extends Omit<PullInput, 'known'> {
   author: string
 }
 
-/** `based_on`: the commit that the branch begins at. */
+/** The pushed branch. `based_on`: the commit from which it begins. */
 export interface Proposed {
   commit_id: string
   based_on: string
 }
 
-/** The tree with other text at the path. */
+/** Returns the id of a tree in which the file at the path has the other text. */
 async function changedTree(
   objects: Objects,
   tree: string,
@@ -46,7 +46,7 @@ async function changedTree(
   return git.writeTree({ ...objects, tree: entries.map((one) => (one === entry ? { ...one, oid } : one)) })
 }
 
-/** Rejects as pullCommit does. */
+/** Pushes the change. Rejects as pullCommit does. */
 export async function proposeChange(input: ProposeInput): Promise<Proposed> {
   const { file, proposal, message, author: name } = input
   const transport = openTransport(input)

@@ -1,4 +1,4 @@
-/** Reads one commit of a git repository: its newest, without its history. It runs in a thread of its own (pull.ts). */
+/** Reads the newest commit of a git repository, without its history. It runs in a thread of its own (pull.ts). */
 import fs from 'node:fs'
 import type { RepositoryCommit } from '@assay/model/repository'
 import * as git from 'isomorphic-git'
@@ -6,26 +6,26 @@ import { PullError } from './pull-fault.ts'
 import { openTransport, type Transport, type TransportOptions } from './transport/transport.ts'
 
 export interface PullInput extends TransportOptions {
-  /** Null for the repository's own default branch. */
+  /** The name of the branch. Null stands for the repository's default branch. */
   branch: string | null
-  /** Below the root of the repository; "": the whole. */
+  /** The folder below the root of the repository; "" is the whole repository. */
   folder: string
-  /** The id of a commit whose files are not needed. */
+  /** The id of a commit whose files the caller has already; null if there is none. */
   known: string | null
   /** An empty folder for the objects of the commit. */
   gitdir: string
 }
 
-/** `files`: bytes by path below the folder; null: the commit has no such folder. */
+/** The commit. `files`: bytes by path below the folder; null if the commit has no such folder. */
 export type PulledCommit =
   | { unchanged: true }
   | { commit: RepositoryCommit; files: Map<string, Uint8Array<ArrayBuffer>> | null }
 
-/** `unreached`: why there is no commit, in a sentence. */
+/** `unreached` is a sentence on why there is no commit. */
 export type Pull = PulledCommit | { unreached: string }
 
 const FILES_MOST = 2000
-/** Bytes of all files, unpacked. */
+/** The most bytes of all files together, unpacked. */
 const BYTES_MOST = 20_000_000
 const BRANCHES_SHOWN = 5
 const HEADS = 'refs/heads/'
@@ -35,7 +35,7 @@ interface Tip {
   oid: string
 }
 
-/** The newest commit of the branch. Throws PullError if there is none. */
+/** Returns the newest commit of the branch. Throws PullError if there is none. */
 async function tipOf(transport: Transport, { branch }: Pick<PullInput, 'branch'>): Promise<Tip> {
   const list = (prefix: string, symrefs: boolean) =>
     git.listServerRefs({ ...transport.remote(), prefix, symrefs })
@@ -68,7 +68,7 @@ async function commitOf(objects: Objects, oid: string): Promise<RepositoryCommit
   }
 }
 
-/** The tree of a folder; null: the commit has none. */
+/** Returns the tree of a folder. Null if the commit has no such folder. */
 async function treeAt(objects: Objects, oid: string, folder: string): Promise<string | null> {
   let tree = (await git.readTree({ ...objects, oid })).oid
   for (const name of folder.split('/').filter(Boolean)) {
@@ -79,7 +79,7 @@ async function treeAt(objects: Objects, oid: string, folder: string): Promise<st
   return tree
 }
 
-/** Every regular file below the tree that is not hidden. Leaves out links, which may lead anywhere. */
+/** Returns every regular file below the tree that is not hidden. It leaves out links, which may lead anywhere. */
 async function filesOf(objects: Objects, root: string): Promise<Map<string, Uint8Array<ArrayBuffer>>> {
   const files = new Map<string, Uint8Array<ArrayBuffer>>()
   let bytes = 0
@@ -102,7 +102,7 @@ async function filesOf(objects: Objects, root: string): Promise<Map<string, Uint
   return files
 }
 
-/** Reads the newest commit without its history into `gitdir`; only its id if that is `known`. */
+/** Reads the newest commit without its history into `gitdir`. It reads only the id of a commit that is `known`. */
 export async function fetchTip(
   transport: Transport,
   input: Omit<PullInput, 'known'> & { known?: string | null },
@@ -125,7 +125,9 @@ export async function fetchTip(
   return { objects, oid: fetchHead ?? tip.oid }
 }
 
-/** Rejects with PullError and with errors of isomorphic-git, undici and the guard (pull-fault.ts). */
+/**
+ * Reads the commit. Rejects with PullError and with errors of isomorphic-git, undici and the guard (pull-fault.ts).
+ */
 export async function pullCommit(input: PullInput): Promise<PulledCommit> {
   const { folder, known } = input
   const transport = openTransport(input)

@@ -1,9 +1,9 @@
-/** Why a repository could not be pulled, in a sentence for its authors and the operator. It holds no secret. */
+/** Says in a sentence for authors and the operator why a pull failed. The sentence holds no secret. */
 import { BlockedError, ResolveError } from '@assay/net/unreached'
 import { TooLargeError } from './transport/http-client.ts'
 import { UNFOLDED_MOST, UnfoldsError } from './transport/pack-bound.ts'
 
-/** The message is that sentence. */
+/** A failed pull. The message is the sentence. */
 export class PullError extends Error {}
 
 function ofStatus(status: number): string {
@@ -16,7 +16,7 @@ function ofStatus(status: number): string {
   return `answered with the status ${status}`
 }
 
-/** Any error of isomorphic-git, undici or the guard. */
+/** Returns the sentence of any error of isomorphic-git, undici or the guard. */
 export function pullFault(error: unknown): string {
   if (error instanceof PullError) return error.message
   if (error instanceof UnfoldsError)

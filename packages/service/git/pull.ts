@@ -1,4 +1,7 @@
-/** Reads commits and pushes branches, one at a time, in a thread of its own. The thread is kept: its start takes half a second. */
+/**
+ * Reads commits and pushes branches, one at a time, in a thread of its own. The thread stays open, because its start
+ * takes half a second.
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -18,7 +21,7 @@ export interface Puller {
   close(): Promise<void>
 }
 
-/** `tempRoot`: where the objects of a commit lie meanwhile. */
+/** Makes the puller. `tempRoot`: the folder for the objects of a commit while it is read. */
 export function createPuller(tempRoot: string): Puller {
   const oneByOne = new KeyedSemaphore()
   let thread: Worker | null = null
@@ -78,7 +81,10 @@ interface Stopped {
 const isStopped = (answer: unknown): answer is Stopped =>
   typeof answer === 'object' && answer !== null && 'stopped' in answer
 
-/** `stopped`: the thread may still be at work. */
+/**
+ * Sends the task to the thread. `stopped` means that the signal was aborted and the thread may still work on the
+ * task.
+ */
 function ask<Answer>(
   thread: Worker,
   task: ThreadTask,

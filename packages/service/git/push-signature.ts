@@ -14,10 +14,10 @@ const HEX_HEADERS = [
   'x-gogs-signature',
   'x-hub-signature',
 ]
-/** The most seconds between signature and now, because somebody may have recorded the request. */
+/** The most seconds between the time of a signature and now. Somebody may have recorded an older request. */
 const SKEW_MS = 5 * 60_000
 
-/** The body is larger than `most`. */
+/** The body is larger than `most` bytes. */
 export class LongBodyError extends Error {}
 
 const same = (given: Buffer, wanted: Buffer): boolean =>
@@ -44,11 +44,14 @@ async function digest(
   return hmac.digest()
 }
 
-/** The key of a Standard Webhooks secret: base64 after `whsec_`. */
+/** Returns the key of a Standard Webhooks secret: base64 after `whsec_`. */
 const keyOf = (secret: string): string | Buffer =>
   secret.startsWith('whsec_') ? Buffer.from(secret.slice(6), 'base64') : secret
 
-/** Whether the request has the secret. Reads the body if a header signs it. Rejects with LongBodyError. */
+/**
+ * Tells whether the request proves the secret. It reads the body if a header signs the body. Rejects with
+ * LongBodyError.
+ */
 export async function isSigned(
   { headers, body }: { headers: IncomingHttpHeaders; body: AsyncIterable<Buffer> },
   secret: string,
@@ -70,7 +73,7 @@ export async function isSigned(
       .some((part) => part.startsWith('v1,') && same(Buffer.from(part.slice(3), 'base64'), wanted))
   }
   const token = one(headers, 'x-gitlab-token')
-  // Compares digests, which have one length.
+  // Digests are compared, because they have one length.
   const hash = (text: string): Buffer => createHmac('sha256', 'token').update(text).digest()
   return token !== null && same(hash(token), hash(secret))
 }

@@ -38,7 +38,7 @@ time: { column: date, grain: day }
 value: sum(births)
 `
 
-/** What the service logs of the repository, as it comes. */
+/** Collects what the service logs about the repository. */
 function watched() {
   const seen: { message: string; fields: Record<string, unknown> }[] = []
   let wake = (): void => undefined
@@ -58,7 +58,7 @@ function watched() {
   return {
     log,
     seen,
-    /** The fields of the first line with this text that has not been waited for. */
+    /** Resolves with the fields of the first line with this text that no earlier call has returned. */
     async until(text: string): Promise<Record<string, unknown>> {
       for (;;) {
         const at = seen.findIndex(({ message }) => message.includes(text))
@@ -309,7 +309,7 @@ test('templates of a repository are served commit by commit, and one with faults
     server.down = false
     const newest = await server.commit(below({ 'airports.md': template('All airports') }), 'Say all')
     await again.client.repository.pull()
-    // A look that began before the commit may serve the one before it first.
+    // A look that began before the commit may serve the earlier commit first.
     let served: unknown
     while (served !== newest) served = (await again.until('is served')).commit_id
     assert.equal((await again.client.templates.get('airports')).title, 'All airports')

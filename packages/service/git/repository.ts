@@ -45,11 +45,11 @@ export interface RepositoryOptions extends Omit<JudgeParts, 'store'> {
 
 export interface RepositoryNode extends Service {
   propose: Propose
-  /** Serves the last good commit and starts a look soon. Call it once, before requests are answered. */
+  /** Serves the last good commit and starts a look soon after. Call it once, before requests are answered. */
   open(): Promise<void>
 }
 
-/** A clause: "the repository https://..., branch main". */
+/** Names the repository: "the repository https://..., branch main". */
 export function repositoryName({ address, branch }: Pick<Repository, 'address' | 'branch'>): string {
   return `the repository ${address}${branch === null ? '' : `, branch ${branch}`}`
 }
@@ -220,7 +220,7 @@ export function createRepositoryNode(options: RepositoryOptions): RepositoryNode
 const isDue = ({ held_until, due_at, asked }: Repository, now: string): boolean =>
   held_until <= now && (asked || due_at <= now)
 
-/** Whether a refused commit is judged again: someone asks, or its data may exist by now. */
+/** Tells whether a refused commit is judged again: somebody asks for it, or its data may exist by now. */
 function isWorthAnother({ latest, asked }: Repository): boolean {
   if (latest?.status !== 'refused') return false
   return asked || latest.faults.some(({ code }) => code === 'source_unavailable')

@@ -4,12 +4,12 @@ import { reachablePartials, templateVersion } from '@assay/engine/reading/partia
 import type { RepositoryFault } from '@assay/model/repository'
 import { type Fault, TEMPLATE_ID, type TemplateSource } from '@assay/model/template'
 
-/** Bytes of a file that is read as text: reading a longer one would take too long. */
+/** The most bytes of a file that is read as text. A longer one takes too long to read. */
 const TEXT_MOST = 200_000
 
 export type Texts = Record<string, string>
 
-/** Texts by kind and path below the folder. */
+/** The texts by kind and by path below the folder. */
 export interface Parts {
   templates: Texts
   partials: Texts
@@ -20,7 +20,7 @@ export interface Parts {
 }
 
 export interface NamedFile {
-  /** The id of a template or metric, the name of a partial. */
+  /** The id of a template or a metric, or the name of a partial. */
   name: string
   file: string
   text: string
@@ -47,7 +47,7 @@ export function fault(
   return { file, line, column, code, message, severity: 'error' }
 }
 
-/** A fault of a template or of what it includes, at its place in the repository. */
+/** Places a fault of a template, or of a partial that it includes, in the repository. */
 export function placed(file: string, { partial, ...one }: Fault): RepositoryFault {
   const { line, column, code, message, remedy, severity } = one
   const at = partial === null ? file : isMetricPartial(partial) ? partial : `partials/${partial}.md`
@@ -63,7 +63,7 @@ const noParts = (): Parts => ({
   connections: {},
 })
 
-/** The texts of the commit, and the files that are no text. */
+/** Returns the texts of the commit, and a fault for each file that is not text. */
 export function partsOf(files: ReadonlyMap<string, Uint8Array>): { parts: Parts; faults: RepositoryFault[] } {
   const parts: Parts = noParts()
   const faults: RepositoryFault[] = []
@@ -84,7 +84,7 @@ export function partsOf(files: ReadonlyMap<string, Uint8Array>): { parts: Parts;
   return { parts, faults }
 }
 
-/** The same from kept texts. */
+/** Sorts stored texts by kind. */
 export function partsOfTexts(texts: Texts): Parts {
   const parts: Parts = noParts()
   for (const [file, text] of Object.entries(texts)) {
@@ -100,11 +100,11 @@ const baseName = (file: string, ending: string): string =>
 export const metricsOf = ({ metrics }: Parts): NamedFile[] =>
   Object.entries(metrics).map(([file, text]) => ({ name: baseName(file, '.yaml'), file, text }))
 
-/** The schedules or connections. */
+/** Returns the files of schedules or of connections. */
 export const settingsOf = (texts: Texts): NamedFile[] =>
   Object.entries(texts).map(([file, text]) => ({ name: baseName(file, '.yaml'), file, text }))
 
-/** The partials of the commit, by name. */
+/** Returns the partials of the commit, by name. */
 export function partialsOf(parts: Parts): Texts {
   return Object.fromEntries([
     ...Object.entries(parts.partials).map(([file, text]) => [baseName(file, '.md'), text]),
@@ -112,13 +112,13 @@ export function partialsOf(parts: Parts): Texts {
   ]) as Texts
 }
 
-/** A template with the partials that it can reach. */
+/** Returns a template with the partials that it can reach. */
 export function withPartials(template_id: string, source: string, partials: Texts): TemplateSource {
   const reached = reachablePartials(source, partials)
   return { template_id, version: templateVersion(source, reached), source, partials: reached }
 }
 
-/** The templates of the commit, each with the partials that it can reach. */
+/** Returns the templates of the commit, each with the partials that it can reach. */
 export function templatesOf(parts: Parts): { file: string; source: TemplateSource }[] {
   const partials = partialsOf(parts)
   return Object.entries(parts.templates).map(([file, source]) => ({
@@ -127,7 +127,7 @@ export function templatesOf(parts: Parts): { file: string; source: TemplateSourc
   }))
 }
 
-/** Faults of names, before anything is read. */
+/** Returns the faults of names. They are found before any file is read. */
 export function nameFaults(parts: Parts): RepositoryFault[] {
   const id = new RegExp(TEMPLATE_ID)
   return Object.keys(parts.templates)

@@ -1,4 +1,4 @@
-/** The rows of a block in an answer. */
+/** Shows the rows of a block in an answer. */
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
 
@@ -14,7 +14,7 @@ interface Table {
   total: number
 }
 
-/** At most so many rows and columns. */
+/** Returns the table with at most the given numbers of rows and columns. */
 export function tableOf(found: unknown, most: { rows: number; columns: number }): Static<typeof Cells> {
   const { columns, rows, total } = found as Table
   return {

@@ -6,7 +6,7 @@ import { refuse, tool } from './tool.ts'
 
 const MOST_TABLES = 500
 
-/** The names of the tables that a user sees, in the database's own SQL. */
+/** The SQL of each kind that lists the names of the tables that a user sees. */
 const LISTS: Partial<Record<ConnectionKind, string>> = {
   postgresql:
     "select table_schema || '.' || table_name as name from information_schema.tables where table_schema not in ('pg_catalog', 'information_schema') order by 1",
@@ -18,7 +18,7 @@ const LISTS: Partial<Record<ConnectionKind, string>> = {
     "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by 1",
 }
 
-/** The kind of a connection. Throws a refusal if there is no such connection, or if it holds files. */
+/** Returns the kind of a connection. Throws a refusal if there is no such connection, or if it holds files. */
 export async function kindOf(client: Client, name: string): Promise<ConnectionKind> {
   let cursor: string | undefined
   do {

@@ -1,4 +1,4 @@
-/** The JSON Schema of a template's variables, for agents. The creation of the job validates the values. */
+/** Makes the JSON Schema of a template's variables for agents. The values are validated when the job is created. */
 
 import type { TemplateView, VariableType, VariableView } from '@assay/model/template'
 import type { JSONObject, JSONValue } from '@modelcontextprotocol/server'
@@ -52,7 +52,7 @@ function propertyOf({
   }
 }
 
-/** The argument for the reader, if the template is personal and no variable has that name. */
+/** The name of the argument for the reader. It exists if the template is personal and no variable has that name. */
 export const READER_ID = 'reader_id'
 
 export function takesReaderId({

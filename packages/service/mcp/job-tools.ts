@@ -7,16 +7,16 @@ import { FOR_READER } from './input-schema.ts'
 import type { Told } from './told.ts'
 import { type AgentTool, type Asked, tool } from './tool.ts'
 
-/** Longest wait for a job in milliseconds: clients give up after a minute. */
+/** The longest wait for a job in milliseconds. Clients give up after a minute. */
 const WAIT_MS = 50_000
 const STEP_SECONDS = 5
-/** Characters of an insight in one answer. */
+/** The most characters of an insight in one answer. */
 const PART = 40_000
 
 const AssignmentId = Type.String({ format: 'uuid', description: 'The assignment_id of a job' })
 const nullableText = Type.Union([Type.String(), Type.Null()])
 
-/** The answer about one job. */
+/** The schema of the answer about one job. */
 export const Ended = Type.Object({
   assignment_id: Type.String(),
   template_id: Type.String(),
@@ -52,7 +52,7 @@ function unfinished({ assignment_id, template_id, job_status, insight_id, error,
   }
 }
 
-/** Waits for the end of a job and answers with its insight. Cancels the job if the caller gives up. */
+/** Waits for the end of a job and returns its insight. Cancels the job if the caller gives up. */
 export async function ended(
   { client, signal, onProgress }: Pick<Asked<unknown>, 'client' | 'signal' | 'onProgress'>,
   assignment_id: string,
@@ -89,7 +89,7 @@ export async function ended(
   }
 }
 
-/** Runs a template to its end. */
+/** Runs a template and waits for its end. */
 export async function runTemplate(
   asked: Pick<Asked<unknown>, 'client' | 'signal' | 'onProgress'>,
   template_id: string,
@@ -151,7 +151,7 @@ const list = tool({
   }),
   async run({ client, given }) {
     let page = await client.jobs.list({ limit: 10, ...given })
-    // A page of a filtered list may be empty before the end.
+    // A page of a filtered list may be empty although more pages follow.
     while (page.items.length === 0 && page.next_cursor !== null)
       page = await client.jobs.list({ limit: 10, ...given, cursor: page.next_cursor })
     const jobs = page.items.map(

@@ -1,8 +1,8 @@
-/** The tool over methods: what each answers, its options, and the fields of its outcome. */
+/** The tool about methods: the question that each answers, its options, and the fields of its outcome. */
 import { Type } from '@assay/model/schema'
 import { type AgentTool, refuse, tool } from './tool.ts'
 
-/** How the parts of a template are written. */
+/** An example of how the parts of a template are written. */
 const EXAMPLE = `---
 title: Orders by week
 sources:

@@ -1,4 +1,4 @@
-/** Tools over metrics: list, read, values, save. */
+/** Tools over metrics: list them, read one, read its values, save one. */
 import { ClientError } from '@assay/client'
 import { GRAINS, METRIC_ID } from '@assay/model/metric'
 import { Type } from '@assay/model/schema'

@@ -18,7 +18,7 @@ const INSTRUCTIONS =
 
 const INSIGHT_URI = /^assay:\/\/insights\/([0-9a-f-]{36})$/
 
-/** Makes servers for the client that `of` returns. */
+/** Returns a factory of servers. Each uses the client that `of` returns. */
 export async function mcpFactory(of: () => Client): Promise<McpServerFactory> {
   const { ProtocolError, ProtocolErrorCode, Server } = await import('@modelcontextprotocol/server')
   return () => {

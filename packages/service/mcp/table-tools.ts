@@ -9,7 +9,7 @@ import { connections, connectionTables, kindOf } from './connection-tools.ts'
 import type { Told } from './told.ts'
 import { type AgentTool, refuse, tool } from './tool.ts'
 
-/** The most raw bytes and lines of a file that are shown. */
+/** The most raw bytes and lines of a file that an answer shows. */
 const RAW_BYTES = 8192
 const RAW_LINES = 20
 const MOST_COLUMNS = 60
@@ -55,7 +55,7 @@ const Doubts = Type.Array(
 
 type FoundColumns = FoundDialect['columns']
 
-/** Each doubt with the lines that settle it and no other column. */
+/** Returns each doubt with the lines that settle it and affect no other column. */
 function doubtsOf(columns: FoundColumns) {
   return columns.flatMap(({ name, doubt }) => {
     if (!doubt) return []
@@ -141,7 +141,10 @@ const upload = tool({
   },
 })
 
-/** Throws a refusal if neither or both are named, or if a line is no declaration of how to read a file. */
+/**
+ * Returns the named table. Throws a refusal if neither or both are named, or if a line does not declare how to read a
+ * file.
+ */
 async function draftableOf(client: Client, given: Named): Promise<Draftable> {
   const { file, connection, table, dialect = [] } = given
   if (connection !== undefined && table !== undefined && file === undefined)
@@ -153,7 +156,7 @@ async function draftableOf(client: Client, given: Named): Promise<Draftable> {
   throw refuse(`dialect.${lines}`, 'is no line of a source: write one such as dates: dmy or decimal: ","')
 }
 
-/** The first raw lines of an upload; null for a file that is no text or no upload. */
+/** Returns the first raw lines of an upload. Null for a file that is not text, or not an upload. */
 async function rawOf(client: Client, file: string, encoding: string): Promise<string | null> {
   const path = /^uploads\/(.+\.(?:csv|tsv|txt|json|ndjson|jsonl))$/i.exec(file)?.[1]
   if (path === undefined) return null

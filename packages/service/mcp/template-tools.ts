@@ -30,7 +30,7 @@ const ReaderAttributes = Type.Array(Type.String(), {
 })
 
 const LISTED = 100
-/** The parts of a preview that are shown. */
+/** The most characters, facts, tables, rows and columns of a preview that an answer shows. */
 const PREVIEWED = { markdown: 25_000, facts: 100, tables: 20, rows: 20, columns: 30 }
 
 const list = tool({

@@ -1,6 +1,6 @@
 /**
- * The answer of a tool to an agent. `next` holds Assay's own words only. Cells, names, templates and errors stand under `data`, and in the
- * text between two fences that they cannot close. The size of an answer is bounded.
+ * Makes the answer of a tool to an agent. `next` holds Assay's own words only. Cells, names, templates and errors
+ * stand under `data`, and in the text between two fences that they cannot close. The size of an answer is bounded.
  */
 import type { ClientError } from '@assay/client'
 import { fenced } from '@assay/engine/printing/escape'
@@ -8,20 +8,20 @@ import type { CallToolResult } from '@modelcontextprotocol/server'
 import { offeredLines } from '../api/files/lines.ts'
 
 export interface Told {
-  /** What to do next. The first tool that it names is the usual next call. */
+  /** Says what to do next. The first tool that it names is the usual next call. */
   next: string
   data: Record<string, unknown>
-  /** The insight of the answer. */
+  /** The insight that the answer is about. */
   insight?: { insight_id: string; template_id: string }
   /** True if the call failed. */
   failed?: boolean
 }
 
-/** Characters of the data of an answer. */
+/** The most characters of the data of an answer. */
 const MOST = 60_000
-/** Texts of this length are never cut, so that ids stay whole. */
+/** Texts up to this length are never cut, so that ids stay whole. */
 const SHORT = 200
-/** A list of at most so many plain values is never cut. */
+/** A list of up to this many plain values is never cut. */
 const FEW = 200
 
 const MARK =
@@ -30,7 +30,7 @@ const CUT = 'The answer is cut, because it is longer than 60,000 characters: ask
 
 const marked = (text: string): string => `${MARK}\n${fenced(text, 'data')}`
 
-/** A copy of about `most` characters at most. Cuts the end. */
+/** Returns a copy of at most about `most` characters. It cuts the end. */
 export function fit<T>(given: T, most: number): { value: T; cut: boolean } {
   let left = most
   let cut = false
@@ -69,7 +69,7 @@ export function fit<T>(given: T, most: number): { value: T; cut: boolean } {
   return { value: visit(given) as T, cut }
 }
 
-/** Text of several lines as it stands, everything else as JSON. */
+/** Returns text of several lines as it is, and every other value as JSON. */
 function plain(data: Record<string, unknown>): string {
   return Object.entries(data)
     .map(([key, value]) =>
@@ -80,7 +80,7 @@ function plain(data: Record<string, unknown>): string {
     .join('\n')
 }
 
-/** What others wrote, between fences, no longer than an answer. */
+/** Returns the text of others between fences, no longer than an answer may be. */
 export function markedText(given: string): string {
   const { value, cut } = fit(given, MOST)
   return `${cut ? `${CUT} ` : ''}${marked(value)}`
@@ -119,7 +119,7 @@ const REMEDIES: Record<number, string> = {
 const READ_WITH =
   'Refused: the file cannot be read as it is. Correct it, or call again with one of these lines in dialect:'
 
-/** A refusal of the API, with its faults by place. */
+/** Returns the refusal of the API, with its faults by path. */
 export function refusalOf({ status, message, problem }: ClientError): CallToolResult {
   const faults = (problem?.errors ?? []).map((fault) => {
     const { path, line, column, message: says } = fault as typeof fault & { line?: number; column?: number }

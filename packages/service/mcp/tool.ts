@@ -15,13 +15,13 @@ export interface Asked<Given> {
   client: Client
   given: Given
   signal: AbortSignal
-  /** 0 to 100. */
+  /** Reports progress. `percent` is from 0 to 100. */
   onProgress(percent: number, label: string): Promise<void>
 }
 
 export interface AgentTool {
   about: Tool
-  /** The scope that its token needs. The API refuses others, whatever is listed. */
+  /** The scope that the token needs. The API checks it too, whatever the list of tools shows. */
   scope: Scope
   run(asked: Asked<unknown>): Promise<Told>
 }
@@ -35,7 +35,7 @@ interface Definition<Input extends TObject> {
   description: string
   scope: Scope
   effect: Effect
-  /** Whether it may read data outside the service. */
+  /** True if the tool may read data outside the service. */
   outside?: boolean
   input: Input
   data: TObject
@@ -85,7 +85,7 @@ export function tool<const Input extends TObject>(definition: Definition<Input>)
   }
 }
 
-/** A refusal of arguments, in the form of the API's own. */
+/** Makes a refusal of arguments in the form of the API's own refusals. */
 function badArguments(errors: FieldError[]): ClientError {
   const detail = errors.map(({ path, message }) => `${path} ${message}`).join('\n')
   const problem = {
@@ -99,5 +99,5 @@ function badArguments(errors: FieldError[]): ClientError {
   return new ClientError(detail, 422, problem.code, problem as unknown as ClientError['problem'])
 }
 
-/** The refusal of one argument. */
+/** Makes the refusal of one argument. */
 export const refuse = (path: string, message: string): ClientError => badArguments([{ path, message }])

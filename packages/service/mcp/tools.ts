@@ -1,4 +1,7 @@
-/** All tools of agents: those named assay_..., and one for each template, whose input is its variables and whose answer its insight. */
+/**
+ * Lists all tools of agents: those named assay_..., and one for each template. The input of a template's tool is its
+ * variables, and its answer is the insight.
+ */
 import { type Client, ClientError } from '@assay/client'
 import type { TemplateView } from '@assay/model/template'
 import { includesScope } from '@assay/model/token'
@@ -20,10 +23,13 @@ const FIXED = new Map(
     tool,
   ]),
 )
-/** Tools of templates on one page of the list. */
+/** The most tools of templates on one page of the list. */
 const PAGE = 200
 
-/** The tool of a template. Its sources may lie on other servers, and others write their data. */
+/**
+ * Makes the tool of a template. It counts as reaching outside, because sources may lie on other servers and others
+ * write their data.
+ */
 function toolOf(template: TemplateView): Tool {
   const { template_id, title, description } = template
   return {
@@ -36,7 +42,7 @@ function toolOf(template: TemplateView): Tool {
   }
 }
 
-/** A page of the tools that the token may use. `after`: the last template of the page before. */
+/** Returns a page of the tools that the token may use. `after`: the last template of the page before. */
 export async function listTools(client: Client, after = ''): Promise<{ tools: Tool[]; nextCursor?: string }> {
   const { scopes } = await client.me()
   const fixed = [...FIXED.values()].flatMap(({ about, scope }) =>
@@ -53,7 +59,7 @@ export async function listTools(client: Client, after = ''): Promise<{ tools: To
   }
 }
 
-/** The tool of a template: its values, and the reader where the template takes one. */
+/** Runs the tool of a template with its values, and for a reader if the template takes one. */
 async function runNamed(asked: Asked<Record<string, unknown>>, template_id: string): Promise<Told> {
   const { client, given } = asked
   const { [READER_ID]: reader_id, ...values } = given

@@ -12,7 +12,7 @@ import type { SecretBox } from '../runtime/secrets.ts'
 /** Milliseconds after which an owner who has not answered may be asked again. */
 const ASK_AGAIN_MS = 7 * 86_400_000
 
-/** When the owner was asked, agreed and left; null: never. */
+/** The times when the owner was asked, agreed and left; null for never. */
 export interface Consent {
   asked_at: string | null
   confirmed_at: string | null
@@ -33,7 +33,7 @@ function hashesOf(box: SecretBox, workspace_id: string, address: string): string
 const later = (a: string | null, b: string | null): string | null =>
   a === null || (b !== null && b > a) ? b : a
 
-/** The known consents by address. */
+/** Returns the known consents by address. */
 export async function readConsents(
   { store, box }: ConsentBook,
   workspace_id: string,
@@ -46,7 +46,7 @@ export async function readConsents(
   const of = new Map(found.map((row) => [row.address_hash, row]))
   return new Map(
     addresses.map((address) => {
-      // A rotated key gives another hash.
+      // The hash changes with the key, so all hashes of the address are looked up.
       const rows = hashes.get(address)!.flatMap((hash) => of.get(hash) ?? [])
       const known = rows.reduce<Consent>(
         (all, row) => ({
@@ -76,7 +76,7 @@ export async function noteConsents(
   await store.noteMailConsents({ workspace_id, address_hashes, note: { [what]: iso(clock.now()) } })
 }
 
-/** The addresses to ask now. Of several mails at once only one asks an owner. */
+/** Returns the addresses to ask now, and records the questions. Of several mails at once only one asks an owner. */
 export async function claimQuestions(
   { store, box }: ConsentBook,
   { clock, workspace_id, addresses }: { clock: Clock; workspace_id: string; addresses: readonly string[] },
@@ -89,7 +89,7 @@ export async function claimQuestions(
   return claimed.map((hash) => of.get(hash)!)
 }
 
-/** The addresses to which the mail server took no question. The next mail asks them. */
+/** Takes back questions that the mail server did not accept. The next mail asks these owners. */
 export async function returnQuestions(
   { store, box }: ConsentBook,
   { workspace_id, addresses }: { workspace_id: string; addresses: readonly string[] },
@@ -99,12 +99,12 @@ export async function returnQuestions(
   await store.noteMailConsents({ workspace_id, address_hashes, note: { asked_at: iso(0) } })
 }
 
-/** Whether the owner's last answer was to leave. */
+/** Tells whether the owner's last answer was to leave. */
 export function hasLeft({ confirmed_at, left_at }: Consent): boolean {
   return left_at !== null && (confirmed_at === null || confirmed_at < left_at)
 }
 
-/** Whether an address must wait for its owner's consent. */
+/** Tells whether an address gets no mail until its owner agrees. */
 export function mustAgree(address: string, consent: Consent, domains: readonly string[]): boolean {
   if (hasLeft(consent)) return true
   const domain = address.slice(address.lastIndexOf('@') + 1).toLowerCase()
@@ -112,14 +112,14 @@ export function mustAgree(address: string, consent: Consent, domains: readonly s
 }
 
 export interface Readers {
-  /** The readers who get the mail. */
+  /** The readers who get the mail now. */
   open: string[]
-  /** The readers who wait and are to be asked. */
+  /** The readers who do not get it, and are asked for consent. */
   ask: string[]
   waiting: { to: string; reason: 'unconfirmed' | 'left' }[]
 }
 
-/** The readers of a list at `now`, in milliseconds since 1970. */
+/** Divides the readers of a list at `now`, in milliseconds since 1970. */
 export function readersOf(
   { to, unconfirmed = {} }: Target,
   consents: ReadonlyMap<string, Consent>,

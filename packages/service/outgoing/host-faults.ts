@@ -1,4 +1,4 @@
-/** Faults of registered addresses whose host the workspace may not reach. */
+/** Finds registered addresses with a host that the workspace may not reach. */
 
 import type { FieldError } from '@assay/model/errors'
 import type { Source } from '@assay/model/template'
@@ -11,10 +11,10 @@ export interface HostVetting {
   kind: DialingKind
 }
 
-/** The most hosts that are judged after the first fault. */
+/** The most hosts that are looked up once there is a fault. */
 const HOSTS_MOST = 20
 
-/** Each refusal counts in the ledger and is in the audit trail. */
+/** Returns a fault for each refused host. Each refusal counts in the ledger and is in the audit trail. */
 export async function hostFaults(
   { ledger, workspace_id, kind }: HostVetting,
   host: string,
@@ -24,7 +24,10 @@ export async function hostFaults(
   return refusal === null ? [] : [{ path, message: refusal.text }]
 }
 
-/** Of the addresses that a template or a metric downloads; each host is written in full. `path`: of the field that leads there. */
+/**
+ * Returns the faults of the addresses that a template or a metric downloads. Hosts in these addresses are written in
+ * full. `path`: the path of the field with the template.
+ */
 export async function downloadFaults(
   vetting: Omit<HostVetting, 'kind'>,
   sources: readonly Pick<Source, 'connection' | 'file' | 'line' | 'column'>[],
@@ -38,7 +41,7 @@ export async function downloadFaults(
     const found = judged.get(host) ?? (await hostFaults({ ...vetting, kind: 'download' }, host, path))
     judged.set(host, found)
     faults.push(...found.map((fault) => ({ ...fault, line, column })))
-    // Each host that is refused costs a read of the rules.
+    // Each refused host costs a read of the rules, so the search stops here.
     if (judged.size >= HOSTS_MOST && faults.length > 0) break
   }
   return faults

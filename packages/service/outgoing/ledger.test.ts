@@ -19,7 +19,7 @@ const NONE = { mail: null, chat: null, model: null, webhook: null, download: nul
 interface Station {
   store: Store
   clock: FakeClock
-  /** A node of its own over the same store. */
+  /** Returns the ledger of another node over the same store. */
   node(store?: Store): Ledger
   change(patch: Partial<OutgoingRules>): Promise<unknown>
 }

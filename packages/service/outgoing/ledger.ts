@@ -38,25 +38,29 @@ export interface LedgerOptions {
   metrics: Pick<Metrics, 'outgoing' | 'outgoingRefused'>
 }
 
-/** The kinds that go to a host of the workspace's choice. Mail and questions go to the operator's servers. */
+/**
+ * The kinds that go to a host that the workspace chooses. Mail and questions to a model go to servers of the
+ * operator.
+ */
 export type DialingKind = Exclude<OutgoingKind, 'mail' | 'model'>
 
 export interface Ledger {
   readonly budgets: Budgets
   /**
-   * Takes `count` (default 1) from the budget. Resolves to the reason if refused, and then takes nothing. A budget with
-   * anything left admits all of `count`. Rejects with `store_unavailable` if the rules of the workspace are not known.
+   * Takes `count` (default 1) from the budget. Resolves with null, or with the reason of a refusal, which takes
+   * nothing. A budget with anything left admits all of `count`. Rejects with `store_unavailable` if the rules of the
+   * workspace are not known.
    */
   take(workspace_id: string, kind: OutgoingKind, count?: number): Promise<Refusal | null>
   /** Gives back what was taken and did not leave. */
   untake(workspace_id: string, kind: OutgoingKind, count: number): void
   /** Counts the bytes of what was taken. */
   addBytes(workspace_id: string, kind: OutgoingKind, bytes: number): void
-  /** Why the workspace may not reach a host; null: it may. */
+  /** Resolves with the reason why the workspace may not reach a host, or with null if it may. */
   vetHost(workspace_id: string, kind: DialingKind, host: string): Promise<Refusal | null>
   /** Writes the counts, and reads the rules again when they are next needed. */
   refresh(workspace_id: string): Promise<void>
-  /** Writes what is left. */
+  /** Writes the remaining counts. */
   close(): Promise<void>
 }
 
@@ -79,7 +83,7 @@ class StoredLedger implements Ledger {
   readonly #known = new Map<string, Known>()
   #pending = new Map<string, Pending>()
   #refused: NewAuditRecord[] = []
-  /** Whether a refusal gets an audit record now. */
+  /** Tells whether a refusal gets an audit record now. */
   readonly #isTold: (key: string) => boolean
   readonly #rounds: Rounds
 
@@ -94,7 +98,7 @@ class StoredLedger implements Ledger {
     const refusal = await this.#judge(workspace_id, ({ rules, today }) => {
       const left = today.get(kind) ?? 0
       const refused = refusalOf(rules, kind, { today: left, usual: this.budgets })
-      // Counts at once, before the next request is judged.
+      // The count is taken at once, before the next request is judged.
       if (refused === null) {
         today.set(kind, left + count)
         this.#add(workspace_id, kind, { count })
@@ -161,7 +165,7 @@ class StoredLedger implements Ledger {
     for (const { workspace_id, rules, counts } of rows) this.#know(workspace_id, rules, counts)
   }
 
-  /** The counts, including those not yet written. */
+  /** Takes over the counts that were read, with those that are not yet written. */
   #know(workspace_id: string, rules: OutgoingRules, counts: readonly OutgoingCount[]): Known {
     const { clock } = this.#options
     const day = dayOf(clock.now())

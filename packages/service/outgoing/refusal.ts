@@ -1,16 +1,16 @@
-/** Why something may not leave a workspace. Pure. */
+/** Decides whether something may leave a workspace, and words the reason if not. Pure. */
 import { type Budgets, KIND_WORDS, type OutgoingKind, type OutgoingRules } from '@assay/model/outgoing'
 
-/** The reason: the stop, the budget, the switch of the model, or the list of hosts. */
+/** The cause of a refusal: the stop of the workspace, the budget, the switch of the model, or the list of hosts. */
 export type Cause = 'stopped' | 'budget' | 'model' | 'host'
 
 export interface Refusal {
   cause: Cause
-  /** A sentence for the caller: the reason and what to do. */
+  /** A sentence for the caller with the reason and the remedy. */
   text: string
 }
 
-/** How many of a kind may leave a day; null: no limit. */
+/** Returns how many of a kind may leave a day; null: no limit. */
 export function budgetOf({ budgets }: OutgoingRules, kind: OutgoingKind, usual: Budgets): number | null {
   return budgets[kind] ?? usual[kind]
 }
@@ -23,7 +23,7 @@ function stoppedText({ stopped }: OutgoingRules): string {
   return `${who} has stopped all that leaves this workspace, at ${at}${why}: ${undo}.`
 }
 
-/** Why one more of a kind may not leave, if `today` have left since 00:00 UTC; null: it may. */
+/** Returns why one more of a kind may not leave if `today` have left since 00:00 UTC. Null if it may. */
 export function refusalOf(
   rules: OutgoingRules,
   kind: OutgoingKind,
@@ -47,7 +47,7 @@ export function refusalOf(
   }
 }
 
-/** The host of an address, in the form of the lists; empty for a text that is no address. */
+/** Returns the host of an address as lists of hosts write it; "" for a text that is not an address. */
 export function hostOf(url: string): string {
   return (URL.parse(url)?.hostname ?? '').replace(/^\[|\]$/g, '')
 }
@@ -61,7 +61,7 @@ function namedHosts(hosts: readonly string[]): string {
   return `which holds ${hosts.slice(0, NAMED_MOST).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-/** `hosts`: the list of the workspace, which does not hold the host. */
+/** Makes the refusal of a host. `hosts`: the list of the workspace, which does not hold the host. */
 export function hostRefusal(host: string, hosts: readonly string[]): Refusal {
   return {
     cause: 'host',

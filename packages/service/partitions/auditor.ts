@@ -1,6 +1,6 @@
 /**
- * The audit of kept days. Of each series a random day is read again once a day, and compared bit by bit. A day that differs is dropped, and
- * the series has a doubt, which stands in every insight until the metric is read in full.
+ * Audits kept days. Once a day it reads a random day of each series again and compares it bit by bit. A day that
+ * differs is dropped. The series then has a doubt that stands in every insight until the metric is read in full.
  */
 import { differing, type Recipe } from '@assay/engine/partitions/keeper'
 import { type Pool, TaskError } from '@assay/engine/run/pool'
@@ -14,7 +14,7 @@ import type { Metrics } from '../runtime/metrics.ts'
 import type { Service } from '../runtime/service.ts'
 
 const DAY_MS = 86_400_000
-/** Between two looks for series whose day has come. */
+/** Milliseconds between two looks for series that are due. */
 const LOOK_MS = 600_000
 
 export interface AuditorOptions {
@@ -44,7 +44,7 @@ export function createAuditor(options: AuditorOptions): Service {
   }
 }
 
-/** Audits a day of each series that is due. Answers how many. */
+/** Audits a day of each series that is due. Resolves with the number of audited series. */
 export async function auditDue(options: AuditorOptions, signal: AbortSignal): Promise<number> {
   const { store, clock } = options
   for (let audited = 0; ; audited += 1) {

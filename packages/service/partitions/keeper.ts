@@ -1,4 +1,4 @@
-/** Keeps the days of metrics in the store, for one workspace, within the disk that it may take with its uploads. */
+/** Keeps the days of metrics of one workspace in the store. They share the disk budget of its uploads. */
 import { type KeptDays, NOTHING_KEPT, type PartitionKeeper } from '@assay/engine/partitions/keeper'
 import type { Store } from '@assay/store/store'
 import type { Files } from '../files/files.ts'

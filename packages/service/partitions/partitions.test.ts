@@ -108,7 +108,7 @@ test('a run reads what is new, an audit finds what was changed, and a run over n
   assert.deepEqual([first.rows[12]![1], second.rows[12]![1]], [14.1, 19.1])
   assert.deepEqual(second.rows.slice(0, 12), first.rows.slice(0, 12))
 
-  // Nobody may: the days are closed.
+  // This breaks the promise that closed days never change.
   database.exec("delete from orders where amount = 1 and paid_at < '2026-01-13'")
   assert.equal((await run()).rows[0]![1], 2.1)
   assert.equal(await audit(), 0)

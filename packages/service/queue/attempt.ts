@@ -27,20 +27,23 @@ import { type Settlement, settlementOf } from './outcome.ts'
 import { type AttemptTrace, traceAttempt } from './trace.ts'
 
 const PROGRESS_MS = 1000
-/** Milliseconds before the start is written. The start is a commit of its own, and pollers do not see a shorter state. */
+/**
+ * Milliseconds after which the start is written. The start is a commit of its own, and pollers miss a shorter state
+ * anyway.
+ */
 const START_MS = 100
 
 export interface AttemptOptions {
   store: Store
   pool: Pool
   lease: Pick<NodeLease, 'drop'>
-  /** The shipped tables: absolute paths by name. */
+  /** The shipped tables, as absolute paths by name. */
   sample: Record<string, string>
   /** The data folder of the default workspace. Other workspaces have their own. */
   data: string | null
   connections: Pick<ConnectionRegistry, 'accessFor'>
   templates: TemplateReader
-  /** Keeps the days of metrics for a workspace; absent: each run reads everything. */
+  /** Returns the keeper of days for a workspace. Without it each run reads all rows. */
   keeperOf?: (workspace_id: string) => PartitionKeeper
   /** The uploads of workspaces. */
   files?: FileAccess
@@ -54,10 +57,10 @@ export interface AttemptOptions {
   giveUp: AbortSignal
 }
 
-/** How an attempt ended, for the log and the metrics. */
+/** The ways in which an attempt ends, for the log and the metrics. */
 type Ending = 'completed' | 'failed' | 'lost' | 'released' | 'abandoned'
 
-/** Writes the newest progress once a second, for the first time after a second. Nobody waits for a write: it is fenced. */
+/** Writes the newest progress after each second. Nobody waits for a write, because it is fenced. */
 async function reportProgress(
   hold: Hold,
   done: AbortSignal,
@@ -155,7 +158,7 @@ async function analyse(
         onBegin: () => {
           hold.began = clock.monotonic()
           starting = markStarted(hold, done.signal, options)
-          // Awaited below, once the analysis has ended.
+          // A failure of the start is handled where it is awaited below, once the analysis has ended.
           starting.catch(() => undefined)
         },
         connections: {
@@ -182,8 +185,8 @@ async function analyse(
 }
 
 /**
- * Writes active -> executing after START_MS. The start of a shorter analysis is written with its end, in one commit. Stops the
- * attempt if it is no longer this node's.
+ * Writes active -> executing after START_MS. A shorter analysis gets its start and its end in one commit. Stops the
+ * attempt if this node has lost it.
  */
 async function markStarted(
   hold: Hold,
@@ -222,7 +225,9 @@ async function write(settlement: Settlement, hold: Hold, { store, clock }: Attem
   }
 }
 
-/** Writes the outcome. An outcome that the store refuses counts as a lost attempt, so that the job ends after the third. */
+/**
+ * Writes the outcome. If the store refuses it, the attempt counts as lost, so that the job ends after the third loss.
+ */
 async function settle(settlement: Settlement, hold: Hold, options: AttemptOptions): Promise<Ending> {
   const { clock, giveUp, log } = options
   try {

@@ -18,7 +18,7 @@ after(async () => {
   for (const folder of folders) await rm(folder, { recursive: true, force: true })
 })
 
-/** A real store on a clock that the test turns; `away` cuts it off. */
+/** Opens a real store on a clock that the test advances. `away` cuts the store off. */
 async function setUp(leaseMs = 30_000) {
   const home = await mkdtemp(path.join(tmpdir(), 'assay-lease-'))
   folders.push(home)
@@ -44,7 +44,7 @@ async function setUp(leaseMs = 30_000) {
   return { clock, store: kept, state, lease, said }
 }
 
-/** Turns the clock in steps small enough for every sleeper, and lets what woke do its work. */
+/** Advances the clock in steps that no sleeper misses, and lets the woken work run. */
 async function advance(clock: FakeClock, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 500) {
     clock.advance(500)

@@ -12,10 +12,16 @@ import type { Logger } from '../runtime/log.ts'
 import type { Service } from '../runtime/service.ts'
 import type { StopReason } from './outcome.ts'
 
-/** Shares of the lease between renewals, and between tries after a failure: 10 s and 1 s of a lease of 30 s. */
+/**
+ * The shares of the lease between two renewals, and between two tries after a failure. They are 10 s and 1 s of a
+ * lease of 30 s.
+ */
 const RENEW = 1 / 3
 const RETRY = 1 / 30
-/** Share of the lease before its end at which work is stopped. An analysis process that does not stop is killed within a second. */
+/**
+ * The share of the lease before its end at which work stops. An analysis process that does not stop is killed within
+ * a second.
+ */
 const MARGIN = 1 / 6
 const MARGIN_LEAST_MS = 1000
 
@@ -23,12 +29,12 @@ const MARGIN_LEAST_MS = 1000
 export interface Hold {
   lease: Lease
   workspace_id: string
-  /** Aborted when the attempt must stop; `reason` says why. */
+  /** The signal that stops the attempt. Its `reason` is a StopReason. */
   signal: AbortSignal
   reason: StopReason | null
-  /** Progress to write; null: it is written. */
+  /** The progress that is not yet written; null if there is none. */
   progress: Progress | null
-  /** When the analysis began, by the monotonic clock; null: it has not begun. */
+  /** The monotonic time at which the analysis began; null if it has not begun. */
   began: number | null
   stop(reason: StopReason): void
 }
@@ -36,11 +42,11 @@ export interface Hold {
 export interface NodeLease extends Service {
   /** Registers the node. The store gives jobs to registered nodes only. */
   register(): Promise<void>
-  /** Whether the lease surely holds. Nothing is claimed without it. */
+  /** Tells whether the lease surely holds. Nothing is claimed without it. */
   holds(): boolean
-  /** Milliseconds until the lease ends; negative: it has ended. */
+  /** Milliseconds until the lease ends; negative after its end. */
   left(): number
-  /** Why the last renewal failed, as a sentence; null: it succeeded. */
+  /** The sentence on why the last renewal failed; null if it succeeded. */
   trouble(): string | null
   hold(lease: Lease, workspace_id: string): Hold
   held(assignment_id: string): Hold | undefined
@@ -52,7 +58,7 @@ export interface LeaseOptions {
   clock: Clock
   log: Logger
   node: { node_id: string; name: string; roles: string[]; version: string }
-  /** Milliseconds from a renewal until others may take what the node holds; at least three seconds. */
+  /** Milliseconds from a renewal until other nodes may take this node's work; at least three seconds. */
   leaseMs: number
   /** Receives the store's time of each answer, and the monotonic time of the request. */
   follow?: (now: string, asked: number) => void
@@ -74,7 +80,7 @@ function createHold(lease: Lease, workspace_id: string): Hold {
   }
 }
 
-/** The state of a lease. `until`: its end by the monotonic clock. */
+/** The state of a lease. `until`: the monotonic time at which it ends. */
 interface State extends LeaseOptions {
   holds: Map<string, Hold>
   until: number
@@ -86,8 +92,8 @@ function stopAll(state: State, reason: StopReason): void {
 }
 
 /**
- * Extends the lease by `ask`, which resolves to the store's time. It counts from before the request, so that it ends
- * here no later than in the store.
+ * Extends the lease by `ask`, which resolves with the store's time. The lease counts from before the request, so that
+ * it ends here no later than in the store.
  */
 async function extending(state: State, ask: () => Promise<string>): Promise<void> {
   const asked = state.clock.monotonic()

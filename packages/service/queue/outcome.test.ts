@@ -19,7 +19,7 @@ const TABLE: [RunResult['status'], StopReason | null, Settlement][] = [
   ['failed', null, { kind: 'fail', error }],
   ['crashed', null, { kind: 'lose' }],
   ['stopped', null, { kind: 'release' }],
-  // What was finished in spite of the stop is written: the fence decides whether it counts.
+  // A result that was finished in spite of the stop is written. The fence decides whether it counts.
   ['done', 'draining', { kind: 'complete', findings }],
   ['failed', 'draining', { kind: 'fail', error }],
   ['crashed', 'draining', { kind: 'lose' }],

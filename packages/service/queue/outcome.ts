@@ -1,12 +1,15 @@
-/** What to write for an attempt, by how it ended. Pure. The store's fence ignores an attempt that is no longer this node's. */
+/**
+ * Decides what is written for an attempt, by how it ended. Pure. The store's fence ignores an attempt that this node
+ * has lost.
+ */
 
 import type { RunResult } from '@assay/engine/run/protocol'
 import type { Findings } from '@assay/model/insight'
 import type { JobError } from '@assay/model/job'
 
 /**
- * Why an attempt was stopped. `taken`: it was canceled, or another node owns the job; `lapsed`: this node could not renew its
- * lease; `draining`: this node is stopping.
+ * The reasons for stopping an attempt. `taken`: the job was canceled or another node owns it. `lapsed`: this node
+ * could not renew its lease. `draining`: this node stops.
  */
 export type StopReason = 'taken' | 'lapsed' | 'draining'
 

@@ -107,7 +107,7 @@ test('leaves the nodes time to renew when the store comes back from an outage', 
   state.away = true
   await advance(clock, 60_000)
   state.away = false
-  // A node asks again each second: it is before the reaper, who only looks at first.
+  // A node that is alive asks once a second, which is more often than the reaper looks.
   for (let second = 0; second < 8; second += 1) {
     await advance(clock, 1000)
     await store.renewNode({ node_id: 'alive', lease_ms: 30_000, held: [] })

@@ -9,7 +9,7 @@ import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Service } from '../runtime/service.ts'
 
-/** Share of the lease between two looks: 5 s of 30 s. */
+/** The share of the lease between two looks: 5 s of 30 s. */
 const REAP = 1 / 6
 const PRUNE_MS = 60_000
 const PRUNE_BATCH = 200

@@ -1,4 +1,4 @@
-/** A node whose machine shows another time goes by the store's, and says so. */
+/** Checks that a node whose machine shows another time follows the store's clock and reports the difference. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FakeClock, iso } from '@assay/model/clock'
@@ -7,7 +7,7 @@ import { createStoreClock } from './store-clock.ts'
 
 const HOUR = 3_600_000
 
-/** A machine whose wall clock can be set apart from the time that passes. */
+/** A machine whose wall clock is set independently of the time that passes. */
 class Machine extends FakeClock {
   apart = 0
 

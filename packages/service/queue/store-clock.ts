@@ -7,23 +7,29 @@ import type { Clock } from '@assay/model/clock'
 import type { Logger } from '../runtime/log.ts'
 
 /**
- * A node whose machine is farther off is not ready, because certificates, keys of buckets and sign-in providers need
- * the right time, too.
+ * The most milliseconds by which the machine of a ready node may be off. Certificates, keys of buckets and sign-in
+ * providers need the right time too.
  */
 export const SKEW_MOST_MS = 60_000
-/** The log reports a machine that is farther off. */
+/** The milliseconds from which the log reports that a machine is off. */
 const SKEW_TOLD_MS = 2000
-/** An answer that took longer is too inexact, so it is ignored once the time is known. */
+/**
+ * The longest time in milliseconds of an answer that sets the clock once the time is known. A slower answer is too
+ * inexact.
+ */
 const TRIP_MOST_MS = 1000
 
 export interface StoreClock extends Clock {
-  /** Takes `now`, the store's time in the answer to a request that was sent at `asked` of the monotonic clock. */
+  /**
+   * Sets the clock by `now`, the store's time in an answer. `asked`: the monotonic time at which the request was
+   * sent.
+   */
   follow(now: string, asked: number): void
   /** Milliseconds by which the clock of the machine is ahead of the store's. */
   skewMs(): number
 }
 
-/** "3 min behind": how far off a clock is. */
+/** Words a difference of clocks, such as "3 min behind". */
 export function skewText(ms: number): string {
   const seconds = Math.round(Math.abs(ms) / 1000)
   const length = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`

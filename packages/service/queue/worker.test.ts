@@ -48,7 +48,10 @@ interface Run {
   end(result: RunResult): void
 }
 
-/** A pool whose runs the test ends, the first `slots` of them with a slot from the start; one whose signal is aborted ends as `stopped`, as the real one does. */
+/**
+ * A pool whose runs the test ends. The first `slots` runs have a slot from the start. A run whose signal is aborted
+ * ends as `stopped`, as in the real pool.
+ */
 function testPool(slots = Infinity) {
   const runs: Run[] = []
   const pool = {
@@ -67,13 +70,13 @@ async function setUp({ concurrency = 1, drainMs = 1000, slots = Infinity } = {})
   folders.push(home)
   const clock = new FakeClock()
   const kept = await openStore({ url: '', home, clock, publicUrl: null })
-  /** Methods named here throw as if the store were away. */
+  /** The methods of the store that throw as if the store were away. */
   const away = new Set<keyof Store>()
-  /** Methods named here throw an error that nobody foresaw. */
+  /** The methods of the store that throw an unexpected error. */
   const broken = new Set<keyof Store>()
-  /** Methods named here never answer. */
+  /** The methods of the store that never answer. */
   const silent = new Set<keyof Store>()
-  /** Of these the answer is lost: what they do is done. */
+  /** The methods of the store that do their work but lose the answer. */
   const lost = new Set<keyof Store>()
   const store = new Proxy(kept, {
     get(target, name: keyof Store) {
@@ -124,7 +127,7 @@ async function enqueue(store: Store, source = '# t'): Promise<string> {
   return assignment_id
 }
 
-/** Lets everything that is due happen until the condition holds; the clock turns only where it is asked to. */
+/** Lets all work that is due run until the condition holds. It advances the clock only if it is given one. */
 async function until(holds: () => boolean | Promise<boolean>, clock?: FakeClock): Promise<void> {
   for (let round = 0; round < 5000; round += 1) {
     if (await holds()) return

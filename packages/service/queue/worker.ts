@@ -40,7 +40,7 @@ export interface WorkerOptions {
   traces?: Traces | null
 }
 
-/** Caches template versions, which never change. */
+/** Caches the versions of templates. A version never changes. */
 function versionCache(store: Store) {
   const kept = new LRUCache<string, TemplateSource>({ max: VERSIONS_KEPT })
   return async (wanted: { template_id: string; version: string }): Promise<TemplateSource | null> => {
@@ -56,7 +56,10 @@ function readingOf({ store, pool }: WorkerOptions) {
   return { source: versionCache(store), templates: createTemplateReader(pool, { patient: true }) }
 }
 
-/** Reads the job, because a hint says only that it may have changed, and stops the attempt if it is no longer this node's. */
+/**
+ * Reads the job and stops the attempt if this node has lost it. It reads, because a hint says only that the job may
+ * have changed.
+ */
 async function checkHold(hold: Hold, store: Store): Promise<void> {
   const { assignment_id, attempt } = hold.lease
   const job = await store.getJob({ workspace_id: hold.workspace_id, assignment_id })
@@ -86,7 +89,7 @@ function listen({ store, lease, log }: WorkerOptions, hint: Hint, wake: () => vo
   }
 }
 
-/** Lets running jobs go on for the drain time, then stops them. */
+/** Lets running jobs continue for the drain time and then stops them. */
 async function drain(
   { clock, log, drainMs }: WorkerOptions,
   running: ReadonlySet<Hold>,
@@ -105,9 +108,9 @@ async function drain(
 export function createWorker(options: WorkerOptions): Service {
   const { store, lease, node_id, clock, log } = options
   const running = new Set<Hold>()
-  /** Outcomes that are being written. Nothing is claimed while there are more than slots. */
+  /** The outcomes that are being written. Nothing is claimed while there are more of them than slots. */
   const settling = new Set<Promise<void>>()
-  /** Claimed jobs whose outcome is not written. */
+  /** The claimed jobs whose outcome is not written yet. */
   const open = new Set<Lease>()
   const reading = readingOf(options)
   const claimSafely = doubting(
@@ -116,7 +119,7 @@ export function createWorker(options: WorkerOptions): Service {
   )
   const mayClaim = (): boolean => lease.holds() && settling.size <= options.concurrency
 
-  /** Logs an error of the store about one job, which is given back before the next claim. The node continues. */
+  /** Logs an error of the store about one job, which is given back before the next claim. */
   function unsettled({ assignment_id, attempt }: Lease, error: unknown): void {
     log.error(
       { assignment_id, attempt, err: error },

@@ -1,6 +1,6 @@
 /**
- * Sends mail to a reader by a subscription of the reader's own, which is made when the first job is sent to that
- * reader. It ends with the address. Consent, unsubscribing and budgets are those of every subscription.
+ * Sends mail to readers. Each reader has a subscription, which is made when the first job is sent to that reader and
+ * ends with the address. Consent, unsubscribing and budgets are those of every subscription.
  */
 import type { Clock } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
@@ -22,7 +22,7 @@ export interface ReaderMailParts {
   log: Logger
 }
 
-/** No client can name the subscription, so only jobs of its reader notify it. */
+/** The name of these subscriptions. No client can name them so, and only jobs of the reader notify them. */
 const NO_NAME = ''
 
 function subscriptionOf(webhook_id: string, { workspace_id, reader_id, name }: StoredReader, target: string) {
@@ -50,8 +50,8 @@ function subscriptionOf(webhook_id: string, { workspace_id, reader_id, name }: S
 }
 
 /**
- * Returns the id of the reader's subscription. Returns null if the reader has no address that may be written to, or the
- * service sends no mail.
+ * Returns the id of the reader's subscription. Null if the reader has no address that may get mail, or the service
+ * sends none.
  */
 export async function mailOf(parts: ReaderMailParts, reader: StoredReader): Promise<string | null> {
   const { store, secrets, config, log } = parts
@@ -73,7 +73,7 @@ export async function mailOf(parts: ReaderMailParts, reader: StoredReader): Prom
     if (asks) await askReaders(store, made)
     return webhook_id
   } catch (error) {
-    // The insight exists without mail; the reader finds it by account.
+    // The insight exists without mail, and the reader finds it in the console.
     if (!(error instanceof AppError) || error.code !== 'invalid') throw error
     const reason = error.errors?.[0]?.message
     log.warn({ workspace_id, reader_id, reason }, 'a reader gets no mail')

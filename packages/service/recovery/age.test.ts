@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { AgeError, decryptWith, encryptTo, newIdentity, parseIdentities, parseRecipient } from './age.ts'
 
-/** Made by the library age-encryption 0.3.1 of age's author. */
+/** Files made by the library age-encryption 0.3.1, whose author is that of age. */
 const ELSEWHERE = {
   identity: 'AGE-SECRET-KEY-1AXYDQ0YCQ933GUNEL39S7XD5E0J6L0NE2GJLG3C673XZZPEK7M2Q22P5YK',
   recipient: 'age1ayrknps4x375hel03eh3shn4f8hhyuhnhhtyvu50d8q475e8v9fskmm99q',

@@ -1,6 +1,6 @@
 /**
- * Files encrypted to a public key, in the format of age (https://age-encryption.org/v1, written down at
- * https://c2sp.org/age), so that the program age opens them, too. Of its kinds of recipients this is X25519 alone.
+ * Encrypts and decrypts files in the format of age (https://age-encryption.org/v1, specified at
+ * https://c2sp.org/age), so that the program age opens them too. It supports X25519 recipients only.
  */
 import {
   createCipheriv,
@@ -18,7 +18,7 @@ import {
 import { Transform, type TransformCallback } from 'node:stream'
 import { decodeBech32, encodeBech32 } from './bech32.ts'
 
-/** A file that cannot be opened, with the sentence that says why. */
+/** A file that cannot be opened. The message says why. */
 export class AgeError extends Error {}
 
 const VERSION = 'age-encryption.org/v1'
@@ -28,9 +28,9 @@ const FILE_KEY_BYTES = 16
 const NONCE_BYTES = 16
 const CHUNK_BYTES = 65_536
 const TAG_BYTES = 16
-/** A header has some hundred bytes for each recipient. */
+/** The most bytes of a header. It has some hundred bytes for each recipient. */
 const HEADER_MOST = 1 << 20
-/** What stands before the bytes of a key in DER (RFC 8410). */
+/** The bytes before a public key in DER (RFC 8410). */
 const PUBLIC_DER = Buffer.from('302a300506032b656e032100', 'hex')
 const PRIVATE_DER = Buffer.from('302e020100300506032b656e04220420', 'hex')
 
@@ -44,13 +44,16 @@ const rawPublic = (key: KeyObject): Buffer =>
 const derived = (secret: Buffer, salt: Buffer, info: string): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, salt, info, KEY_BYTES))
 
-/** The 32 bytes of "age1..."; null: it is none. */
+/** Returns the 32 bytes of "age1..."; null for any other text. */
 export function parseRecipient(text: string): Buffer | null {
   const bytes = decodeBech32('age', text)
   return bytes?.length === KEY_BYTES ? bytes : null
 }
 
-/** The secret keys of a file as age-keygen writes it: one a line, beside comments. Throws AgeError where it holds none. */
+/**
+ * Returns the secret keys of a file as age-keygen writes it: one a line, beside comments. Throws AgeError if it holds
+ * none.
+ */
 export function parseIdentities(text: string): Buffer[] {
   const lines = text.split('\n').map((line) => line.trim())
   const keys = lines
@@ -65,7 +68,7 @@ export function parseIdentities(text: string): Buffer[] {
   return keys
 }
 
-/** A new pair of keys: the recipient is public. */
+/** Makes a new pair of keys. The recipient is the public key. */
 export function newIdentity(): { identity: string; recipient: string } {
   const { privateKey: made } = generateKeyPairSync('x25519')
   const raw = Buffer.from(made.export({ format: 'der', type: 'pkcs8' })).subarray(-KEY_BYTES)
@@ -84,7 +87,7 @@ function sealed(key: Buffer, nonce: Buffer, plain: Buffer): Buffer {
   return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()])
 }
 
-/** Returns null if the key is another or the bytes were changed. */
+/** Opens sealed bytes. Returns null if the key is another one or the bytes were changed. */
 function opened(key: Buffer, nonce: Buffer, bytes: Buffer): Buffer | null {
   if (bytes.length < TAG_BYTES) return null
   const decipher = createDecipheriv('chacha20-poly1305', ...chacha(key, nonce))
@@ -98,7 +101,7 @@ function opened(key: Buffer, nonce: Buffer, bytes: Buffer): Buffer | null {
 
 const NO_NONCE = Buffer.alloc(12)
 
-/** The nonce of a chunk: its number, and whether it is the last. */
+/** Returns the nonce of a chunk from its number and whether it is the last. */
 function chunkNonce(number: number, last: boolean): Buffer {
   const nonce = Buffer.alloc(12)
   nonce.writeUIntBE(number, 5, 6)
@@ -111,7 +114,7 @@ function stanzaFor(recipient: Buffer, fileKey: Buffer): string {
   const share = rawPublic(ephemeral)
   const shared = diffieHellman({ privateKey: ephemeral, publicKey: publicKey(recipient) })
   const wrap = derived(shared, Buffer.concat([share, recipient]), X25519)
-  // The body has 43 characters: lines have at most 64.
+  // The body has 43 characters, and a line may have 64.
   return `-> X25519 ${unpadded(share)}\n${unpadded(sealed(wrap, NO_NONCE, fileKey))}\n`
 }
 
@@ -120,7 +123,7 @@ const macOf = (fileKey: Buffer, header: string): Buffer =>
     .update(header)
     .digest()
 
-/** Encrypts what is written to it to the recipient (32 bytes). */
+/** Returns a stream that encrypts its bytes to the recipient (32 bytes). */
 export function encryptTo(recipient: Buffer): Transform {
   const fileKey = randomBytes(FILE_KEY_BYTES)
   const header = `${VERSION}\n${stanzaFor(recipient, fileKey)}---`
@@ -133,7 +136,7 @@ export function encryptTo(recipient: Buffer): Transform {
     transform(chunk: Buffer, _encoding, done) {
       held.push(chunk)
       bytes += chunk.length
-      // The last chunk is full or shorter, and never empty unless the file is.
+      // A chunk is held back until more bytes arrive, because the last chunk must not be empty unless the file is.
       if (bytes > CHUNK_BYTES) {
         const all = Buffer.concat(held)
         let from = 0
@@ -155,15 +158,15 @@ export function encryptTo(recipient: Buffer): Transform {
 }
 
 interface Header {
-  /** Up to the three hyphens, as the MAC covers it. */
+  /** The text up to the three hyphens, which the MAC covers. */
   text: string
   mac: Buffer
   stanzas: { type: string; args: string[]; body: Buffer }[]
-  /** Where the payload begins. */
+  /** The index of the first byte of the payload. */
   end: number
 }
 
-/** Returns null if more bytes are needed. Throws AgeError. */
+/** Reads the header. Returns null if more bytes are needed. Throws AgeError. */
 function readHeader(bytes: Buffer): Header | null {
   const at = bytes.indexOf('\n---')
   const end = at < 0 ? -1 : bytes.indexOf('\n', at + 1)
@@ -192,7 +195,7 @@ function readHeader(bytes: Buffer): Header | null {
   }
 }
 
-/** The key of the file. Throws AgeError where no identity opens it. */
+/** Returns the key of the file. Throws AgeError if no identity opens it. */
 function fileKeyOf({ stanzas, text, mac }: Header, identities: readonly Buffer[]): Buffer {
   for (const raw of identities) {
     const identity = privateKey(raw)
@@ -269,7 +272,7 @@ class Opening extends Transform {
   }
 }
 
-/** Decrypts what is written to it. It fails with AgeError, and never gives bytes that were changed. */
+/** Returns a stream that decrypts its bytes. It fails with AgeError, and never yields bytes that were changed. */
 export function decryptWith(identities: readonly Buffer[]): Transform {
   return new Opening(identities)
 }

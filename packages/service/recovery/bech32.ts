@@ -19,7 +19,7 @@ function expanded(prefix: string): number[] {
   return [...codes.map((code) => code >>> 5), 0, ...codes.map((code) => code & 31)]
 }
 
-/** Groups of `from` bits as groups of `to` bits; null: what is left over is not zero. */
+/** Turns groups of `from` bits into groups of `to` bits. Returns null if the rest is not zero. */
 function regrouped(values: Iterable<number>, from: number, to: number, padded: boolean): number[] | null {
   const out: number[] = []
   let held = 0
@@ -40,7 +40,7 @@ function regrouped(values: Iterable<number>, from: number, to: number, padded: b
   return bits < from && held === 0 ? out : null
 }
 
-/** In lower case. */
+/** Encodes bytes in lower case. */
 export function encodeBech32(prefix: string, bytes: Uint8Array): string {
   const values = regrouped(bytes, 8, 5, true)!
   const sum = checksum([...expanded(prefix), ...values, ...Array<number>(CHECK_DIGITS).fill(0)]) ^ 1
@@ -51,7 +51,7 @@ export function encodeBech32(prefix: string, bytes: Uint8Array): string {
   return `${prefix}1${[...values, ...check].map((value) => DIGITS[value]).join('')}`
 }
 
-/** The bytes of a text with this prefix (in lower case); null: it is none, or has a typing error. */
+/** Returns the bytes of a text with this prefix (in lower case). Null if it is not Bech32 or has a typing error. */
 export function decodeBech32(prefix: string, text: string): Buffer | null {
   const lower = text.toLowerCase()
   if (text !== lower && text !== text.toUpperCase()) return null

@@ -1,7 +1,7 @@
 /**
- * The form of a backup: one tar archive, packed by gzip and, if wished, encrypted in the format of age. It holds in this order
- * `backup.json` (Head), `tables/NAME/NUMBER.json` (rows in batches), `uploads/WORKSPACE/PATH`, `secret.key` if asked for, and
- * `manifest.json`: an archive without that last part is not whole.
+ * The form of a backup: one tar archive, packed by gzip and, if wished, encrypted in the format of age. It holds in
+ * this order `backup.json` (Head), `tables/NAME/NUMBER.json` (rows in batches), `uploads/WORKSPACE/PATH`,
+ * `secret.key` if asked for, and `manifest.json`. An archive without its manifest is not whole.
  */
 import { createHash } from 'node:crypto'
 import { AppError } from '@assay/model/errors'
@@ -16,27 +16,27 @@ export const KEY = 'secret.key'
 
 export interface Head {
   format: number
-  /** The version that made it. */
+  /** The version of Assay that made the backup. */
   assay: string
   store: StoreKind
   /** The newest migration of the store. */
   schema: string
   created_at: string
-  /** Each table with its columns. */
+  /** The columns of each table. */
   tables: Record<string, readonly string[]>
 }
 
 export interface TableSum {
   rows: number
-  /** The digest of all rows, independent of their order, in hex digits. */
+  /** The digest of all rows in hex digits. It does not depend on their order. */
   digest: string
 }
 
 export interface Manifest {
-  /** SHA-256 of each part before this one, in hex digits. */
+  /** The SHA-256 of each part before this one, in hex digits. */
   parts: Record<string, string>
   tables: Record<string, TableSum>
-  /** The highest number that an event has had. */
+  /** The highest number of an event so far. */
   sequence: number
   uploads: { files: number; bytes: number }
 }
@@ -46,10 +46,7 @@ export const tableHeads = (): Record<string, readonly string[]> =>
 
 const MODULUS = 1n << 256n
 
-/**
- * Sums digests of rows, so that two copies of a table can be compared in any order, by the values that both databases
- * hold.
- */
+/** Sums the digests of rows. Two copies of a table have the same digest in any order and on both databases. */
 export class TableDigest {
   readonly #indexes: number[]
   #sum = 0n
@@ -72,7 +69,7 @@ export class TableDigest {
   }
 }
 
-/** Throws `conflict` with a sentence where this version cannot restore the backup. */
+/** Throws `conflict` with a sentence if this version cannot restore the backup. */
 export function vetHead(head: Head, newest: string, version: string): void {
   if (head.format !== FORMAT)
     throw new AppError(

@@ -1,4 +1,4 @@
-/** The places of backups: a folder, or a bucket. Each backup is one file, which appears whole or not at all. */
+/** The locations of backups: a folder, or a bucket. Each backup is one file, which appears whole or not at all. */
 import { createReadStream } from 'node:fs'
 import { mkdir, mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,16 +12,16 @@ import { parseTargets } from '@assay/net/target'
 export interface Kept {
   name: string
   bytes: number
-  /** RFC 3339, out of the name. */
+  /** The time in the name, by RFC 3339. */
   created_at: string
 }
 
 export interface Location {
-  /** As it is shown: the folder, or s3://BUCKET/PREFIX. */
+  /** The address for people: the folder, or s3://BUCKET/PREFIX. */
   readonly address: string
-  /** The whole backups, the oldest first. */
+  /** Lists the whole backups, the oldest first. */
   list(): Promise<Kept[]>
-  /** Calls `write` with a file that it makes, then puts that in place under the name. */
+  /** Calls `write` with the path of a temporary file, and then puts the file in place under the name. */
   put(name: string, write: (file: string) => Promise<void>): Promise<void>
   read(name: string): Promise<Readable>
   remove(name: string): Promise<void>
@@ -30,11 +30,11 @@ export interface Location {
 
 const NAME = /^assay-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.tar\.gz(\.age)?$/
 const PART = '.part'
-/** A partial file that has not grown for this long belongs to a process that died. */
+/** The milliseconds after which a partial file that does not grow belongs to a process that died. */
 const LEFT_MS = 86_400_000
 const LIST_MOST = 100_000
 
-/** "assay-20261123T074500123Z.tar.gz": names sort by time. */
+/** Makes a name such as "assay-20261123T074500123Z.tar.gz". Names sort by time. */
 export function nameAt(time: Date, encrypted: boolean): string {
   return `assay-${time.toISOString().replaceAll(/[-:.]/g, '')}.tar.gz${encrypted ? '.age' : ''}`
 }
@@ -156,7 +156,7 @@ class BucketLocation implements Location {
       .toSorted(byName)
   }
 
-  /** The file lies in a temporary folder until it is whole. */
+  /** The file lies in a temporary folder until it is whole, and then goes into the bucket. */
   async put(name: string, write: (file: string) => Promise<void>): Promise<void> {
     const folder = await mkdtemp(path.join(tmpdir(), 'assay-backup-'))
     try {
@@ -190,7 +190,7 @@ export interface BucketKeys {
   secretKey: string | null
 }
 
-/** The place at an address: a folder, or s3://BUCKET/PREFIX with its keys. */
+/** Opens the location at an address: a folder, or s3://BUCKET/PREFIX with its keys. */
 export function openLocation(address: string, keys: BucketKeys): Location {
   const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)\/?(.*?)\/*$/.exec(address) ?? []
   if (bucket === undefined) return new FolderLocation(path.resolve(address))
@@ -205,7 +205,10 @@ export function openLocation(address: string, keys: BucketKeys): Location {
   return new BucketLocation(config, prefix)
 }
 
-/** The backup at an address: that file, or the newest of that location. Throws `not_found` where there is none. */
+/**
+ * Returns the backup at an address: that file, or the newest backup of that location. Throws `not_found` if there is
+ * none.
+ */
 export async function findBackup(
   address: string,
   keys: BucketKeys,
@@ -221,7 +224,7 @@ export async function findBackup(
   throw new AppError('not_found', `There is no backup in ${location.address}.`)
 }
 
-/** Deletes the oldest backups until `keep` are left. Resolves to the deleted names. */
+/** Deletes the oldest backups until `keep` are left. Resolves with the deleted names. */
 export async function prune(location: Location, keep: number): Promise<string[]> {
   const old = (await location.list()).slice(0, -keep)
   for (const { name } of old) await location.remove(name)

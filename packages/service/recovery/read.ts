@@ -12,29 +12,35 @@ import { hashing } from './hashing.ts'
 import { type Entry, extract } from './tar.ts'
 
 export interface Reading {
-  /** As it is named in sentences. */
+  /** The name of the backup in sentences. */
   name: string
   stream: Readable
-  /** Secret keys for an encrypted one. */
+  /** The secret keys that open an encrypted backup. */
   identities: readonly Buffer[]
-  /** The newest migration of this version. */
+  /** The newest migration of this version of Assay. */
   schema: string
 }
 
-/** Called in the order of the parts. */
+/** Receives the parts in their order. */
 export interface Receiver {
   head(head: Head): Promise<void>
   rows(table: CopiedTable, rows: CopiedRow[]): Promise<void>
-  /** Must read the stream to its end. */
+  /** Receives an upload. It must read the stream to its end. */
   upload(workspace_id: string, file: string, content: Readable): Promise<void>
   key(text: string): Promise<void>
 }
 
 const ENCRYPTED = Buffer.from('age-encryption.org/')
-/** Parts other than uploads are read into memory: a batch of rows has some megabytes, one row at most about a hundred. */
+/**
+ * The most bytes of a part that is not an upload, since it is read into memory. A batch of rows has some megabytes,
+ * one row at most about a hundred.
+ */
 const PART_MOST = 1e9
 
-/** Throws AppError `conflict` with a sentence for a backup that is damaged, cut off, or of another version. */
+/**
+ * Reads a backup. Throws AppError `conflict` with a sentence for a backup that is damaged, cut off, or of another
+ * version.
+ */
 export async function readBackup(reading: Reading, receiver: Receiver): Promise<Manifest> {
   const { name, stream, identities } = reading
   try {
@@ -51,7 +57,7 @@ export async function readBackup(reading: Reading, receiver: Receiver): Promise<
       createGunzip(),
       archive,
     ])
-    // The loop below fails with it.
+    // The loop below fails with the same error.
     unpacking.catch(() => undefined)
     const manifest = await readParts(archive, reading, receiver)
     await unpacking
@@ -173,7 +179,7 @@ class Parts {
     return Buffer.concat(chunks).toString('utf8')
   }
 
-  /** Throws where a part is missing, was added, or is not the one that was written. */
+  /** Throws if a part is missing, was added, or differs from the one that was written. */
   vet({ parts, tables }: Manifest): void {
     const differing = Object.keys({ ...parts, ...this.#hashes }).find(
       (part) => parts[part] !== this.#hashes[part],

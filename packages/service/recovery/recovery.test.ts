@@ -45,7 +45,7 @@ const refused = (sentence: RegExp) => (error: Error & { code?: string }) => {
   return true
 }
 
-/** The archive with some of its parts changed. */
+/** Returns the archive with some of its parts changed. */
 async function changed(
   file: string,
   to: string,

@@ -1,6 +1,6 @@
 /**
- * Restores a backup into an empty home, and into an empty PostgreSQL database where the settings name one. Everything
- * is written beside the home and moved into place at the end, so that a killed restore leaves no home that could be
+ * Restores a backup into an empty home, and into an empty PostgreSQL database if the settings name one. The files are
+ * written beside the home and moved into place at the end, so that a killed restore leaves no home that can be
  * started.
  */
 import { open, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises'
@@ -16,24 +16,27 @@ import { readBackup } from './read.ts'
 import { openUploads, type Uploads } from './uploads.ts'
 
 export interface RestoreOptions {
-  /** The home must be empty or not there; ASSAY_STORE may name an empty PostgreSQL database. */
+  /** The settings. The home must be empty or absent; ASSAY_STORE may name an empty PostgreSQL database. */
   config: Config
-  /** As it is named in sentences. */
+  /** The name of the backup in sentences. */
   name: string
   stream: Readable
   identities: readonly Buffer[]
-  /** The text of a key file; null: that of the backup, or ASSAY_SECRET_KEY. */
+  /** The text of a key file. Null stands for the key of the backup or of ASSAY_SECRET_KEY. */
   key: string | null
 }
 
 export interface Restored {
   head: Head
   manifest: Manifest
-  /** Whether the secrets of the store can be opened there. */
+  /** Tells whether the restored home has the key that opens the secrets of the store. */
   secrets: 'readable' | 'no key'
 }
 
-/** Throws AppError `conflict` where the home is not empty, the backup is of another version, damaged, or sealed by another key. */
+/**
+ * Restores the backup. Throws AppError `conflict` if the home is not empty, or if the backup is damaged, of another
+ * version, or sealed by another key.
+ */
 export async function restore(options: RestoreOptions): Promise<Restored> {
   const { config } = options
   const { home } = config
@@ -58,7 +61,7 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
     }
     await uploads.finish()
     await putInPlace(beside, home)
-    // The last step: before it the database holds nothing.
+    // This is the last step. Until then the database holds nothing.
     if (target.kind === 'postgres') await target.finish(restored.manifest.sequence)
     return restored
   } finally {
@@ -161,7 +164,7 @@ async function synced(file: string): Promise<void> {
 
 async function putInPlace(beside: string, home: string): Promise<void> {
   await synced(beside)
-  // The folder is empty or absent. rmdir fails if somebody wrote into it meanwhile, so nothing is overwritten.
+  // rmdir fails if somebody has written into the folder meanwhile, so nothing is overwritten. It may also be absent.
   await rmdir(home).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT')
       throw new AppError('conflict', `${home} is not empty any more: name a new folder.`)

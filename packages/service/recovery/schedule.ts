@@ -1,6 +1,6 @@
 /**
- * Backups on a schedule: whichever node first sees that the newest is older than ASSAY_BACKUP_EVERY makes the next one, in a
- * thread of its own, and deletes the oldest beyond ASSAY_BACKUP_KEEP.
+ * Makes backups on a schedule. The node that first sees that the newest backup is older than ASSAY_BACKUP_EVERY makes
+ * the next one, in a thread of its own. It then deletes the oldest beyond ASSAY_BACKUP_KEEP.
  */
 import path from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -17,7 +17,7 @@ export interface ThreadInput {
   config: Omit<BackupConfig, 'secretKey'>
   location: string
   keys: BucketKeys
-  /** Milliseconds. */
+  /** The present time in milliseconds since 1970. */
   now: number
   recipient: Uint8Array | null
 }
@@ -33,7 +33,7 @@ export interface BackupsOptions {
 }
 
 const THREAD = path.join(import.meta.dirname, `thread${path.extname(import.meta.filename)}`)
-/** The longest time between two checks of the location, and the time after a failed check. */
+/** The longest time in milliseconds between two checks of the location. It is also the pause after a failed check. */
 const LOOK_MOST_MS = 900_000
 const LOOK_LEAST_MS = 10_000
 
@@ -46,7 +46,7 @@ export function keysOfBackups(config: Config): BucketKeys {
   }
 }
 
-/** Makes one backup in a thread. Ends the thread when the signal is aborted; what it had written is no backup. */
+/** Makes one backup in a thread. An abort of the signal ends the thread and discards what it has written. */
 function inThread(input: ThreadInput, signal: AbortSignal): Promise<ThreadOutput> {
   return new Promise((resolve) => {
     const worker = new Worker(THREAD, { workerData: input })
@@ -72,7 +72,10 @@ class Backups {
     this.#location = openLocation(address, keysOfBackups(options.config))
   }
 
-  /** The claim that one node holds at a time. Another node may claim it when this one should have ended. */
+  /**
+   * The claim that one node holds at a time. It ends when this node should have ended its work, and another node may
+   * then claim it.
+   */
   get #turn() {
     const holdMs = this.#options.config.backupEvery / 4
     return [{ key: `backup ${this.#address}`, burst: 1, per_second: 1000 / holdMs }]
@@ -128,7 +131,7 @@ class Backups {
   }
 }
 
-/** Returns null if no place is set. */
+/** Makes the service of backups. Returns null if no location is set. */
 export function createBackups(options: BackupsOptions): Service | null {
   const { config, clock, log } = options
   if (config.backup === null) return null

@@ -1,4 +1,4 @@
-/** The types of the parts of tar-stream that backups use, because it ships none. */
+/** The types of the parts of tar-stream that backups use. The library ships no types. */
 import { createRequire } from 'node:module'
 import type { Readable, Writable } from 'node:stream'
 

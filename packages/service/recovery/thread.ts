@@ -1,4 +1,4 @@
-/** A thread of the service that makes one backup, so that it does not delay requests. */
+/** Makes one backup in a thread of the service, so that it does not delay requests. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { openLocation } from './locations.ts'
 import type { ThreadInput, ThreadOutput } from './schedule.ts'

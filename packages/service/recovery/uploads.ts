@@ -15,14 +15,14 @@ import { bucketOf } from '../files/open.ts'
 
 export interface Uploads {
   put(workspace_id: string, file: string, content: Readable): Promise<void>
-  /** Puts all in place. */
+  /** Puts all uploads in place. */
   finish(): Promise<void>
   close(): Promise<void>
 }
 
 const WORKSPACE = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
-/** A backup may come from a stranger, so its names must not lead elsewhere. */
+/** Refuses names that lead out of the folder, because a backup may come from a stranger. */
 function vetName(workspace_id: string, file: string): void {
   if (WORKSPACE.test(workspace_id) && vetUploadPath(file) === null) return
   throw new AppError(
@@ -31,7 +31,10 @@ function vetName(workspace_id: string, file: string): void {
   )
 }
 
-/** `home`: the folder beside the home that becomes the home. Throws `conflict` where uploads are there already. */
+/**
+ * Opens the place of uploads. `home`: the folder beside the home that becomes the home. Throws `conflict` if it
+ * already holds uploads.
+ */
 export async function openUploads(config: Config, home: string): Promise<Uploads> {
   if (bucketOf(config)) return openBucketUploads(config)
   if (config.files === null) return folderUploads(path.join(home, 'files'), () => Promise.resolve())

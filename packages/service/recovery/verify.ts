@@ -1,4 +1,4 @@
-/** Proves a backup: restores it into a scratch home, and reads all back from there. */
+/** Proves a backup: restores it into a temporary home, and reads all of it back. */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -19,7 +19,7 @@ export interface VerifyOptions {
   identities: readonly Buffer[]
 }
 
-/** Throws AppError `conflict` with a sentence where the restored home is not what was copied. */
+/** Verifies the backup. Throws AppError `conflict` with a sentence if the restored home differs from the original. */
 export async function verifyBackup({ config, location, name, identities }: VerifyOptions): Promise<Manifest> {
   const scratch = await mkdtemp(path.join(tmpdir(), 'assay-verify-'))
   try {

@@ -1,4 +1,4 @@
-/** Writes a backup: one moment of the store, then the uploads, while the service goes on. */
+/** Writes a backup: the store as it is at one moment, then the uploads. The service continues meanwhile. */
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -18,16 +18,16 @@ import { hashing } from './hashing.ts'
 import { type Location, nameAt } from './locations.ts'
 import { type Pack, pack } from './tar.ts'
 
-/** What a backup needs to know of the settings. */
+/** The settings that a backup reads. */
 export type BackupConfig = FilesOptions & Pick<Config, 'store' | 'home' | 'secretKey'>
 
 export interface BackupOptions {
   config: BackupConfig
   location: Location
   now: Date
-  /** Whether the key of the secrets goes with it. */
+  /** True if the backup holds the key of the secrets. */
   withKey: boolean
-  /** The public key that it is encrypted to. */
+  /** The public key with which the backup is encrypted; null if it is not. */
   recipient: Buffer | null
 }
 
@@ -36,10 +36,10 @@ export interface Written {
   manifest: Manifest
 }
 
-/** Tries of an upload that is replaced while it is read. */
+/** The most tries of an upload that is replaced while it is read. */
 const TRIES = 3
 
-/** Makes a backup. Throws AppError where the store or the place cannot be used. */
+/** Makes a backup. Throws AppError if the store or the location cannot be used. */
 export async function makeBackup(options: BackupOptions): Promise<Written> {
   const { config, location, now, recipient, withKey } = options
   const key = withKey ? await keyText(config) : null
@@ -66,7 +66,7 @@ export async function makeBackup(options: BackupOptions): Promise<Written> {
   }
 }
 
-/** What `filled` answers; where one fails the other ends, too. */
+/** Resolves with the result of `filled`. If one of the two fails, the other ends too. */
 async function both(writing: Promise<void>, filled: Promise<Manifest>): Promise<Manifest> {
   const [manifest] = await Promise.all([filled, writing])
   return manifest
@@ -138,7 +138,7 @@ async function addUploads(archive: Archive, files: Files, workspaces: readonly s
   for (const workspace_id of workspaces)
     for (const { path: file } of await files.list(workspace_id)) {
       const opened = await openUpload(files, workspace_id, file)
-      // Deleted meanwhile.
+      // The upload was deleted meanwhile.
       if (opened === null) continue
       const { bytes } = opened.upload.about
       await archive.addStream(`uploads/${workspace_id}/${file}`, bytes, opened.stream)
@@ -161,14 +161,14 @@ async function openUpload(
       return { upload, stream: await upload.read(null) }
     } catch (error) {
       await upload.close()
-      // A bucket says so where the file was replaced between the two.
+      // A bucket answers so if the file was replaced between its description and its read.
       const replaced = error instanceof AppError && error.code === 'precondition_failed'
       if (!replaced || tries === TRIES) throw error
     }
   }
 }
 
-/** A tar archive that notes the hash of each part. */
+/** A tar archive that records the hash of each part. */
 class Archive {
   readonly stream: Pack = pack()
   readonly parts: Record<string, string> = {}

@@ -1,6 +1,6 @@
 /**
- * Passwords of eight characters and more that stand first in published lists of guesses, and words that are followed by digits
- * in them. In small letters.
+ * Passwords of eight characters and more that stand first in published lists of guesses, and words that these lists
+ * follow with digits. All are in lower case.
  */
 export const COMMON: ReadonlySet<string> = new Set(
   `

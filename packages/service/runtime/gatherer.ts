@@ -1,14 +1,17 @@
-/** Gathers values by key and writes them together after a while. A killed process loses what it has gathered since. */
+/**
+ * Gathers values by key and writes them together after a pause. A killed process loses the values since the last
+ * write.
+ */
 import type { Clock } from '@assay/model/clock'
 
 export interface Gatherer<Value> {
   /** Keeps a value under the key. `join` makes it from the value that is already kept, if any. */
   note(key: string, join: (before: Value | undefined) => Value): void
-  /** Writes what is left. */
+  /** Writes the remaining values. */
   close(): Promise<void>
 }
 
-/** `write` handles its own errors. */
+/** Makes a gatherer. `write` handles its own errors. */
 export function createGatherer<Value>(
   clock: Clock,
   every_ms: number,

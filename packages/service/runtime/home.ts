@@ -23,7 +23,10 @@ export async function makeHome(home: string): Promise<void> {
   await access(home, constants.W_OK | constants.X_OK)
 }
 
-/** Makes the folder and those above it, one by one. Node's recursive mkdir never ends in a folder such as /proc that takes none. */
+/**
+ * Makes the folder and its parents, one by one. Node's recursive mkdir never ends in a folder such as /proc that
+ * allows no new folder.
+ */
 async function makeFolder(folder: string): Promise<void> {
   const about = async (file: string) => stat(file).catch(() => null)
   try {
@@ -38,12 +41,12 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-/** The file of the home that holds the keys of its secrets, one a line; the first seals. */
+/** Returns the path of the file that holds the keys of the secrets, one a line. The first key seals. */
 export const keyFileOf = (home: string): string => path.join(home, 'secret.key')
 
 /**
- * The keys in `secret.key`; one is made at the first start. It is written and synced under another name and then linked, so
- * that nobody reads half a key, and one of two processes that start at once wins.
+ * Returns the keys in `secret.key`. The first start makes one. The file is written and synced under another name and
+ * then linked. So nobody reads half a key, and one of two processes that start at once wins.
  */
 export async function homeKeys(home: string): Promise<Buffer[]> {
   const file = keyFileOf(home)
@@ -66,7 +69,7 @@ export async function homeKeys(home: string): Promise<Buffer[]> {
   return made
 }
 
-/** Puts the keys in the place of those of the home: all of them or, where it is cut off, none. */
+/** Replaces the keys of the home. A killed process leaves either all old keys or all new ones. */
 export async function writeKeys(home: string, keys: readonly Buffer[]): Promise<void> {
   const file = keyFileOf(home)
   const draft = `${file}.${randomBytes(8).toString('hex')}`
@@ -101,7 +104,7 @@ export async function readKeys(file: string): Promise<Buffer[] | null> {
   }
 }
 
-/** The folder for what analyses spill. Processes that share `root` have one each. */
+/** Returns the folder for what analyses spill. Each process below the same `root` has one. */
 export function workFolder(root: string): Promise<string> {
   return processFolder(root)
 }
@@ -128,7 +131,7 @@ async function isOld(folder: string): Promise<boolean> {
   return about !== null && Date.now() - about.mtimeMs > OLD_MS
 }
 
-/** Whether another process has this id now. A folder with our own id is that of an earlier process. */
+/** Tells whether another process has this id now. A folder with our own id is that of an earlier process. */
 function isAnother(pid: number): boolean {
   if (pid === process.pid) return false
   try {

@@ -9,17 +9,17 @@ export interface LogOptions {
   level: string
   format: 'json' | 'text'
   stream?: { write(line: string): unknown }
-  /** Milliseconds that only rise. */
+  /** Returns milliseconds that only rise. */
   now?: () => number
 }
 
-/** Levels in capitals, so that errors stand out in a terminal. */
+/** Writes these levels in capitals, so that errors stand out in a terminal. */
 const LOUD: Record<string, string> = { error: 'ERROR', fatal: 'FATAL' }
 
-/** "12:00:01 info  a job ended assignment_id=... status=completed" */
+/** Formats a line: "12:00:01 info  a job ended assignment_id=... status=completed". */
 function textLine(line: string): string {
   const { level, time, msg, err, ...fields } = JSON.parse(line) as Record<string, unknown>
-  // Text that could forge a line or steer the terminal is quoted.
+  // A text that could forge a line or control the terminal is quoted.
   const pairs = Object.entries(fields).map(
     ([key, value]) =>
       ` ${key}=${typeof value === 'string' && /^[\x20-\x7e\xa1-\uffff]*$/.test(value) ? value : JSON.stringify(value)}`,
@@ -79,7 +79,7 @@ export function createLog({
       level,
       base: null,
       timestamp: stdTimeFunctions.isoTime,
-      // Levels are names, because collectors of logs do not know pino's numbers.
+      // The level is a name, because collectors of logs do not know pino's numbers.
       formatters: { level: (name) => ({ level: name }) },
       serializers: { err: stdSerializers.err },
       hooks: { logMethod: sparing(now) },

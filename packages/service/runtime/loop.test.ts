@@ -5,7 +5,7 @@ import { type LoopOptions, runLoop } from './loop.ts'
 
 const POLL_MS = 1000
 
-/** A queue of names, and work that each ends when it is told to. */
+/** Opens a loop over a queue of names. The test ends the work on each name. */
 function bench(over: Partial<LoopOptions<string>> = {}) {
   const clock = new FakeClock()
   const queue: string[] = []

@@ -22,7 +22,7 @@ function makersOf(registry: Registry) {
       new Gauge<Label>(settings(name, help, labels)),
     counter: <Label extends string = never>(name: string, help: string, labels: readonly Label[] = []) =>
       new Counter<Label>(settings(name, help, labels)),
-    /** A histogram of durations in seconds. */
+    /** Makes a histogram of durations in seconds. */
     histogram: <Label extends string = never>(name: string, help: string, labels: readonly Label[] = []) =>
       new Histogram<Label>({ ...settings(name, help, labels), buckets: SECONDS }),
   }
@@ -182,7 +182,7 @@ function deliveryMetrics({ gauge, counter, histogram }: Makers) {
 function analysisMetrics({ gauge }: Makers, registry: Registry) {
   let measure: () => void = () => undefined
   return {
-    /** `ask` sets the two gauges below. It is called whenever /metrics is read. */
+    /** Calls `ask`, which sets the two gauges below, whenever /metrics is read. */
     measureChildren(ask: () => void): void {
       measure = ask
     },
@@ -200,7 +200,7 @@ function analysisMetrics({ gauge }: Makers, registry: Registry) {
 export function createMetrics() {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  // Gauges of the library whose names are those of counters; nodejs_active_handles and the like tell the same by type.
+  // These gauges of the library have the names of counters. nodejs_active_handles and the like tell the same by type.
   for (const name of MISNAMED) registry.removeSingleMetric(name)
   const makers = makersOf(registry)
   return {

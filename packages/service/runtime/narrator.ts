@@ -1,6 +1,7 @@
 /**
- * A language model behind an endpoint that speaks OpenAI's chat completions. The operator names the endpoint, which may be
- * inside the network. An answer is kept by its model and question, so that the same job gives the same bytes.
+ * Asks a language model behind an endpoint that speaks OpenAI's chat completions. The operator names the endpoint,
+ * which may be inside the network. An answer is kept by its model and question, so that the same job gives the same
+ * bytes.
  */
 import { createHash } from 'node:crypto'
 import { KeyedSemaphore } from '@assay/net/semaphore'
@@ -9,33 +10,33 @@ import { type Config, ConfigError } from '../config/config.ts'
 import type { Ledger } from '../outgoing/ledger.ts'
 
 interface NarratorOptions {
-  /** Without "/chat/completions". */
+  /** The address of the endpoint, without "/chat/completions". */
   url: string
   model: string
   key: string | null
-  /** Null if no answer is kept. */
+  /** Keeps answers; null if none are kept. */
   cache: Pick<Store, 'getNarrative' | 'keepNarrative'> | null
-  /** Null if nothing is counted, on a machine without a service. */
+  /** Counts questions. Null on a machine without a service, where nothing is counted. */
   ledger: Pick<Ledger, 'take' | 'addBytes'> | null
-  /** Called with the reason when a question got no answer. */
+  /** Called with the reason when a question gets no answer. */
   onFailure(reason: string): void
 }
 
-/** Milliseconds for both tries together. */
+/** The time in milliseconds for both tries together. */
 const TIMEOUT_MS = 60_000
 const TRIES = 2
-/** Questions under way at a time: of one workspace, and of this node. */
+/** The most questions under way at a time: of one workspace, and of this node. */
 const AT_ONCE = { workspace: 2, node: 8 }
 const MOST_TOKENS = 800
 const MOST_BYTES = 1_000_000
 
-/** `most_tokens`: of the answer (default 800). */
+/** `most_tokens`: the most tokens of the answer (default 800). */
 type Question = { instructions: string; prompt: string; most_tokens?: number }
 type Answer = { text: string; model: string } | { missing: 'failed' } | { missing: 'refused'; why: string }
 
 export type LanguageModel = NonNullable<ReturnType<typeof narratorOf>>
 
-/** Undefined without ASSAY_NARRATE_URL. Throws ConfigError where the model has no name. */
+/** Makes the narrator. Returns undefined without ASSAY_NARRATE_URL. Throws ConfigError if the model has no name. */
 export function narratorOf(
   { narrateUrl: url, narrateModel: model, narrateKey: key }: Config,
   shared: Pick<NarratorOptions, 'cache' | 'ledger' | 'onFailure'>,
@@ -50,7 +51,7 @@ function createNarrator(options: NarratorOptions) {
   const { model, cache, ledger, onFailure } = options
   const permits = new KeyedSemaphore()
 
-  /** Runs calls in their order, at most so many at a time. */
+  /** Runs calls in their order, with a limit on those at a time. */
   async function inTurn(
     workspace_id: string,
     signal: AbortSignal,

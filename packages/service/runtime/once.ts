@@ -1,4 +1,4 @@
-/** Tells which of repeated events to report, so that a trail or a log has each only once in a while. */
+/** Tells which of repeated events to report, so that a trail or a log does not repeat them. */
 import type { Clock } from '@assay/model/clock'
 
 /** The most keys that are kept. The key with the oldest report is forgotten first. */

@@ -12,13 +12,13 @@ const scryptAsync = promisify<
   Buffer
 >(scrypt)
 const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 2 ** 20 }
-/** Keys that may wait in a queue: about two seconds of work. */
+/** The most keys that wait in a queue: about two seconds of work. */
 const WAITING_MOST = 20
 const RETRY_SECONDS = 3
 
 /**
- * Logins of known devices, and passwords that admins set, have a queue of their own, so that strangers cannot delay
- * them.
+ * The queue of a password. Logins of known devices, and passwords that admins set, have their own, so that strangers
+ * cannot delay them.
  */
 export type Asker = 'known' | 'any'
 
@@ -32,7 +32,10 @@ const queues: Record<Asker, Queue> = {
   any: { last: Promise.resolve(), waiting: 0 },
 }
 
-/** Derives the keys of a queue one at a time: each takes a thread of libuv's pool for a tenth of a second, and commits need one, too. */
+/**
+ * Derives the keys of a queue one at a time. Each takes a thread of libuv's pool for a tenth of a second, and commits
+ * need a thread too.
+ */
 async function derive(password: string, salt: Buffer, cost: typeof COST, asker: Asker): Promise<Buffer> {
   const queue = queues[asker]
   if (queue.waiting >= WAITING_MOST)
@@ -57,8 +60,8 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Verifies a password. Pass null as `stored` for a user that does not exist: it takes the same time. `rate_limited` if too many
- * wait already.
+ * Verifies a password. Pass null as `stored` for a user that does not exist, which takes the same time. Throws
+ * `rate_limited` if too many wait already.
  */
 export async function verifyPassword(
   password: string,
@@ -74,10 +77,10 @@ export async function verifyPassword(
   return wanted.length === found.length && timingSafeEqual(found, wanted) && stored !== null
 }
 
-/** What is wrong with a password that a user chooses; null: nothing. */
+/** Returns the fault of a password that a user chooses; null if it has none. */
 export function passwordFault(password: string, username: string): string | null {
   const plain = password.toLowerCase()
-  // "password1!" is guessed as soon as "password".
+  // Trailing digits and signs add nothing: "password1!" is guessed as soon as "password".
   const word = plain.replace(/[\d\W_]+$/u, '')
   if (COMMON.has(plain) || COMMON.has(word) || /^(.{1,4})\1+$/u.test(plain))
     return 'is one of the first that are guessed: choose a longer one, of several words'

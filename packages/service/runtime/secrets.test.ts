@@ -50,7 +50,7 @@ test('tokens have 256 random bits and are kept as a SHA-256', () => {
   const token = newToken()
   assert.match(token, /^assay_[\w-]{43}$/)
   assert.notEqual(token, newToken())
-  // NIST's published example: the SHA-256 of "abc".
+  // The example that NIST publishes: the SHA-256 of "abc".
   assert.equal(hashToken('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
   assert.equal(fingerprint('abc'), 'ba7816bf')
 })

@@ -9,12 +9,12 @@ export class SecretError extends Error {}
 
 const TAG_BYTES = 16
 
-/** The id under which a sealed text names its key. */
+/** Returns the id of a key, which sealed texts name. */
 export function keyIdOf(key: Buffer): string {
   return createHash('sha256').update('assay key id').update(key).digest('hex').slice(0, 8)
 }
 
-/** The id of the key that sealed the text. */
+/** Returns the id of the key that sealed the text. */
 export function sealedBy(sealed: string): string {
   return sealed.split('.')[1] ?? ''
 }
@@ -24,7 +24,7 @@ export class SecretBox {
   readonly #first: string
   readonly #left = new Map<string, Buffer[]>()
   /**
-   * Null if the keys are those of the store. Otherwise the sentence that says what is missing. Nothing is then sealed
+   * Null if the box has the keys of the store. Otherwise a sentence on what is missing. A locked box seals nothing
    * for the store, because nodes with the right keys could not open it.
    */
   readonly locked: string | null
@@ -40,12 +40,12 @@ export class SecretBox {
     this.locked = locked
   }
 
-  /** The id of the key that seals. */
+  /** Returns the id of the key that seals. */
   get first(): string {
     return this.#first
   }
 
-  /** Whether there is the key that sealed the text. */
+  /** Tells whether the box has the key that sealed the text. */
   holdsKeyOf(sealed: string): boolean {
     return this.#keys.has(sealedBy(sealed))
   }
@@ -55,13 +55,13 @@ export class SecretBox {
     if (this.locked !== null) throw new AppError('store_unavailable', this.locked)
   }
 
-  /** Seals what the store keeps. Throws AppError `store_unavailable` while the box is locked. */
+  /** Seals a text for the store. Throws AppError `store_unavailable` while the box is locked. */
   seal(plain: string, context: string): string {
     this.requireKeys()
     return this.sealForOthers(plain, context)
   }
 
-  /** Seals what a client keeps, such as a cookie. */
+  /** Seals a text that a client keeps, such as a cookie. */
   sealForOthers(plain: string, context: string): string {
     const iv = randomBytes(12)
     const cipher = createCipheriv('aes-256-gcm', this.#keys.get(this.#first)!, iv)
@@ -70,21 +70,26 @@ export class SecretBox {
     return `v1.${this.#first}.${iv.toString('base64url')}.${sealed.toString('base64url')}`
   }
 
-  /** Derives 256 bits for a purpose by each key, that of the first key first, in base64url. They are not stored. */
+  /**
+   * Derives 256 bits for a purpose from each key, in base64url. Those of the first key stand first. They are not
+   * stored.
+   */
   derive(purpose: string): string[] {
     return [...this.#keys.values()].map((key) =>
       Buffer.from(hkdfSync('sha256', key, '', `assay derived ${purpose}`, 32)).toString('base64url'),
     )
   }
 
-  /** Keyed hashes of a text for a purpose, one for each key, that of the first key first: to find a text that is not stored. */
+  /**
+   * Returns keyed hashes of a text for a purpose, by which a text is found that is not stored. There is one for each
+   * key; that of the first key stands first.
+   */
   hashes(text: string, purpose: string): string[] {
     return this.hashKeys(purpose).map((key) => createHmac('sha256', key).update(text).digest('base64url'))
   }
 
   /**
-   * Returns the keys of those hashes. They open no secret, so a key of secrets that is removed can leave its hash key
-   * behind.
+   * Returns the keys of these hashes. They open no secret, so the hash key of a removed key may stay in the store.
    */
   hashKeys(purpose: string): Buffer[] {
     const own = [...this.#keys.values()].map((key) =>
@@ -93,7 +98,7 @@ export class SecretBox {
     return [...own, ...(this.#left.get(purpose) ?? [])]
   }
 
-  /** Adds the keys of hashes that earlier keys have left. */
+  /** Adds the hash keys of earlier keys. */
   addHashKeys(purpose: string, keys: readonly Buffer[]): void {
     this.#left.set(purpose, [...keys])
   }
@@ -120,7 +125,10 @@ export class SecretBox {
   }
 }
 
-/** The keys of a file such as secret.key: 64 hex digits a line, the first seals. Throws SecretError where it holds something else. */
+/**
+ * Parses the keys of a file such as secret.key: 64 hex digits a line, the first seals. Throws SecretError for any
+ * other text.
+ */
 export function parseKeys(text: string): Buffer[] {
   const lines = text.split('\n').map((line) => line.trim())
   const keys = lines.filter((line) => line !== '')
@@ -129,12 +137,12 @@ export function parseKeys(text: string): Buffer[] {
   return keys.map((line) => Buffer.from(line, 'hex'))
 }
 
-/** The first 8 hex digits of the SHA-256, for comparing secrets without showing them. */
+/** Returns the first 8 hex digits of the SHA-256, by which people compare secrets without seeing them. */
 export function fingerprint(value: string): string {
   return createHash('sha256').update(value).digest('hex').slice(0, 8)
 }
 
-/** The hash under which a token is stored. Tokens have 256 random bits, so one SHA-256 is enough. */
+/** Returns the hash under which a token is stored. Tokens have 256 random bits, so one SHA-256 is enough. */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex')
 }
@@ -143,7 +151,7 @@ export function newToken(): string {
   return `assay_${randomBytes(32).toString('base64url')}`
 }
 
-/** The secret of a link: 256 random bits in characters that an address may hold. */
+/** Makes the secret of a link: 256 random bits in characters that an address may hold. */
 export function newLinkSecret(): string {
   return randomBytes(32).toString('base64url')
 }

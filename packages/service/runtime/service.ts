@@ -1,13 +1,16 @@
-/** The contract of everything that runs long: it runs until its signal is aborted and then finishes its work. */
+/** The contract of every long-running part. It runs until its signal is aborted and then finishes its work. */
 import type { Logger } from './log.ts'
 
 export interface Service {
   name: string
-  /** Resolves once stopped; rejects only if the service cannot go on, which stops the process. */
+  /** Resolves once the service has stopped. Rejects only if it cannot continue, which stops the process. */
   run(signal: AbortSignal): Promise<void>
 }
 
-/** A service that only waits for the stop and then cleans up. Start it before the services that need it, so that it ends after them. */
+/**
+ * Makes a service that waits for the stop and then cleans up. Start it before the services that need it, so that it
+ * ends after them.
+ */
 export function untilStopped(name: string, end: () => Promise<void>): Service {
   return {
     name,
@@ -23,8 +26,8 @@ export function untilStopped(name: string, end: () => Promise<void>): Service {
 }
 
 /**
- * Runs all services until the signal is aborted; then stops them in reverse order, each before the next. A service
- * that fails stops the others, and the failure is thrown once they have stopped.
+ * Runs all services until the signal is aborted. Then it stops them in reverse order, each before the next. A service
+ * that fails stops the others, and its error is thrown once they have stopped.
  */
 export async function supervise(services: Service[], signal: AbortSignal, log: Logger): Promise<void> {
   let failure: unknown

@@ -8,7 +8,7 @@ const LONGEST_WAIT_MS = 5000
 
 export interface StoreRetryOptions {
   clock: Clock
-  /** After an abort the work is tried once more and not repeated. */
+  /** Aborted when the service must end. The work is then tried once more and not repeated. */
   giveUp: AbortSignal
 }
 

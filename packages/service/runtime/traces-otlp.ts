@@ -27,11 +27,11 @@ import {
 import type { Logger } from './log.ts'
 import type { Attributes, Span, SpanStart, Traces, TracesOptions } from './traces.ts'
 
-/** Most spans that wait or are being sent, about 2 KB each. */
+/** The most spans that wait or are being sent. Each takes about 2 KB. */
 const WAITING_MOST = 4096
 const BATCH = 512
 const SEND_EVERY_MS = 2000
-/** Milliseconds for one batch with its repeats. */
+/** The time in milliseconds for one batch with its repeats. */
 const SEND_MS = 5000
 const WARN_EVERY_MS = 60_000
 const SUCCESS = 0
@@ -44,7 +44,10 @@ const KINDS: Record<SpanStart['kind'], SpanKind> = {
   internal: SpanKind.INTERNAL,
 }
 
-/** The context of a job's root span, which every node can derive. The variant bits of a UUID keep its last half from being zero. */
+/**
+ * Returns the context of a job's root span, which every node can derive. The variant bits of a UUID keep its last
+ * half from being zero.
+ */
 function rootOf(assignment_id: string): SpanContext {
   const traceId = assignment_id.replaceAll('-', '').toLowerCase()
   return { traceId, spanId: traceId.slice(16), traceFlags: TraceFlags.SAMPLED, isRemote: true }
@@ -161,7 +164,7 @@ export function createTraces(options: TracesOptions): Traces {
   const lose = createLosses(options)
   const exporter = new OTLPTraceExporter({ url, headers, timeoutMillis: SEND_MS, concurrencyLimit: 8 })
   const random = new RandomIdGenerator()
-  /** The ids of the span that is being started; null: random. */
+  /** The ids of the next span; null for random ones. */
   let given: SpanContext | null = null
   const provider = new TracerProvider({
     resource: resourceFromAttributes({

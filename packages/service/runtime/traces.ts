@@ -15,39 +15,42 @@ export interface SpanStart {
   name: string
   kind: 'server' | 'client' | 'producer' | 'consumer' | 'internal'
   /**
-   * The trace that the span belongs to: a job's (`job`), a job's of which it is the root (`creates`), or a caller's, by the
-   * W3C `traceparent`. Absent, or without a traceparent: a new trace.
+   * The trace of the span: that of a job (`job`), that of a job with this span as its root (`creates`), or that of a
+   * caller by the W3C `traceparent`. Without any of these, or without a traceparent, the span begins a new trace.
    */
   of?: { job: string } | { creates: string } | { traceparent: string | undefined }
   attributes?: Attributes
-  /** Milliseconds since 1970; now unless given. */
+  /** The start in milliseconds since 1970; the default is now. */
   at?: number
-  /** Another span that led to this one. */
+  /** The span of another trace that led to this one. */
   causedBy?: Span
 }
 
 export interface Span {
-  /** W3C `traceparent`, for the next service that is called. */
+  /** The W3C `traceparent` for the next service that is called. */
   readonly traceparent: string
-  /** Milliseconds since 1970. */
+  /** The start in milliseconds since 1970. */
   readonly startedAt: number
   set(attributes: Attributes): void
-  /** `at`: milliseconds since 1970. */
+  /** Adds an event. `at`: milliseconds since 1970. */
   event(name: string, at: number, attributes?: Attributes): void
-  /** Links to the trace of a job. */
+  /** Links the span to the trace of a job. */
   link(assignment_id: string): void
-  /** `error`: a code of a closed list; null or absent: success. `at`: now unless given. */
+  /**
+   * Ends the span. `error`: a code of a closed list; null or absent for success. `at`: milliseconds since 1970, by
+   * default now.
+   */
   end(error?: string | null, at?: number): void
 }
 
 export interface Traces {
   start(span: SpanStart): Span
-  /** Sends the spans that are left, for at most `ms` milliseconds. Never rejects. */
+  /** Sends the remaining spans, for at most `ms` milliseconds. Never rejects. */
   close(ms: number): Promise<void>
 }
 
 export interface TracesOptions {
-  /** The whole address to which spans are sent. */
+  /** The full address to which spans are sent. */
   url: string
   headers: Record<string, string>
   node_id: string

@@ -23,7 +23,7 @@ interface World {
   schedule_id: string
 }
 
-/** A store with 130 readers and a schedule over them that is due. */
+/** Opens a store with 130 readers and a schedule over them that is due. */
 async function open(
   t: TestContext,
   readers: ScheduleReaders,
@@ -70,7 +70,7 @@ async function open(
   return { store, clock, schedule_id }
 }
 
-/** One claim of what is due, fired. Null: nothing is due. */
+/** Claims a due schedule and fires it. Resolves with null if none is due. */
 async function work({ store }: World, failAfter = Number.POSITIVE_INFINITY) {
   const [claimed] = await store.claimSchedules({ limit: 1 })
   if (!claimed) return null
@@ -88,7 +88,7 @@ async function work({ store }: World, failAfter = Number.POSITIVE_INFINITY) {
   return fire({ store: dying, mailOf: noMail }, schedule, { plan, material: MATERIAL })
 }
 
-/** How often each reader has a job. */
+/** Returns the number of jobs of each reader. */
 async function jobsOf({ store, schedule_id }: World): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   for (let cursor: string | undefined, more = true; more; ) {
@@ -191,7 +191,7 @@ test('a schedule is for all readers, for some by id, or for those with attribute
 
 const FAULT = { error: { code: 'invalid', detail: 'It cannot be read.', errors: [] } }
 
-/** The due schedule, whose template is broken. */
+/** Settles the due schedule with a fault of its template. Resolves with the schedule. */
 async function breakOff({ store, schedule_id }: World) {
   const [claimed] = await store.claimSchedules({ limit: 1 })
   const { revision } = claimed!.schedule

@@ -8,7 +8,7 @@ import { isForReader, type Plan, type Schedule } from '@assay/model/schedule'
 import type { ScheduleMaterial } from '@assay/store/contract/schedules'
 import type { Fired, Store } from '@assay/store/store'
 
-/** Jobs of one transaction. */
+/** The number of jobs that one transaction makes. */
 const PAGE = 100
 
 export interface FiringOptions {
@@ -17,7 +17,7 @@ export interface FiringOptions {
   mailOf(reader: StoredReader): Promise<string | null>
 }
 
-/** Returns a page of readers after the given one; readers that the schedule names come all at once. */
+/** Returns a page of readers after the given one. Readers that the schedule names are returned all at once. */
 async function readersAfter(
   { store }: FiringOptions,
   { workspace_id, readers }: Schedule,
@@ -31,7 +31,7 @@ async function readersAfter(
   return found.toSorted((one, other) => (one.reader_id < other.reader_id ? -1 : 1))
 }
 
-/** The last id of the page, and whether there is another page. */
+/** Returns the last id of the page, and whether another page follows. */
 function endOf({ readers }: Schedule, found: readonly StoredReader[], after: string) {
   if (!Array.isArray(readers)) return { after: found.at(-1)?.reader_id ?? after, last: found.length < PAGE }
   const rest = readers.filter((id) => id > after).toSorted()
@@ -39,8 +39,8 @@ function endOf({ readers }: Schedule, found: readonly StoredReader[], after: str
 }
 
 /**
- * Makes jobs until all exist, the queue is full, or another node continues. Resolves to the number of jobs, and whether
- * the queue was full.
+ * Makes jobs until all exist, the queue is full, or another node continues. Resolves with the number of jobs, and
+ * whether the queue was full.
  */
 export async function fire(
   options: FiringOptions,

@@ -43,7 +43,7 @@ function fault(code: string, detail: string, errors: ScheduleFault['errors'] = [
   return { error: { code, detail, errors } }
 }
 
-/** The template and the variables of its jobs, or why none can be created. */
+/** Returns the template and the variables of a schedule's jobs, or the reason why no job can be created. */
 async function materialOf(
   options: SchedulerOptions,
   schedule: Schedule,
@@ -69,7 +69,7 @@ async function materialOf(
   return fault('invalid', 'The variables do not fit the template any more: change the schedule.', errors)
 }
 
-/** Without readers a personal template is run for the reader who is the user of the schedule. */
+/** Returns the reader of a personal template without readers: the reader who is the user of the schedule. */
 async function readerOfRuns(
   { store, mailOf }: SchedulerOptions,
   { workspace_id, user_id, readers, notify }: Schedule,
@@ -112,7 +112,10 @@ async function settle(options: SchedulerOptions, { schedule, plan }: ClaimedSche
 export function createScheduler(options: SchedulerOptions): Service {
   const { store, clock, log } = options
 
-  /** Settles a claimed schedule. After a failure (the queue is full, the store cannot be reached) the claim expires and is tried again. */
+  /**
+   * Settles a claimed schedule. After a failure (the queue is full, the store cannot be reached) the claim expires
+   * and another claim tries again.
+   */
   async function work(claimed: ClaimedSchedule): Promise<void> {
     const { schedule_id } = claimed.schedule
     try {

@@ -1,4 +1,4 @@
-/** Checks that keys are those of a store, by a text in the store that they must open. */
+/** Checks whether keys are those of a store. They must open a text that the store keeps for this check. */
 import { randomBytes } from 'node:crypto'
 import type { Store } from '@assay/store/store'
 import { type Config, ConfigError } from '../config/config.ts'
@@ -8,7 +8,7 @@ import { SecretBox, SecretError } from '../runtime/secrets.ts'
 export const CHECK = 'secret_key_check'
 const PLAIN = 'assay'
 
-/** Whether the box opens the kept text. */
+/** Tells whether the box opens the kept text. */
 export function opensCheck(box: SecretBox, kept: string): boolean {
   try {
     box.open(kept, CHECK)
@@ -27,7 +27,9 @@ const HASHED = 'mail address'
 
 type Kept = Pick<Store, 'getKept' | 'replaceKept'>
 
-/** Keeps the keys of hashes in the store, sealed by the first key, so that addresses are still known when older keys go. */
+/**
+ * Stores the keys of hashes, sealed by the first key, so that addresses are still known when older keys are removed.
+ */
 export async function leaveHashKeys(box: SecretBox, store: Kept): Promise<void> {
   await takeHashKeys(box, store)
   const keys = [...new Set(box.hashKeys(HASHED).map((key) => key.toString('base64url')))]
@@ -46,7 +48,7 @@ async function takeHashKeys(box: SecretBox, store: Pick<Store, 'getKept'>): Prom
 
 type KeyConfig = Pick<Config, 'secretKey' | 'home' | 'roles'>
 
-/** Throws ConfigError on PostgreSQL without ASSAY_SECRET_KEY: every node needs the same. */
+/** Throws ConfigError on PostgreSQL without ASSAY_SECRET_KEY, because every node needs the same key. */
 export function requireGivenKey(store: Pick<Store, 'kind'>, { secretKey }: Pick<Config, 'secretKey'>): void {
   if (store.kind === 'postgres' && secretKey.length === 0)
     throw new ConfigError(
@@ -56,7 +58,7 @@ export function requireGivenKey(store: Pick<Store, 'kind'>, { secretKey }: Pick<
 
 /**
  * Makes the box of the secret keys. If other keys sealed the secrets of the store, the box is locked: it says what is
- * missing and seals nothing. Throws ConfigError for a node that is useless with a locked box.
+ * missing and seals nothing. Throws ConfigError for a node that has no use with a locked box.
  */
 export async function openSecrets(
   config: KeyConfig,
@@ -66,7 +68,7 @@ export async function openSecrets(
   const file = keyFileOf(config.home)
   const given = config.secretKey.length > 0 ? config.secretKey : null
   let kept = await store.getKept(CHECK)
-  // A key is made at the first start only: later one is missing.
+  // Only the first start makes a key. A store without its key later is one whose key is missing.
   const keys = given ?? (kept === null ? await homeKeys(config.home) : await readKeys(file))
   const box = new SecretBox(keys ?? [randomBytes(32)])
   kept ??= await store.keepOnce(CHECK, sealCheck(box))

@@ -1,6 +1,6 @@
 /**
- * Finds the secrets that must be entered again, because the key that sealed them is gone. It searches at the start, and
- * reports them until they are entered.
+ * Finds the secrets that must be entered again because no key opens them. The start searches for them, and they are
+ * reported until they are entered.
  */
 import { openCopySource } from '@assay/store/copy'
 import type { Store } from '@assay/store/store'
@@ -10,14 +10,14 @@ import type { SecretBox } from '../runtime/secrets.ts'
 import type { Service } from '../runtime/service.ts'
 import { countSecrets, type LostSecret } from './reseal.ts'
 
-/** The most that are listed. Further ones are only counted. */
+/** The most secrets that are listed. Further ones are only counted. */
 const LISTED_MOST = 100
 const LOGGED_MOST = 20
 
 export interface LostSecrets {
-  /** Null if the keys are those of the store. Otherwise the sentence that says what is missing. */
+  /** Null if the keys are those of the store. Otherwise a sentence on what is missing. */
   readonly locked: string | null
-  /** Returns those of the first hundred that are not entered yet. */
+  /** Returns the listed secrets that are still missing. */
   list(): Promise<LostSecret[]>
 }
 
@@ -38,7 +38,7 @@ async function isLost(
   const webhook = await store.getWebhook({ workspace_id, webhook_id: id })
   if (!webhook) return false
   const { headers, secrets: keys, target } = webhook
-  // The present signing secret is the first: older ones are left out of a signature.
+  // Only the first signing secret counts, because a signature leaves out older ones that cannot be opened.
   return headers.some(lost) || keys.slice(0, 1).some(lost) || (target !== null && lost({ sealed: target }))
 }
 

@@ -9,20 +9,23 @@ import { type SealedRow, sealedRows } from './sealed-texts.ts'
 export interface LostSecret {
   kind: 'webhook' | 'subscription' | 'connection'
   workspace_id: string
-  /** Of the webhook or subscription, or the name of the connection. */
+  /** The id of the webhook or subscription, or the name of the connection. */
   id: string
-  /** "the header x-key", "the signing secret", "its readers", "the secret password". */
+  /**
+   * The parts that are lost, such as "the header x-key", "the signing secret", "its readers" or "the secret
+   * password".
+   */
   what: string[]
 }
 
 export interface SecretCounts {
-  /** Sealed texts by the id of their key. */
+  /** The number of sealed texts by the id of their key. */
   keys: Record<string, number>
-  /** The number among them that a key other than the first opens. */
+  /** The number of them that a key other than the first opens. */
   older: number
-  /** Objects with texts that no key opens. */
+  /** The objects with texts that no key opens. */
   lost: LostSecret[]
-  /** Answers to idempotency keys that no key opens. */
+  /** The number of answers to idempotency keys that no key opens. */
   lost_answers: number
 }
 
@@ -31,7 +34,7 @@ function lostOf({ kind, workspace_id, id, texts }: SealedRow, box: SecretBox): L
   return kind === 'answer' || what.length === 0 ? null : { kind, workspace_id, id, what: [...new Set(what)] }
 }
 
-/** Reads every sealed text, and opens none. */
+/** Counts every sealed text without opening it. */
 export async function countSecrets(
   source: CopySource,
   box: SecretBox,
@@ -68,8 +71,8 @@ function resealing({ table, key, texts }: SealedRow, box: SecretBox): Resealing 
 }
 
 /**
- * Seals by the first key what other keys of the box have sealed, in steps. A row that changes meanwhile stays as it is,
- * and the next call completes an interrupted step. Resolves to the number of changed rows.
+ * Seals by the first key what other keys of the box have sealed, in steps. A row that changes meanwhile stays as it
+ * is. The next call completes an interrupted step. Resolves with the number of changed rows.
  */
 export async function resealAll(store: Store, source: CopySource, box: SecretBox): Promise<number> {
   let count = 0

@@ -1,4 +1,4 @@
-/** Every text that a store holds sealed, with what it is for. */
+/** Lists every text that a store holds sealed, with its purpose. */
 import { connectionContext, type SealedField } from '@assay/model/connection'
 import { targetContext } from '@assay/model/subscription'
 import { headerContext, type SealedHeader, type SealedSecret, secretContext } from '@assay/model/webhook'
@@ -9,7 +9,7 @@ import { answerContext } from '../api/http/idempotency.ts'
 export interface SealedText {
   sealed: string
   context: string
-  /** For people: "the header x-key". */
+  /** The name for people, such as "the header x-key". */
   what: string
 }
 
@@ -18,7 +18,7 @@ export interface SealedRow {
   key: Record<string, string>
   kind: 'webhook' | 'subscription' | 'connection' | 'answer'
   workspace_id: string
-  /** Of the webhook or subscription, or the name of the connection. */
+  /** The id of the webhook or subscription, or the name of the connection. */
   id: string
   texts: SealedText[]
 }
@@ -81,7 +81,10 @@ const ROWS: Record<SealedTable, (row: Values) => Omit<SealedRow, 'table'>> = {
   idempotency_keys: answerRow,
 }
 
-/** The rows that hold sealed texts, in batches. Answers to idempotency keys are kept for a day; `answers` false leaves them out. */
+/**
+ * Yields the rows that hold sealed texts, in batches. `answers` false leaves out the answers to idempotency keys,
+ * which are kept for a day.
+ */
 export async function* sealedRows(source: CopySource, { answers = true } = {}): AsyncGenerator<SealedRow[]> {
   for (const [table, rowOf] of Object.entries(ROWS) as [
     SealedTable,

@@ -1,4 +1,4 @@
-/** Keys of secrets that change, are retired, or are lost; on a real SQLite store. */
+/** Rotated, retired and lost keys of secrets, on a real SQLite store. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -46,7 +46,7 @@ async function opened(t: TestContext) {
 
 type Opened = Awaited<ReturnType<typeof opened>>
 
-/** Webhooks and a connection, sealed by the box. */
+/** Fills the store with webhooks and a connection, sealed by the box. */
 async function filled({ store }: Opened, box: SecretBox, webhooks: number): Promise<string[]> {
   const ids: string[] = []
   for (let count = 0; count < webhooks; count += 1) {

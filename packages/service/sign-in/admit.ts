@@ -10,7 +10,7 @@ import { ruleFor } from './groups.ts'
 import type { Person } from './provider.ts'
 import { SignInRefusal } from './refusal.ts'
 
-/** The audit record of a change that the provider brings about. */
+/** Makes the audit record of a change that the sign-in causes. */
 export type RecordOf = (of: { workspace_id: string; object_id: string }) => NewAuditRecord
 
 const ranked = (scopes: readonly Scope[]): string => fullScopes(scopes).join()
@@ -18,12 +18,15 @@ const ranked = (scopes: readonly Scope[]): string => fullScopes(scopes).join()
 interface Admission {
   store: Store
   rules: readonly GroupRule[]
-  /** How long the rights from the provider are valid, in milliseconds. */
+  /** Milliseconds for which the rights from the provider are valid. */
   life_ms: number
   record: RecordOf
 }
 
-/** Withdraws the rights of an earlier sign-in, so that the person keeps no scope. Resolves to true if there was one. */
+/**
+ * Withdraws the rights of an earlier sign-in, so that the person keeps no scope. Resolves with true if there were
+ * any.
+ */
 async function withdraw({ store, record }: Admission, person: Person, known: User[]): Promise<boolean> {
   const had = known.find(({ scopes }) => scopes.length > 0)
   if (!had) return false
@@ -32,8 +35,8 @@ async function withdraw({ store, record }: Admission, person: Person, known: Use
 }
 
 /**
- * Admits the person. Rejects with SignInRefusal if no rule matches the groups, or the user is disabled. `onChange` is
- * called if the rights have changed.
+ * Admits the person. Rejects with SignInRefusal if no rule matches the groups, or if the user is disabled. Calls
+ * `onChange` if the rights have changed.
  */
 export async function admit(admission: Admission, person: Person, onChange: () => void): Promise<User> {
   const { store, rules, life_ms, record } = admission
@@ -59,7 +62,7 @@ export async function admit(admission: Admission, person: Person, onChange: () =
   const of = { issuer, subject, user_id, workspace_id, display_name, scopes: [scope], life_ms }
   const user = await audited.admitUser({ ...of, username: person.username }).catch((error: unknown) => {
     if (!(error instanceof AppError && error.code === 'name_taken')) throw error
-    // Another user has the name, so the person gets a different one and never that user.
+    // Another user has the name. The person gets a different one and never becomes that user.
     return audited.admitUser({ ...of, username: ownName(person) })
   })
   if (!isSame) onChange()
@@ -69,7 +72,7 @@ export async function admit(admission: Admission, person: Person, onChange: () =
 const NAME_MOST = 255
 const MARK_LENGTH = 8
 
-/** The name with a mark that is the same at each sign-in. */
+/** Returns the name with a mark that is the same at each sign-in. */
 function ownName({ username, issuer, subject }: Person): string {
   const mark = createHash('sha256').update(`${issuer}\n${subject}`).digest('hex').slice(0, MARK_LENGTH)
   return `${username.slice(0, NAME_MOST - MARK_LENGTH - 1).toWellFormed()}-${mark}`

@@ -20,7 +20,7 @@ export interface OauthClient {
   host: string | null
 }
 
-/** A fault of a client, for its author: "invalid_redirect_uri" and the like, with a sentence. */
+/** A fault of a client, for its author: a code such as "invalid_redirect_uri" with a sentence. */
 export class ClientFault extends Error {
   readonly code: 'invalid_client_metadata' | 'invalid_redirect_uri' | 'invalid_client'
 
@@ -37,13 +37,16 @@ const URIS_MOST = 10
 const SAID_MOST = 700
 const DOCUMENT_MOST = 20_000
 const KEPT_MS = 600_000
-/** A document that could not be used is fetched again after this time. */
+/** Milliseconds after which a document that could not be used is fetched again. */
 const FAILED_MS = 30_000
 
 const isLoopback = ({ protocol, hostname }: URL): boolean =>
   protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(hostname)
 
-/** https, or http on the machine of the person. Other schemes may belong to any program there. */
+/**
+ * Tells whether a text is an https address, or an http address on the person's own machine. Other schemes may belong
+ * to any program there.
+ */
 function isRedirectUri(text: unknown): text is string {
   if (typeof text !== 'string' || text.length > 500 || /[\s\p{Cc}\\]/u.test(text) || !URL.canParse(text))
     return false
@@ -52,7 +55,10 @@ function isRedirectUri(text: unknown): text is string {
   return url.protocol === 'https:' || isLoopback(url)
 }
 
-/** Whether a redirect URI is one of those registered: letter by letter, but for the port on the machine of the person (RFC 8252, 7.3). */
+/**
+ * Tells whether a redirect URI is registered. It must be equal, except for the port on the person's own machine (RFC
+ * 8252, 7.3).
+ */
 export function allowsRedirect({ redirect_uris }: OauthClient, given: string): boolean {
   if (!isRedirectUri(given)) return false
   const url = new URL(given)
@@ -87,7 +93,7 @@ function saidBy(document: unknown): { name: string; redirect_uris: string[] } {
   const name = typeof client_name === 'string' ? client_name : ''
   const tidy = name
     .toWellFormed()
-    // The page sets the name in quotes, which it must not close.
+    // The page shows the name in quotes, so the name must not end them.
     .replace(/["\p{Pi}\p{Pf}\u201a\u201e\u301d-\u301f\uff02]/gu, '')
     .replace(/[\p{C}\s]+/gu, ' ')
     .trim()
@@ -96,7 +102,7 @@ function saidBy(document: unknown): { name: string; redirect_uris: string[] } {
   return { name: tidy, redirect_uris: redirect_uris as string[] }
 }
 
-/** The client of what a registration says. Throws ClientFault. */
+/** Returns the client of a registration. Throws ClientFault. */
 export function register(secrets: SecretBox, document: unknown): OauthClient {
   const { name, redirect_uris } = saidBy(document)
   const said = JSON.stringify([name, redirect_uris])
@@ -121,7 +127,7 @@ function registered(secrets: SecretBox, client_id: string): OauthClient {
 const unread = (why: string): ClientFault =>
   new ClientFault('invalid_client', `The document of the client at its own address cannot be used: ${why}.`)
 
-/** The client of a document at its own address. Throws ClientFault. */
+/** Returns the client of a document at its own address. Throws ClientFault. */
 export function documented(client_id: string, document: unknown): OauthClient {
   const own = (document as { client_id?: unknown } | null)?.client_id
   if (own !== client_id) throw unread('its client_id is another address')
@@ -130,7 +136,7 @@ export function documented(client_id: string, document: unknown): OauthClient {
   return { client_id, ...said, host: new URL(client_id).host }
 }
 
-/** https, with a path and nothing that could hide where it leads. */
+/** Tells whether the id is an https address with a path, and without parts that hide where it leads. */
 export function isDocumentAddress(client_id: string): boolean {
   if (!/^https:\/\/[^/?#@\\\s]+\/[^#\\\s]+$/.test(client_id) || !URL.canParse(client_id)) return false
   return new URL(client_id).href === client_id
@@ -143,31 +149,34 @@ interface Asker {
 }
 
 export interface Clients {
-  /** Rejects with ClientFault, also where the workspace may not reach the host; with `rate_limited` for a user who asks for too many. */
+  /**
+   * Resolves with the client. Rejects with ClientFault, also if the workspace may not reach the host, and with
+   * `rate_limited` for a user who asks for too many.
+   */
   read(client_id: string, asker: Asker): Promise<OauthClient>
   close(): Promise<void>
 }
 
 interface ClientsOptions {
   secrets: SecretBox
-  /** Monotonic milliseconds. */
+  /** Returns monotonic milliseconds. */
   now: () => number
-  /** A document that is fetched is a download of the workspace. */
+  /** Counts a fetched document as a download of the workspace. */
   ledger: Pick<Ledger, 'vetHost' | 'take' | 'addBytes'>
-  /** How many documents a user may have fetched. */
+  /** Limits the documents that a user may have fetched. */
   fetches: { take(key: string): { allowed: boolean; reset: number } }
-  /** How documents are fetched, in tests. */
+  /** Fetches a document; tests replace it. */
   fetchText?: (url: string) => Promise<string>
 }
 
 export function createClients({ secrets, now, ledger, fetches, fetchText }: ClientsOptions): Clients {
   const guard = createGuard({ targets: parseTargets(['public']) })
-  /** The cache includes fetches under way, so that two requests at once share one. */
+  /** The cached clients. A fetch under way is cached too, so that two requests at once share it. */
   const kept = new LRUCache<string, Promise<OauthClient>>({
     max: 200,
     ttl: KEPT_MS,
     ttlResolution: 0,
-    // The library takes a time of 0 for none.
+    // The library treats a time of 0 as no time, so the clock begins at 1.
     perf: { now: () => now() + 1 },
   })
 
@@ -202,7 +211,7 @@ export function createClients({ secrets, now, ledger, fetches, fetchText }: Clie
       if (!client_id.startsWith('https:')) return registered(secrets, client_id)
       if (!isDocumentAddress(client_id)) throw unread('the address must be https with a path')
       const { workspace_id, user_id } = asker
-      // This also holds for a cached document, because another workspace may have fetched it.
+      // The host is checked for a cached document too, because another workspace may have fetched it.
       const barred = await ledger.vetHost(workspace_id, 'download', hostOf(client_id))
       if (barred) throw unread(barred.text)
       const known = kept.get(client_id)

@@ -10,14 +10,14 @@ const own = (claims: unknown, name: string): unknown =>
   isObject(claims) && Object.hasOwn(claims, name) ? claims[name] : undefined
 
 /**
- * The groups that a claim holds: a text is one group, of a list the texts are taken. `name` is a claim, or a path of
- * claims divided by dots. Returns null if there is no such claim. Throws `groups_left_out` where the provider says that
- * it holds too many.
+ * Returns the groups that a claim holds. A text is one group; from a list its texts are taken. `name` is a claim, or
+ * a path of claims with dots between them. Returns null if there is no such claim. Throws `groups_left_out` if the
+ * provider says that the claim holds too many.
  */
 export function groupsOf(claims: Claims, name: string): string[] | null {
   const found = own(claims, name) ?? name.split('.').reduce<unknown>(own, claims)
   if (found === undefined || found === null) {
-    // OpenID Connect Core 5.6.2: a distributed claim. Entra ID does so beyond 200 groups.
+    // This is a distributed claim (OpenID Connect Core 5.6.2). Entra ID sends one for more than 200 groups.
     if (own(own(claims, '_claim_names'), name) !== undefined) throw new SignInRefusal('groups_left_out')
     return null
   }
@@ -25,7 +25,7 @@ export function groupsOf(claims: Claims, name: string): string[] | null {
   return Array.isArray(found) ? found.filter((one): one is string => typeof one === 'string') : []
 }
 
-/** The first rule whose group is among these; null: none is. */
+/** Returns the first rule whose group is among these; null if there is none. */
 export function ruleFor(groups: readonly string[], rules: readonly GroupRule[]): GroupRule | null {
   const held = new Set(groups)
   return rules.find(({ group }) => group === '*' || held.has(group)) ?? null

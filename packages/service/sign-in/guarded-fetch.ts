@@ -2,10 +2,10 @@
 import { createGuard, type Guard } from '@assay/net/guard'
 import { parseTargets, portOf } from '@assay/net/target'
 
-/** Bytes of one answer. The largest that providers give are lists of keys, of some 20 KB. */
+/** The most bytes of one answer. The largest answers of providers are lists of keys, with some 20 KB. */
 const ANSWER_MOST = 500_000
 
-/** Public addresses, and the host of the issuer wherever it is. */
+/** Makes a guard that allows public addresses, and the host of the issuer wherever it is. */
 export function guardFor(issuer: string): Guard {
   const url = new URL(issuer)
   return createGuard({ targets: parseTargets(['public', `${url.hostname}:${portOf(url)}`]) })
@@ -18,7 +18,9 @@ interface Asked {
   signal?: AbortSignal | undefined
 }
 
-/** Rejects with an Error where the answer is too large, and with those of the guard and of undici. */
+/**
+ * Sends a request. Rejects with an Error if the answer is too large, and with the errors of the guard and of undici.
+ */
 export async function guardedFetch(
   { dispatcher }: Guard,
   url: string,

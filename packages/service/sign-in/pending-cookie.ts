@@ -1,6 +1,6 @@
 /**
- * The cookie of a sign-in that is under way at the provider. It holds what is needed when the browser comes back, sealed, so
- * any node can go on. The provider's page sends the browser back, so the cookie is SameSite=Lax.
+ * The cookie of a sign-in under way at the provider. It holds, sealed, what any node needs when the browser returns.
+ * The provider's page sends the browser back, so the cookie is SameSite=Lax.
  */
 import type { FastifyRequest } from 'fastify'
 import { type CookieForm, cookieName, cookieRest } from '../api/http/sign-in-cookie.ts'
@@ -13,9 +13,9 @@ const SECONDS = 600
 const SEALED_MOST = 4000
 
 export interface Pending extends Begun {
-  /** The address of the console to return to. */
+  /** The address of the console to which the browser returns. */
   next: string
-  /** When it ends, in milliseconds. */
+  /** The end of the sign-in, in milliseconds since 1970. */
   ends: number
 }
 
@@ -34,7 +34,7 @@ export function pendingCookie(
 
 export const noPendingCookie = (form: CookieForm): string => cookie('', 0, form)
 
-/** Returns null if none is under way in this browser or its time is over. */
+/** Returns the pending sign-in of the browser. Null if there is none or its time is over. */
 export function pendingOf(
   secrets: SecretBox,
   { headers }: FastifyRequest,

@@ -1,4 +1,7 @@
-/** For tests: a real OpenID Connect provider (oidc-provider) in this process, which signs in whom the test names. */
+/**
+ * For tests: a real OpenID Connect provider (oidc-provider) in this process. It signs in the person that the test
+ * names.
+ */
 import { generateKeyPairSync } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -28,11 +31,11 @@ export interface TestProvider {
   issuer: string
   /** The person who signs in next. */
   person: Account
-  /** Answers of the provider's own address are refused from now on. */
+  /** Ends the provider. Its own address answers no more. */
   stop(): Promise<void>
-  /** From now on it signs by another key, and publishes that alone. */
+  /** Replaces the key that signs, and publishes the new one alone. */
   rotate(): Promise<void>
-  /** Walks through its pages as a browser, up to the address at which it leaves. */
+  /** Walks through the pages of the provider as a browser does. Resolves with the address at which it leaves them. */
   walk(address: string): Promise<URL>
 }
 
@@ -46,7 +49,7 @@ const newKey = (kid: string) => ({
 const SCOPES = 'openid profile email groups'
 
 async function libraryFor(issuer: string, back: string, accounts: Map<string, Account>, kid: string) {
-  // A name that the compiler does not follow: the library ships no types.
+  // A variable keeps the compiler from looking for the types, which the library does not ship.
   const name: string = 'oidc-provider'
   const { Provider } = (await import(name)) as { Provider: new (issuer: string, options: object) => Library }
   return new Provider(issuer, {
@@ -85,7 +88,7 @@ async function libraryFor(issuer: string, back: string, accounts: Map<string, Ac
   })
 }
 
-/** `back`: the public address of the service. */
+/** Opens the provider. `back`: the public address of the service. */
 export async function openProvider(test: Pick<TestContext, 'after'>, back: string): Promise<TestProvider> {
   const accounts = new Map<string, Account>()
   let library: Library

@@ -1,4 +1,4 @@
-/** Sign-in by a real provider in this process (oidc-provider), and by one that lies. */
+/** Sign-in by a real provider in this process (oidc-provider), and by one that sends wrong answers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextPass } from 'node:timers/promises'
@@ -12,7 +12,7 @@ import { CLIENT, openProvider, type TestProvider } from './provider-fixture.ts'
 import { SignInRefusal } from './refusal.ts'
 import { openRogue } from './rogue-fixture.ts'
 
-/** Below a path, which is the harder case. */
+/** The public address of the service. It has a path, which is the harder case. */
 const PUBLIC = 'http://assay.test/tools'
 const RULES = 'assay-admins=default:admin;cn=team,ou=x=team:analyst;staff=default:viewer'
 
@@ -62,7 +62,7 @@ const comeBack = ({ ask }: TestServer, to: URL, cookie: string) =>
     headers: { cookie, 'sec-fetch-site': 'cross-site' },
   })
 
-/** The whole way of a browser. */
+/** Signs in as a browser does, from the first redirect to the last. */
 async function signIn(opened: TestServer, provider: TestProvider, next?: string) {
   const begun = await begin(opened, next)
   assert.equal(begun.status, 302, begun.text)
@@ -92,7 +92,7 @@ test('a provider signs a person in, her groups decide, and what they no longer g
   const provider = await openProvider(t, PUBLIC)
   const opened = await open(t, provider.issuer)
   const { store } = opened
-  // A user of this name is here already: she is another person.
+  // A user of the workspace has the same name and is another person.
   const taken = { user_id: uuidv7(), workspace_id: 'team', username: 'ada', scopes: ['admin' as const] }
   await store.createUser({ ...taken, password_hash: null })
   provider.person = {
@@ -119,12 +119,12 @@ test('a provider signs a person in, her groups decide, and what they no longer g
     session.some((set) => /^assay_sign_in=[\w-]{43}; Path=\/tools\/; .*HttpOnly; SameSite=Strict$/.test(set)),
   )
 
-  // The same groups: the same user, and the first browser stays signed in.
+  // With the same groups she is the same user, and the first browser stays signed in.
   const second = await signIn(opened, provider)
   assert.equal((await second.me()).user_id, me.user_id)
   assert.equal((await first.me()).user_id, me.user_id)
 
-  // A token of hers, and other groups: another workspace, and nothing is left in the first.
+  // She has a token. With other groups she moves to another workspace and keeps nothing in the first.
   const hash = 'a'.repeat(64)
   const token = {
     token_id: uuidv7(),
@@ -141,7 +141,7 @@ test('a provider signs a person in, her groups decide, and what they no longer g
   assert.deepEqual([await first.me(), await second.me()], [401, 401])
   assert.equal(await store.findToken(hash), null)
 
-  // No group: refused with a page, and signed out everywhere.
+  // Without a group she is refused with a page and signed out everywhere.
   provider.person.claims.groups = ['others']
   const fourth = await signIn(opened, provider)
   assert.equal(fourth.answer.status, 403)
@@ -154,7 +154,7 @@ test('a provider signs a person in, her groups decide, and what they no longer g
   )
   assert.equal((await audited(opened, 'user.admit')).length, 2)
 
-  // Back in the group: the same user as ever.
+  // Back in the group she is the same user as before.
   provider.person.claims.groups = ['cn=team,ou=x']
   const fifth = await signIn(opened, provider)
   assert.deepEqual([(await fifth.me()).user_id, (await fifth.me()).scopes], [me.user_id, ['analyst']])
@@ -168,7 +168,7 @@ test('a provider signs a person in, her groups decide, and what they no longer g
   assert.match(sixth.answer.text, /Your user is disabled/)
   const known = () => store.findIdentity({ issuer: provider.issuer, subject: 'id-of-ada' })
   assert.equal((await known()).length, 2)
-  // Disabled where her groups lead now: what she had elsewhere is gone all the same.
+  // She is disabled in the workspace of her groups. What she had elsewhere is gone too.
   await store.updateUser({ workspace_id: 'team', user_id: me.user_id, patch: { disabled: false } })
   provider.person.claims.groups = ['assay-admins']
   const seventh = await signIn(opened, provider)
@@ -282,7 +282,7 @@ test('what does not come from the provider to this browser is refused', async (t
     assert.equal(cookieOf(answer, 'assay_sign_in'), '', what)
     assert.match(answer.text, /Sign in<\/a>/, what)
   }
-  // Within the bound of clocks that differ.
+  // The difference of the clocks is within the bound.
   rogue.forged = { claims: { exp: now - 20 } }
   const skewed = await start()
   assert.equal((await comeBack(opened, skewed.to, skewed.cookie)).status, 302)
@@ -350,7 +350,7 @@ test('what does not come from the provider to this browser is refused', async (t
     ['answer_invalid', 'provider_refused', 'provider_unreachable'],
     'what anybody can bring about without the provider fills no trail',
   )
-  // Of many tenants: a token of any of them.
+  // An issuer of many tenants accepts none of them by its pattern: a token of any tenant is refused.
   const tenants = 'https://login.microsoftonline.com/{tenantid}/v2.0'
   const claims = { iss: tenants.replace('{tenantid}', 'of-mallory'), sub: 'mallory' }
   assert.throws(() => personOf(claims, 'groups', tenants), SignInRefusal)

@@ -15,9 +15,9 @@ import { refusalOf } from './refusal-of.ts'
 
 const KNOWN_MS = 3_600_000
 const TIMEOUT_SECONDS = 10
-/** How far the clocks may be apart. */
+/** The most seconds by which the clocks may differ. */
 const SKEW_SECONDS = 60
-/** OpenID Connect Core, section 2: a subject has at most 255 characters. */
+/** The most characters of a subject (OpenID Connect Core, section 2). */
 const SUBJECT_MOST = 255
 const NAME_MOST = 255
 
@@ -36,13 +36,16 @@ export interface Person extends Identity {
 }
 
 export interface Provider {
-  /** What the button says. */
+  /** The label of the button. */
   name: string
-  /** The address at the provider to send the browser to. Rejects with SignInRefusal. */
+  /** Begins a sign-in. Resolves with the address at the provider for the browser. Rejects with SignInRefusal. */
   begin(): Promise<{ address: string; begun: Begun }>
-  /** `search`: the query with which the provider has sent the browser back. Rejects with SignInRefusal. */
+  /**
+   * Ends a sign-in. `search`: the query with which the provider has sent the browser back. Rejects with
+   * SignInRefusal.
+   */
   finish(search: string, begun: Begun): Promise<Person>
-  /** The address at the provider that ends the session there; null: it has none. */
+  /** Resolves with the address that ends the session at the provider; null if the provider has none. */
   signOut(): Promise<string | null>
   close(): Promise<void>
 }
@@ -58,7 +61,7 @@ type Settings = Pick<
   | 'publicUrl'
 >
 
-/** Where the provider sends the browser back: the redirect URI to enter there. */
+/** The path of the redirect URI, to which the provider sends the browser back. */
 const CALLBACK = '/auth/callback'
 
 /** Creates the sign-in provider. Returns null if the settings name none. */
@@ -87,7 +90,7 @@ export function createProvider(config: Settings, clock: Pick<Clock, 'now'>): Pro
       try {
         return await finishWith(await found(), given, search, begun)
       } catch (error) {
-        // The provider may have new keys or addresses: the next sign-in reads them.
+        // The provider may have new keys or addresses, so the next sign-in reads its metadata again.
         if (error instanceof SignInRefusal && error.reason === 'answer_invalid') known = undefined
         throw error
       }
@@ -114,7 +117,9 @@ async function discover(given: Named, guard: ReturnType<typeof guardFor>): Promi
   const { oidcIssuer, oidcClientId, oidcClientSecret } = given
   const issuer = new URL(oidcIssuer)
   const metadata = { [library.clockTolerance]: SKEW_SECONDS }
-  /** As the provider takes it: HTTP Basic unless it says otherwise (OpenID Connect Discovery, section 3). */
+  /**
+   * Authenticates the service by HTTP Basic unless the metadata say otherwise (OpenID Connect Discovery, section 3).
+   */
   const authenticate: Library.ClientAuth = (server, client, body, headers) => {
     const ways = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
     const way =
@@ -170,7 +175,7 @@ async function finishWith(
       { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true },
     )
     const claims = tokens.claims()!
-    // Some providers tell names and groups there only.
+    // Some providers put names and groups into the user info only.
     const asks =
       groupsOf(claims, oidcGroupsClaim) === null && provider.serverMetadata().userinfo_endpoint !== undefined
     const more = asks ? await library.fetchUserInfo(provider, tokens.access_token, claims.sub) : {}
@@ -180,7 +185,7 @@ async function finishWith(
   }
 }
 
-/** A text of at most `most` characters without those that nobody sees; null: none. */
+/** Returns the text without invisible characters if it has at most `most` characters; else null. */
 function textOf(value: unknown, most = NAME_MOST): string | null {
   if (typeof value !== 'string') return null
   const text = value
@@ -192,14 +197,14 @@ function textOf(value: unknown, most = NAME_MOST): string | null {
   return text === '' ? null : text
 }
 
-/** `expected`: the issuer that the provider publishes. Throws SignInRefusal. */
+/** Reads the person from the claims. `expected`: the issuer that the provider publishes. Throws SignInRefusal. */
 export function personOf(
   claims: Readonly<Record<string, unknown>>,
   groupsClaim: string,
   expected: string,
 ): Person {
   const { iss, sub, name, preferred_username, email } = claims
-  // Of issuers with many tenants the library takes whatever tenant the token names.
+  // The library accepts any tenant that a token of a multi-tenant issuer names, so the issuer is compared here.
   if (iss !== expected)
     throw new SignInRefusal('answer_invalid', 'the issuer of the ID token is not the one that is published')
   const issuer = textOf(iss)

@@ -1,9 +1,15 @@
-/** The refusal for what openid-client, undici or the guard threw. Only messages and codes are kept: causes hold answers and claims. */
+/**
+ * Turns an error of openid-client, undici or the guard into a refusal. It keeps only messages and codes, because
+ * causes hold answers and claims.
+ */
 import type * as Library from 'openid-client'
 import { SignInRefusal } from './refusal.ts'
 
 const TOLD_MOST = 300
-/** Codes of openid-client for answers that are none of a sign-in provider: a fault page, a redirect, no JSON. */
+/**
+ * Codes of openid-client for answers that are not those of a sign-in provider: an error page, a redirect, a text that
+ * is not JSON.
+ */
 const NO_ANSWER = [
   'OAUTH_TIMEOUT',
   'OAUTH_ABORT',
@@ -13,7 +19,7 @@ const NO_ANSWER = [
 
 const tidy = (text: string): string => text.replace(/[\p{Cc}\s]+/gu, ' ').slice(0, TOLD_MOST)
 
-/** The message with those of its causes, which say which host could not be reached. */
+/** Returns the message with those of its causes, which name the host that could not be reached. */
 function messages(error: unknown): string {
   const told: string[] = []
   for (let at: unknown = error; at instanceof Error && told.length < 4; at = at.cause) {

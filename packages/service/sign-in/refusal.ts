@@ -1,5 +1,6 @@
 /**
- * Why a sign-in by the provider ended, and what the page says about it. The cause is in the log and in the audit trail.
+ * The reasons why a sign-in by the provider ends, and the texts of its page. The log and the audit trail hold the
+ * cause.
  */
 
 export const REFUSALS = {
@@ -55,7 +56,7 @@ export type RefusalCause = keyof typeof REFUSALS
 
 export class SignInRefusal extends Error {
   readonly reason: RefusalCause
-  /** For the log: no secret and no token. */
+  /** The cause for the log, without secrets and tokens. */
   readonly told: string
 
   constructor(reason: RefusalCause, told = '', cause?: unknown) {

@@ -1,4 +1,4 @@
-/** For tests: a provider that signs what the test says, right or wrong. */
+/** For tests: a provider that signs the claims that the test gives, right or wrong. */
 import { createHmac, createSign, generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,11 +10,11 @@ const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).t
 
 export interface Forged {
   claims?: Record<string, unknown>
-  /** Default: RS256 by the key that it publishes. */
+  /** The algorithm of the signature. The default is RS256 by the published key. */
   alg?: 'RS256' | 'HS256' | 'none' | 'other key'
   /** The answer of the token endpoint in place of tokens. */
   answer?: string
-  /** What else the answer holds. */
+  /** Further fields of the answer. */
   more?: Record<string, unknown>
 }
 
@@ -23,7 +23,7 @@ const otherKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
 function signed(claims: object, alg: NonNullable<Forged['alg']>): string {
   const text = `${encoded({ alg: alg === 'other key' ? 'RS256' : alg, kid: 'one' })}.${encoded(claims)}`
   if (alg === 'none') return `${text}.`
-  // The confusion: the published key as a shared secret.
+  // This is the confusion of algorithms: the published key is used as a shared secret.
   if (alg === 'HS256')
     return `${text}.${createHmac('sha256', publicKey.export({ type: 'spki', format: 'pem' }))
       .update(text)
@@ -35,7 +35,7 @@ function signed(claims: object, alg: NonNullable<Forged['alg']>): string {
 export interface Rogue {
   issuer: string
   forged: Forged
-  /** As the last request to sign in said. */
+  /** The nonce of the last request to sign in. */
   nonce: string
   /** The last requests to the token endpoint. */
   redeemed: URLSearchParams[]
@@ -54,7 +54,7 @@ export async function openRogue(test: Pick<TestContext, 'after'>): Promise<Rogue
         token_endpoint: `${issuer}/token`,
         jwks_uri: `${issuer}/keys`,
         authorization_response_iss_parameter_supported: true,
-        // As careless as a provider can be.
+        // A careless provider lists these algorithms.
         id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'],
         response_types_supported: ['code'],
         subject_types_supported: ['public'],

@@ -1,4 +1,4 @@
-/** Finds the template with an id: a file's, or one that was put into the workspace, with the metrics that it can reach. */
+/** Finds the template of an id in a file or in the workspace, with the metrics that it can reach. */
 import type { Catalog } from '@assay/engine/reading/catalog'
 import { errorsOf, type FoundTemplate } from '@assay/engine/reading/lookup'
 import type { Fault, Origin, TemplateSource } from '@assay/model/template'
@@ -12,26 +12,26 @@ export interface Lookup extends MetricsOf {
   templates: Pick<TemplateReader, 'read'>
 }
 
-/** `found`: null if it cannot be read at all. No job can be created of it. */
+/** A template with errors, of which no job can be created. `found`: null if the template cannot be read at all. */
 export interface FaultyTemplate {
   found: FoundTemplate | null
   faults: Fault[]
 }
 
 /**
- * Tells whether a template of the workspace takes precedence over the file. A template that was put before a file of
- * the repository came stays the workspace's.
+ * Tells whether a template of the workspace wins over the file of its id. A template that the workspace put before
+ * the repository had such a file stays the workspace's.
  */
 function mayBePut(entry: Pick<FoundTemplate, 'origin'> | null): boolean {
   return entry === null || entry.origin === 'git'
 }
 
-/** Whether the template is the one that the draft was made of, as far as can be told without reading it. */
+/** Tells whether the template is the one that the draft was made of, as far as this is known without reading it. */
 export function isAsPut({ catalog }: Pick<Lookup, 'catalog'>, draft: DraftOrigin): boolean {
   return draft.is_as_put && mayBePut(catalog.get(draft.template_id))
 }
 
-/** Null if there is none; `faults` if it has errors. Rejects as the reader of templates does. */
+/** Finds the template. Null if there is none; `faults` if it has errors. Rejects as the reader of templates does. */
 export async function findTemplate(
   given: Lookup,
   { workspace_id, template_id }: { workspace_id: string; template_id: string },

@@ -7,17 +7,20 @@ import type { Pool } from '@assay/engine/run/pool'
 import { LRUCache } from 'lru-cache'
 import { createReadings, unreadable } from './readings.ts'
 
-/** Characters that are read at once: at most about 30 ms, most often 3. */
+/** The most characters that are read at once, which takes about 30 ms at most, usually 3. */
 const AT_ONCE = 2000
 /** The most cached readings, in characters of their definitions. A reading is at most a few times larger. */
 const KEPT_MOST = 5_000_000
 
 export interface MetricReader {
-  /** In the same order. Rejects with `preview_failed` where it takes too long, with `workspace_busy` where too many wait. */
+  /**
+   * Reads the metrics. The readings are in their order. Rejects with `preview_failed` if reading takes too long, and
+   * with `workspace_busy` if too many wait.
+   */
   read(metrics: MetricText[], workspace_id: string): Promise<MetricHead[]>
 }
 
-/** `patient`: for work of the service itself, whatever the workspace has taken. */
+/** Makes the reader. `patient`: for work of the service itself, which no budget of the workspace stops. */
 export function createMetricReader(pool: Pick<Pool, 'readMetrics'>, { patient = false } = {}): MetricReader {
   const read = createReadings<MetricText, MetricHead>({
     kept: new LRUCache<string, MetricHead>({ maxSize: KEPT_MOST }),

@@ -19,7 +19,7 @@ export interface MetricsOf {
 
 const PAGE = 200
 
-/** By id, page by page: a workspace has at most METRICS_MOST characters of them. */
+/** Yields the stored metrics by id, page by page. A workspace has at most METRICS_MOST characters of them. */
 export async function* storedMetrics(
   { store }: Pick<MetricsOf, 'store'>,
   workspace_id: string,
@@ -32,7 +32,7 @@ export async function* storedMetrics(
   }
 }
 
-/** Reads the workspace's metrics once for many of its templates. */
+/** Returns lookups that read the workspace's metrics once for many templates. */
 export function readOnce({ store, catalog }: MetricsOf): MetricsOf {
   let kept: Promise<StoredMetric[]> | undefined
   const all = (workspace_id: string): Promise<StoredMetric[]> =>
@@ -50,7 +50,7 @@ export function readOnce({ store, catalog }: MetricsOf): MetricsOf {
 
 type Texts = Record<string, string>
 
-/** As partials. */
+/** Returns the definitions as partials. */
 async function textsOf(given: MetricsOf, workspace_id: string, names: string[] | 'any'): Promise<Texts> {
   const isWanted = (name: string): boolean => names === 'any' || names.includes(name)
   const texts: Texts = {}
@@ -67,7 +67,7 @@ async function textsOf(given: MetricsOf, workspace_id: string, names: string[] |
     const found = metric_ids.length === 0 ? [] : await given.store.findMetrics({ workspace_id, metric_ids })
     for (const { metric_id, source } of found) add(metric_id, source)
   }
-  // What was put before a file of the repository came stays the workspace's.
+  // A metric that the workspace put before the repository had a file of that name stays the workspace's.
   for (const { view, source } of ofFiles) add(view.metric_id, source)
   return texts
 }
@@ -80,7 +80,7 @@ export async function withMetrics(
 ): Promise<TemplateSource> {
   const names = usedMetrics(template.source)
   if (names !== 'any' && names.length === 0) return template
-  // A metric beside a file of a folder takes precedence.
+  // A metric that stands beside a file of a folder wins.
   const partials = { ...(await textsOf(given, workspace_id, names)), ...template.partials }
   return { ...template, partials, version: templateVersion(template.source, partials) }
 }
@@ -95,7 +95,7 @@ export function ownSource(
   return withMetrics(given, workspace_id, sourceOf(template_id, source))
 }
 
-/** Faults of metrics that do not exist, with the nearest name of those that do. */
+/** Names the nearest existing metric in faults of metrics that do not exist. */
 export async function nameNearest(
   given: MetricsOf,
   workspace_id: string,

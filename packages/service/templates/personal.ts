@@ -1,4 +1,4 @@
-/** Tells what a template needs of a reader. */
+/** Decides whether a template needs a reader. */
 import { metricPartial, metricsRead, metricVariables } from '@assay/engine/metrics/names'
 import type { FoundTemplate } from '@assay/engine/reading/lookup'
 import type { StoredReader } from '@assay/model/readers'
@@ -6,7 +6,7 @@ import type { StoredReader } from '@assay/model/readers'
 type Viewed = Pick<FoundTemplate, 'view'>
 type Read = Viewed & Pick<FoundTemplate, 'source'>
 
-/** A definition has the key only where it has the rule. */
+/** The key `rows` in a definition, which only a definition with the rule has. */
 const RULE = /(?:^|[{,])[ \t]*["']?rows["']?[ \t]*:/mu
 
 /**
@@ -19,12 +19,12 @@ export function isPersonal({ view, source }: Read, values: Readonly<Record<strin
   return metricsRead(source, values).some((name) => RULE.test(source.partials[metricPartial(name)]!))
 }
 
-/** Tells whether its readers have rows of their own, or may have by a metric that a variable names. */
+/** Tells whether readers of the template have rows of their own, or may have by a metric that a variable names. */
 export function takesReader({ view, source }: Read): boolean {
   return view.personal || metricVariables(source.source).length > 0
 }
 
-/** What the template reads and the reader lacks, as a sentence; null: nothing. */
+/** Returns a sentence on what the template reads and the reader lacks; null if nothing is missing. */
 export function lackOf(template: Viewed, reader: StoredReader): string | null {
   const has = (name: string): boolean =>
     name === 'name' || (name === 'email' ? reader.email !== null : Object.hasOwn(reader.attributes, name))

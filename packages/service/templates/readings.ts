@@ -8,20 +8,20 @@ import type { LRUCache } from 'lru-cache'
 
 interface Reading<Text, Head extends object> {
   kept: LRUCache<string, Head>
-  /** The name under which a reading is kept. */
+  /** Returns the key under which a reading is cached. */
   keyOf(text: Text): string
-  /** Characters of a text. */
+  /** Returns the characters of a text. */
   lengthOf(text: Text): number
-  /** Returns the judge of the texts of one call, in their order: whether the next one is read at once. */
+  /** Returns the judge of the texts of one call, in their order. It tells whether the next text is read at once. */
   atOnce(): (text: Text) => boolean
   readHere(text: Text): Head
-  /** Reads in an analysis process. The readings are in the order of the texts. */
+  /** Reads texts in an analysis process. The readings are in the order of the texts. */
   readThere(texts: Text[], workspace_id: string): Promise<Head[]>
-  /** Characters of one task. */
+  /** The most characters of one task. */
   most: number
 }
 
-/** Returns a function that reads texts; the readings are in their order. It rejects as `readThere` does. */
+/** Returns a function that reads texts. The readings are in their order. It rejects as `readThere` does. */
 export function createReadings<Text, Head extends object>({
   kept,
   keyOf,
@@ -61,7 +61,7 @@ export function createReadings<Text, Head extends object>({
   }
 }
 
-/** A text that takes too long to read, or that ends the process that reads it, is its author's to mend. */
+/** A text whose author must mend it: it takes too long to read, or ends the process that reads it. */
 export const unreadable =
   (noun: 'metric' | 'template') =>
   (error: unknown): never => {

@@ -11,21 +11,23 @@ import type { TemplateSource } from '@assay/model/template'
 import { LRUCache } from 'lru-cache'
 import { createReadings, unreadable } from './readings.ts'
 
-/** A shorter source without patterns is read in about 5 ms. */
+/** The most characters of a source that is read at once. Without patterns it takes about 5 ms. */
 const SHORT = 16_000
-/** Sources of one task, in characters together. */
+/** The most characters of the sources of one task, together. */
 const TASK_MOST = 2_000_000
 /** The most cached readings, in characters of their sources. A reading is at most a few times larger. */
 const KEPT_MOST = 20_000_000
-/** Templates that one list reads at once. */
+/** The most templates that one list reads at the same time. */
 const AT_ONCE = 20
 
 export interface TemplateReader {
-  /** Rejects with `preview_failed` where it takes too long, with `workspace_busy` where too many wait. */
+  /**
+   * Reads a source. Rejects with `preview_failed` if it takes too long, and with `workspace_busy` if too many wait.
+   */
   read(source: TemplateSource, workspace_id: string): Promise<ReadHead>
-  /** In the same order; null for a template with errors. */
+  /** Reads sources, in their order; null for a template with errors. */
   readAll(sources: TemplateSource[], workspace_id: string): Promise<(FoundTemplate | null)[]>
-  /** One set of values for each item. All share one bound on the work of their patterns. */
+  /** Converts one set of values for each item. All items share one bound on the work of their patterns. */
   convert(
     template: Pick<FoundTemplate, 'template'>,
     items: Record<string, unknown>[],
@@ -39,11 +41,14 @@ function lengthOf({ source, partials }: TemplateSource): number {
 
 function isShort({ source, partials }: TemplateSource): boolean {
   if (source.length > SHORT || Object.keys(partials).length > 0) return false
-  // A key may be written by escapes.
+  // A source with a backslash may write the key `pattern` by escapes.
   return !/pattern|\\/.test(source)
 }
 
-/** `patient`: for jobs that were accepted and work of the service itself, whatever the workspace has taken. */
+/**
+ * Makes the reader. `patient`: for jobs that were accepted and for work of the service itself, which no budget of the
+ * workspace stops.
+ */
 export function createTemplateReader(
   pool: Pick<Pool, 'read' | 'convert'>,
   { patient = false } = {},

@@ -25,15 +25,15 @@ export interface AttemptContext {
   metrics: Metrics
   ledger: Pick<Ledger, 'take' | 'addBytes' | 'vetHost'>
   store: Pick<Store, 'getInsightData'>
-  /** The public address of the service; null: none. */
+  /** The public address of the service; null if it has none. */
   publicUrl: string | null
   sender: Sender
   signer: Signer
-  /** The senders of subscriptions; undefined: there are none. */
+  /** The senders of subscriptions; undefined if the node has none. */
   senders: Senders | undefined
 }
 
-/** The run as OpenLineage has it. The lineage of a deleted insight is left out. */
+/** Returns the body of an OpenLineage event. It leaves out the lineage of a deleted insight. */
 async function lineageBody({ store, publicUrl }: AttemptContext, claimed: ClaimedDelivery): Promise<string> {
   const { workspace_id, event, body } = claimed
   const { data } = JSON.parse(body) as { data: Event['data'] }
@@ -77,8 +77,8 @@ async function sendByKind(
 const REMEDY = 'set the headers or the address again'
 
 /**
- * Makes the attempt and returns its record. Returns null if nothing is recorded: the delivery is released without
- * counting a try. Returns what holds it back if the rules of the workspace do.
+ * Makes the attempt. Resolves with its record, or with null if the delivery is released without counting a try. If
+ * the rules of the workspace hold the delivery back, it resolves with the reason.
  */
 export async function attempt(
   context: AttemptContext,
@@ -90,7 +90,7 @@ export async function attempt(
   try {
     return await sendByKind(context, claimed, now, giveUp, traceparent)
   } catch (error) {
-    // The sender of a subscription could not read the insight.
+    // The sender of a subscription could not read the insight from the store.
     if (isStoreAway(error)) return null
     const { webhook, delivery_id, attempt: number } = claimed
     context.log.error(
@@ -108,7 +108,7 @@ export async function attempt(
   }
 }
 
-/** The address may hold a secret: only its host is logged. */
+/** Returns the host of an address. The rest may hold a secret and is not logged. */
 function shownHost(url: string): string | null {
   return /^https?:\/\/([^/?#]+)/i.exec(url)?.[1] ?? null
 }

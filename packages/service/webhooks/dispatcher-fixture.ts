@@ -1,4 +1,4 @@
-/** For tests: a dispatcher on a real SQLite store in a folder of its own, with a clock that can be turned. */
+/** For tests: a dispatcher on a real SQLite store in a folder of its own, with a clock that the test advances. */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -45,16 +45,16 @@ export interface Station {
   ledger: Ledger
   metrics: Metrics
   node_id: string
-  /** What was logged, as JSON lines. */
+  /** The lines of the log, as JSON. */
   lines: string[]
   register(
     url: string,
     over?: Partial<NewWebhook> & { values?: Record<string, string>; signature?: SignatureVersion },
   ): Promise<Registered>
-  /** A test event to it, due now. */
+  /** Sends a test event that is due now. */
   send(webhook: Webhook, message?: string): Promise<{ event_id: string; delivery_id: string }>
   delivery(delivery_id: string): Promise<KeptDelivery>
-  /** The delivery once it has so many attempts. */
+  /** Resolves with the delivery once it has `count` attempts. */
   attempted(delivery_id: string, count: number): Promise<KeptDelivery>
   /** Stops the dispatcher and waits until it has ended. */
   stop(): Promise<void>
@@ -64,15 +64,15 @@ export interface Station {
 export interface StationOptions {
   clock?: Clock
   budgets?: Partial<Budgets>
-  /** As ASSAY_STORE; SQLite in a folder of its own unless given. */
+  /** The address of the store, as ASSAY_STORE has it. The default is SQLite in a folder of its own. */
   url?: string
   targets?: string[]
-  /** Of subscriptions, made over the store and the box of the station. */
+  /** Makes the senders of subscriptions over the store and the box of the station. */
   senders?(parts: { store: Store; box: SecretBox; ledger: Ledger }): NonNullable<DispatcherOptions['senders']>
   /** Wraps the store of the dispatcher. */
   between?(store: Store): Store
   dispatcher?: Partial<DispatcherOptions>
-  /** Keep no log. */
+  /** True keeps no log. */
   quiet?: boolean
 }
 
@@ -128,7 +128,10 @@ function deliveriesOf(store: Store): Pick<Station, 'delivery' | 'attempted'> {
   }
 }
 
-/** A dispatcher as a node of its own; answers how to stop it. A ledger that is not given is its own and ends with it. */
+/**
+ * Starts a dispatcher as a node of its own. Resolves with the function that stops it. Without a given ledger it makes
+ * one, which ends with it.
+ */
 export async function startDispatcher(
   options: Omit<DispatcherOptions, 'node_id' | 'version' | 'drainMs' | 'holds' | 'ledger'> &
     Partial<DispatcherOptions>,
@@ -146,7 +149,7 @@ export async function startDispatcher(
     async stop() {
       control.abort()
       await running
-      // A store that is gone takes no counts, so the rest is dropped.
+      // A store that is closed takes no counts, so the rest is dropped.
       await own?.close().catch(() => undefined)
     },
   }

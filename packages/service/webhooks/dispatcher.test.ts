@@ -38,7 +38,10 @@ async function receive(mode: Mode = modes.ok()): Promise<Receiver> {
   return receiver
 }
 
-/** Moves the clock on in steps until the work is done, and so wakes what sleeps. It stands still while `busy` says so. */
+/**
+ * Advances the clock in steps until the work is done, which wakes sleepers. The clock stands still while `busy`
+ * returns true.
+ */
 async function turning<T>(
   clock: FakeClock,
   stepMs: number,
@@ -56,7 +59,7 @@ async function turning<T>(
   return finished
 }
 
-/** The webhook, once the rules of its workspace hold it back. */
+/** Resolves with the webhook once the rules of its workspace hold it back. */
 async function heldBack({ store }: Station, webhook_id: string) {
   const { promise, resolve } = Promise.withResolvers<void>()
   const look = async (): Promise<void> => {
@@ -279,7 +282,7 @@ test('receivers that hang hold up no other', async () => {
   assert.ok(hanging.open() > 0, 'the others still hang')
 })
 
-/** A store that refuses to record so often before it does. */
+/** A store that refuses to record the given number of times. */
 function failing(times: number, error: () => Error, seen: { calls: number }) {
   const refused = (): boolean => (seen.calls += 1) <= times
   return (store: Store): Store => ({
@@ -320,7 +323,7 @@ test('an outcome that the store refuses is not lost: the delivery is made again 
 })
 
 test('while the store is behind a run waits with what it has claimed: nothing is given back, all arrives once', async (t) => {
-  // No run is over because it took too long, however slow the machine is.
+  // The time of the test stands still, so that no run ends early on a slow machine.
   t.mock.method(performance, 'now', () => 0)
   const COUNT = 30
   const [written, behind] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -328,12 +331,12 @@ test('while the store is behind a run waits with what it has claimed: nothing is
   let [ready, released] = [false, 0]
   const between = (store: Store): Store => ({
     ...store,
-    // The first run is of one, the second of eight.
+    // The first run has one delivery, the second has eight.
     claimDeliveries: (input) => (ready ? store.claimDeliveries(input) : Promise.resolve([])),
     async recordAttempts(outcomes) {
       given.outcomes += outcomes.length
       given.told()
-      // Of one slot four outcomes may be unwritten; by then one more is on its way.
+      // One slot may have four unwritten outcomes. By then one more is under way.
       if (given.outcomes === 1 + 4 + 1) behind.resolve()
       if (given.outcomes > 1) await written.promise
       return store.recordAttempts(outcomes)
@@ -343,7 +346,7 @@ test('while the store is behind a run waits with what it has claimed: nothing is
       return store.releaseDeliveries(claims)
     },
   })
-  // Each is answered once the outcome of the one before has been given to the store.
+  // Each request is answered once the outcome of the one before is with the store.
   const receiver = await receive((response, _arrival, nth) => {
     const answer = (): void => {
       if (given.outcomes < nth - 1) return
@@ -476,8 +479,9 @@ test('410 disables the webhook, and what waits for it stays', async () => {
 })
 
 /**
- * A store that counts claims under way, and deliveries that are claimed and not yet recorded. While one is on a socket a clock in large steps
- * has to stand still: an attempt of a few milliseconds would last days of it.
+ * A store that counts claims under way, and deliveries that are claimed and not yet recorded. A clock that advances
+ * in large steps must stand still while a delivery is on a socket: an attempt of a few milliseconds would last days
+ * of it.
  */
 function counting(flying: { deliveries: number }) {
   const ended = async <T>(count: number, work: Promise<T>): Promise<T> => {
@@ -505,7 +509,7 @@ test('a day without a success is told, five disable the webhook, each once; what
   const started = await station({ clock, between: counting(flying) })
   const { store, register, send, attempted } = started
   const [away, listening] = [await receive(modes.status(503)), await receive()]
-  // Tried every twelve hours, for longer than five days.
+  // The delivery is tried every twelve hours for longer than five days.
   const { webhook } = await register(away.url, {
     retry_schedule: Array<number>(20).fill(43_200),
     events: ['webhook.test'],

@@ -27,7 +27,10 @@ import { traceDelivery } from './trace.ts'
 const POLL_MS = 250
 const RECOVER_MS = 1000
 const RECOVER_ROWS = 500
-/** A receiver that hangs holds its slots for the whole deadline; the store leaves slots for the others. */
+/**
+ * The default number of deliveries at a time. A receiver that hangs holds its slots for the whole deadline, and the
+ * store leaves slots for the others.
+ */
 export const CONCURRENCY = 512
 export interface DispatcherOptions {
   store: Store
@@ -36,15 +39,15 @@ export interface DispatcherOptions {
   /** Makes the senders of subscriptions. Without it their deliveries fail. */
   senders?: (guard: Guard) => Senders
   node_id: string
-  /** Of this program. */
+  /** The version of this program. */
   version: string
-  /** The public address of the service; null or absent: none. */
+  /** The public address of the service. Null or absent if it has none. */
   publicUrl?: string | null
-  /** Deliveries under way at a time (default CONCURRENCY). */
+  /** The most deliveries under way at a time (default CONCURRENCY). */
   concurrency?: number
   /** Milliseconds for requests under way when the service stops. Other deliveries are released. */
   drainMs: number
-  /** Whether this node's lease holds. Without it nothing is claimed. */
+  /** Tells whether this node's lease holds. Without it nothing is claimed. */
   holds(): boolean
   clock: Clock
   log: Logger
@@ -52,9 +55,9 @@ export interface DispatcherOptions {
   ledger: Pick<Ledger, 'take' | 'untake' | 'addBytes' | 'vetHost'>
   /** Null or absent: tracing is off. */
   traces?: Traces | null
-  /** In tests: another resolver, other certificates. The caller closes it. */
+  /** The guard of requests. Tests give another resolver or other certificates. The caller closes it. */
   guard?: Guard
-  /** Milliseconds for one exchange (default 15,000). */
+  /** The time in milliseconds for one exchange (default 15,000). */
   deadline?: number
   random?: () => number
 }
@@ -63,9 +66,9 @@ type Context = AttemptContext &
   Pick<DispatcherOptions, 'store' | 'holds' | 'drainMs' | 'traces'> & { random: () => number }
 
 interface RunEnd {
-  /** Why the rules of the workspace hold back what is left. */
+  /** The reason why the rules of the workspace hold the rest back. */
   held?: string
-  /** Deliveries that were not sent. */
+  /** The deliveries that were not sent. */
   left: readonly ClaimedDelivery[]
   failed: boolean
   elapsedMs: number
@@ -119,7 +122,7 @@ async function recover({ store, clock, log }: Context, signal: AbortSignal): Pro
   }
 }
 
-/** Aborted `drainMs` after `signal`, unless all has ended before. */
+/** Returns a signal that is aborted `drainMs` after `signal`, unless all deliveries have ended before. */
 function drainLimit({ clock, drainMs }: Context, signal: AbortSignal) {
   const [giveUp, ended] = [new AbortController(), new AbortController()]
   const count = async (): Promise<void> => {

@@ -7,46 +7,49 @@ import { createHash, type Hash } from 'node:crypto'
 import { ConnectionReport, type ConnectPhases, type Guard } from '@assay/net/guard'
 import type { Dispatcher } from 'undici'
 
-/** The deadline came before the answer was complete. */
+/** The deadline passed before the answer was complete. */
 export class DeadlineError extends Error {}
-/** The caller gave up: nothing is known about the receiver. */
+/** The caller aborted the exchange. Nothing is known about the receiver. */
 export class AbandonedError extends Error {}
 
 export interface ExchangeRequest {
   url: URL
-  /** `url.origin`. */
+  /** The origin of the receiver, as `url.origin`. */
   origin: string
-  /** Name, value, name, value. */
+  /** Names and values of headers, in turn: name, value, name, value. */
   headers: string[]
   body: Buffer
-  /** Milliseconds for the whole exchange. */
+  /** The time in milliseconds for the whole exchange. */
   deadline: number
-  /** Bytes of the answer's body that are kept. */
+  /** The number of bytes of the answer's body that are kept. */
   keep: number
-  /** Ends the exchange with an AbandonedError. */
+  /** Its abort ends the exchange with an AbandonedError. */
   signal?: AbortSignal | undefined
 }
 
 export interface Exchange {
-  /** Null if there was no answer. */
+  /** The status of the answer; null if there was none. */
   status: number | null
   headers: Record<string, string>
-  /** At most the first `keep` bytes. */
+  /** The first `keep` bytes at most. */
   body: Buffer
-  /** The body was longer than what is kept, or ended early. */
+  /** True if the body was longer than what is kept, or ended early. */
   truncated: boolean
-  /** Bytes of the body that were read. */
+  /** The number of bytes of the body that were read. */
   read: number
-  /** Whether the body was read to its end. */
+  /** True if the body was read to its end. */
   whole: boolean
-  /** SHA-256 in hex of the bytes that were read, if they are more than what is kept. */
+  /** The SHA-256 in hex of the bytes that were read, if they are more than what is kept; else null. */
   sha256: string | null
   phases: ConnectPhases & { first_byte: number | null; total: number }
-  /** What went wrong below HTTP; null: the answer is complete, or was longer than what is read. */
+  /** The failure below HTTP. Null if the answer is complete, or was longer than what is read. */
   failure: Error | null
 }
 
-/** A body a little longer than what is kept is read to its end, so that the connection can be used again. */
+/**
+ * The bytes beyond the kept ones that are still read. A body that ends within them leaves the connection free for
+ * another request.
+ */
 const READ_BEYOND = 48 * 1024
 /** Codes of errors on a kept connection that the other side has closed. */
 const STALE_CODES = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
@@ -182,7 +185,8 @@ class PostHandler implements Exchange, Dispatcher.DispatchHandler {
     this.body = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks)
     this.sha256 = this.#hash?.digest('hex') ?? null
     Object.assign(this.phases, this.#report.phases, { total: performance.now() - this.#began })
-    // The pool counts the connection as free by then: without it each slot held two (decision 0030).
+    // The pool counts the connection as free only after this pass of the event loop. Without the delay each slot held
+    // two connections (decision 0030).
     setImmediate(() => this.#ended.resolve(this))
   }
 }

@@ -36,7 +36,7 @@ function phaseOf({ status, phases }: Exchange): string {
   return 'The receiver did not answer in time.'
 }
 
-/** The error of a failure below HTTP; null: there is none. */
+/** Returns the error of a failure below HTTP; null if there is none. */
 function transportError(result: Exchange): AttemptError | null {
   const { failure, status } = result
   if (failure === null) return null
@@ -68,7 +68,10 @@ function statusError(status: number): AttemptError {
   return { class: 'http_status', detail: `The receiver answered ${status}; only a 2xx counts.${redirect}` }
 }
 
-/** The error of an exchange; null: delivered. A status other than 2xx counts before a fault of its body. */
+/**
+ * Returns the error of an exchange; null if it was delivered. A status other than 2xx counts before a fault of its
+ * body.
+ */
 export function attemptError(result: Exchange): AttemptError | null {
   if (result.status !== null && (result.status < 200 || result.status > 299))
     return statusError(result.status)

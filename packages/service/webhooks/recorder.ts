@@ -9,11 +9,13 @@ import type { AttemptOutcome, ClaimedDelivery, Store } from '@assay/store/store'
 import type { Logger } from '../runtime/log.ts'
 import { whileStoreIsAway } from '../runtime/store-retry.ts'
 
-/** Most unwritten outcomes for each slot of the dispatcher. With more the store is behind or cannot be reached. */
+/**
+ * The most unwritten outcomes for each slot of the dispatcher. Beyond it the store is behind or cannot be reached.
+ */
 const UNWRITTEN_TIMES = 4
-/** Outcomes in one commit. */
+/** The most outcomes in one commit. */
 const GROUP_MOST = 500
-/** Least and most milliseconds between two groups, which are twice as long as the last commit took. */
+/** The least and most milliseconds between two groups. The pause is twice as long as the last commit took. */
 const GATHER_MS = { least: 5, most: 50 }
 /** Milliseconds before a delivery whose outcome was refused is released. */
 const REFUSED_WAIT_MS = 5000
@@ -22,7 +24,7 @@ export interface RecorderOptions {
   store: Store
   clock: Clock
   log: Logger
-  /** Slots of the dispatcher. */
+  /** The slots of the dispatcher. */
   concurrency: number
 }
 
@@ -31,7 +33,7 @@ interface Ended {
   outcome: AttemptOutcome
 }
 
-/** Runs the work at a time of the monotonic clock, or soon if that is over. Returns the function that cancels it. */
+/** Runs the work at a monotonic time, or soon if that time has passed. Returns the function that cancels it. */
 function soonest(at: number, work: () => void): () => void {
   const ms = at - performance.now()
   if (ms > 0) {
@@ -44,9 +46,9 @@ function soonest(at: number, work: () => void): () => void {
 
 export class Recorder {
   readonly #options: RecorderOptions
-  /** Aborted: the recorder no longer waits for a store that cannot be reached. */
+  /** Aborted when the recorder must no longer wait for a store that cannot be reached. */
   readonly #giveUp: AbortSignal
-  /** Ids of claimed deliveries whose outcome is not written. */
+  /** The ids of claimed deliveries whose outcome is not written. */
   readonly #open = new Set<string>()
   readonly #writing = new Set<Promise<void>>()
   #gathered: Ended[] = []
@@ -75,7 +77,10 @@ export class Recorder {
     this.#cancelFlush ??= soonest(this.#flushedAt + this.#gatherMs, () => this.#flush())
   }
 
-  /** Releases deliveries as if they had not been claimed. `held`: why the rules of the workspace hold them back. */
+  /**
+   * Releases deliveries as if they had not been claimed. `held`: the reason why the rules of the workspace hold them
+   * back.
+   */
   release(deliveries: readonly ClaimedDelivery[], held?: string): void {
     this.#watch(this.#release(deliveries, held), deliveries)
   }

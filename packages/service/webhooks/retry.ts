@@ -14,9 +14,9 @@ import { failsForTooLong, isWarningDue, RETRY_SCHEDULE, type Webhook } from '@as
 import type { AttemptOutcome } from '@assay/store/store'
 import type { Directives } from './send.ts'
 
-/** Largest random share by which a wait is longer or shorter. */
+/** The largest random share by which a wait is made longer or shorter. */
 const JITTER = 0.2
-/** Longest wait in milliseconds that a receiver can ask for. */
+/** The longest wait in milliseconds that a receiver can ask for. */
 export const RETRY_AFTER_MOST = 86_400_000
 /** Milliseconds before the next try after 429 or 503 without Retry-After. */
 const OVERLOADED_LEAST = 60_000
@@ -28,20 +28,22 @@ export interface RetryInput {
   webhook: Pick<Webhook, 'retry_schedule' | 'failing_since' | 'warned_at'>
   record: Pick<Attempt, 'number' | 'status_code' | 'error'>
   directives: Directives
-  /** Milliseconds since 1970. */
+  /** The present time in milliseconds since 1970. */
   now: number
-  /** From 0 to 1. */
+  /** Returns a random number from 0 to 1. */
   random: () => number
 }
 
-/** RFC 9110, 5.6.7 (the three forms) and the numeric zones of RFC 5322. */
+/** The three forms of RFC 9110, 5.6.7, and the numeric zones of RFC 5322. */
 const DATE_FORMS = [
   /^(?:[a-z]{3}, )?(?<day>\d{1,2}) (?<month>[a-z]{3}) (?<year>\d{4}) (?<time>\d{2}:\d{2}(?::\d{2})?) (?<zone>gmt|utc?|z|[+-]\d{4})$/i,
   /^[a-z]{6,9}, (?<day>\d{2})-(?<month>[a-z]{3})-(?<year>\d{2}) (?<time>\d{2}:\d{2}:\d{2}) (?<zone>gmt)$/i,
   /^[a-z]{3} (?<month>[a-z]{3}) (?<day>[ \d]\d) (?<time>\d{2}:\d{2}:\d{2}) (?<year>\d{4})$/i,
 ]
 
-/** A year of two digits (RFC 9110): more than 50 years ahead means the previous century. */
+/**
+ * Returns the full year of two digits. A year more than 50 years ahead belongs to the previous century (RFC 9110).
+ */
 function fullYear(text: string, now: number): number {
   if (text.length === 4) return Number(text)
   const present = new Date(now).getUTCFullYear()
@@ -49,7 +51,7 @@ function fullYear(text: string, now: number): number {
   return year > present + 50 ? year - 100 : year
 }
 
-/** Milliseconds since 1970; null: the text is no date. */
+/** Parses a date to milliseconds since 1970; null if the text is not a date. */
 export function parseHttpDate(text: string, now: number): number | null {
   const parts = DATE_FORMS.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined)
   if (!parts) return null
@@ -62,7 +64,9 @@ export function parseHttpDate(text: string, now: number): number | null {
   return Date.UTC(fullYear(parts.year!, now), month, Number(parts.day), hours, minutes! - offset, seconds)
 }
 
-/** Milliseconds of a Retry-After header, at most RETRY_AFTER_MOST; null: absent or not readable. */
+/**
+ * Returns the milliseconds of a Retry-After header, at most RETRY_AFTER_MOST. Null if it is absent or cannot be read.
+ */
 export function parseRetryAfter(text: string | null, now: number): number | null {
   if (text === null) return null
   const trimmed = text.trim()
@@ -73,7 +77,8 @@ export function parseRetryAfter(text: string | null, now: number): number | null
 }
 
 /**
- * Milliseconds until the next try; null: the schedule is over. A wait that the receiver asks for is never shortened by jitter.
+ * Returns the milliseconds until the next try; null after the last step of the schedule. Jitter never shortens a wait
+ * that the receiver asks for.
  */
 export function nextWait({ webhook, record, directives, now, random }: RetryInput): number | null {
   const schedule = webhook.retry_schedule ?? RETRY_SCHEDULE
@@ -89,7 +94,10 @@ export function nextWait({ webhook, record, directives, now, random }: RetryInpu
   return Math.round(wait)
 }
 
-/** Milliseconds for which a webhook's other deliveries wait after 429 or 503 with Retry-After; undefined: they do not. */
+/**
+ * Returns the milliseconds for which a webhook's other deliveries wait after 429 or 503 with Retry-After; undefined
+ * if they do not wait.
+ */
 function holdFor({ record, directives, now }: RetryInput): number | undefined {
   if (!OVERLOADED.has(record.status_code ?? 0)) return undefined
   const asked = parseRetryAfter(directives.retryAfter, now)

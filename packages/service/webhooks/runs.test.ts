@@ -4,7 +4,10 @@ import { createRuns } from './runs.ts'
 
 const webhook_id = '0198a000-0000-7000-8000-000000000001'
 
-/** Runs of as many as it is given, each delivery taking so many milliseconds; answers their lengths. */
+/**
+ * Returns the lengths of successive runs. Each run sends as many deliveries as it is given, and each delivery takes
+ * `eachMs` milliseconds.
+ */
 function lengthsAt(eachMs: number, count = 6): number[] {
   const runs = createRuns()
   return Array.from({ length: count }, () => {

@@ -4,14 +4,14 @@
  * delivery at a time. So claimed deliveries are sent within about a second.
  */
 
-/** Deliveries. */
+/** The most deliveries of one run. */
 const RUN_MOST = 128
 /**
  * The target time of a run in milliseconds. It needs few commits a second, and few claimed deliveries wait in memory
  * (the garbage collector moves longer-lived claims twice).
  */
 const AIM_MS = 200
-/** A run is so many times as long as the one before at most. */
+/** The most times by which a run is longer than the one before. */
 const GROWTH_MOST = 8
 /** Milliseconds after which the rest of a run is released unsent. */
 export const RUN_MS = 1000
@@ -19,15 +19,15 @@ const WEBHOOKS_MOST = 10_000
 
 export interface RunEnd {
   webhook_id: string
-  /** The number of deliveries that it was given. */
+  /** The number of deliveries that the run was given. */
   length: number
-  /** All were delivered, within RUN_MS. */
+  /** True if all deliveries succeeded within RUN_MS. */
   whole: boolean
   elapsedMs: number
 }
 
 export interface Runs {
-  /** For `claimDeliveries`. */
+  /** The lengths of the next runs, for `claimDeliveries`. */
   lengths: ReadonlyMap<string, number>
   ended(run: RunEnd): void
 }
@@ -39,7 +39,7 @@ export function createRuns(): Runs {
     ended({ webhook_id, length, whole, elapsedMs }) {
       const present = lengths.get(webhook_id) ?? 1
       const fits = Math.floor((length * AIM_MS) / Math.max(elapsedMs, 1))
-      // A run that was shorter than it might have been says nothing of a longer one.
+      // A run that was shorter than allowed says nothing about a longer one.
       const untold = length < present && elapsedMs <= AIM_MS
       const longer = untold ? present : Math.min(fits, present * GROWTH_MOST, RUN_MOST)
       const next = whole ? longer : 1

@@ -71,7 +71,8 @@ async function attempt(url: string, sender = shared, signal?: AbortSignal): Prom
 async function record(url: string, sender?: Sender): Promise<AttemptRecord> {
   const sent = await attempt(url, sender)
   assert.ok(sent)
-  // An answer is complete a moment before its connection is free again.
+  // An answer is complete a moment before its connection is free again, so the test waits for one pass of the event
+  // loop.
   await new Promise((resolve) => setImmediate(resolve))
   return sent.record
 }
@@ -192,7 +193,7 @@ describe('a receiver', () => {
 
   test('that drips a byte now and then is left at the same deadline, with what came', async () => {
     const receiver = await receive(modes.drip(20))
-    // Long enough for its first byte on a busy machine.
+    // The deadline is long enough for the first byte on a busy machine.
     const found = await record(`${receiver.url}/`, senderOf({ deadline: 1500 }))
     failing(found, 'timeout', 200, /began but was not complete/)
     assert.match(found.response!.body, /^\.+$/)

@@ -1,6 +1,6 @@
 /**
- * One attempt: one POST and its record. The record holds no registered header value, even if the receiver sends it back, and
- * no credential of the receiver.
+ * Makes one attempt: one POST and its record. The record holds no registered header value, even if the receiver sends
+ * it back, and no credential of the receiver.
  */
 import { createHash } from 'node:crypto'
 import { iso } from '@assay/model/clock'
@@ -11,23 +11,26 @@ import { AbandonedError, type Exchange, exchange } from './exchange.ts'
 import { attemptError } from './failure.ts'
 import type { AttemptHeaders } from './sign.ts'
 
-/** Bytes of the answer's body in the record. */
+/** The most bytes of the answer's body in the record. */
 export const RESPONSE_KEPT = 16 * 1024
-/** Milliseconds for the whole exchange. */
+/** The time in milliseconds for the whole exchange. */
 const DEADLINE = 15_000
-/** Longest registered value. So many bytes more are read, so that a value at the end of what is kept is still found. */
+/**
+ * The most bytes of a registered value. That many bytes beyond the kept ones are read, so that a value at the end is
+ * still found and hidden.
+ */
 const LONGEST_VALUE = 4096
 
 export interface Sender {
   guard: Guard
   targets: Targets
-  /** Milliseconds; DEADLINE unless given. */
+  /** The time in milliseconds for the exchange; the default is DEADLINE. */
   deadline?: number
 }
 
 export interface AttemptRequest {
   number: number
-  /** Milliseconds since 1970. */
+  /** The present time in milliseconds since 1970. */
   now: number
   url: string
   headers: AttemptHeaders
@@ -35,11 +38,11 @@ export interface AttemptRequest {
   signal?: AbortSignal | undefined
 }
 
-/** What the receiver asks for in headers; null: nothing. */
+/** The requests of the receiver in its headers; null if it makes none. */
 export interface Directives {
   retryAfter: string | null
   control: string | null
-  /** Some reader got the message, so the receiver works although more tries follow. */
+  /** True if some reader got the message. The receiver then works although more tries follow. */
   reached?: boolean
 }
 
@@ -50,10 +53,10 @@ export interface Sent {
 
 const NO_PHASES = { dns: null, connect: null, tls: null, first_byte: null }
 
-/** Characters that JSON escapes. (Values are Latin-1.) */
+/** The characters that JSON escapes. Values are Latin-1. */
 const ESCAPED = /["\\]/
 
-/** Hides the secrets in a text, also in their JSON form, because an answer is often an echo of the request. */
+/** Hides the secrets in a text, also in their JSON form, because an answer often repeats the request. */
 function strike(text: string, secrets: readonly string[]): string {
   let struck = text
   for (const secret of secrets) {
@@ -66,7 +69,7 @@ function strike(text: string, secrets: readonly string[]): string {
 
 const CREDENTIAL = /cookie|authorization|authenticat|token|secret|password|signature|session|api-?key/i
 
-/** The headers of an answer without secrets. NUL is replaced, because PostgreSQL's text cannot hold it. */
+/** Returns the headers of an answer without secrets. NUL is replaced, because PostgreSQL's text cannot hold it. */
 function responseHeaders(headers: Exchange['headers'], secrets: readonly string[]): Record<string, string> {
   const shown: Record<string, string> = {}
   for (const name of Object.keys(headers))
@@ -74,7 +77,7 @@ function responseHeaders(headers: Exchange['headers'], secrets: readonly string[
   return shown
 }
 
-/** The kept body as text. A compressed body is only described, because a few bytes could become gigabytes. */
+/** Returns the kept body as text. A compressed body is only described, because a few bytes could become gigabytes. */
 function shownBody(result: Exchange, secrets: readonly string[]): { body: string; truncated: boolean } {
   const encoding = result.headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity' && result.body.length > 0)
@@ -92,7 +95,7 @@ function shownBody(result: Exchange, secrets: readonly string[]): { body: string
   return { body: cut, truncated: true }
 }
 
-/** The body in a record. A cut body has its length, if known, and the hash of the bytes that were read. */
+/** Returns the body for a record. A cut body has its length, if known, and the hash of the bytes that were read. */
 function responseBody(
   result: Exchange,
   secrets: readonly string[],
@@ -124,7 +127,7 @@ function rounded({ dns, connect, tls, first_byte, total }: Exchange['phases']): 
   }
 }
 
-/** The record of an attempt that could not be made, because the request itself is at fault. */
+/** Returns the record of an attempt that could not be made, because the request itself is at fault. */
 export function unsent(request: Omit<AttemptRequest, 'headers' | 'signal'>, error: Attempt['error']): Sent {
   return {
     record: {
@@ -166,7 +169,7 @@ function recordOf(request: AttemptRequest, result: Exchange): Sent {
 }
 
 /**
- * Sends one POST and returns its record. Returns null if `signal` was aborted, so nothing is known and nothing is
+ * Sends one POST and returns its record. Returns null if `signal` was aborted: nothing is known then, and nothing is
  * recorded.
  */
 export async function send(sender: Sender, request: AttemptRequest): Promise<Sent | null> {

@@ -11,11 +11,11 @@ import {
 import type { SecretBox } from '../runtime/secrets.ts'
 
 export interface AttemptHeaders {
-  /** Name, value, name, value. */
+  /** Names and values of the headers, in turn: name, value, name, value. */
   sent: string[]
   /** The headers for the record. Registered values and the signature are hidden, because a signature can be replayed for a while. */
   shown: Record<string, string>
-  /** The registered values, their longer parts, and the signatures. They are hidden in answers of the receiver. */
+  /** The registered values, their longer parts, and the signatures. They are hidden in the receiver's answers. */
   secrets: string[]
 }
 
@@ -29,19 +29,22 @@ export interface HeadersInput {
   webhook: Webhook
   event: Pick<Event, 'event_id'>
   body: Buffer
-  /** Milliseconds since 1970. */
+  /** The present time in milliseconds since 1970. */
   now: number
   /** The trace of the attempt. It is sent unless the webhook has a header of this name. */
   traceparent?: string | undefined
 }
 
-/** Throws SecretError if a value was sealed with an unknown key. */
+/** Makes the headers of an attempt. Throws SecretError if a value was sealed with an unknown key. */
 export type Signer = (input: HeadersInput) => AttemptHeaders
 
-/** Most opened secrets in memory. Opening one takes longer than signing with it. */
+/** The most opened secrets in memory. Opening one takes longer than signing with it. */
 const OPENED_MOST = 10_000
 
-/** Caches what `make` returns by the sealed text and its context, so that a text opened for one use is not found for another. */
+/**
+ * Caches the results of `make` by the sealed text and its context, so that a text opened for one use is not found for
+ * another.
+ */
 function remember<T>(make: (sealed: string, context: string) => T): (sealed: string, context: string) => T {
   const kept = new Map<string, T>()
   return (sealed, context) => {
@@ -55,11 +58,11 @@ function remember<T>(make: (sealed: string, context: string) => T): (sealed: str
   }
 }
 
-/** Shorter values occur in every text, so they are not hidden. */
+/** The least characters of a value that is hidden. A shorter one occurs in every text. */
 const SHORTEST_SECRET = 4
 const SHORTEST_PART = 8
 
-/** A value and its parts, such as the token of "Bearer TOKEN". */
+/** Returns a value and its parts, such as the token of "Bearer TOKEN". */
 function secretsIn(value: string): string[] {
   return [value, ...value.split(/[\s=:;,]+/).filter(({ length }) => length >= SHORTEST_PART)]
 }
@@ -70,9 +73,9 @@ function setsTraceparent({ headers }: Webhook): boolean {
   return headers.some(({ name }) => name.toLowerCase() === 'traceparent')
 }
 
-/** What is the same in every request of a webhook. Each request copies it and sets the rest by index. */
+/** The headers that every request of a webhook has. Each request copies them and sets the rest by index. */
 interface Prepared {
-  /** Null if a key expires, so that keys are chosen for each request. */
+  /** The keys; null if one of them expires, so that each request chooses its keys. */
   keys: Key[] | null
   sent: string[]
   shown: Record<string, string>
@@ -81,17 +84,19 @@ interface Prepared {
   traced: boolean
 }
 
-/** Indexes in `sent`. */
+/** The indexes in `sent` of the values that differ in each request. */
 const [ID_AT, TIMESTAMP_AT, SIGNATURE_AT] = [5, 7, 9]
 
 interface Named {
   name: string
   value: string
-  /** What the record shows, if not the value. */
+  /** The value in the record, if it differs from the sent value. */
   shown?: string
 }
 
-/** In the order in which they are sent. The values at the indexes above differ in each request. */
+/**
+ * Returns the headers in the order in which they are sent. The values at the indexes above differ in each request.
+ */
 function namedHeaders(agent: string, signatures: string, registered: readonly Named[]): Required<Named>[] {
   const encoded = registered.some(({ name }) => name.toLowerCase() === 'accept-encoding')
   const all: Named[] = [
@@ -106,7 +111,7 @@ function namedHeaders(agent: string, signatures: string, registered: readonly Na
   return all.map(({ name, value, shown = value }) => ({ name, value, shown }))
 }
 
-/** "v1,BASE64 v1a,BASE64": the part behind each comma. */
+/** Returns the part after each comma of "v1,BASE64 v1a,BASE64". */
 function base64sOf(signature: string): string[] {
   const first = signature.indexOf(',') + 1
   if (!signature.includes(' ')) return [signature.slice(first)]
@@ -124,7 +129,10 @@ export function createSigner({ box, version }: SignerOptions): Signer {
   const open = remember((sealed, context) => box.open(sealed, context))
   const keyOf = remember((sealed, context) => prepareKey(box.open(sealed, context)))
 
-  /** The present key first, then the replaced ones that have not expired; one whose secret key is gone is left out. */
+  /**
+   * Returns the keys of signatures: the present one first, then replaced ones that have not expired. It leaves out a
+   * key that no secret key opens.
+   */
   function signingKeys(webhook: Webhook, now: number): Key[] {
     return webhook.secrets
       .filter((secret, index) => index === 0 || (isCurrent(secret, now) && box.holdsKeyOf(secret.sealed)))
@@ -153,7 +161,7 @@ export function createSigner({ box, version }: SignerOptions): Signer {
   }
 
   const agent = `assay/${version}`
-  // One object for each webhook in a claim: its headers are opened once for all deliveries of it.
+  // The deliveries of one claim share the object of their webhook, so its headers are opened once.
   const known = new WeakMap<Webhook, Prepared>()
 
   function preparedFor(input: HeadersInput): Prepared {

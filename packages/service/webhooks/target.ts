@@ -1,10 +1,10 @@
-/** Seals and opens where a subscription goes: the addresses of its readers, or that of a chat. */
+/** Seals and opens the target of a subscription: the addresses of its readers, or that of a chat. */
 
 import { type Target, targetContext } from '@assay/model/subscription'
 import type { Webhook } from '@assay/model/webhook'
 import type { SecretBox } from '../runtime/secrets.ts'
 
-/** Throws SecretError if the target was sealed with an unknown key. */
+/** Opens the target. Throws SecretError if it was sealed with an unknown key. */
 export function openTarget(
   box: SecretBox,
   { webhook_id, target }: Pick<Webhook, 'webhook_id' | 'target'>,

@@ -1,6 +1,6 @@
 /**
- * An attempt of a delivery as a span, in the trace of the event's job or in one of its own. The span holds neither the address
- * nor the answer.
+ * Traces an attempt of a delivery as a span, in the trace of the event's job or in one of its own. The span holds
+ * neither the address nor the answer.
  */
 import type { Event } from '@assay/model/event'
 import type { ClaimedDelivery } from '@assay/store/store'
@@ -8,13 +8,15 @@ import type { Span, Traces } from '../runtime/traces.ts'
 import type { Sent } from './send.ts'
 
 export interface DeliveryTrace {
-  /** The header for the receiver. */
+  /** The `traceparent` header for the receiver. */
   traceparent: string
   /** Ends the span. `sent` is null if the attempt was abandoned. */
   end(sent: Sent | null): void
 }
 
-/** Adds the phases of an attempt as events at their ends. A kept connection has only the last phase. */
+/**
+ * Adds the phases of an attempt as events at their ends. An attempt over an open connection has only the last phase.
+ */
 function tellPhases(span: Span, { phases }: Sent['record']): void {
   let at = span.startedAt
   for (const name of ['dns', 'connect', 'tls', 'first_byte'] as const) {

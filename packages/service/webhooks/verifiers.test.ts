@@ -15,7 +15,7 @@ after(async () => {
   await receiver.close()
 })
 
-/** Printable, because the verifier of GitHub's own library takes keys as text. */
+/** The key is printable, because the verifier of GitHub's own library takes keys as text. */
 const TEXT_KEY = 'thirty-two printable characters!'
 const SECRET = `whsec_${Buffer.from(TEXT_KEY).toString('base64')}`
 

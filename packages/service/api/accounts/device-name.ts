@@ -1,6 +1,9 @@
 /** The browser and the system of a User-Agent in words, by which a person tells devices apart. It proves nothing. */
 
-/** The first that fits: most browsers name others beside themselves. */
+/**
+ * The first pattern that fits names the browser. Most browsers also name other browsers in their User-Agent, so the
+ * order counts.
+ */
 const BROWSERS = [
   [/Edg(?:e|A|iOS)?\//, 'Edge'],
   [/OPR\//, 'Opera'],
@@ -21,7 +24,7 @@ const SYSTEMS = [
   [/Linux|X11/, 'Linux'],
 ] as const
 
-/** "Firefox on Linux"; "an unknown browser" where nothing is known. */
+/** Returns words such as "Firefox on Linux", or "an unknown browser" if the User-Agent names none that is known. */
 export function deviceName(userAgent: string): string {
   const named = (names: readonly (readonly [RegExp, string])[]): string | undefined =>
     names.find(([pattern]) => pattern.test(userAgent))?.[1]

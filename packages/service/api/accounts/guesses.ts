@@ -27,10 +27,10 @@ const OF_ONE = [
   { burst: 10, per_second: 1 / 30 },
   { burst: 20, per_second: 1 / 600 },
 ]
-/** The limit of a name from all unknown devices together. */
+/** The limit of a name from all unknown devices together: a hundred, then one a minute. */
 const OF_ALL = { burst: 100, per_second: 1 / 60 }
 
-/** The device of a request, if it has logged in as this user before. */
+/** Returns the device that the cookies of a request name if it has logged in as this user before, else null. */
 export function deviceOf(secrets: SecretBox, cookies: string | undefined, user_id: string): string | null {
   const sealed = new RegExp(`(?:^|;\\s*)${COOKIE}=([\\w.-]{1,400})`).exec(cookies ?? '')?.[1]
   if (sealed === undefined) return null
@@ -38,19 +38,22 @@ export function deviceOf(secrets: SecretBox, cookies: string | undefined, user_i
     const [device, user] = secrets.open(sealed, CONTEXT).split(' ')
     return user === user_id ? device! : null
   } catch (error) {
-    // A cookie of another service on this host, or one that was sealed with a key that is gone.
+    // The cookie belongs to another service on this host, or was sealed with a key that is gone.
     if (error instanceof SecretError) return null
     throw error
   }
 }
 
-/** The cookie that makes the device of this answer known. Only the login reads it. */
+/** Returns the cookie by which later logins know the device. The browser sends it to the login only. */
 export function deviceCookie(secrets: SecretBox, user_id: string, form: CookieForm): string {
   const sealed = secrets.sealForOthers(`${randomBytes(16).toString('hex')} ${user_id}`, CONTEXT)
   return `${COOKIE}=${sealed}; ${cookieRest(DEVICE_SECONDS, 'Strict', form, '/v1alpha/auth')}`
 }
 
-/** Names are hashed, because people sometimes type their password there. */
+/**
+ * Returns the buckets that a login counts against. Names are hashed, because people sometimes type their password as
+ * a name.
+ */
 export function bucketsOf(address: string, username: string, device: string | null): Bucket[] {
   const network = networkOf(address)
   // A user of the default workspace has two spellings, which count together.

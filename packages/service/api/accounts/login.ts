@@ -14,10 +14,16 @@ import { invalid } from '../http/validate.ts'
 import { originOf, provenUser } from './credentials.ts'
 
 const SESSION_SECONDS = 12 * 3600
-/** All fields at their longest, with each character as %XX, and room. Anyone may send one. */
+/**
+ * The largest form in bytes. It holds every field at its longest with each character as %XX. The form is limited
+ * because anyone may send one.
+ */
 const FORM_BYTES = 16 * 1024
 
-/** The requested scopes, or all scopes of the user. Throws a 422 for an unknown scope and `forbidden` for one not held. */
+/**
+ * Returns the requested scopes, or all scopes of the user if none are requested. Throws a 422 for an unknown scope
+ * and `forbidden` for one that the user does not have.
+ */
 function grantedScopes(asked: string | undefined, held: Scope[]): Scope[] {
   const names = (asked ?? '').split(/\s+/).filter(Boolean)
   if (names.length === 0) return held

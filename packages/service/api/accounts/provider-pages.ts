@@ -27,12 +27,15 @@ const replies = {
   302: { description: 'The browser goes on' },
 } as const
 
-/** Pages of these lengths are refused by browsers and proxies. */
+/** The most characters of an address to return to. Browsers and proxies refuse longer ones once they are encoded. */
 const NEXT_MOST = 2400
-/** A provider's codes and states are a few hundred characters. */
+/** The most characters of the provider's answer. Its code and its state have a few hundred characters each. */
 const ANSWER_MOST = 8000
 
-/** Only an address of this console: no other host, and nothing that a browser would read as one. */
+/**
+ * Returns `next` if it is an address of this console, else "/". An address of another host, or one that a browser
+ * could read as such, is none.
+ */
 export function ownAddress(next: string | undefined): string {
   return next !== undefined && next.length <= NEXT_MOST && /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(next)
     ? next
@@ -51,8 +54,8 @@ interface Refused {
 }
 
 /**
- * The page of a refusal. The refusal is logged. It is in the audit trail unless strangers could fill the trail that
- * way.
+ * Sends the page of a refusal and logs the refusal. The audit trail records it too, unless strangers could fill the
+ * trail that way.
  */
 function refuse({ services, request, reply }: Refused, error: unknown, next: string) {
   if (!(error instanceof SignInRefusal)) throw error
@@ -117,7 +120,7 @@ export const backFromProvider = operation({
     if (!allowed) return busy(reply, reset)
     const form = cookieForm(request, config.publicUrl)
     const pending = pendingOf(secrets, request, clock.now(), form)
-    // The pending sign-in ends with this try, whatever its result.
+    // A try ends the pending sign-in, whatever its result.
     void reply.header('set-cookie', noPendingCookie(form)).header('referrer-policy', 'no-referrer')
     const next = pending?.next ?? '/'
     try {

@@ -10,7 +10,7 @@ import { deviceName } from './device-name.ts'
 
 const PASSWORD = 'correct horse battery'
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
-/** What a browser sends with a request of a page of the service. */
+/** The header that a browser sends with a request of a page of the service itself. */
 const OWN_PAGE = { 'sec-fetch-site': 'same-origin' }
 
 async function addUser({ store }: TestServer, username = 'bob'): Promise<string> {
@@ -26,7 +26,7 @@ const signInCookies = ({ headers }: Answer): string[] =>
     .map(String)
     .filter((cookie) => /assay_sign_in=/.test(cookie))
 
-/** A browser that keeps its cookie. */
+/** Behaves as a browser: it keeps the cookie of a sign-in and sends it with each request. */
 function browser({ ask }: TestServer) {
   let cookie = ''
   return {
@@ -101,12 +101,12 @@ test('a page of another site can use no sign-in, neither to read nor to change',
   const body = { name: 'x', scopes: ['viewer'] }
   const foreign: Record<string, string>[] = [
     { 'sec-fetch-site': 'cross-site' },
-    // Another port of this host.
+    // The page comes from another port of this host.
     { 'sec-fetch-site': 'same-site' },
     { 'sec-fetch-site': 'none' },
     { origin: 'https://evil.example' },
     { origin: 'null' },
-    // Who changes something must say where it comes from.
+    // A request that changes something must name the page that it comes from.
     {},
   ]
   for (const headers of foreign) {
@@ -115,22 +115,22 @@ test('a page of another site can use no sign-in, neither to read nor to change',
   }
   for (const headers of foreign.filter((one) => 'origin' in one || /site/.test(one['sec-fetch-site'] ?? '')))
     assert.equal(await status(ada.ask('GET', '/jobs', undefined, headers)), 403, JSON.stringify(headers))
-  // An address that is opened by hand, and a browser without Fetch Metadata.
+  // A person who types an address sends `none`. A browser without Fetch Metadata sends only Origin.
   assert.equal(await status(ada.ask('GET', '/jobs', undefined, { 'sec-fetch-site': 'none' })), 200)
   const host = { host: 'assay.lan:8080', origin: 'http://assay.lan:8080' }
   assert.equal(await status(ada.ask('POST', '/tokens', body, host)), 201)
-  // Nobody is signed in as somebody else by the page of another site.
+  // The page of another site cannot sign a person in as somebody else.
   const lured = await browser(opened).begin(
     { token: opened.tokens.admin },
     { 'sec-fetch-site': 'cross-site' },
   )
   assert.deepEqual([lured.status, lured.headers['set-cookie']], [403, undefined])
-  // A token needs no proof, and goes before the cookie.
+  // A request with a token needs no proof of its page, and the token wins over the cookie.
   const headers = { cookie: ada.cookie(), 'sec-fetch-site': 'cross-site' }
   assert.equal((await opened.ask('GET', '/v1alpha/jobs', { headers })).status, 200)
   const wrong = { token: 'wrong', headers: { cookie: ada.cookie(), ...OWN_PAGE } }
   assert.equal((await opened.ask('GET', '/v1alpha/jobs', wrong)).status, 401)
-  // The endpoint of agents passes a token on, and takes no cookie.
+  // The endpoint of agents takes a token and no cookie.
   const call = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
   const agent = { token: null, body: call, headers: { cookie: ada.cookie(), ...OWN_PAGE } }
   assert.equal((await opened.ask('POST', '/mcp', agent)).status, 401)
@@ -152,7 +152,7 @@ test('a sign-in lasts while it is used, and ends at the latest when its life is 
         .at(-1) ?? ''
     )
   }
-  // Uses are written a minute after they happen.
+  // The use of a sign-in is written one minute after it happens.
   const use = async (minutes: number): Promise<number> => {
     clock.advance(minutes * 60_000)
     const answer = await status(ada.ask('GET', '/jobs'))

@@ -1,6 +1,7 @@
 /**
- * Sign-ins: a browser gets a cookie in place of a token, so that no script can read it and every tab is signed in. They last
- * as ASSAY_SIGN_IN_IDLE and ASSAY_SIGN_IN_LIFE say, and end with the token or the password that they were begun with.
+ * Operations on sign-ins. A browser gets a cookie in place of a token, so that no script can read it and every tab is
+ * signed in. A sign-in lasts as long as ASSAY_SIGN_IN_IDLE and ASSAY_SIGN_IN_LIFE say. It ends earlier with the token
+ * or the password that began it.
  */
 import { AppError, notFound } from '@assay/model/errors'
 import { nullable, Type } from '@assay/model/schema'

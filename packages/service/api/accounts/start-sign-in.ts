@@ -16,11 +16,11 @@ export interface Proven {
   user_id: string
   scopes: Scope[]
   templates: string[] | null
-  /** The token that proved it; null: a password or the sign-in provider. */
+  /** The token that began the sign-in. Null if a password or the sign-in provider did. */
   token_id: string | null
 }
 
-/** Returns null if the token was deleted meanwhile. */
+/** Begins the sign-in and sets the cookie. Returns null if the token was deleted meanwhile. */
 export async function startSignIn(
   { store, config }: Services,
   proven: Proven,

@@ -36,7 +36,10 @@ function refuseMeaningless(
     throw invalid([{ path: 'expires_at', message: 'must lie in the future' }])
 }
 
-/** The templates that a new token is limited to. Throws a 422 for one that does not exist, and for a scope beyond analyst. */
+/**
+ * Returns the templates that a new token is limited to. Throws a 422 for a template that does not exist, and for a
+ * limited token with a scope beyond analyst.
+ */
 async function limitOf(
   services: Services,
   { templates, scopes }: { templates?: string[] | null; scopes: readonly Scope[] },

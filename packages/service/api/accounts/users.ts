@@ -50,7 +50,7 @@ export const createUser = operation({
     const password_hash = password === undefined ? null : await hashPassword(password)
     const input = { user_id: id, workspace_id, username, display_name, scopes, password_hash }
     const user = await store.createUser(input).catch(async (error: unknown) => {
-      // A repeat after a crash finds the user that it made itself.
+      // A repeat after a crash finds the user that the first try made.
       const made =
         error instanceof AppError && error.code === 'name_taken'
           ? await store.findUser({ workspace_id, username })
@@ -143,7 +143,7 @@ export const changePassword = operation({
     const username = `${user.username}@${workspace_id}`
     await provenUser(services, { username, password: body.present }, request, reply).catch(
       (error: unknown) => {
-        // A 401 would end the sign-in in the console.
+        // A wrong password here must not answer 401, which would end the sign-in in the console.
         if (error instanceof AppError && error.code === 'unauthorized')
           throw invalid([{ path: 'present', message: 'is wrong' }])
         throw error
@@ -173,7 +173,7 @@ export const endUserSignIns = operation({
   async handle({ services, principal, params, query }) {
     const { store, tokens } = services
     const key = { workspace_id: await administered(services, principal, query.workspace_id), ...params }
-    // A service account is no user, and a browser may be signed in with its token.
+    // A service account has no row of a user, although a browser may be signed in with its token.
     if (!isServiceAccount(key.user_id) && !(await store.getUser(key))) throw notFound('user', key.user_id)
     const ended = await store.deleteSignIns(key)
     tokens.forget()
@@ -200,7 +200,7 @@ export const deleteUser = operation({
   },
 })
 
-/** Rows that one step reads. Other requests are served between the steps. */
+/** The number of rows that one step erases. Other requests are served between the steps. */
 const ERASE_ROWS = 500
 
 export const eraseUserJobs = operation({

@@ -62,7 +62,7 @@ export const listWorkspaces = operation({
   },
 })
 
-/** The normalized path of a folder. Throws a 422 if it is no absolute path of a folder that exists. */
+/** Returns the normalized path of a folder. Throws a 422 if the path is not absolute or no folder exists there. */
 async function requireFolder(folder: string): Promise<string> {
   const found = path.isAbsolute(folder) ? await stat(folder).catch(() => null) : null
   if (!found?.isDirectory())

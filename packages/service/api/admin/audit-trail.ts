@@ -114,7 +114,7 @@ export function createAuditTrail(
   }
 }
 
-/** Actions of people on their own user. */
+/** Actions that people take on their own user. */
 const OF_ONESELF: readonly AuditAction[] = ['user.password', 'sign_in.end_all']
 
 type Fields = Record<string, unknown>
@@ -124,10 +124,10 @@ function valueOf(from: unknown, key: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** Parts of a query that are no filter: those of a page, and the limit of the token. */
+/** Parameters of a query that do not filter: those of a page and those that the limit of a token adds. */
 const NO_FILTERS = ['limit', 'cursor', 'template_ids', 'seen_by']
 
-/** The fields that a change sets, and the filters of a list: their names, never their values. */
+/** Returns the names of the fields that a change sets, or of the filters of a list. It never returns their values. */
 function fieldsOf(action: AuditAction, { body, query }: AuditedCall): string[] {
   if (action.endsWith('.change')) return Object.keys(body ?? {}).toSorted()
   if (!LOOKS.includes(action)) return []
@@ -152,7 +152,7 @@ function auditRecord(action: AuditAction, call: AuditedCall): NewAuditRecord {
   )?.normalize('NFC')
   const elsewhere = valueOf(query, 'workspace_id') ?? valueOf(body, 'workspace_id')
   return {
-    // What an operator does to another workspace belongs to the trail of that workspace.
+    // An act of the operator on another workspace belongs to the trail of that workspace.
     workspace_id: action.startsWith('workspace.')
       ? principal.workspace_id
       : (elsewhere ?? principal.workspace_id),
@@ -166,7 +166,7 @@ function auditRecord(action: AuditAction, call: AuditedCall): NewAuditRecord {
   }
 }
 
-/** The record of a caller without a token, who opened the address of a link. */
+/** Returns the record of a caller who opened the address of a link without a token. */
 export function linkRecord(
   action: AuditAction,
   { ip, id }: FastifyRequest,

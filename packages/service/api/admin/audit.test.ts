@@ -34,7 +34,9 @@ test('every operation that changes something says what it is in the audit trail'
   )
 })
 
-/** Readings of a workspace that leave no record, by what they show. Each other one names its action. */
+/**
+ * Operations that read without leaving a record, by what they show. Every other reading operation names its action.
+ */
 const UNRECORDED: Record<string, readonly string[]> = {
   'how work stands, as pollers ask for it: no value of an insight': [
     'readBatch',
@@ -153,7 +155,7 @@ test('readings of one thing within a second are one record, those of another thi
     records.length,
     written.reduce((sum, count) => sum + count, 0),
   )
-  // Three where all came within one second; a slow machine may take more than one.
+  // Three records result if all reads came within one second. A slow machine may write more.
   assert.ok(
     records.length >= 3 && records.length <= 3 * written.length,
     `${records.length} in ${written.length}`,

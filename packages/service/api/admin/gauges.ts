@@ -59,7 +59,7 @@ export interface Disk {
   total_bytes: number
 }
 
-/** Returns null if the disk cannot be read. */
+/** Measures the disk of a folder. Returns null if the disk cannot be read. */
 export async function diskOf(folder: string): Promise<Disk | null> {
   const found = await statfs(folder).catch(() => null)
   return found && { free_bytes: found.bavail * found.bsize, total_bytes: found.blocks * found.bsize }
@@ -82,7 +82,7 @@ export async function soon<T>(clock: Clock, work: Promise<T>): Promise<T> {
 
 type Row = Counts['jobs'][number]
 
-/** Names the workspaces with the most by themselves, and the others as one. */
+/** Returns a function that names a workspace: those with the highest counts by themselves, all others as one. */
 function namedOf(counts: Iterable<readonly [string, number]>): (workspace_id: string) => string {
   const most = [...counts].toSorted((a, b) => b[1] - a[1]).slice(0, WORKSPACES_MOST)
   const names = new Set(most.map(([name]) => name))
@@ -157,7 +157,7 @@ function clearStore({ metrics }: GaugeDependencies): void {
     metrics[gauge].reset()
 }
 
-/** Bytes of the files in a folder and the folders of it. */
+/** Returns the bytes of the files in a folder and in the folders below it. */
 async function bytesIn(folder: string): Promise<number> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
   const sizes = entries

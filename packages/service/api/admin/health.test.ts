@@ -11,7 +11,7 @@ import type { ApiDependencies } from '../dependencies.ts'
 import { type Api, createApi } from '../server.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
-/** Another API over the same parts, some of them changed. */
+/** Opens another API over the same parts, with those in `over` replaced. */
 async function beside(t: TestContext, { parts }: TestServer, over: Partial<ApiDependencies>): Promise<Api> {
   const api = await createApi({ ...parts, ...over })
   t.after(() => api.close())
@@ -39,7 +39,7 @@ const measuring = ({ tokens }: { tokens: { admin: string } }) => ({
   headers: { authorization: `Bearer ${tokens.admin}` },
 })
 
-/** Asks, and lets time pass until the answer is there. */
+/** Sends a request and advances the clock by `ms` until the answer arrives. */
 async function after(clock: FakeClock, ms: number, api: Api, asking: string | ReturnType<typeof measuring>) {
   const asked = api.inject(asking)
   for (let passed = 0; passed < ms; passed += 100) {

@@ -69,7 +69,10 @@ function isOpenTo(
   return isAlone && asksFromHere(request)
 }
 
-/** The token of the settings needs no store, so that metrics can be read while the store fails. */
+/**
+ * Tells whether the caller may read the metrics. The token of the settings is checked without the store, so that
+ * metrics can be read while the store fails.
+ */
 async function mayMeasure(
   { config, tokens, clock }: Pick<Services, 'config' | 'tokens' | 'clock'>,
   request: FastifyRequest,

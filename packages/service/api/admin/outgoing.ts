@@ -23,7 +23,7 @@ const DAY_MS = 86_400_000
 const DAYS = { usual: 7, most: 92 }
 const HOSTS_MOST = 200
 const BUDGET_MOST = 1_000_000_000
-/** A name or an address as it stands in a URL, or `*.` and a name. */
+/** A host name or an address as it stands in a URL, or `*.` and a host name. */
 const HOST = /^(\*\.)?[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?$/
 
 const Budget = (kind: OutgoingKind) =>
@@ -165,7 +165,7 @@ function domainsOf(domains: string[]): string[] {
   return lower
 }
 
-/** The rules to write. Throws `forbidden` for what only the operator may do. */
+/** Returns the rules to write. Throws `forbidden` for a change that only the operator may make. */
 function patchOf(
   { stopped, reason = null, budgets, model, hosts, mail_domains }: OutgoingChange,
   { present, principal, at }: { present: OutgoingRules; principal: Principal; at: string },

@@ -54,7 +54,7 @@ export const listSettings = operation({
   },
 })
 
-/** The words of `LostSecret`. */
+/** The schema of `LostSecret`. */
 const Lost = Type.Object({
   kind: Type.Enum(['webhook', 'subscription', 'connection']),
   workspace_id: Type.String(),

@@ -12,14 +12,17 @@ import { brotliCompress, type CompressCallback, constants, gzip, zstdCompress } 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { preferredCoding } from '../http/negotiate.ts'
 
-/** Below this a shorter answer takes no fewer packets worth the work. */
+/** The least bytes of an answer that is compressed. A shorter answer saves too few packets for the work. */
 const LEAST_BYTES = 4096
 const TEXT = /^(?:text\/(?!event-stream)|application\/(?:problem\+)?json\b|image\/svg\+xml)/
 
 /** Brotli's own window of 4 MB costs four times the work of a window of 256 KB, for the same bytes of a list. */
 const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 3, [constants.BROTLI_PARAM_LGWIN]: 18 }
 
-/** In the order of preference at equal quality. The levels are quick ones: an answer is made for one request. */
+/**
+ * The codings in the order of preference at equal quality. Their levels are quick ones, because an answer is
+ * compressed for one request alone.
+ */
 const CODINGS = {
   zstd: (bytes: Buffer, done: CompressCallback) =>
     zstdCompress(bytes, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }, done),
@@ -38,13 +41,13 @@ function addVary(reply: FastifyReply): void {
   void reply.header('vary', vary === undefined ? 'Accept-Encoding' : `${String(vary)}, Accept-Encoding`)
 }
 
-/** A strong tag names the bytes that are sent, so each coding has its own. */
+/** Gives the coded answer a tag of its own, because a strong tag names the bytes that are sent. */
 function codeTag(reply: FastifyReply, coding: string): void {
   const tag = reply.getHeader('etag')
   if (typeof tag === 'string') void reply.header('etag', tag.replace(/"$/, `.${coding}"`))
 }
 
-/** Returns null if the answer is sent without a coding. */
+/** Returns the coding of an answer, or null if it is sent without one. */
 function codingOf(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -57,7 +60,7 @@ function codingOf(
   return preferredCoding(request.headers['accept-encoding'], NAMES)
 }
 
-/** The last hook of an answer: what is kept of it was kept before. */
+/** Compresses an answer. It is the last hook, so an answer that is stored for repeats is stored before it. */
 export function compress(
   request: FastifyRequest,
   reply: FastifyReply,

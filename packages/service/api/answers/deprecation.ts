@@ -4,18 +4,21 @@
  */
 
 export interface Deprecated {
-  /** The day from which it is not to be used in new programs, such as "2027-03-01". */
+  /** The day from which new programs should not use the operation, such as "2027-03-01". */
   since: string
-  /** The day from which it may be gone: at least `NOTICE_MONTHS` after `since`. */
+  /** The first day on which the operation may be gone, at least `NOTICE_MONTHS` after `since`. */
   until: string
-  /** What to use: an address of the documentation. */
+  /** The replacement: an address of the documentation. */
   instead: string
 }
 
-/** The shortest time between the notice and the end, as docs/api.md promises. */
+/** The shortest time in months between the notice and the end, as docs/api.md promises. */
 const NOTICE_MONTHS = 12
 
-/** The headers of each answer, errors included. Throws a RangeError where the notice is too short. */
+/**
+ * Returns the headers of each answer of the operation, errors included. Throws a RangeError if the notice is too
+ * short.
+ */
 export function deprecationHeaders({ since, until, instead }: Deprecated): Record<string, string> {
   const [from, end] = [new Date(`${since}T00:00:00Z`), new Date(`${until}T00:00:00Z`)]
   const earliest = new Date(from)

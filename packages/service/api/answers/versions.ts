@@ -5,7 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Conditions, Expected, Versioned } from '@assay/model/entity-tag'
 
-/** The noun, and the name in the path by which it is found. */
+/** By operation: the noun, and the parameter of the path that names it. */
 const CHANGED: Readonly<Record<string, readonly [noun: Versioned, name: string]>> = {
   putTemplate: ['template', 'template_id'],
   deleteTemplate: ['template', 'template_id'],
@@ -35,10 +35,10 @@ const READ: readonly string[] = [
   'getConnection',
 ]
 
-/** Whether the operation changes what has a tag. */
+/** Tells whether the operation changes something with an entity tag. */
 export const isConditional = (name: string): boolean => Object.hasOwn(CHANGED, name)
 
-/** Whether its answers bear a tag. */
+/** Tells whether answers of the operation have an entity tag. */
 export const isTagged = (name: string): boolean =>
   READ.includes(name) || (isConditional(name) && !name.startsWith('delete'))
 
@@ -53,7 +53,7 @@ interface Changing {
   request: { headers: IncomingHttpHeaders }
 }
 
-/** Returns the condition of the request on the thing that it changes; null for none. */
+/** Returns the condition that the request sets on the thing it changes. Null if it sets none. */
 export function expectedOf(name: string, { principal, params, query, request }: Changing): Expected | null {
   const changed = CHANGED[name]
   const conditions = conditionsOf(request.headers)

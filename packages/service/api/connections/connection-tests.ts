@@ -1,4 +1,4 @@
-/** Tries connections: as they are kept, as a change would make them, or before there is one. */
+/** Tests connections: stored ones, stored ones with a change, and new ones before they are stored. */
 import { addressOfConnection } from '@assay/engine/run/connection-address'
 import type { OpenConnection } from '@assay/model/connection'
 import { AppError, notFound } from '@assay/model/errors'
@@ -46,8 +46,8 @@ async function placeOf({ kind, options }: OpenConnection): Promise<string[]> {
 }
 
 /**
- * Tests a connection. A text as `connection` says why it cannot be opened. The test is recorded with its host before it
- * runs.
+ * Tests a connection and records the test with its host before it runs. `connection` is a text if it cannot be
+ * opened; the text says why.
  */
 async function tried(call: Call, workspace_id: string, connection: OpenConnection | string) {
   const { services, principal, signal } = call
@@ -67,7 +67,7 @@ async function tried(call: Call, workspace_id: string, connection: OpenConnectio
   return { ok: true, server: found.server, read_only: found.read_only, detail: null, elapsed_ms }
 }
 
-/** The secrets after a change. Null removes one. */
+/** Returns the secrets after a change. Null as the value of a secret removes it. */
 function merged(
   before: Record<string, string>,
   given: Record<string, string | null>,
@@ -76,7 +76,7 @@ function merged(
   return Object.fromEntries(all.flatMap(([name, value]) => (value === null ? [] : [[name, value]])))
 }
 
-/** Returns the connection, or why it cannot be opened. Throws a 404 if there is none. */
+/** Returns the stored connection, or a sentence on why it cannot be opened. Throws a 404 if there is none. */
 async function kept(
   { connections }: Services,
   workspace_id: string,
@@ -94,7 +94,10 @@ async function kept(
   throw notFound('connection', name)
 }
 
-/** Returns the connection as a change would make it. Stored secrets are not opened if all are given again. */
+/**
+ * Returns the connection as the change would make it. Stored secrets stay sealed if the change gives all of them
+ * again.
+ */
 async function changed(
   services: Services,
   key: { workspace_id: string; name: string },
@@ -123,7 +126,7 @@ const TRIES =
 
 export const tryConnection = operation({
   name: 'tryConnection',
-  // Noted by hand with where it leads.
+  // `tried` records the test with the host that it reaches.
   audit: null,
   tag: 'Connections',
   summary: 'Try a connection before it is added',
@@ -146,7 +149,7 @@ export const tryConnection = operation({
 
 export const testConnection = operation({
   name: 'testConnection',
-  // Noted by hand with where it leads.
+  // `tried` records the test with the host that it reaches.
   audit: null,
   tag: 'Connections',
   summary: 'Try a connection',

@@ -70,7 +70,7 @@ function sealed(
 
 const SETTING = 'ASSAY_CONNECTION_TARGETS'
 
-/** Faults of the address in the options. Host names are checked again whenever they are dialed. */
+/** Returns the faults of the address in the options. Host names are checked again at each dial. */
 export function addressFaults(
   { connections }: Pick<Services, 'connections'>,
   workspace_id: string,
@@ -87,7 +87,10 @@ export function addressFaults(
   return [{ path: 'options.host', message }]
 }
 
-/** The fault of a host that is not on the list of the workspace. The options have no other fault. */
+/**
+ * Returns the fault of a host that the list of the workspace does not allow. Call it for options without other
+ * faults.
+ */
 async function listFaults(
   { ledger }: Pick<Services, 'ledger'>,
   workspace_id: string,
@@ -121,7 +124,7 @@ export type TriedChange = Static<typeof TriedChange>
 
 type Read = Pick<Connection, 'options' | 'limits'> & { secrets: Record<string, string | null> }
 
-/** Throws a 422 with every fault of a connection to be. */
+/** Checks a new connection. Throws a 422 with every fault. */
 export async function readNewConnection(
   services: Services,
   workspace_id: string,
@@ -141,7 +144,7 @@ export async function readNewConnection(
   return { options, limits, secrets }
 }
 
-/** Throws a 422 with every fault of a change. The answer holds the options and limits as they are after it. */
+/** Checks a change of a connection and returns the options and limits after it. Throws a 422 with every fault. */
 export async function readConnectionChange(
   services: Services,
   present: Connection,
@@ -290,7 +293,10 @@ export const changeConnection = operation({
   },
 })
 
-/** Faults of secrets that must be given again, because a secret is only sent to the server it was given for. */
+/**
+ * Returns the faults of secrets that a change of the address requires again. A secret is only sent to the server for
+ * which it was given.
+ */
 function movedSecretFaults(
   present: Connection,
   options: Connection['options'],

@@ -197,7 +197,7 @@ test('a file with a broken row or without names is taken with a line that the re
   const draft = await h.ask('POST', '/v1alpha/drafts', { body: { file: 'uploads/a.csv' } })
   assert.deepEqual([draft.json().dialect, draft.json().rows], [[skip], 2])
   assert.match(draft.json().source, /bad_rows: skip/)
-  // The line counts also where the draft has a question left, which the file without the line cannot be asked.
+  // The kept line also serves a draft with an open question, although the file is unreadable without the line.
   const open = 'due,n\n01/02/2024,3\n02/03/2024\n03/04/2024,5\n'
   await put(h, `d.csv?dialect=${encodeURIComponent(skip)}`, open)
   const asked = await h.ask('POST', '/v1alpha/drafts', { body: { file: 'uploads/d.csv' } })
@@ -306,7 +306,7 @@ test('more than the quota of the workspace is refused, ahead where the length is
   assert.equal((await put(h, 'a.csv', large)).status, 200, 'in the place of another it fits')
 })
 
-/** A PUT whose body is written piece by piece. */
+/** Begins a PUT whose body the test writes piece by piece. */
 function slowly(h: TestServer, address: URL, file: string) {
   const headers = { authorization: `Bearer ${h.tokens.analyst}` }
   const upload = httpRequest(new URL(`${AT}/${file}`, address), { method: 'PUT', headers })
@@ -442,7 +442,7 @@ test('an upload waits for one of the checks that another workspace has in line, 
   })
   const check = parts.pool!.check.bind(parts.pool!)
   let count = 0
-  /** How many checks still waited whenever one had ended and the upload waited. */
+  /** The number of waiting checks at each end of a check while the upload waited. */
   const ahead: number[] = []
   t.mock.method(parts.pool!, 'check', (...given: Parameters<typeof check>) => {
     const checked = check(...given)

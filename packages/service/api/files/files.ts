@@ -22,7 +22,7 @@ import { invalid } from '../http/validate.ts'
 import { foundOf, foundProperties } from './found.ts'
 import { keepLines, keysOfLines, LinesText, offeredLines } from './lines.ts'
 
-/** A minute without a byte ends an upload. */
+/** The time in milliseconds without a byte after which an upload ends. */
 const IDLE_MS = 60_000
 
 const FilePath = Type.Object({
@@ -42,7 +42,7 @@ const PutFile = Type.Object(
 )
 type AsRead = Pick<Static<typeof PutFile>, 'columns' | 'dialect' | 'list' | 'readings'>
 
-/** The normalized path. Throws a 422 for a path that no new upload may have. */
+/** Returns the normalized path. Throws a 422 for a path that no new upload may have. */
 function requirePath(given: string): string {
   const file = normalPath(given)
   const fault = vetNewPath(file)
@@ -50,14 +50,14 @@ function requirePath(given: string): string {
   return file
 }
 
-/** The normalized path for reading. Throws a 404 for a path that no upload may have. */
+/** Returns the normalized path of a read. Throws a 404 for a path that no upload may have. */
 function pathOf(given: string): string {
   const file = normalPath(given)
   if (vetUploadPath(file) !== null) throw notFound('file', given)
   return file
 }
 
-/** The caps of the workspace, or those of the settings. */
+/** Returns the caps of the workspace, or those of the settings if it has none. */
 async function limitsOf({ services, principal }: Call): Promise<Limits> {
   const { files, store } = services
   const own = await store.getWorkspace(principal.workspace_id)
@@ -67,7 +67,7 @@ async function limitsOf({ services, principal }: Call): Promise<Limits> {
   }
 }
 
-/** Checks all that can be refused before the first byte of the body. */
+/** Makes all checks that need no byte of the body, and begins the upload. */
 async function arrive(call: Call, file: string, limits: Limits): Promise<Arrival> {
   const { services, principal, request } = call
   const { files } = services
@@ -82,25 +82,27 @@ async function arrive(call: Call, file: string, limits: Limits): Promise<Arrival
 
 interface Declared {
   file: string
-  /** The lines of the request; null: it has none. */
+  /** The lines of the request; null if it has none. */
   given: string[] | null
-  /** The lines that were kept with an earlier file of the path. */
+  /** The lines that are kept with an earlier file of the path; null if there are none. */
   kept: string[] | null
 }
 
-/** Reads the file in the sandbox with the reader of analyses. Throws a 422 with the reason if it cannot be read. */
+/**
+ * Reads the file in the sandbox with the reader of analyses. Throws a 422 with the reason if the file cannot be read.
+ */
 async function readingOf(call: Call, { file, given, kept }: Declared, staged: Staged): Promise<AsRead> {
   if (given !== null) return readingBy(call, file, staged, keysOfLines(given))
   const keys = kept === null ? 0 : readLines(kept)
   if (typeof keys === 'number') return readingBy(call, file, staged, {})
-  // The lines of an earlier file may not fit this one.
+  // The lines of an earlier file may not fit the new one. It is then read without them.
   return readingBy(call, file, staged, keys).catch((error: unknown) => {
     if (error instanceof AppError && error.code === 'stopping') throw error
     return readingBy(call, file, staged, {})
   })
 }
 
-/** `keys` are those of the source beside the name of the file. */
+/** Reads the file with the given keys of a source. `keys` has every key of the source except the name of the file. */
 async function readingBy(
   call: Call,
   file: string,
@@ -236,7 +238,10 @@ export const listFiles = operation({
   },
 })
 
-/** The requested range; null: the whole file, also for several ranges. Throws if the file has no such bytes. */
+/**
+ * Returns the requested range. Null means the whole file, also for a request of several ranges. Throws if the file
+ * has no such bytes.
+ */
 function rangeOf(header: string | undefined, bytes: number): ByteRange | null {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '')
   if (!match || (match[1] === '' && match[2] === '')) return null
@@ -251,7 +256,7 @@ function rangeOf(header: string | undefined, bytes: number): ByteRange | null {
   return { first, last }
 }
 
-/** The Content-Disposition header (RFC 6266): the name in ASCII and in UTF-8. */
+/** Returns the Content-Disposition header (RFC 6266) with the name in ASCII and in UTF-8. */
 function disposition(file: string): string {
   const name = path.posix.basename(file)
   return `attachment; filename="${name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_')}"; filename*=UTF-8''${encodeURIComponent(name).replaceAll(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16)}`)}`
@@ -302,7 +307,7 @@ export const getFile = operation({
         await found.close()
         return await reply.send(Readable.from([]))
       }
-      // Recorded before it is sent, because a client that disconnects half-way has read that half.
+      // The read is recorded before the bytes are sent: a client that disconnects half-way has read half of the file.
       services.audit.note(services.audit.record('file.read', call))
       return await reply.send(await found.read(range))
     } catch (error) {

@@ -1,4 +1,4 @@
-/** The part of an upload's answer that says how it was read: the schemas of what the reader of tables in text finds. */
+/** The schemas of the part of an upload's answer that says how its table was read. */
 import type { FoundColumn, FoundDialect } from '@assay/model/dialect'
 import { Type } from '@assay/model/schema'
 import type { Static } from 'typebox'
@@ -87,7 +87,7 @@ export const FileDialect = Type.Object(
   { title: 'FileDialect' },
 )
 
-/** The fields of an upload's answer beside the columns. */
+/** The fields of an upload's answer besides the columns. */
 export const foundProperties = {
   dialect: Type.Union([FileDialect, Type.Null()], {
     description: 'How a CSV or TSV is divided, or which sheet of a workbook is read; null for other formats',
@@ -107,7 +107,10 @@ export interface Found {
   readings: Static<typeof ColumnReading>[]
 }
 
-/** Returns what was found. The readings describe the columns, so the dialect leaves them out. */
+/**
+ * Returns the found dialect, readings and list as the API answers them. The readings describe the columns, so the
+ * dialect leaves them out.
+ */
 export function foundOf({ dialect, readings, list }: Reading): Found {
   const found = { list: list ?? null, readings: [...readings] }
   if (dialect === undefined) return { dialect: null, ...found }

@@ -1,20 +1,26 @@
-/** Lines that say how an upload is read: they come with it or with a draft, and are kept with it. */
+/**
+ * The lines that say how an upload is read. They arrive with the upload or with a draft, and are kept with the
+ * upload.
+ */
 import { readLines } from '@assay/engine/drafting/draft'
 import { Type } from '@assay/model/schema'
 import type { Call } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 
-/** Lines are parsed as YAML at once: all that a request may send takes about 50 ms. */
+/**
+ * The most lines of a request. YAML parses them while every other request waits: the largest request takes about 50
+ * ms.
+ */
 const LINES_MOST = 40
-/** Of all lines: they are read while every other request waits. */
+/** The most characters of all lines together, for the same reason. */
 const CHARACTERS_MOST = 6_000
 
 export const Lines = Type.Array(Type.String({ minLength: 1, maxLength: 400 }), { maxItems: LINES_MOST })
 
-/** Several lines as one text, for an address. */
+/** Several lines as one text, for the query of an address. */
 export const LinesText = Type.String({ maxLength: CHARACTERS_MOST })
 
-/** The keys of a source that the lines write. Throws a 422 for a line that no source can have. */
+/** Returns the keys of a source that the lines set. Throws a 422 for a line that no source can have. */
 export function keysOfLines(lines: readonly string[]): Record<string, unknown> {
   if (lines.length > LINES_MOST)
     throw invalid([{ path: 'dialect', message: `holds more than ${LINES_MOST} lines` }])
@@ -31,7 +37,7 @@ export function keysOfLines(lines: readonly string[]): Record<string, unknown> {
   ])
 }
 
-/** Keeps the lines with an upload. Without lines it forgets those that were kept. */
+/** Keeps the lines with an upload. An empty list deletes those that were kept. */
 export async function keepLines(call: Call, path: string, lines: readonly string[]): Promise<void> {
   const { services, principal } = call
   const { workspace_id } = principal
@@ -41,7 +47,7 @@ export async function keepLines(call: Call, path: string, lines: readonly string
     : store.keepFileDialect({ workspace_id, path, lines: [...lines] }))
 }
 
-/** The lines that a reason offers: `write "bad_rows: skip"`. */
+/** Returns the lines that the reason of a refusal offers, as in `write "bad_rows: skip"`. */
 export function offeredLines(reason: string): string[] {
   return [...reason.matchAll(/"((?:bad_rows|header|list|skip|totals): [^"]+)"/g)].map(([, line]) => line!)
 }

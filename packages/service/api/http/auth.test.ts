@@ -150,7 +150,10 @@ test('limits the requests of each token where a limit is set', async (t) => {
   assert.equal((await ask('GET', '/v1alpha/jobs')).status, 200)
 })
 
-/** A hash of a thirtieth of the cost, which it names as any does: what is tested here is how often one may guess. */
+/**
+ * Hashes a password at a thirtieth of the usual cost. The hash names its cost as every hash does. The tests are about
+ * the number of guesses.
+ */
 function quickHash(password: string): string {
   const salt = randomBytes(16)
   const hash = scryptSync(password, salt, 32, { N: 1024, r: 8, p: 1 })
@@ -260,10 +263,10 @@ test('who guesses a password does not lock out a device that has logged in befor
   assert.equal((await login(right)).status, 429)
   const known = await login(right, { cookie: `theme=dark; ${cookie}` })
   assert.deepEqual([known.status, known.headers['set-cookie']], [200, undefined])
-  // A device counts by itself, and its own guesses are limited.
+  // A known device has a limit of its own, which counts its own guesses.
   for (let count = 0; count < 10; count += 1) assert.equal((await login(wrong, { cookie })).status, 401)
   assert.equal((await login(right, { cookie })).headers['retry-after'], '30')
-  // Neither a forged device nor that of another user is known.
+  // A forged device and the device of another user are unknown.
   clock.advance(3_600_000)
   await store.createUser({
     user_id: uuidv7(),

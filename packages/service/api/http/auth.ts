@@ -1,6 +1,7 @@
 /**
- * Checks the bearer token of a request, or the cookie of its sign-in, its scope and its rate. Both are cached for two seconds.
- * One that another node revokes may work for that long; one that this process revokes stops at once.
+ * Checks the bearer token of a request, or the cookie of its sign-in, its scope and its rate. Tokens and sign-ins are
+ * cached for two seconds. One that another node revokes may work for that long; one that this process revokes stops
+ * at once.
  */
 
 import { type Clock, iso } from '@assay/model/clock'
@@ -29,7 +30,7 @@ declare module 'fastify' {
   }
 }
 
-/** The last use of a token or a sign-in is written about once a minute. */
+/** The time in milliseconds between two writes of the last use of a token or a sign-in. */
 const USES_MS = 60_000
 
 export interface TokenCache {
@@ -39,7 +40,7 @@ export interface TokenCache {
   findSignIn(secret: string, address: string): Promise<Principal | null>
   /** Clears the cache. Call it after tokens, sign-ins, users or workspaces change. */
   forget(): void
-  /** Writes the uses that are noted. */
+  /** Writes the uses that are not yet written. */
   close(): Promise<void>
 }
 
@@ -62,12 +63,12 @@ export function createTokenCache(
     max: MOST_KEPT,
     ttl: KEPT_MS,
     ttlResolution: 0,
-    // The library takes a time of 0 for none.
+    // The library treats a time of 0 as no time, so the clock begins at 1.
     perf: { now: () => clock.monotonic() + 1 },
   })
   let generation = 0
 
-  /** `note` is called for each that is looked up and found. */
+  /** Looks a caller up, in the cache first. `note` is called for each caller that the store finds. */
   async function find(
     key: string,
     look: () => Promise<Principal | null>,
@@ -113,15 +114,15 @@ export function createTokenCache(
   }
 }
 
-/** The lookups by which callers are identified. */
+/** The lookups that identify callers. */
 interface Doors {
   tokens: TokenCache
   config: Pick<Config, 'publicUrl'>
 }
 
 /**
- * The caller of a request: by its Authorization header or, where there is none, by the cookie of a sign-in. Returns
- * null if neither exists. `forbidden` where the page of another site uses the cookie.
+ * Returns the caller of a request, by its Authorization header or, without one, by the cookie of a sign-in. Returns
+ * null if neither exists. Throws `forbidden` if the page of another site uses the cookie.
  */
 export async function callerOf(
   { tokens, config }: Doors,
@@ -131,7 +132,8 @@ export async function callerOf(
     const token = bearerOf(request)
     return token === null ? null : tokens.find(token)
   }
-  // A cookie counts only below /v1alpha, because the endpoint of agents passes on a token, and a cookie is none.
+  // A cookie counts only below /v1alpha. The endpoint of agents passes on the caller's token, and a cookie is not
+  // one.
   if (!request.url.startsWith('/v1alpha/')) return null
   const secret = signInSecret(request, cookieForm(request, config.publicUrl))
   if (secret === null) return null
@@ -141,12 +143,12 @@ export async function callerOf(
 
 const BEARER = /^bearer +([\x21-\x7e]{1,1024})$/i
 
-/** The token of the Authorization header; null: it has none. */
+/** Returns the token of the Authorization header; null if it has none. */
 export function bearerOf({ headers }: FastifyRequest): string | null {
   return BEARER.exec(headers.authorization ?? '')?.[1] ?? null
 }
 
-/** Makes the 401. `more` tells an agent where to begin. */
+/** Returns the 401. `more` tells an agent where to begin. */
 function unauthorized(given: boolean, more: string): AppError {
   const detail = given
     ? 'The token does not exist or has expired: create one, or log in again.'
@@ -175,7 +177,10 @@ export type RequestLimits = (principal: Principal) => Allowance | null
 
 const evenly = (rate: number): Rate => ({ burst: rate, perSecond: rate })
 
-/** Each node counts by itself: behind a load balancer the limit of all is that of one node times the number of nodes. */
+/**
+ * Makes the limits of requests. Each node counts by itself, so behind a load balancer the limit of all nodes is that
+ * of one node times their number.
+ */
 export function createRequestLimits(
   clock: Clock,
   { rateLimit, workspaceRateLimit }: Pick<Config, 'rateLimit' | 'workspaceRateLimit'>,
@@ -186,7 +191,7 @@ export function createRequestLimits(
     if (rateLimit === null && ofWorkspace === null) return null
     const taken: Allowance[] = []
     if (rateLimit !== null) taken.push(limiter.take(`token ${token_id}`, evenly(rateLimit)))
-    // A request that the token's own limit refuses takes nothing from its workspace.
+    // A request that exceeds the limit of its token does not count against its workspace.
     if (ofWorkspace !== null && taken[0]?.allowed !== false)
       taken.push(limiter.take(`workspace ${workspace_id}`, evenly(ofWorkspace)))
     return (
@@ -195,7 +200,7 @@ export function createRequestLimits(
   }
 }
 
-/** A hook that refuses requests without a token or a sign-in of the scope, or above the rate. */
+/** Returns a hook that refuses requests without a token or a sign-in of the scope, and requests above the rate. */
 export function authenticate(
   services: Doors & { requests: RequestLimits },
   { name, scope }: { name: string; scope: Scope },

@@ -37,14 +37,14 @@ function parseForm(text: string): Record<string, unknown> {
 
 /** The most values of one JSON body. Reading them takes about 50 ms of the thread that answers every request. */
 const VALUES_MOST = 200_000
-/** A key takes as long to read as this many values. */
+/** The number of values that take as long to read as one key. */
 const KEY_VALUES = 6
-/** A longer number takes a tenth of a second to read, and no number needs so many digits. */
+/** The most digits of a number. A longer one takes a tenth of a second to read, and no number needs more. */
 const DIGITS_MOST = 1000
 const [QUOTE, COMMA, COLON, BRACE, BRACKET, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x7b, 0x5b, 0x5c]
 const [ZERO, NINE] = [0x30, 0x39]
 
-/** Where the text that begins before `from` ends. */
+/** Returns the index after the text that begins before `from`. */
 function endOfText(bytes: Buffer, from: number): number {
   for (let end = bytes.indexOf(QUOTE, from); end >= 0; end = bytes.indexOf(QUOTE, end + 1)) {
     let before = end
@@ -54,7 +54,7 @@ function endOfText(bytes: Buffer, from: number): number {
   return bytes.length
 }
 
-/** Tells by one pass over its bytes whether JSON has too many values and keys, or too long a number. */
+/** Tells whether JSON has too many values and keys, or too long a number, by one pass over its bytes. */
 export function hasTooMany(bytes: Buffer): boolean {
   let values = 0
   let digits = 0
@@ -83,7 +83,7 @@ const PARSERS: Record<Exclude<BodyType, typeof ANY_TYPE>, (text: string) => unkn
   'application/yaml': (text) => text,
   'text/plain': (text) => text,
   'application/x-www-form-urlencoded': parseForm,
-  // The operation that accepts it reads no field.
+  // The operation that accepts a multipart form reads no field of it.
   'multipart/form-data': () => ({}),
 }
 

@@ -3,8 +3,8 @@ import { clientAddress, networkOf } from '@assay/net/proxies'
 import type { FastifyRequest } from 'fastify'
 
 /**
- * Returns the address of the client, without a port. Behind proxies that ASSAY_TRUST_PROXY names it is the one that
- * they report. A text that is no address is ignored.
+ * Returns the address of the client, without a port. Behind a proxy of ASSAY_TRUST_PROXY it is the address that the
+ * proxy reports. A reported text that is not an address is ignored.
  */
 export function addressOf({ ip, ips }: FastifyRequest): string {
   return clientAddress(ips ?? [ip])
@@ -14,11 +14,12 @@ export function addressOf({ ip, ips }: FastifyRequest): string {
 const OF_PROXIES = /^(?:forwarded|via|x-real-ip|x-forwarded-.+|cf-connecting-ip|true-client-ip)$/
 
 /**
- * The host names that programs of this machine use. A page of a browser uses the name of its site, wherever that leads.
+ * The host names that programs of this machine use. A browser sends the name of its site as Host, even where that
+ * name leads to this machine.
  */
 const HERE = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i
 
-/** Whether a program of this machine asks by an address of its own, and no header says that it is a proxy. */
+/** Tells whether the request comes from a program of this machine and has no header of a proxy. */
 export function asksFromHere({ socket, headers }: FastifyRequest): boolean {
   const isProxied = Object.keys(headers).some((name) => OF_PROXIES.test(name))
   return (

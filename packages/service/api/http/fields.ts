@@ -25,14 +25,14 @@ const pageFields = {
   ),
 }
 
-/** The query of a list: its own filters and the fields of a page. */
+/** Returns the schema of the query of a list: its own filters and the fields of a page. */
 export function pageQuery<Filters extends TProperties>(
   filters: Filters,
 ): TObject<Filters & typeof pageFields> {
   return Type.Object({ ...filters, ...pageFields })
 }
 
-/** `{items, next_cursor}`, newest first. */
+/** Returns the schema of a page: `{items, next_cursor}`, newest first. */
 export function pageOf<Item extends TSchema>(item: Item) {
   const fields = {
     items: Type.Array(item),
@@ -44,10 +44,10 @@ export function pageOf<Item extends TSchema>(item: Item) {
   return Type.Object(fields, { title: `${(item as { title?: string }).title}Page` })
 }
 
-/** A list without pages. */
+/** Returns the answer of a list that has one page only. */
 export function whole<Item>(items: Item[]): { items: Item[]; next_cursor: null } {
   return { items, next_cursor: null }
 }
 
-/** Fields of any name, such as a query that another site has made: the operation reads those that it knows. */
+/** Fields of any name, such as a query that another site has made. The operation reads those that it knows. */
 export const AnyFields = Type.Object({}, { additionalProperties: true })

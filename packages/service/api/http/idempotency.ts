@@ -25,7 +25,7 @@ interface KeptAnswer {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The bytes of the body, kept where they are needed again. */
+    /** The bytes of the body; null if nothing needs them after parsing. */
     rawBody: Buffer | null
     /** The key that this request holds, and the id for what it creates. */
     idempotent: { key: IdempotencyKey; id: string } | null
@@ -105,7 +105,7 @@ export function createIdempotency({ store, secrets, clock, log, node_id, stoppin
     async begin(request, reply) {
       const key = keyOf(request)
       if (key === null) return undefined
-      // Its answer could not be kept.
+      // Throws if the keys of secrets are missing, because the answer could not be sealed.
       secrets.requireKeys()
       const query = request.url.split('?')[1] ?? ''
       const body_hash = hash(

@@ -1,4 +1,4 @@
-/** Which of several media types a client wants most (RFC 9110, section 12.5.1). Pure. */
+/** Chooses the media type that a client wants most (RFC 9110, section 12.5.1). Pure. */
 
 interface Range {
   type: string
@@ -18,7 +18,7 @@ function rangeOf(part: string): Range | null {
   return quality >= 0 && quality <= 1 ? { type, subtype, quality } : null
 }
 
-/** How well a range names the type: 3 exactly, 2 by `type/*`, 1 by a full wildcard, 0 not at all. */
+/** Tells how closely a range names the type: 3 exactly, 2 by `type/*`, 1 by a full wildcard, 0 not at all. */
 function specificity(range: Range, offer: string): number {
   const [type, subtype] = offer.split('/')
   if (range.type === type && range.subtype === subtype) return 3
@@ -27,8 +27,8 @@ function specificity(range: Range, offer: string): number {
 }
 
 /**
- * The offer with the highest quality; among equals the first. An offer's quality is that of the range that names it
- * most closely. Returns null if the client accepts none. An absent or unreadable header accepts all.
+ * Returns the offer with the highest quality, and among equals the first. The range that names an offer most closely
+ * gives its quality. Returns null if the client accepts none. An absent or unreadable header accepts all.
  */
 export function preferred<Offer extends string>(
   accept: string | undefined,
@@ -56,8 +56,8 @@ export function preferred<Offer extends string>(
 }
 
 /**
- * The content coding that a client wants most, among equals the first (RFC 9110, section 12.5.3). Returns null if the
- * client accepts none of them.
+ * Returns the content coding that a client wants most, and among equals the first (RFC 9110, section 12.5.3). Returns
+ * null if the client accepts none of them.
  */
 export function preferredCoding<Coding extends string>(
   header: string | undefined,
@@ -72,7 +72,7 @@ export function preferredCoding<Coding extends string>(
   }
   let best: Coding | null = null
   let most = wanted.get('identity') ?? 0
-  // An answer without a coding wins only if its quality is named and above all others.
+  // Sending without a coding wins only if the client names its quality and that quality is above all others.
   for (const offer of offers) {
     const quality = wanted.get(offer) ?? wanted.get('*') ?? 0
     if (quality > 0 && (best === null ? quality >= most : quality > most)) [best, most] = [offer, quality]

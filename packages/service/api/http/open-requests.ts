@@ -8,14 +8,14 @@ import type { Principal } from '@assay/model/token'
 const RETRY_SECONDS = 5
 
 export interface OpenRequests {
-  /** The most of a workspace. */
+  /** The most open requests of one workspace. */
   readonly most: number
   /**
    * Counts a request. Throws `workspace_busy` if the workspace or the token has reached its limit. Returns a function
    * to call once at the end.
    */
   open(principal: Pick<Principal, 'workspace_id' | 'token_id'>): () => void
-  /** How many each workspace has open. */
+  /** Returns the number of open requests by workspace. */
   counts(): ReadonlyMap<string, number>
 }
 

@@ -19,7 +19,7 @@ import { limitToTemplates } from '../templates/template-limits.ts'
 import { restOf } from './path.ts'
 import { invalid, queryValidator, textFaults, type Validator, validator } from './validate.ts'
 
-/** What an operation may answer: JSON by `schema`, text of the `media` types, or nothing. */
+/** What an operation may answer: JSON of `schema`, text of one of the `media` types, or nothing. */
 export interface ReplyShape {
   description: string
   schema?: TSchema
@@ -34,7 +34,10 @@ export const BODY_TYPES = [
   'application/x-www-form-urlencoded',
   'multipart/form-data',
 ] as const
-/** Bytes of any kind and number. The operation reads them from `request.raw` itself. */
+/**
+ * The media type of an operation that takes bytes of any kind and number. The operation reads them from `request.raw`
+ * itself.
+ */
 export const ANY_TYPE = '*/*'
 export type BodyType = (typeof BODY_TYPES)[number] | typeof ANY_TYPE
 
@@ -89,7 +92,7 @@ export interface Operation {
   handle(call: Call): unknown
 }
 
-/** Whether the operation keeps an Idempotency-Key. */
+/** Tells whether the operation takes an Idempotency-Key. */
 export function isIdempotent({ method, operation }: { method: string; operation: Operation }): boolean {
   return method === 'POST' && operation.idempotent && operation.scope !== null
 }
@@ -148,7 +151,7 @@ interface Validators {
   body: Validator
 }
 
-/** The schema of the body; an empty object for an operation without one. */
+/** Returns the schema of the body; an empty object for an operation without a body. */
 function bodyOf(operation: Operation): TSchema {
   return operation.body ?? NOTHING
 }
@@ -166,7 +169,7 @@ interface Parts {
 
 type Read = (part: keyof Validators, given: unknown) => unknown
 
-/** Validates parts of a request. `done` throws a 422 with the faults of all parts. */
+/** Validates parts of a request. `done` throws a 422 with the faults of all parts together. */
 function reader(validators: Validators): { read: Read; done(): void } {
   const faults: FieldError[] = []
   return {
@@ -193,7 +196,7 @@ export function handlerOf({ operation, path }: { operation: Operation; path: str
   const optional = isOptional(bodyOf(operation))
   const leaving = operation.deprecated && deprecationHeaders(operation.deprecated)
 
-  /** Fastify calls the parameter for the rest of a path "*". */
+  /** Returns the parameters by name. Fastify calls the parameter for the rest of a path "*". */
   function namedParams({ params }: FastifyRequest): unknown {
     return rest === null ? params : { [rest]: (params as Record<string, string>)['*'] }
   }

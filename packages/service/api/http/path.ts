@@ -7,10 +7,10 @@ const REST = /\{(\w+)\.\.\.\}$/
 
 export const fastifyPath = (path: string): string => path.replace(REST, '*').replaceAll(/\{(\w+)\}/g, ':$1')
 
-/** The path in the form of OpenAPI, which has no parameters with slashes. */
+/** Returns the path in the form of OpenAPI, which has no parameters with slashes. */
 export const openapiPath = (path: string): string => path.replace(REST, '{$1}')
 
-/** The name of the parameter that takes the rest of the path; null: there is none. */
+/** Returns the name of the parameter that takes the rest of the path; null if there is none. */
 export const restOf = (path: string): string | null => REST.exec(path)?.[1] ?? null
 
 const withoutSlash = (path: string): string => path.replace(/\/+$/, '') || '/'
@@ -27,7 +27,10 @@ function matches(pattern: string, path: string): boolean {
   )
 }
 
-/** The methods of a path, sorted, for the Allow header. Empty if there is no such path. A fixed path hides patterns. */
+/**
+ * Returns the methods of a path, sorted, for the Allow header. Empty if there is no such path. A fixed path wins over
+ * a pattern.
+ */
 export function allowedMethods(
   routes: readonly { method: string; path: string; operation: { streams: boolean } }[],
   url: string,

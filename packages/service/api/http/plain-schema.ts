@@ -27,7 +27,8 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 function withoutAnyOf({ anyOf = [], ...rest }: PlainSchema): PlainSchema {
   const present = anyOf.filter((branch) => branch.type !== 'null')
   const [only] = present
-  // One with a title becomes a component of the document, which is not null elsewhere.
+  // A schema with a title becomes a component of the document. A component cannot be null in one place and not in
+  // another, so it keeps its `anyOf`.
   const plainNull =
     present.length === 1 && anyOf.length === 2 && typeof only?.type === 'string' && only.title === undefined
   if (!plainNull) return { ...rest, anyOf }
@@ -41,7 +42,7 @@ function withType(schema: PlainSchema): PlainSchema {
   return schema
 }
 
-/** `closed`: objects refuse keys that they do not name. */
+/** Returns the plain form of a schema. `closed`: objects refuse keys that they do not name. */
 export function plainSchema(schema: TSchema | PlainSchema, closed: boolean): PlainSchema {
   const plain: PlainSchema = {}
   for (const [keyword, value] of Object.entries(schema)) {

@@ -18,10 +18,13 @@ export interface Problem {
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
-/** Seconds for Retry-After where the error names none. */
+/** Seconds for Retry-After if the error names none. */
 const RETRY_AFTER: Partial<Record<ErrorCode, number>> = { store_unavailable: 2, stopping: 2, queue_full: 10 }
 
-/** The problem document of an error. `type` is a relative reference to this service's page of errors; `prefix`: see prefix.ts. */
+/**
+ * Returns the problem document of an error. `type` is a relative reference to this service's page of errors;
+ * `prefix`: see prefix.ts.
+ */
 export function problemOf(error: AppError, request_id: string, prefix = ''): Problem {
   const { status, title } = ERRORS[error.code]
   return {
@@ -49,7 +52,7 @@ const FRAMEWORK: Record<string, [ErrorCode, string]> = {
   FST_ERR_MAX_PARAM_LENGTH: ['bad_request', 'A part of the path is too long.'],
 }
 
-/** A number of bytes that is a power of two, in its unit: "16 KiB". */
+/** Returns a number of bytes that is a power of two with its unit: "16 KiB". */
 const sizeOf = (bytes: number): string =>
   bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / 1024 / 1024} MiB`
 
@@ -76,7 +79,7 @@ export function expectedError(error: unknown, bodyBytes: number): AppError | nul
 export const unexpected = (): AppError =>
   new AppError('internal', 'The service met a fault of its own: try again, or report the request_id.')
 
-/** The error for HTTP that Node's parser refused. There is no request then, only a socket. */
+/** Returns the error for a request that Node's parser refused. Such a request has only a socket. */
 export function brokenRequest(code: string | undefined): AppError {
   if (code === 'HPE_HEADER_OVERFLOW')
     return new AppError('header_too_large', 'The headers are larger than 16 KiB: send fewer or shorter ones.')
@@ -85,7 +88,7 @@ export function brokenRequest(code: string | undefined): AppError {
   return new AppError('bad_request', 'The request is not valid HTTP/1.1: check the request line and headers.')
 }
 
-/** The whole HTTP answer of an error as text, for a bare socket. */
+/** Returns the whole HTTP answer of an error as text, for a bare socket. */
 export function rawProblem(error: AppError, request_id: string): string {
   const body = JSON.stringify(problemOf(error, request_id))
   return [

@@ -9,11 +9,11 @@ export interface Rate {
 }
 
 export interface RateLimiter {
-  /** Takes one token of the key's bucket, at the limiter's rate unless the key has one of its own. */
+  /** Takes one token of the key's bucket. `rate` replaces the limiter's rate for this key. */
   take(key: string, rate?: Rate): Allowance
 }
 
-/** Most keys with a bucket. The key that was used longest ago is dropped first. */
+/** The most keys with a bucket. The key that was used longest ago is dropped first. */
 const MOST_KEYS = 10_000
 
 export function createRateLimiter(clock: Clock, common: Rate): RateLimiter {

@@ -11,14 +11,17 @@ import { prefixOf } from '../prefix.ts'
 const SAFE = ['GET', 'HEAD', 'OPTIONS']
 const NAME = 'assay_sign_in'
 
-/** How a cookie of this service is set. */
+/** The form in which this service sets its cookies. */
 export interface CookieForm {
   /** The path of the service, without a slash at its end. */
   path: string
   secure: boolean
 }
 
-/** Behind a proxy that ends TLS the public address says so. */
+/**
+ * Returns the form of cookies for a request. A public address with https makes them secure behind a proxy that ends
+ * TLS.
+ */
 export function cookieForm({ protocol }: FastifyRequest, publicUrl: string | null): CookieForm {
   const secure = protocol === 'https' || publicUrl?.startsWith('https:') === true
   return { path: prefixOf(publicUrl), secure }
@@ -42,12 +45,12 @@ export function cookieRest(
   return `Path=${path}${below}; Max-Age=${seconds}; HttpOnly; SameSite=${site}${secure ? '; Secure' : ''}`
 }
 
-/** `seconds` 0 deletes the cookie. */
+/** Returns the Set-Cookie of a sign-in. `seconds` 0 deletes the cookie. */
 export function signInCookie(secret: string, seconds: number, form: CookieForm): string {
   return `${cookieName(NAME, form)}=${secret}; ${cookieRest(seconds, 'Strict', form)}`
 }
 
-/** The secret that the request's cookie holds; null: none. */
+/** Returns the secret that the request's cookie holds; null if it has none. */
 export function signInSecret({ headers }: FastifyRequest, form: CookieForm): string | null {
   const cookies = headers.cookie
   if (cookies === undefined) return null

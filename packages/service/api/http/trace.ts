@@ -9,7 +9,7 @@ import { HEALTH_ROUTES } from './request-log.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null if nothing is traced. */
+    /** Null if tracing is off. */
     trace: RequestTrace | null
   }
 }

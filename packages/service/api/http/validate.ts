@@ -17,7 +17,7 @@ const MOST_DEPTH = 64
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
 const TIME = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/
 
-/** Date.parse takes the 30th of February for the 2nd of March. */
+/** Tells whether the date exists. Date.parse reads the 30th of February as the 2nd of March. */
 function isDay(text: string): boolean {
   const [year, month, day] = text.slice(0, 10).split('-').map(Number)
   return day! <= new Date(Date.UTC(year!, month, 0)).getUTCDate()
@@ -32,12 +32,12 @@ const rules = { allowUnionTypes: true, formats: { uuid: isUuid, 'date-time': isT
 const withEvery = new Ajv({ ...rules, allErrors: true })
 const withFirst = new Ajv(rules)
 /**
- * For a value with more parts only the first fault is reported, because listing the faults of a body of 1 MiB takes
- * half a second.
+ * The most parts of a value of which every fault is reported. A larger value gets its first fault only, because
+ * listing all faults of a body of 1 MiB takes half a second.
  */
 const MOST_PARTS = 5000
 
-/** Whether a parsed value has more than `most` parts at all levels together. */
+/** Tells whether a parsed value has more than `most` parts at all levels together. */
 export function hasMany(value: unknown, most = MOST_PARTS): boolean {
   let parts = 0
   const rest = [value]
@@ -54,7 +54,10 @@ export function hasMany(value: unknown, most = MOST_PARTS): boolean {
 /** A compiled schema. `faults` has paths that start with `at`; `value` is normalized. */
 export type Validator = (value: unknown, at: string) => { value: unknown; faults: FieldError[] }
 
-/** A validator that compiles its schema at first use: compiling all at the start would take a tenth of a second. */
+/**
+ * Returns a validator that compiles its schema at first use. Compiling all schemas at the start would take a tenth of
+ * a second.
+ */
 export function validator(schema: TSchema): Validator {
   const plain = plainSchema(schema, true)
   let toEvery: ValidateFunction | undefined
@@ -62,7 +65,7 @@ export function validator(schema: TSchema): Validator {
   return (value, at) => {
     const many = hasMany(value)
     const validate = many ? (toFirst ??= withFirst.compile(plain)) : (toEvery ??= withEvery.compile(plain))
-    // This check comes before normalization, so that a list that is too long is not walked.
+    // This check comes before normalization, so that a list with too many items is not walked.
     if (many && !validate(value) && tooMany(validate.errors))
       return { value, faults: faultsOf(validate.errors ?? [], plain, at) }
     const formed = canonical(plain, value)
@@ -74,7 +77,7 @@ export function validator(schema: TSchema): Validator {
 const tooMany = (errors: ValidateFunction['errors']): boolean =>
   ['maxItems', 'maxProperties', 'additionalProperties'].includes(errors?.[0]?.keyword ?? '')
 
-/** A validator of query parameters. They arrive as text and are converted to their declared types first. */
+/** Returns a validator of query parameters. They arrive as text and are converted to their declared types first. */
 export function queryValidator(schema: TSchema): Validator {
   const plain = plainSchema(schema, true)
   const check = validator(schema)
@@ -133,7 +136,7 @@ function canonical(schema: PlainSchema, value: unknown): unknown {
   return value
 }
 
-/** The faults to show, at most MOST_FAULTS: a body may hold a hundred thousand. */
+/** Returns the faults to show, at most MOST_FAULTS, because a body may have a hundred thousand. */
 function faultsOf(errors: ErrorObject[], schema: PlainSchema, at: string): FieldError[] {
   const told = new Map<string, FieldError>()
   for (const error of errors.slice(0, 2 * MOST_FAULTS)) {
@@ -216,7 +219,7 @@ function textFault(text: string): string | null {
 
 const isBadKey = (key: string): boolean => key === '__proto__' || textFault(key) !== null
 
-/** Whether a value has no fault of text and is nested at most MOST_DEPTH deep. */
+/** Tells whether a value has no fault of text and is nested at most MOST_DEPTH deep. */
 function isSound(value: unknown, depth: number): boolean {
   if (typeof value === 'string') return textFault(value) === null
   if (typeof value !== 'object' || value === null) return true
@@ -226,7 +229,10 @@ function isSound(value: unknown, depth: number): boolean {
   return Object.keys(fields).every((key) => !isBadKey(key) && isSound(fields[key], depth + 1))
 }
 
-/** Faults of text and nesting anywhere in a parsed value; iterative, so that no nesting can exhaust the stack. */
+/**
+ * Returns the faults of text and nesting anywhere in a parsed value. It uses no recursion, so that no nesting can
+ * exhaust the stack.
+ */
 export function textFaults(root: unknown, at: string): FieldError[] {
   const faults: FieldError[] = []
   if (isSound(root, 0)) return faults
@@ -255,7 +261,7 @@ export function textFaults(root: unknown, at: string): FieldError[] {
   return faults
 }
 
-/** A 422 with every fault. */
+/** Returns a 422 with every fault. */
 export function invalid(faults: FieldError[]): AppError {
   const shown = faults.slice(0, MOST_FAULTS)
   const [first] = shown

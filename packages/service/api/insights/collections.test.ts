@@ -9,7 +9,7 @@ import { openTestServer, type TestServer } from '../test-server.ts'
 const SLACK = 'https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXX'
 const template = { type: 'template', template_id: 'hello' }
 
-/** A token of another user. */
+/** Makes a token of another user. */
 async function tokenOfEve({ store }: TestServer, scope: Scope): Promise<string> {
   const secret = newToken()
   await store.createToken({

@@ -40,7 +40,7 @@ export async function requireCollection(
 interface Held {
   collection_id: string
   insight_id: string
-  /** Whether it is the collection of the user's pins. */
+  /** True for the collection of the user's pins. */
   pins: boolean
 }
 

@@ -1,4 +1,6 @@
-/** The list of insights, and the runs before one, by the cards that are written with each. result.ts reads one whole. */
+/**
+ * Lists insights, and the runs before one, by the cards that are written with each. result.ts reads a whole insight.
+ */
 
 import { overlayChart } from '@assay/engine/charts/overlay'
 import { chartFigure } from '@assay/engine/pages/chart-figure'

@@ -1,4 +1,4 @@
-/** Lists who read an insight, by the audit trail: for admins, and for the user who made it. */
+/** Lists from the audit trail who read an insight. Admins and the user who made the insight may ask. */
 
 import { AppError, notFound } from '@assay/model/errors'
 import { Reading } from '@assay/model/reading-record'

@@ -19,7 +19,10 @@ import { Metadata } from './jobs.ts'
 
 const ITEMS_MOST = 1000
 const BODY_BYTES = 8 * 1024 * 1024
-/** Faults shown of one item: a thousand items with a hundred each would make an answer of many megabytes. */
+/**
+ * The most faults shown of one item. A thousand items with a hundred faults each would make an answer of many
+ * megabytes.
+ */
 const FAULTS_MOST = 10
 
 const Priority = Type.Integer({ minimum: -100, maximum: 100 })
@@ -63,7 +66,7 @@ interface Converted {
   item: Static<typeof Item>
   values: NewJob['variables']
   reader: StoredReader | null
-  /** Whether its reader does not exist. */
+  /** True if the reader of the item does not exist. */
   lacksReader: boolean
   errors: ItemFault[]
 }
@@ -99,7 +102,7 @@ async function toldBy(
   template: Pick<FoundTemplate, 'source'>,
   converted: readonly Converted[],
 ): Promise<(of: Pick<Converted, 'reader' | 'values'>) => Promise<string[] | { message: string } | null>> {
-  // If jobs notify readers, an unknown reader is a fault of the item.
+  // An unknown reader is a fault of the item if the job notifies its reader.
   const toReaders = notify?.includes(READER) && converted.some(({ lacksReader }) => lacksReader)
   if (!toReaders && converted.every(({ reader }) => reader === null)) {
     const told = await toldOf(services, principal, { notify, template: template.source, at: 'notify' })

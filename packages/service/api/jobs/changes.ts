@@ -6,9 +6,9 @@ import type { Clock } from '@assay/model/clock'
 import type { Hint, Store } from '@assay/store/store'
 
 const LOOK_MS = 1000
-/** The most seconds that a client may ask a request to wait. */
+/** The most seconds that a request may ask to wait. */
 export const WAIT_MOST = 60
-/** Longest wait in seconds: common proxies give up after 60. */
+/** The longest wait in seconds. Common proxies give up after 60. */
 export const ANSWERED_BY = 50
 
 export interface Waiting {
@@ -34,7 +34,7 @@ export interface Changes {
 }
 
 export const jobKey = (assignment_id: string): string => `job ${assignment_id}`
-/** No hint tells of all events of a workspace: a waiter looks each second. */
+/** Returns the key of all events of a workspace. No hint has this key, so a waiter looks once a second. */
 export const eventsKey = (workspace_id: string): string => `events ${workspace_id}`
 export const deliveryKey = (delivery_id: string): string => `delivery ${delivery_id}`
 

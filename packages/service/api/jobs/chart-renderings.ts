@@ -14,8 +14,9 @@ type Charted = Pick<Insight, 'insight_id' | 'charts'>
 
 export interface ChartRenderings {
   /**
-   * A wide and a narrow SVG for each chart, cached if the insight has an id. Empty if they cannot be drawn now: readers then get the charts as
-   * text. `reader`: for a reader of a link. Rejects with `workspace_busy`.
+   * Resolves with a wide and a narrow SVG for each chart, cached if the insight has an id. The list is empty if the
+   * charts cannot be drawn now: readers then get them as text. `reader`: the request is of a reader of a link.
+   * Rejects with `workspace_busy`.
    */
   of(insight: Charted, workspace_id: string, reader?: boolean): Promise<Drawing[]>
 }

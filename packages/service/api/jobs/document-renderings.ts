@@ -17,12 +17,15 @@ const WAIT_MS = 45_000
 
 export interface PrintedInsight {
   pdf: Buffer
-  /** Whether it has every chart as a drawing. */
+  /** True if the document has every chart as a drawing. */
   whole: boolean
 }
 
 export interface DocumentRenderings {
-  /** Rejects with `workspace_busy`, and with `not_acceptable` where the insight cannot be set. */
+  /**
+   * Resolves with the document. Rejects with `workspace_busy`, and with `not_acceptable` if the insight cannot be
+   * set.
+   */
   of(insight: PageInsight, workspace_id: string): Promise<PrintedInsight>
 }
 

@@ -29,7 +29,10 @@ async function newJob({ ask }: TestServer): Promise<string> {
 const run = ({ ask }: TestServer, assignment_id: string) =>
   ask('POST', '/v1alpha/jobs/run', { body: { payload: { type: 'assignment', assignment_id } } })
 
-/** What the stream holds up to the word. A stream that ends before it would be read for ever, with no turn for a time limit. */
+/**
+ * Reads the stream up to the word. If the stream ended before the word, the loop would never give a time limit its
+ * pass of the event loop.
+ */
 async function readTo(word: string, reader: ReadableStreamDefaultReader<string>): Promise<string> {
   let text = ''
   while (!text.includes(word)) {

@@ -1,4 +1,7 @@
-/** Jobs: create, run, status, cancel, list, delete. The API never waits on an analysis: it writes and reads rows. */
+/**
+ * Operations on jobs: create, run, status, cancel, list, delete. The API never waits on an analysis: it writes and
+ * reads rows.
+ */
 
 import { metricsRead } from '@assay/engine/metrics/names'
 import { AppError, notFound } from '@assay/model/errors'
@@ -23,7 +26,10 @@ import { runTitles } from './run-titles.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** The job. Throws a 404 if there is none, and the same 404 for a job of another workspace or of another reader. */
+/**
+ * Returns the job. Throws a 404 if there is none, and the same 404 for a job of another workspace or of another
+ * reader.
+ */
 export async function requireJob(
   services: Services,
   principal: Principal,
@@ -111,7 +117,7 @@ export const createJob = operation({
       priority: priority ?? 0,
       metadata: metadata ?? {},
     })
-    // The job is a draft until it is run.
+    // The kept days are dropped before the job can run, because the job is still a draft.
     if (body.payload.full === true)
       await services.store.dropKeptDays({
         workspace_id,
@@ -209,7 +215,7 @@ export const jobStatus = operation({
     let job = await requireJob(services, principal, assignment_id)
     if (wait > 0 && !isFinal(job.job_status)) {
       const look = async (): Promise<boolean | undefined> => {
-        // Its user may be another reader by now.
+        // The caller is looked up again, because the user may be another reader by now.
         const caller = (await callerOf(services, request)) ?? principal
         job = await requireJob(services, caller, assignment_id)
         return isFinal(job.job_status) || undefined
@@ -222,7 +228,7 @@ export const jobStatus = operation({
   },
 })
 
-/** KEY:VALUE of the filter. */
+/** Splits the filter KEY:VALUE. */
 function pairOf(text: string): readonly [key: string, value: string] {
   const [, key, value] = /^([\w.-]{1,100}):(.*)$/s.exec(text) ?? []
   if (key !== undefined && value !== undefined) return [key, value]

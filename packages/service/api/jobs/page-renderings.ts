@@ -20,7 +20,7 @@ export const FAILED_MS = 300_000
 
 export interface Page {
   html: string
-  /** Whether the page has its layout and every chart. */
+  /** True if the page has its layout and every chart. */
   whole: boolean
 }
 
@@ -28,16 +28,16 @@ export interface Page {
 type Behind = () => Promise<StoredBehind | null>
 
 export interface PageRenderings {
-  /** The cached page of an insight, or that with its rows; undefined: there is none. */
+  /** Returns the cached page of an insight; `rows` asks for the page with its rows. Undefined if there is none. */
   kept(insight_id: string, rows?: boolean): Page | undefined
   /**
-   * The page of an insight, cached if the insight has an id. `reader`: for a reader of a link; `behind`: with its rows, which are read
-   * once the page has its turn. Rejects with `workspace_busy`.
+   * Resolves with the page of an insight, cached if the insight has an id. `reader`: the request is of a reader of a
+   * link. `behind`: the page shows the rows, which are read when a process is free. Rejects with `workspace_busy`.
    */
   of(insight: PageInsight, workspace_id: string, asked?: { reader?: boolean; behind?: Behind }): Promise<Page>
 }
 
-/** A page with rows is another one. */
+/** Returns the key of a page. The page with rows has a key of its own. */
 const keyOf = (insight_id: string, rows: boolean): string => (rows ? `${insight_id} rows` : insight_id)
 
 /** Returns the part of an insight that an analysis process gets. */
@@ -52,7 +52,7 @@ function textsOf(behind: StoredBehind | null): Record<string, Uint8Array> {
   return { tables, analyses, ...(provenance === null ? {} : { provenance }) }
 }
 
-/** Returns null if no process was free or the rendering was not done within `wait_ms`. */
+/** Resolves with the page, or with null if no process was free or the rendering took longer than `wait_ms`. */
 export async function renderedInTime(
   { pool, clock }: { pool: Pick<Pool, 'render'>; clock: Clock },
   task: RenderTask,

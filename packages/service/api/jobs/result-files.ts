@@ -7,7 +7,7 @@ import type { FastifyReply } from 'fastify'
 import type { Call } from '../http/operation.ts'
 import { invalid } from '../http/validate.ts'
 
-/** The types that are no text of the insight itself. */
+/** The media types of files, as against those of the insight's text. */
 export const FILE_MEDIA = {
   'application/pdf': { ending: 'pdf', type: 'application/pdf' },
   'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': {
@@ -27,7 +27,7 @@ type Answering = Pick<Call, 'services' | 'principal' | 'reply'>
 interface Parts {
   head: InsightHead
   data(): Promise<InsightData>
-  /** The block whose table is asked for. */
+  /** The block whose table the request names. */
   table: string | undefined
 }
 
@@ -35,7 +35,7 @@ export async function sendFile(call: Answering, media: FileMedia, parts: Parts):
   const { ending, type } = FILE_MEDIA[media]
   const bytes = ending === 'pdf' ? await pdfOf(call, parts.head) : await tablesOf(call, ending, parts)
   const { template_id, created_at } = parts.head
-  // A template of a workspace may have any name.
+  // A template of a workspace may have any name, so other characters become a hyphen in the header.
   const name = [template_id, ending === 'pdf' ? undefined : parts.table, created_at.slice(0, 10)]
   const file = name.filter((part) => part !== undefined).join('-')
   const shown = ending === 'pdf' ? 'inline' : 'attachment'
@@ -47,7 +47,7 @@ export async function sendFile(call: Answering, media: FileMedia, parts: Parts):
 
 async function pdfOf({ services, principal, reply }: Answering, head: InsightHead): Promise<Buffer> {
   const { pdf, whole } = await services.documents.of(head, principal.workspace_id)
-  // A document without its charts has no tag, since it will differ later.
+  // A document without its charts has no tag, because a later one will differ.
   if (!whole) reply.removeHeader('etag')
   return pdf
 }

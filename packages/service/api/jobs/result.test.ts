@@ -68,7 +68,7 @@ test('tags each form, and sends none that the client has', async (t) => {
     ['application/pdf', ''],
   ] as const) {
     const first = await api.ask('GET', url + charts, { headers: { accept } })
-    // Long text has a form for each coding, too.
+    // A long text has a form for each coding, so its Vary also names Accept-Encoding.
     assert.match(String(first.headers.vary), /^Accept(?:, Accept-Encoding)?$/)
     const tag = String(first.headers.etag)
     tags.add(tag)
@@ -133,7 +133,7 @@ async function insightWith({ ask, complete }: TestServer, markdown: string): Pro
 }
 
 const TABLE = `| a | b |\n|---|---|\n${'| 1 | *x* |\n'.repeat(33_000)}\nBelow.\n`
-/** A page of millions takes half a minute of a process's time. */
+/** Markdown whose page takes half a minute of a process's time at millions of characters. */
 const hostile = (characters: number): string => '![[]('.repeat(characters / 5)
 
 test('a page of a long table shows its beginning, and is rendered once for all who read it', async (t) => {
@@ -160,10 +160,16 @@ test('a page of a long table shows its beginning, and is rendered once for all w
 const warnings = ({ mock }: { mock: { calls: { arguments: unknown[] }[] } }): string =>
   mock.calls.map(({ arguments: [given] }) => String((given as { err?: Error }).err)).join()
 
-/** Milliseconds: what any small task may take, and a rendering from when it begins (engine/run/child/render.ts). */
+/**
+ * In milliseconds: the limit of a small task, and the limit of a rendering from its begin
+ * (engine/run/child/render.ts).
+ */
 const [TASK_MS, RENDER_MS] = [30_000, 10_000]
 
-/** Counts the renderings that have begun: the time of the task is set, and then that of the rendering in its place. */
+/**
+ * Counts the renderings that have begun. The limit of the task is set first, and then that of the rendering in its
+ * place.
+ */
 class RenderClock extends FakeClock {
   begun = 0
   #isTaken = false
@@ -175,7 +181,7 @@ class RenderClock extends FakeClock {
   }
 }
 
-/** Lets the limit of a rendering that is under way pass, then the time in which its process may end by itself. */
+/** Lets the limit of a rendering pass, and then the time in which its process may end by itself. */
 async function pastItsLimit<T>({ parts }: TestServer, clock: RenderClock, answer: Promise<T>): Promise<T> {
   while (parts.pool!.stats().states.busy === 0 || clock.begun === 0) await systemClock.sleep(5)
   clock.begun = 0

@@ -26,7 +26,7 @@ import { preferred } from '../http/negotiate.ts'
 import { type Call, operation } from '../http/operation.ts'
 import { FILE_MEDIA, type FileMedia, isFileMedia, sendFile } from './result-files.ts'
 
-/** In the order of preference where the client accepts several with equal quality. */
+/** The media types in the order of preference if the client accepts several with equal quality. */
 export const INSIGHT_MEDIA = [
   'text/markdown',
   'text/html',
@@ -74,7 +74,7 @@ async function render(
   void reply.type(TYPES[media])
   if (media === 'text/html') {
     const { html, whole } = await services.pages.of(head, principal.workspace_id)
-    // A page without its charts has no tag, since it will differ later.
+    // A page without its charts has no tag, because a later one will differ.
     if (!whole) reply.removeHeader('etag')
     void reply.header('content-security-policy', PAGE_POLICY)
     return html
@@ -96,14 +96,20 @@ async function render(
   return reply.send(json)
 }
 
-/** Markdown of more characters takes several passes of the event loop to read and to write: other requests are answered between them. */
+/**
+ * The characters of Markdown above which reading and writing are divided over several passes of the event loop, so
+ * that other requests are answered between them.
+ */
 const LARGE = 200_000
 
 async function pass({ markdown }: InsightHead): Promise<void> {
   if (markdown.length > LARGE) await setImmediate()
 }
 
-/** The JSON of an `InsightView`, or of a `PreviewView` if the insight has no id. The data are JSON already and are neither parsed nor decoded. */
+/**
+ * Returns the JSON of an `InsightView`, or of a `PreviewView` if the insight has no id. The data are JSON already and
+ * are neither parsed nor decoded.
+ */
 function insightJson(
   head: InsightHead,
   filled: ReturnType<typeof fillMarked>,

@@ -11,7 +11,7 @@ type Untitled = Pick<
   'assignment_id' | 'template_id' | 'template_version' | 'variables' | 'started_at' | 'created_at'
 >
 
-/** Templates that one list of jobs reads for their titles. Jobs of others have none. */
+/** The most templates that one list of jobs reads for its titles. Jobs of further templates get no title. */
 const VERSIONS_MOST = 20
 /** Milliseconds after which the event loop answers other requests. A title may take up to 50 ms. */
 const PASS_MS = 10
@@ -23,14 +23,14 @@ async function versionOf({ store, templates }: Known, workspace_id: string, job:
   })
   if (!source) return null
   const { found } = await templates.read(source, workspace_id).catch((error: unknown) => {
-    // A missing title is no reason to wait or to refuse the list.
+    // A list without a title is better than no list.
     if (error instanceof AppError) return { found: null }
     throw error
   })
   return found?.template ?? null
 }
 
-/** By assignment id. */
+/** Returns the titles by assignment id. */
 export async function runTitles(
   known: Known,
   workspace_id: string,

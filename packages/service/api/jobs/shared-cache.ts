@@ -10,14 +10,17 @@ const MOST_CHARACTERS = 32_000_000
 
 export interface Made<T> {
   value: T
-  /** Characters. */
+  /** The size of the value in characters. */
   size: number
-  /** Milliseconds for which the value may be cached; 0: only for those that wait for it now; infinite: while there is room. */
+  /**
+   * Milliseconds for which the value may be cached. 0 shares it only among those that wait now; Infinity keeps it
+   * while there is room.
+   */
   keep_ms: number
 }
 
 export interface SharedCache<T> {
-  /** Undefined: the cache has no value of the key. */
+  /** Returns the cached value of the key; undefined if there is none. */
   get(key: string): T | undefined
   /** The cached value, or what `make` resolves. Rejects for every caller that waits if `make` rejects. */
   of(key: string, make: () => Promise<Made<T>>, apart?: boolean): Promise<T>
@@ -29,14 +32,14 @@ export function createSharedCache<T>(monotonic: () => number): SharedCache<T> {
     max: MOST_ENTRIES,
     maxSize: MOST_CHARACTERS,
     sizeCalculation: ({ size }) => Math.max(1, size),
-    // The library takes a time of 0 for none.
+    // The library treats a time of 0 as no time, so the clock begins at 1.
     perf: { now: () => monotonic() + 1 },
     ttlResolution: 0,
     ttl: 1,
     ignoreFetchAbort: true,
     async fetchMethod(_key, _stale, { context: make, options }) {
       const made = await make()
-      // The library keeps a value until more than its time has passed; 0 is for ever.
+      // The library keeps a value until more than its time has passed, and keeps it for ever with a time of 0.
       options.ttl = Number.isFinite(made.keep_ms) ? Math.max(1, made.keep_ms - 1) : 0
       return made
     },

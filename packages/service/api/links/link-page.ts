@@ -50,7 +50,7 @@ interface Opened {
   page(): Promise<Pick<Page, 'html'>>
 }
 
-/** The page of a collection, or of an insight in it. A personal insight is in no such page. */
+/** Opens the page of a collection, or of an insight in it. Such a page never shows a personal insight. */
 async function openedByCollection(
   { store, pages, config }: Services,
   secret: string,
@@ -71,7 +71,7 @@ async function openedByCollection(
     return { link_id, workspace_id, page: async () => ({ html }) }
   }
   if (cards.length === 0) return null
-  // A page that is kept needs no read of its insight, which may be large.
+  // A cached page needs no read of its insight, which may be large.
   const kept = pages.kept(insight_id)
   const insight = kept ? null : await store.getInsightHead({ workspace_id, insight_id })
   const made = kept ?? (insight && (() => pages.of(insight, workspace_id, { reader: true })))
@@ -88,7 +88,8 @@ async function openedBy({ store, pages }: Services, secret: string): Promise<Ope
   const link = await store.findLink(hashToken(secret))
   if (!link) return null
   const { link_id, workspace_id, opens: insight_id } = link
-  // The link then ends with the newest insight, not with the one that it was made for.
+  // The link is moved to the newest insight, so that it is deleted with that insight and not with the one for which
+  // it was made.
   if (insight_id !== link.insight_id) await store.moveLink({ workspace_id, link_id, insight_id })
   const kept = pages.kept(insight_id, link.rows)
   if (kept) return { link_id, workspace_id, page: async () => kept }
@@ -99,7 +100,7 @@ async function openedBy({ store, pages }: Services, secret: string): Promise<Ope
   return { link_id, workspace_id, page: () => pages.of(insight, workspace_id, asked) }
 }
 
-/** Sends a page. A site that may show it in a frame may do so whatever its own policy says. */
+/** Sends a page. The header lets the sites of the settings show it in a frame. */
 function sendPage({ config }: Services, reply: FastifyReply, status: number, page: string) {
   const parents = config.frameParents
   const ancestors = parents.length === 0 ? "'none'" : parents.join(' ')
@@ -114,7 +115,7 @@ function sendPage({ config }: Services, reply: FastifyReply, status: number, pag
     .send(page)
 }
 
-/** Answers with the page; the same for whatever cannot be opened. */
+/** Answers with the page. Every link that cannot be opened gets the same answer. */
 async function answer({ services, params, request, reply }: Call<{ secret: string; insight_id?: string }>) {
   const { allowed, reset } = services.readers.take(callerNetwork(request))
   if (!allowed) return sendPage(services, reply.header('retry-after', String(reset)), 429, busyPage(reset))

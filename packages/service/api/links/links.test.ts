@@ -12,7 +12,7 @@ async function completed({ ask, complete }: TestServer, over = {}) {
   return { assignment_id, insight_id: await complete(assignment_id, over) }
 }
 
-/** An insight that is one reader's. */
+/** Completes a job for a reader and returns the id of its insight, which is personal. */
 async function completedFor({ ask, complete, store }: TestServer, reader_id: string): Promise<string> {
   await ask('PUT', '/v1alpha/readers', {
     body: { readers: [{ reader_id, name: 'Ada', attributes: { region: 'north' } }] },
@@ -37,7 +37,7 @@ function open({ ask }: TestServer, url: string): Promise<Answer> {
   return ask('GET', url, { token: null })
 }
 
-/** What an answer says, but for what names the request. */
+/** Returns an answer without what identifies its request. */
 function said({ status, text, headers }: Answer) {
   const { date: _date, 'x-request-id': _id, ...rest } = headers
   return { status, text, headers: rest }

@@ -108,7 +108,7 @@ test('leaves metrics of folders as they are, and uses them before one of the sam
   const refused = await ask('PUT', `${METRICS}/revenue`, { body: definition('revenue'), type: YAML })
   assert.deepEqual([refused.status, refused.json().code], [409, 'metric_read_only'])
   assert.equal((await ask('DELETE', `${METRICS}/revenue`)).json().code, 'metric_read_only')
-  // The folder got it later.
+  // The metric is written to the store directly, as if the folder had got its own one later.
   const mine = {
     workspace_id: 'default',
     metric_id: 'revenue',

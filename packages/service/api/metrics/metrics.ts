@@ -54,7 +54,10 @@ function speaksOf({ metric_id, label, description }: MetricView, words: string):
     .every((word) => text.includes(word))
 }
 
-/** Those that were put, by id, of which `fits` holds. One that this version of the program cannot read is not listed. */
+/**
+ * Returns the metrics that the workspace has put and that `fits` accepts, by id. A metric that this version of the
+ * program cannot read is left out.
+ */
 async function putMetrics(
   { services, principal }: Pick<Call, 'services' | 'principal'>,
   { after, most, fits }: { after: string; most: number; fits: (view: MetricView) => boolean },
@@ -69,7 +72,7 @@ async function putMetrics(
   return found
 }
 
-/** The metrics of files but those of the repository that the workspace has put itself. */
+/** Returns the metrics of files, without those of the repository that the workspace has put itself. */
 async function ofFiles({
   services: { catalog, store },
   principal: { workspace_id },
@@ -131,7 +134,7 @@ export const getMetric = operation({
   },
 })
 
-/** Throws a 422 with the faults, each with line and column. */
+/** Reads the front matter of a metric. Throws a 422 with the faults, each with line and column. */
 async function readHead(
   { metricReader: reader }: Services,
   workspace_id: string,
@@ -215,7 +218,7 @@ export const deleteMetric = operation({
 export const checkMetric = operation({
   name: 'checkMetric',
   tag: 'Metrics',
-  // Noted by hand before the columns are read.
+  // The handler records the reading before the columns are read.
   audit: null,
   summary: 'Find the faults of a metric, also against the columns of its data',
   scope: 'analyst',

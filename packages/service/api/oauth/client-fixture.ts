@@ -1,4 +1,7 @@
-/** For tests: what a client of the official library keeps between its steps, and where it is sent. */
+/**
+ * For tests: the provider of the official client library. It holds what a client keeps between its steps, and the
+ * address to which it is sent.
+ */
 import type { OAuthClientProvider } from '@modelcontextprotocol/client'
 
 export function keeper(redirectUrl: string) {

@@ -17,7 +17,7 @@ import { baseOf, isOwnResource, resourceOf } from './addresses.ts'
 const CODE_MS = 120_000
 
 const text = (maxLength: number) => Type.Optional(Type.String({ maxLength }))
-/** As in the address that the client has opened (RFC 6749 4.1.1, RFC 7636, RFC 8707). */
+/** The fields of the address that the client has opened (RFC 6749 4.1.1, RFC 7636, RFC 8707). */
 const ASKED = {
   client_id: Type.String({ minLength: 1, maxLength: 2000 }),
   redirect_uri: Type.String({ minLength: 1, maxLength: 500 }),
@@ -36,7 +36,7 @@ interface Asked {
   resource?: string
 }
 
-/** Returns the client if its request is allowed. Throws a 422. */
+/** Returns the client if its request is allowed. Throws a 422 if not. */
 async function vetted(
   services: Services,
   request: FastifyRequest,
@@ -63,7 +63,7 @@ async function vetted(
 }
 
 /**
- * Throws unless a person has signed in. A token that could authorize clients, even in a browser, would outlive itself.
+ * Throws unless a person has signed in. A token that could authorize clients would outlive itself, even in a browser.
  */
 async function requirePerson(
   { store }: Services,

@@ -7,7 +7,7 @@ import { baseOf, resourceOf } from './addresses.ts'
 
 const replies = { 200: { description: 'The document', schema: Type.Unknown() } } as const
 
-/** RFC 9728. */
+/** The metadata of the protected resource (RFC 9728). */
 export const resourceMetadata = operation({
   name: 'resourceMetadata',
   tag: 'Service',
@@ -29,7 +29,7 @@ export const resourceMetadata = operation({
   },
 })
 
-/** RFC 8414, with RFC 9207 and client id metadata documents. */
+/** The metadata of the authorization server (RFC 8414, with RFC 9207 and client id metadata documents). */
 export const serverMetadata = operation({
   name: 'serverMetadata',
   tag: 'Service',

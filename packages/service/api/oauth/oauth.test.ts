@@ -19,7 +19,7 @@ const FORM = 'application/x-www-form-urlencoded'
 async function open(t: Parameters<typeof openTestServer>[0]) {
   const clock = new FakeClock(Date.now())
   const opened = await openTestServer(t, { clock })
-  // The public address of the tests.
+  // Sets the public address of the tests.
   opened.parts.config.publicUrl = PUBLIC
   const user_id = uuidv7()
   const ada = { user_id, workspace_id: 'default', username: 'ada', scopes: ['analyst' as const] }
@@ -42,7 +42,7 @@ async function open(t: Parameters<typeof openTestServer>[0]) {
   return { ...opened, clock, user_id, signIn, browser, form }
 }
 
-/** `fetch` without a socket. */
+/** Returns a `fetch` that answers from the API without a socket. */
 const fetchOf = ({ api }: TestServer) =>
   (async (input: URL | string, init: RequestInit = {}) => {
     const url = new URL(input)
@@ -58,7 +58,7 @@ const fetchOf = ({ api }: TestServer) =>
     })
   }) as typeof fetch
 
-/** The whole way to tokens of a client that registers. */
+/** Registers a client and leads it through every step to its tokens. */
 async function letIn(opened: Awaited<ReturnType<typeof open>>, scope = 'analyst') {
   const { kept, provider } = keeper(BACK)
   const fetchFn = fetchOf(opened)
@@ -133,7 +133,7 @@ test('a client that knows one address signs a person in, and its token is listed
   assert.deepEqual((await ask('GET', '/v1alpha/auth/grants/own')).json().items, [], 'an admin sees her own')
   assert.equal((await ask('DELETE', `/v1alpha/auth/grants/${me.token_id}`)).status, 404)
 
-  // The token is over, and the refresh token gives another.
+  // The access token expires, and the refresh token gives another.
   clock.advance(1_800_001)
   assert.equal((await mcp(opened, first.access_token)).status, 401)
   assert.equal(
@@ -146,7 +146,7 @@ test('a client that knows one address signs a person in, and its token is listed
     me.token_id,
   )
 
-  // The first refresh token again: the grant is over.
+  // A second use of the first refresh token ends the grant.
   const client_id = way.asked.client_id!
   const again = await form('/oauth/token', {
     grant_type: 'refresh_token',
@@ -162,7 +162,7 @@ test('a client that knows one address signs a person in, and its token is listed
   })
   assert.equal(late.json().error, 'invalid_grant')
 
-  // Whoever deletes the token, or gives it back, ends the grant.
+  // Deleting or revoking the token ends the grant.
   const other = await letIn(opened)
   await other.redeem()
   const { token_id } = (await ask('GET', '/v1alpha/auth/me', { token: other.tokens().access_token })).json()
@@ -181,7 +181,7 @@ test('a client that knows one address signs a person in, and its token is listed
   assert.equal((await browser('DELETE', `/v1alpha/auth/grants/${listedOwn.token_id}`)).status, 404)
   assert.equal((await mcp(opened, own.tokens().access_token)).status, 401)
   assert.deepEqual((await browser('GET', '/v1alpha/auth/grants/own')).json().items, [])
-  // A changed password ends what was given in her name.
+  // A changed password ends the grants of the user.
   const fourth = await letIn(opened)
   await fourth.redeem()
   assert.equal((await browser('DELETE', '/v1alpha/auth/sign-ins')).status, 200)
@@ -228,7 +228,7 @@ test('what a client may not do is refused', async (t) => {
     403,
     'a token lets nobody in',
   )
-  // Nor does a browser that was signed in by a token, and the token of a grant signs in none.
+  // A browser that was signed in by a token cannot consent, and the token of a grant signs no browser in.
   const secret = 't'.repeat(64)
   const of = { workspace_id: 'default', user_id: opened.user_id, name: 'own', scopes: ['analyst' as const] }
   const own = { ...of, token_id: uuidv7(), expires_at: null, token_hash: hashToken(secret) }
@@ -245,7 +245,7 @@ test('what a client may not do is refused', async (t) => {
   const granted = await opened.signIn({ token: way.tokens().access_token })
   assert.equal(granted.begun.status, 403)
   assert.match(granted.begun.text, /given to a program/)
-  // A refresh would undo what an admin changes of its token: only the name may change.
+  // An admin can change only the name of the token, because a refresh would undo any other change.
   const { token_id } = (await ask('GET', '/v1alpha/auth/me', { token: way.tokens().access_token })).json()
   for (const [body, status] of [
     [{ scopes: ['viewer'] }, 409],
@@ -291,7 +291,7 @@ test('what a client may not do is refused', async (t) => {
     const answer = await form('/oauth/token', { ...(await right()), ...over })
     assert.deepEqual([answer.status, answer.json().error], [400, error], what)
   }
-  // A code is taken once; the second time all ends.
+  // A code is redeemed once. A second use ends the grant and its tokens.
   const fields = await right()
   const tokens = (await form('/oauth/token', fields)).json()
   assert.equal(tokens.scope, 'viewer')
@@ -408,7 +408,7 @@ test('a document of a client is fetched as any download of the workspace, once f
   for (const path of ['1', '2', '3']) await clients.read(`https://a.example/${path}`, ada).catch(() => {})
   await assert.rejects(clients.read('https://a.example/4', ada), /Too many programs/)
   await clients.close()
-  // By the guard: neither this machine nor its network.
+  // The guard lets the service reach neither this machine nor its network.
   const real = createClients(parts)
   const bob = { workspace_id: 'open', user_id: 'bob' }
   for (const url of ['https://127.0.0.1/id.json', 'https://169.254.169.254/id.json', 'https://[::1]/id.json'])

@@ -5,7 +5,7 @@ import { LetIn } from '@assay/model/token'
 import { Id } from '../http/fields.ts'
 import { operation } from '../http/operation.ts'
 
-/** More programs than anybody authorizes. */
+/** The most grants that are shown, which is more than anybody has. */
 const SHOWN_MOST = 200
 
 export const listGrants = operation({

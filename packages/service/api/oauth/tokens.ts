@@ -27,7 +27,7 @@ const replies = {
   201: { description: 'As the protocol says', schema: Type.Unknown() },
 } as const
 
-/** An error as clients of OAuth read it. */
+/** An error in the form that OAuth defines for clients. */
 class OauthFault extends Error {
   readonly code: string
 
@@ -59,7 +59,7 @@ export const registerClient = operation({
   name: 'registerClient',
   tag: 'Service',
   hidden: true,
-  // Nothing is kept.
+  // The operation stores nothing.
   audit: null,
   summary: 'Register a client (RFC 7591)',
   scope: null,
@@ -88,7 +88,7 @@ export const registerClient = operation({
 
 type Form = Readonly<Record<string, unknown>>
 
-/** Returns a field. A field that is given twice counts as absent (RFC 6749, 3.2). */
+/** Returns a field of a form. A field that occurs twice counts as absent (RFC 6749, 3.2). */
 const field = (form: Form, name: string): string | undefined =>
   typeof form[name] === 'string' ? form[name] : undefined
 
@@ -112,7 +112,7 @@ const recordOf = ({ request }: Door, action: AuditAction, { workspace_id, user_i
   object_id: token_id,
 })
 
-/** Ends the grant, because somebody else may hold what only its client should. */
+/** Ends the grant, because somebody else may hold a secret of its client. */
 async function end(door: Door, grant: Grant, why: string): Promise<OauthFault> {
   const { store, tokens, log } = door.services
   await store.audited(recordOf(door, 'token.delete', grant)).deleteToken(grant)
@@ -121,7 +121,7 @@ async function end(door: Door, grant: Grant, why: string): Promise<OauthFault> {
   return refused(`${why}: ask the person again.`)
 }
 
-/** The grant of a code, if the code is the client's. */
+/** Returns the grant of a code if the code belongs to the client. */
 async function byCode(door: Door, form: Form): Promise<Grant> {
   const grant = await door.services.store.findGrant({ code_hash: hashToken(required(form, 'code')) })
   if (!grant) throw refused('The code does not exist or is over: ask the person again.')
@@ -154,7 +154,7 @@ function opened(secrets: Services['secrets'], sealed: string): { token_id: strin
   }
 }
 
-/** Returns the scopes that the person still has and that the client requests. */
+/** Returns the requested scopes that the person still has. */
 async function scopesOf(door: Door, grant: Grant, form: Form): Promise<Scope[]> {
   const user = await door.services.store.getUser(grant)
   const scopes = user && !user.disabled ? boundScopes(grant.scopes, user.scopes) : []
@@ -184,7 +184,7 @@ async function give(door: Door, form: Form) {
   const scopes = await scopesOf(door, grant, form)
   const { token_id, generation } = grant
   const access_token = newToken()
-  // A client that refreshes when its token is over must not find the grant over, too.
+  // The token ends long before the grant, so that a client can refresh after its token has expired.
   const token_ms = Math.min(TOKEN_MOST_MS, config.signInIdle / 2)
   const lasting = { token_ms, idle_ms: config.signInIdle, life_ms: config.signInLife }
   const used = await store
@@ -216,7 +216,7 @@ const FORM = {
 export const giveToken = operation({
   ...FORM,
   name: 'giveToken',
-  // Recorded by hand for the grant that is found.
+  // The handler records the grant that it finds.
   audit: null,
   summary: 'Redeem a code or a refresh token (RFC 6749)',
   async handle({ services, body, request, reply }) {
@@ -233,7 +233,7 @@ export const giveToken = operation({
 export const revokeGrant = operation({
   ...FORM,
   name: 'revokeGrant',
-  // Recorded by hand for the grant that is found.
+  // The handler records the grant that it finds.
   audit: null,
   summary: 'Give back a token (RFC 7009)',
   async handle({ services, body, request, reply }) {

@@ -27,7 +27,7 @@ time: { column: day, grain: day }
 value: sum(amount)
 `
 
-/** By operation. */
+/** The examples of bodies of requests, by operation. */
 const BODIES: Record<string, unknown> = {
   checkTemplate: TEMPLATE,
   putTemplate: TEMPLATE,
@@ -216,7 +216,7 @@ function plainExample(schema: PlainSchema): unknown {
   return type === undefined && typesOf(schema).length > 0 ? null : {}
 }
 
-/** A value that the schema takes. `name`: of the field that has it. */
+/** Returns a value that the schema accepts. `name`: the name of the field that has the value. */
 export function exampleOf(schema: PlainSchema, name = ''): unknown {
   if ('const' in schema) return schema.const
   if (schema.enum) return schema.enum.find((value) => value !== null)
@@ -232,13 +232,13 @@ export function exampleOf(schema: PlainSchema, name = ''): unknown {
   return plainExample(schema)
 }
 
-/** The example of the body of a request; undefined where none is written. */
+/** Returns the example of the body of a request; undefined if none is written. */
 export const bodyExample = (operation: string): unknown => BODIES[operation]
 
 /**
- * Answers whose example from the schema would mislead: checkers read an object with `type` and `example` as a schema.
+ * Answers whose example from the schema would mislead. Checkers read an object with `type` and `example` as a schema.
  */
 const ANSWERS: Record<string, unknown> = { listEventTypes: [] }
 
-/** The example of an answer; undefined: it is made from its schema. */
+/** Returns the written example of an answer; undefined if it is made from its schema. */
 export const answerExample = (operation: string): unknown => ANSWERS[operation]

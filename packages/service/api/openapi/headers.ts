@@ -29,7 +29,7 @@ export const HEADERS = {
 type Header = keyof typeof HEADERS
 
 /**
- * Returns the headers that answers have today. The headers of deprecation are among them only if an operation is
+ * Returns the headers that answers have today. The headers of deprecation are among them only while an operation is
  * deprecated.
  */
 export function usedHeaders(): Partial<typeof HEADERS> {
@@ -38,17 +38,17 @@ export function usedHeaders(): Partial<typeof HEADERS> {
   return used
 }
 
-/** Operations that answer 201 or 202 without an address of the result. */
+/** Operations that answer 201 or 202 without a Location. */
 const UNPLACED = ['proposeChange', 'beginSignIn', 'pullRepository', 'repositoryPushed']
 const RATE: Header[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
 const TAGGED = ['readResult', 'getFile', 'putFile']
-/** Operations whose condition may be that nothing exists yet. */
+/** Operations whose condition may be that nothing exists yet (`If-None-Match: *`). */
 const PUT = ['putFile', 'putTemplate', 'putMetric']
 
 const refer = (names: Header[]): Record<string, { $ref: string }> =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
-/** Of an answer that is no error. */
+/** Returns the headers of an answer that is not an error. */
 export function replyHeaders(route: Route, status: number): Record<string, { $ref: string }> {
   const { name } = route.operation
   const names: Header[] = ['X-Request-Id']
@@ -60,7 +60,7 @@ export function replyHeaders(route: Route, status: number): Record<string, { $re
   return refer(names)
 }
 
-/** Of an error. */
+/** Returns the headers of an error. */
 export function problemHeaders(status: number): Record<string, { $ref: string }> {
   const names: Header[] = ['X-Request-Id']
   if (status === 401 || status === 403) names.push('WWW-Authenticate')
@@ -69,7 +69,7 @@ export function problemHeaders(status: number): Record<string, { $ref: string }>
   return refer(names)
 }
 
-/** The headers that an operation reads. */
+/** Returns the headers that an operation reads. */
 export function requestHeaders({ operation }: Route): unknown[] {
   const one = (header: string, description: string) => ({
     name: header,

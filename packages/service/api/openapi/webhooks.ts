@@ -1,4 +1,4 @@
-/** The requests that the service sends to webhooks, as the document describes them. */
+/** The requests that the service sends to webhooks, for the OpenAPI document. */
 import { EVENT_TYPES, type EventType } from '@assay/model/event'
 import { type PlainSchema, plainSchema } from '../http/plain-schema.ts'
 import { CATALOGUE, EXAMPLE_TIME, messageOf } from '../webhooks/events.ts'
@@ -25,7 +25,7 @@ function parametersOf(): unknown[] {
   }))
 }
 
-/** "job.completed" as "JobCompleted". */
+/** Turns "job.completed" into "JobCompleted". */
 const camel = (type: EventType): string =>
   type.replaceAll(/(?:^|\.)([a-z])/g, (_found, letter: string) => letter.toUpperCase())
 
@@ -51,7 +51,7 @@ function requestOf(type: EventType): Record<string, unknown> {
   }
 }
 
-/** What a webhook gets, as a part of the operation that registers it. */
+/** The requests that a webhook gets, for the operation that registers it. */
 export const CALLBACKS = {
   event: {
     '{$request.body#/url}': {
@@ -76,7 +76,7 @@ export function webhooksPart(): Record<string, unknown> {
   return Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: requestOf(type) }]))
 }
 
-/** One schema with a title for each type, and the union of them. */
+/** Returns one schema with a title for each type of event, and the union of them. */
 export function messageSchema(): PlainSchema {
   const anyOf = EVENT_TYPES.map((type) => ({
     title: `${camel(type)}Message`,

@@ -25,7 +25,7 @@ const typeOf = (name: string): string | undefined => TYPES[/\.(\w+)$/.exec(name)
 
 export const isAsset = (name: string): boolean => typeOf(name) !== undefined
 
-/** `name` has an ending that `isAsset` accepts. */
+/** Makes an asset. `name` has an ending that `isAsset` accepts. */
 export function assetOf(name: string, forms: ReadonlyMap<string, Buffer>): Asset {
   return { type: typeOf(name)!, tag: hash('sha256', forms.get('identity')!).slice(0, 24), forms }
 }

@@ -24,7 +24,7 @@ const DIST = path.join(import.meta.dirname, '../../../console/dist')
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-/** The names of assets hold a hash, so a file never changes. */
+/** A file may be cached for ever, because its name holds a hash of its content. */
 const FOREVER = 'public, max-age=31536000, immutable'
 
 /** Content codings of the files that the build has compressed, with their endings. */
@@ -35,7 +35,9 @@ const COMPRESSED = [
 
 type Assets = Map<string, Asset>
 
-/** The page names its files and the way to the service from the root of the host. */
+/**
+ * Returns the page of a service below `prefix`. The page names its files and the service from the root of the host.
+ */
 async function pageBelow(built: Asset, prefix: string): Promise<Asset> {
   const html = built.forms
     .get('identity')!
@@ -61,7 +63,7 @@ async function loadAsset(name: string, names: ReadonlySet<string>): Promise<Asse
   return assetOf(name, forms)
 }
 
-/** Returns null if the console was not built. */
+/** Loads the built console. Returns null if the console was not built. */
 async function loadAssets(): Promise<Assets | null> {
   const found = await readdir(DIST, { recursive: true }).catch(() => [])
   const names = new Set(found.map((name) => name.replaceAll('\\', '/')))
@@ -72,7 +74,7 @@ async function loadAssets(): Promise<Assets | null> {
 
 let loading: Promise<Assets | null> | undefined
 
-/** The files, read once. While the console is not built they are looked for again. */
+/** Returns the files, which are read once. While the console is not built, each call looks for them again. */
 async function builtFiles(): Promise<Assets | null> {
   loading ??= loadAssets()
   const files = await loading
@@ -82,7 +84,7 @@ async function builtFiles(): Promise<Assets | null> {
 
 const pages = new WeakMap<Asset, Map<string, Promise<Asset>>>()
 
-/** The page of a service with this prefix (see prefix.ts); null: the console was not built. */
+/** Returns the page of a service with this prefix (see prefix.ts); null if the console was not built. */
 async function builtPage(prefix: string): Promise<Asset | null> {
   const built = (await builtFiles())?.get('index.html')
   if (!built) return null
@@ -127,7 +129,10 @@ const ANY = Type.Object({}, { additionalProperties: true })
 const WRONG_ADDRESS =
   'This is an address of the console, which answers pages. The interface is below /v1alpha: check the base address of the client.'
 
-/** Whether the one who asks is a client of the interface with a wrong base address: a browser sends no token, and takes HTML. */
+/**
+ * Tells whether the request comes from a client of the interface with a wrong base address. A browser sends no token
+ * and accepts HTML.
+ */
 function isProgram({ authorization, accept }: IncomingHttpHeaders): boolean {
   return authorization !== undefined || preferred(accept, ['text/html', 'application/json']) !== 'text/html'
 }

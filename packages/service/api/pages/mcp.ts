@@ -11,9 +11,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Call, operation } from '../http/operation.ts'
 import { hasMany } from '../http/validate.ts'
 
-/** The library of the protocol takes 5 microseconds of the thread that answers every request for each value. */
+/**
+ * The most values of a request of an agent. The library of the protocol takes 5 microseconds for each, on the thread
+ * that answers every request.
+ */
 const PARTS_MOST = 10_000
-/** Bytes of an answer that a tool reads: a larger one would hold the thread for too long. */
+/** The most bytes of an answer that a tool reads. A larger one would hold the thread for too long. */
 const READ_MOST = 5_000_000
 
 function payloadOf(body: unknown): string | Buffer | undefined {
@@ -21,7 +24,7 @@ function payloadOf(body: unknown): string | Buffer | undefined {
   return body instanceof Uint8Array ? Buffer.from(body) : undefined
 }
 
-/** A client whose requests go to the server that `request` came to, as if its sender had made them. */
+/** Returns a client whose requests go to the server that got `request`, as if its sender had made them. */
 function clientOf(request: FastifyRequest): Client {
   const { server, headers, ip } = request
   const token = (headers.authorization ?? '').replace(/^bearer +/i, '')
@@ -47,7 +50,7 @@ function clientOf(request: FastifyRequest): Client {
   })
 }
 
-/** What a tool gets in place of an answer of too many bytes. */
+/** Returns the answer that a tool gets in place of one with too many bytes. */
 function tooLarge(): Response {
   const detail = `The answer has more than ${READ_MOST / 1_000_000} MB: let the template add rows up, or show fewer of them.`
   return Response.json(
@@ -69,7 +72,7 @@ async function answerWith(response: Response, reply: FastifyReply): Promise<Fast
   return reply.send(Readable.fromWeb(response.body))
 }
 
-/** A page of another site that a browser shows may not speak here, whatever name leads to this address (DNS rebinding). */
+/** Refuses pages of other sites in browsers, whatever name led them to this address (DNS rebinding). */
 async function vetOrigin({ services, request }: Call): Promise<void> {
   const { origin } = request.headers
   if (origin === undefined) return
@@ -86,7 +89,7 @@ async function vetOrigin({ services, request }: Call): Promise<void> {
 const NAME_MOST = 128
 const MESSAGES_MOST = 20
 
-/** Records each call of a tool, by the tool's name. What it does is recorded by its own requests, too. */
+/** Records each call of a tool under the tool's name. The requests that the tool makes are recorded by themselves. */
 function noteCalls(call: Call): void {
   const { audit } = call.services
   for (const message of [call.body].flat()) {
@@ -99,7 +102,7 @@ function noteCalls(call: Call): void {
 
 export const mcp = operation({
   name: 'mcp',
-  // Noted by hand for each tool that is called.
+  // The handler records each tool that is called.
   audit: null,
   summary: 'Speak with agents (Model Context Protocol)',
   tag: 'Service',

@@ -17,7 +17,7 @@ import { type Asset, assetOf, sendAsset } from './assets.ts'
 const compress = promisify(gzip)
 const HTML = 'text/html; charset=utf-8'
 
-/** Swagger UI sets style attributes from its script and draws icons from data URIs. Nothing else is allowed. */
+/** Allows what Swagger UI needs and nothing else: its script sets style attributes, and its icons are data URIs. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 

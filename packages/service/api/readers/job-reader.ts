@@ -43,18 +43,18 @@ function refuseForeign({ scopes, reader_id: own }: Principal, wanted: readonly s
 export const NOBODY =
   'The template shows each reader rows of her own, and this run has no reader: send reader_id, or have an admin make your user a reader (PUT /v1alpha/readers/{reader_id} with your user_id).'
 
-/** The reader of a run, null for a run without one, or why it cannot have one. */
+/** The reader of a run, null for a run without one, or the reason why the run cannot have one. */
 type OneReader = { reader: StoredReader | null } | { lack: 'unknown' | 'attribute'; message: string }
 
-/** The reader that a request names for a run, if any, and the values of the run. */
+/** The reader that a request names for a run, if any, and the variables of the run. */
 interface Whose {
   id: string | null | undefined
   values: Readonly<Record<string, unknown>>
 }
 
 /**
- * The readers of many runs of one template, in their order. Throws `forbidden` where the caller may not name one, `invalid` where
- * the template has no use for one, and `reader_missing` where one has none.
+ * Returns the readers of many runs of one template, in their order. Throws `forbidden` if the caller may not name a
+ * reader, `invalid` if the template uses none, and `reader_missing` if a run needs one and has none.
  */
 export async function readersOf(
   { services, principal }: Asking,
@@ -87,7 +87,8 @@ const unknown = (id: string): string =>
   `names no reader of this workspace: ${id}. GET /v1alpha/readers ("assay readers list") lists them`
 
 /**
- * The same for one run. Throws `invalid` for an unknown reader, and `reader_missing` if the reader lacks an attribute.
+ * Returns the reader of one run, by the rules of `readersOf`. Throws `invalid` for an unknown reader, and
+ * `reader_missing` if the reader lacks an attribute.
  */
 export async function readerOf(
   asking: Asking,
@@ -114,7 +115,10 @@ export function refuseOthers(notify: readonly string[] | null | undefined, at: s
   ])
 }
 
-/** The subscription that sends a personal insight to its reader, where `notify` says so. Throws a 422 where none can. */
+/**
+ * Returns the subscription that sends a personal insight to its reader if `notify` asks for it, else null. Throws a
+ * 422 if none can.
+ */
 export async function mailToReader(
   services: Asking['services'],
   reader: StoredReader,

@@ -101,7 +101,7 @@ function personal(rows = 'region = $reader.region'): string {
   return `---\nsources: { sales: { file: sales.csv, rows: ${rows} } }\n---\n# Sales\n`
 }
 
-/** A server with three readers and a template with a rule. */
+/** Opens a server with three readers and a template with a rule. */
 async function withReaders(t: Parameters<typeof openTestServer>[0]) {
   const server = await openTestServer(t, { smtpUrl: SERVER })
   const put = (source: string) =>

@@ -23,12 +23,12 @@ function newReader({ reader_id, name, email, user_id, attributes }: NamedReader)
     name,
     email: email ?? null,
     user_id: user_id ?? null,
-    // Checked by readerFaults.
+    // readerFaults has checked the attributes.
     attributes: (attributes ?? {}) as NewReader['attributes'],
   }
 }
 
-/** Faults of what must be there once: of two the second. */
+/** Returns a fault for each second reader with the same value of `key`. */
 function repeated(readers: readonly NamedReader[], key: 'reader_id' | 'user_id'): FieldError[] {
   const seen = new Set<string>()
   return readers.flatMap((reader, index) => {
@@ -41,7 +41,7 @@ function repeated(readers: readonly NamedReader[], key: 'reader_id' | 'user_id')
   })
 }
 
-/** The users who are not there, with where they stand. Accounts of services have no row of their own. */
+/** Returns the faults of users that do not exist, with their paths. Service accounts have no row of a user. */
 async function unknownUsers(
   { services, principal: { workspace_id } }: Pick<Call, 'services' | 'principal'>,
   readers: readonly NamedReader[],

@@ -1,6 +1,7 @@
 /**
- * Every operation is tried with the ids of a reader's job, by another reader and by a user who is none: what names her job, her
- * insight, its links and its deliveries is not there, and no list and no page of the rest shows any of it.
+ * Tries every operation with the ids of a reader's job, as another reader and as a user who is no reader. What names
+ * her job, insight, links and deliveries must not exist for them, and no list and no page of the others may show
+ * them.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -11,11 +12,11 @@ import { ROUTES, type Route } from '../routes.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
 const MARK = 'of-ada-alone'
-/** What leads to an insight. */
+/** The parameters that lead to an insight. */
 const NAMES = ['assignment_id', 'insight_id', 'delivery_id', 'link_id'] as const
 type Ids = Record<(typeof NAMES)[number], string>
 
-/** A token of the user. */
+/** Makes a token of the user. */
 async function tokenOf({ store }: TestServer, user_id: string, scopes: Scope[]): Promise<string> {
   const secret = newToken()
   await store.createToken({
@@ -30,7 +31,7 @@ async function tokenOf({ store }: TestServer, user_id: string, scopes: Scope[]):
   return secret
 }
 
-/** A job of the reader ada that has ended, with what hangs on it. */
+/** Makes a job of the reader ada that has ended, with an insight, a link and a delivery. */
 async function fill(server: TestServer): Promise<Ids> {
   const { ask, store, complete } = server
   const readers = ['ada', 'bob'].map((id) => ({ reader_id: id, name: id, user_id: `service:${id}` }))
@@ -60,7 +61,7 @@ function propertiesOf(schema: unknown): Record<string, unknown> {
   return (schema as { properties?: Record<string, unknown> } | null)?.properties ?? {}
 }
 
-/** The request that names her ids wherever the operation takes one; null where it takes none. */
+/** Returns a request with her ids for an operation that takes one; null for other operations. */
 function requestOf({ method, path, operation }: Route, ids: Ids): { url: string; body?: object } | null {
   const inPath = NAMES.filter((name) => path.includes(`{${name}}`))
   const inQuery = NAMES.filter((name) => Object.hasOwn(propertiesOf(operation.query), name))
@@ -88,7 +89,7 @@ test('nobody but its reader and admins finds an insight, by any operation', asyn
     const request = requestOf(route, ids)
     return request === null ? [] : [{ route, ...request }]
   })
-  // Deliveries of a webhook are listed by job: ids, times and states.
+  // Deliveries of a webhook are listed by job, with ids, times and states only.
   const lists = named.filter(({ route }) => route.operation.name.endsWith('Deliveries'))
   const leading = named.filter((one) => !lists.includes(one))
   assert.ok(leading.length >= 12, String(leading.length))
@@ -221,7 +222,7 @@ test('what follows a job ends when its caller is its reader no more', async (t) 
   let text = ''
   while (!text.includes('draft')) text += (await parts.read()).value ?? ''
   const status = ask('GET', `/v1alpha/jobs/status?assignment_id=${assignment_id}&wait=20`, { token })
-  // A request between them lets it begin to wait.
+  // A request in between gives the waiting request time to begin its wait.
   assert.equal((await ask('GET', '/v1alpha/jobs', { token })).status, 200)
   assert.equal((await ask('DELETE', '/v1alpha/readers/ada')).status, 204)
   await store.cancelJob(job)

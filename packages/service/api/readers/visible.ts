@@ -1,6 +1,6 @@
 /**
  * Decides who sees what belongs to a reader: admins, and the user who is this reader. For everyone else it does not
- * exist: operations on it answer 404, and lists leave it out.
+ * exist. Operations on it answer 404, and lists leave it out.
  */
 import { notFound } from '@assay/model/errors'
 import { includesScope, type Principal } from '@assay/model/token'
@@ -27,12 +27,12 @@ const SUBJECTS: Readonly<Record<string, Subject>> = {
   addToCollection: 'insight',
   removeFromCollection: 'insight',
   listReadings: 'insight',
-  // It looks at the earlier one itself.
+  // The operation checks the earlier insight itself.
   overlayCharts: 'insight',
   createLink: 'insight',
   listLinks: 'insight',
   deleteLink: 'insight',
-  // It shows what was sent: the text of a mail.
+  // The answer shows the mail that was sent.
   getDelivery: 'delivery',
   redeliver: 'delivery',
 }
@@ -49,7 +49,7 @@ interface HiddenCall {
 
 type Fields = Record<string, unknown>
 
-/** Whether the caller sees what belongs to this reader; null: to nobody. */
+/** Tells whether the caller sees what belongs to this reader. `null` belongs to no reader. */
 export function mayRead(
   { scopes, reader_id: own }: Viewer,
   { reader_id }: { reader_id: string | null },
@@ -57,7 +57,7 @@ export function mayRead(
   return reader_id === null || reader_id === own || includesScope(scopes, 'admin')
 }
 
-/** The text of this name, wherever the request has it; "" for none. */
+/** Returns the text of this name from the path, the query or the body; "" if none has it. */
 function valueOf({ params, query, body }: HiddenCall, name: string): string {
   const payload = (body as Fields | null | undefined)?.payload
   const found = [params, query, body, payload].map((part) => (part as Fields | null | undefined)?.[name])
@@ -86,17 +86,20 @@ async function readerOf(
   if (!delivery) return { id: delivery_id, of: undefined }
   const { assignment_id, webhook_id } = delivery
   if (assignment_id !== null) return { id: delivery_id, of: await jobOf(assignment_id) }
-  // Such as the question to her whether she wants the mail.
+  // A delivery without a job may ask a reader whether she wants the mail.
   const webhook = await store.getWebhook({ workspace_id, webhook_id })
   return { id: delivery_id, of: webhook?.kind === 'reader' ? { reader_id: webhook.user_id } : undefined }
 }
 
-/** Whether `hideFromOthers` has anything to do for the call. */
+/** Tells whether `hideFromOthers` can change or refuse the call. */
 export function mayBeHidden(name: string, { scopes }: Viewer): boolean {
   return Object.hasOwn(SUBJECTS, name) && !includesScope(scopes, 'admin')
 }
 
-/** The call as it may be handled: lists are narrowed. Throws `not_found` for what belongs to another reader. */
+/**
+ * Returns the call with its lists narrowed to what the caller sees. Throws `not_found` for what belongs to another
+ * reader.
+ */
 export async function hideFromOthers<Call extends HiddenCall>(name: string, call: Call): Promise<Call> {
   const subject = SUBJECTS[name]
   if (subject === undefined || !mayBeHidden(name, call.principal)) return call

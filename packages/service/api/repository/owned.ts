@@ -1,11 +1,9 @@
-/**
- * Guards what the repository owns besides templates and metrics: its schedules and connections are changed only there.
- */
+/** Guards schedules and connections that the repository owns. They are changed only there. */
 import { AppError } from '@assay/model/errors'
 import { REPOSITORY_ID } from '@assay/model/repository'
 import type { Services } from '../dependencies.ts'
 
-/** Throws `conflict` with the file where the repository owns it. */
+/** Throws `conflict` with the name of the file if the repository owns the object. */
 export async function refuseOwned(
   { repository, store }: Pick<Services, 'repository' | 'store'>,
   wanted: { schedule_id: string } | { connection: string },

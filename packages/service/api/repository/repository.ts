@@ -1,4 +1,4 @@
-/** Operations on the git repository of templates: its state, a look at it now, and the webhook of the git server. */
+/** Operations on the git repository of templates: its state, a pull now, and the webhook of the git server. */
 import { iso } from '@assay/model/clock'
 import { AppError, notFound } from '@assay/model/errors'
 import { REPOSITORY_ID, RepositoryView } from '@assay/model/repository'
@@ -24,7 +24,7 @@ function none(): AppError {
   )
 }
 
-/** Returns what the workspace has by the API under an id that the commit has, too. */
+/** Returns the templates and metrics of the workspace that the API has put under an id that the commit has too. */
 async function conflictsOf(
   { store }: Services,
   workspace_id: string,
@@ -131,7 +131,7 @@ export const repositoryPushed = operation({
   summary: 'Tell of a push, as a webhook of the git server',
   description:
     'Takes no token: the secret of ASSAY_TEMPLATES_HOOK_SECRET signs the request, as GitHub (`X-Hub-Signature-256`), Gitea and Forgejo (`X-Gitea-Signature`), GitLab (`webhook-signature` or `X-Gitlab-Token`) and Bitbucket (`X-Hub-Signature`) send it. The body is not read for anything else.',
-  // Recorded by hand: the caller has no token.
+  // The handler records the call itself, because its caller has no token.
   audit: null,
   scope: null,
   bodyType: ANY_TYPE,

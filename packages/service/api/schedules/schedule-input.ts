@@ -1,4 +1,4 @@
-/** What a schedule is made of, as a body or a file of the repository says it, and what is wrong with it. */
+/** The fields of a schedule in a body or in a file of the repository, and the check of them. */
 import { cronFault } from '@assay/model/cron'
 import { isTimeZone } from '@assay/model/dates'
 import type { FieldError } from '@assay/model/errors'
@@ -86,7 +86,10 @@ export function timingFaults(timing: Timing, now: string): FieldError[] {
   return faults
 }
 
-/** The faults of a schedule. `before`: the schedule before a change; unchanged times are not checked again. */
+/**
+ * Returns the faults of a schedule. `before`: the schedule before a change, null for a new one. Unchanged times are
+ * not checked again.
+ */
 export function faultsOf(schedule: NewSchedule, now: string, before: Schedule | null): FieldError[] {
   const faults =
     before && !changesTiming(before, { ...before, ...schedule }) ? [] : timingFaults(schedule, now)

@@ -11,8 +11,9 @@ import { refuseReader } from '../subscriptions/notify.ts'
 type Checked = Pick<NewSchedule, 'workspace_id' | 'user_id' | 'readers' | 'notify' | 'variables'>
 
 /**
- * A schedule runs a personal template for readers, else for the reader who is its user. Throws `reader_missing` where there is
- * none, and `invalid` for readers without a use and for others who are told.
+ * Checks who gets the insights. A schedule of a personal template runs for its readers, or for its user if that user
+ * is a reader. Throws `reader_missing` if there is no reader, and `invalid` for readers without a use and for others
+ * who would be told.
  */
 export async function checkReaders(
   store: Pick<Store, 'findReaderOf'>,

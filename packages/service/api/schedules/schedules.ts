@@ -27,8 +27,8 @@ const ScheduleChange = Type.Partial(ScheduleInput)
 const SchedulePath = Type.Object({ schedule_id: Id })
 
 /**
- * Whether a change leaves alone what the schedule runs. Then its template is not checked: it may be deleted or may have other
- * variables by now, and the schedule may still get a new name.
+ * Tells whether a change leaves alone what the schedule runs. Its template is not checked then: the template may be
+ * deleted or may have other variables by now, and the schedule may still get a new name.
  */
 function runsAsBefore(schedule: NewSchedule, before: Schedule): boolean {
   const { template_id, variables, paused } = schedule
@@ -45,7 +45,7 @@ function runsAsBefore(schedule: NewSchedule, before: Schedule): boolean {
   )
 }
 
-/** Checks the whole schedule after a change. Throws a 422 or 404 if it could never be run. */
+/** Checks the whole schedule after a change. Throws a 422 or 404 if the schedule could never run. */
 async function check(
   { services, principal }: Pick<Call, 'services' | 'principal'>,
   schedule: NewSchedule,

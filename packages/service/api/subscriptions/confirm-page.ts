@@ -12,7 +12,7 @@ import type { Services } from '../dependencies.ts'
 import { type Call, operation } from '../http/operation.ts'
 import { PRESSED, pageFor, type Reader, SHOWN, TRIES } from './reader-page.ts'
 
-/** Puts a reader who has left back on the list. */
+/** Adds a reader who has left to the subscription again. */
 async function putBack(
   { store, secrets }: Services,
   { workspace_id, webhook_id, to }: Reader,

@@ -1,4 +1,4 @@
-/** Checks what a subscription is to follow: templates, schedules, collections and metrics that there are. */
+/** Checks what a subscription follows: templates, schedules, collections and metrics must exist. */
 import { AppError, type FieldError } from '@assay/model/errors'
 import { isUuid } from '@assay/model/ids'
 import type { Call } from '../http/operation.ts'
@@ -11,7 +11,7 @@ async function hasTemplate({ services, principal }: Asking, template_id: string)
     await requireTemplate(services, principal, template_id)
     return true
   } catch (error) {
-    // A template with faults may be mended; one that is not there is none to follow.
+    // A template with faults exists and may be mended. Only `not_found` means that there is none.
     if (error instanceof AppError) return error.code !== 'not_found'
     throw error
   }
@@ -37,7 +37,7 @@ async function hasMetric({ services, principal }: Asking, metric_id: string): Pr
 
 const NOUNS = { template: hasTemplate, schedule: hasSchedule, collection: hasCollection, metric: hasMetric }
 
-/** Every fault of `follows`. What `present` holds already may be gone by now. */
+/** Returns every fault of `follows`. Entries of `present` are not checked, because they may be gone by now. */
 export async function followFaults(
   asking: Asking,
   follows: readonly string[] | null | undefined,

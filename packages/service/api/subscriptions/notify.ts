@@ -12,7 +12,7 @@ import type { Services } from '../dependencies.ts'
 import { invalid } from '../http/validate.ts'
 
 const MOST = 50
-/** Stands for the caller's own subscriptions. */
+/** The word that stands for the caller's own subscriptions. */
 const ME = 'me'
 const WORDS: readonly string[] = [ME, FOLLOWERS, READER]
 
@@ -24,7 +24,10 @@ export const Notify = nullable(
   }),
 )
 
-/** A fault that cannot be mended by another id says where to make a subscription. */
+/**
+ * Returns the fault of "me" for a caller without an enabled subscription. It says where to make one, since no other
+ * id would help.
+ */
 function ownFault(user_id: string, own: readonly Webhook[]): string | null {
   if (own.some(({ status }) => status === 'enabled')) return null
   return own[0]
@@ -44,8 +47,9 @@ function idFault(id: string, known: ReadonlyMap<string, Webhook>, present: reado
 }
 
 /**
- * The ids that `given` stands for, each once, and "followers" and "reader" if they are among them; null for none. Throws a 422 with every fault. `at`: its path in the body.
- * `present`: ids that the object has already, which may be disabled by now.
+ * Returns the ids that `given` stands for, each once, with "followers" and "reader" if they are among them. Null if
+ * `given` is absent. Throws a 422 with every fault. `at`: the path in the body. `present`: ids that the object has
+ * already, which may be disabled by now.
  */
 export async function subscriptionsOf(
   { store }: { store: Pick<Services['store'], 'findSubscriptions'> },
@@ -70,7 +74,7 @@ export async function subscriptionsOf(
   return [...new Set(ids.flatMap((id) => (id === ME ? enabled : [id])))]
 }
 
-/** Throws a 422 if a run that shows everybody the same would be sent to its reader. */
+/** Throws a 422 if an insight that is not personal would be sent to its reader. */
 export function refuseReader(notify: readonly string[] | null | undefined, at = 'notify'): void {
   if (!notify?.includes(READER)) return
   const message = `holds "${READER}", and the run is of no reader: the template gives everybody the same rows. Name subscriptions, or leave it out`
@@ -80,8 +84,8 @@ export function refuseReader(notify: readonly string[] | null | undefined, at = 
 type Values = Readonly<Record<string, unknown>>
 
 /**
- * The same for jobs of a template: what is told of one with these values. Followers are those of the template, of the metrics that it
- * reads and of the collections that hold its series, as they are now.
+ * Returns who is told of jobs of a template, by the values of a job. Followers are those of the template, of the
+ * metrics that it reads and of the collections that hold its series, at the time of the call.
  */
 export async function toldOf(
   services: Pick<Services, 'store'>,
@@ -99,7 +103,7 @@ export async function toldOf(
   const { workspace_id } = principal
   const followersBy = (all: string[]) => services.store.findFollowers({ workspace_id, followed: all })
   const followers = await followersBy([followed('template', template_id)])
-  // Many runs of one call read the same metrics.
+  // Subscriptions that follow a metric. Many runs of one call read the same metrics.
   const ofMetrics = new Map<string, Promise<string[]>>()
   const readersOf = (values: Values): Promise<string[]> => {
     const metrics = metricsRead(template, values).map((metric_id) => followed('metric', metric_id))

@@ -1,6 +1,6 @@
 /**
- * The parts that the pages share on which a reader of mail unsubscribes, agrees or returns. The sealed address in a
- * mail names the subscription and the reader.
+ * The parts that three pages share: those on which a reader of mail unsubscribes, agrees or returns. The sealed
+ * address in a mail names the subscription and the reader.
  */
 
 import { FORM_PAGE_POLICY, plainPage } from '@assay/engine/pages/plain-page'
@@ -16,7 +16,7 @@ const HEADERS = {
   'referrer-policy': 'no-referrer',
   'x-robots-tag': 'noindex, nofollow, noarchive',
 }
-/** The tries of a change that a concurrent change may invalidate. */
+/** The most tries of a change that a concurrent change may undo. */
 export const TRIES = 5
 
 const Path = Type.Object({ token: Type.String() })
@@ -33,7 +33,7 @@ export interface Reader {
   to: string
 }
 
-/** The settings that the operation of such a page and that of its button share. */
+/** The settings that the page and its button share. */
 export const SHOWN = { tag: 'Pages', hidden: true, scope: null, params: Path, query: ANY, replies } as const
 export const PRESSED = {
   ...SHOWN,
@@ -70,7 +70,10 @@ export const busy = (reply: FastifyReply, reset: number) =>
     plainPage('Too many pages at once', 'Wait a minute and load this page again.'),
   )
 
-/** Answers with the page that `pageOf` gives for the reader of the address. An address that does not open, or is asked too often, says so. */
+/**
+ * Answers with the page that `pageOf` makes for the reader of the address. An address that cannot be opened, or that
+ * is asked too often, gets a page that says so.
+ */
 export function pageFor(
   context: string,
   pageOf: (services: Services, reader: Reader, request: Call['request']) => string | Promise<string>,

@@ -1,4 +1,4 @@
-/** The readers of subscriptions by mail, and whether their owners agree. */
+/** The readers of subscriptions by mail, and the agreement of the owners of their addresses. */
 import { type Clock, iso } from '@assay/model/clock'
 import { uuidv7 } from '@assay/model/ids'
 import { dayOf, OPEN_RULES } from '@assay/model/outgoing'
@@ -18,7 +18,7 @@ type Agreeing = Book & {
 }
 const bookOf = ({ store, secrets }: Book) => ({ store, box: secrets })
 
-/** Subscriptions of one workspace as the API answers them. */
+/** Returns subscriptions of one workspace as the API answers them. */
 export async function viewsOf(
   services: Book & { clock: Clock },
   workspace_id: string,
@@ -34,15 +34,15 @@ export async function viewsOf(
   })
 }
 
-/** The domains of the workspace whose addresses need no agreement. */
+/** Returns the domains of the workspace whose addresses need no agreement. */
 async function domainsOf({ store, config, clock }: Agreeing, workspace_id: string): Promise<string[]> {
   const [found] = await store.readOutgoing({ workspace_ids: [workspace_id], day: dayOf(clock.now()) })
   return (found?.rules ?? OPEN_RULES).mail_domains ?? mailDomainsOf(config)
 }
 
 /**
- * The target with a mark for each address that is new on the list and has to agree first. `asks`: some of them are to be asked by
- * mail. Throws a 422 where there is no address at which they could agree.
+ * Returns the target with a mark at each new address whose owner has to agree first. `asks`: some owners are to be
+ * asked by mail. Throws a 422 if the service has no public address at which they could agree.
  */
 export async function withAgreement(
   services: Agreeing,
@@ -72,8 +72,8 @@ export async function withAgreement(
 }
 
 /**
- * Asks the new readers by a delivery, so that no question is lost. Readers who were not asked are asked with the next
- * mail.
+ * Asks the new readers by a delivery, so that no question is lost. Readers whom it does not reach are asked with the
+ * next mail.
  */
 export async function askReaders(store: Pick<Store, 'sendEvent'>, webhook: Webhook): Promise<void> {
   const { workspace_id, webhook_id } = webhook

@@ -87,7 +87,7 @@ export const SubscriptionInput = Type.Object({
 export const SubscriptionChange = Type.Object({ ...shared, events, status })
 export type SubscriptionChange = Static<typeof SubscriptionChange>
 
-/** Faults of `url` and `to`, if given. `missingTarget` finds an absent one. */
+/** Returns the faults of `url` and `to`, if given. `missingTarget` finds an absent one. */
 export async function targetFaults(
   services: Pick<Services, 'targets' | 'ledger'>,
   principal: Pick<Principal, 'workspace_id'>,
@@ -111,7 +111,10 @@ export async function targetFaults(
   return url === undefined ? faults : [...faults, { path: 'url', message: 'belongs to the kind slack' }]
 }
 
-/** Faults of a subscription that is somebody's own: nobody else may be told by "me", and nobody may make it for another. */
+/**
+ * Returns the faults of a subscription of one user. "me" must not tell anybody else, and nobody may make such a
+ * subscription for another user.
+ */
 export function personalFaults(
   { personal, user_id, to }: { personal: boolean; user_id: string; to: readonly string[] },
   caller: string,

@@ -402,7 +402,7 @@ test('who has unsubscribed returns by herself only, to the list that she left', 
   assert.deepEqual((await read(again.subscription_id)).waiting, [])
 })
 
-/** As RFC 8058 has it (sections 3.1 and 8.2): a mail program may post either kind of form. */
+/** The two forms of RFC 8058 (sections 3.1 and 8.2): a mail program may post either. */
 const ONE_CLICK = [
   { type: 'application/x-www-form-urlencoded', body: 'List-Unsubscribe=One-Click' },
   {

@@ -33,7 +33,7 @@ import {
   targetFaults,
 } from './subscription-input.ts'
 
-/** The target without its secrets, for the log and for `webhook.disabled`. */
+/** Returns the target without its secrets, for the log and for `webhook.disabled`. */
 function shownTarget(kind: SubscriptionKind, target: Target): string {
   return kind === 'slack' ? hiddenUrl(target.url!, fingerprint(target.url!)) : 'mailto:••••'
 }
@@ -116,7 +116,7 @@ export const createSubscription = operation({
 
 export const listSubscriptions = operation({
   name: 'listSubscriptions',
-  // It shows the addresses of readers.
+  // The answer shows the addresses of readers.
   audit: 'subscription.read',
   tag: 'Subscriptions',
   summary: 'List subscriptions, newest first',
@@ -152,7 +152,10 @@ export const getSubscription = operation({
   },
 })
 
-/** The sealed target after a change, and whether new readers are to be asked; no patch: it does not change. */
+/**
+ * Returns the sealed target after a change, and whether new readers are to be asked. Without a patch the target
+ * stays.
+ */
 async function changedTarget(
   services: Services,
   webhook: Webhook,
@@ -180,7 +183,7 @@ async function changedTarget(
   return { patch, asks }
 }
 
-/** Returns the faults of a change. Only its user can change whose own subscription it is. */
+/** Returns the faults of a change. Only the user of a personal subscription can change whose it is. */
 function changedFaults(
   {
     services,

@@ -17,8 +17,8 @@ import { prefixOf } from '../prefix.ts'
 import { PRESSED, pageFor, type Reader, SHOWN, TRIES } from './reader-page.ts'
 
 /**
- * Removes a reader for good, if still on the list. Nobody can add the reader again before the reader returns. Removing
- * the last reader disables the subscription.
+ * Removes a reader who is still on the list. Nobody else can add the reader again. Removing the last reader disables
+ * the subscription.
  */
 async function takeOff(
   services: Services,
@@ -35,7 +35,7 @@ async function takeOff(
     const target: Target = openTarget(services.secrets, webhook)
     const rest = target.to.filter((one) => one !== to)
     if (rest.length === target.to.length) return
-    // First, so that nobody can put her back in between.
+    // The refusal is noted before the removal, so that nobody can add her in between.
     await noteConsents(book, { clock: services.clock, workspace_id, addresses: [to], what: 'left_at' })
     const sealed = sealTarget(services.secrets, webhook_id, { ...target, to: rest })
     const off = { status: 'disabled', disabled_reason: LAST_LEFT } as const
@@ -45,7 +45,7 @@ async function takeOff(
   throw new Error('The subscription changes all the time.')
 }
 
-/** Tells whether the reader gets the mail at present. Somebody may have added the reader again, which has no effect. */
+/** Tells whether the reader gets the mail at present. An entry that somebody has added again has no effect. */
 async function isReader(services: Services, { workspace_id, webhook_id, to }: Reader): Promise<boolean> {
   const { store, secrets: box, clock } = services
   const webhook = await store.getWebhook({ workspace_id, webhook_id })
@@ -54,7 +54,7 @@ async function isReader(services: Services, { workspace_id, webhook_id, to }: Re
   return readersOf(openTarget(box, webhook), consents, clock.now()).open.includes(to)
 }
 
-/** The page of a reader who has left, with the way back. */
+/** Returns the page of a reader who has left, with the button to return. */
 function leftPage({ secrets, config }: Services, { workspace_id, webhook_id, to }: Reader): string {
   const token = secrets.sealForOthers(JSON.stringify([workspace_id, webhook_id, to]), CONFIRM_CONTEXT)
   const button = `<form method="post" action="${prefixOf(config.publicUrl)}/confirm/${token}"><p><button>Get this mail again</button></p></form>`

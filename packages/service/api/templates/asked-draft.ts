@@ -9,7 +9,7 @@ import { invalid } from '../http/validate.ts'
 import { connectionsFor, rootsOf } from './template-lookup.ts'
 import { notTried, runUnstored } from './unstored.ts'
 
-/** For all questions of a request together. */
+/** The time in milliseconds for all questions of a request together. */
 const ASK_MS = 120_000
 
 /** Returns the faults of a template of the workspace, by the checks and by a run in the sandbox. */
@@ -35,7 +35,7 @@ async function faultsIn(call: Call, source: string): Promise<string[]> {
   }
 }
 
-/** Throws a 422 where no model is configured. */
+/** Asks the model for the template of a draft. Throws a 422 if no model is configured. */
 export async function askedDraft(
   call: Call,
   question: string,

@@ -6,7 +6,7 @@ import { type Json, openTestServer, type TestServer } from '../test-server.ts'
 
 const DRAFTS = '/v1alpha/drafts'
 
-/** Two months of orders; every day of `due` fits both orders of dates. */
+/** Two months of orders. Every value of `due` can be read with the day first or with the month first. */
 const ORDERS = `order_id,due,amount,country\n${Array.from(
   { length: 120 },
   (_, at) => `A-${at},0${1 + (at % 9)}/0${1 + (at % 7)}/2025,${10 + at}.50,${at % 2 ? 'DE' : 'FR'}`,
@@ -85,7 +85,7 @@ test('what was said of an upload is kept with it, for drafts and uploads to come
   const due = again.json().readings.find(({ name }: { name: string }) => name === 'due')
   assert.deepEqual([due.dates, due.doubt], [{ is: 'mdy', sure: 'declared' }, undefined])
 
-  // A file that it does not fit is read as it is.
+  // The kept line does not fit this file, so the file is read without it.
   const other = ORDERS.replaceAll(/0(\d)\/0(\d)\/2025/g, '1$1/0$2/2025')
   await ask('PUT', `/v1alpha/files/orders.csv`, { body: other, type: 'text/csv' })
   assert.deepEqual((await draft({})).dialect, [])
@@ -125,7 +125,7 @@ test('the series of a draft are those of its metrics', async (t) => {
   })
   const { main, parts } = shown.json().tables
   const [[, value, beside]] = main.rows
-  // 0, 7 and 3, by hand; a mean, because a sum of prices says nothing.
+  // The expected values are 0, 7 and 3. They are means, because a sum of prices says nothing.
   assert.equal(main.rows.length, 30)
   assert.equal(value, 10 / 3)
   assert.equal(beside, 3)

@@ -1,4 +1,4 @@
-/** Drafts: metrics and a template for a table, by what its columns are. Nothing is stored. */
+/** Operations on drafts: metrics and a template for a table, decided by its columns. Nothing is stored. */
 import {
   type Draftable,
   draftFrom,
@@ -130,7 +130,7 @@ const DraftView = Type.Object(
 
 type Asked = Call<unknown, unknown, Static<typeof Wanted>>
 
-/** Throws a 422 for lines and names that no source can have. */
+/** Returns the table of a request. Throws a 422 for lines and names that no source can have. */
 async function tableOf({ services, principal, body }: Asked, lines: readonly string[]): Promise<Draftable> {
   const { file, connection, table, ask } = body
   if ((file === undefined) === (table === undefined) || (connection === undefined) !== (table === undefined))
@@ -155,7 +155,7 @@ async function tableOf({ services, principal, body }: Asked, lines: readonly str
   return fileToDraft(file!, keysOfLines(lines))
 }
 
-/** The template that looks at the table. Throws a 422 where the engine refuses its source. */
+/** Returns the template that looks at the table. Throws a 422 if the engine refuses its source. */
 async function lookOf({ services, principal, body }: Asked, table: Draftable, lines: readonly string[]) {
   const { found, faults } = await services.templates.read(lookingAt(table), principal.workspace_id)
   const errors = errorsOf(faults)
@@ -166,7 +166,7 @@ async function lookOf({ services, principal, body }: Asked, table: Draftable, li
   )
 }
 
-/** The path of an upload that a template names; null for other files. */
+/** Returns the path of an upload that a template names; null for other files. */
 function uploadOf(file: string | undefined): string | null {
   if (file === undefined || !file.startsWith(UPLOADS)) return null
   const path = normalPath(file.slice(UPLOADS.length))
@@ -194,7 +194,7 @@ const isMisfit = (error: unknown): boolean =>
 
 const openIn = ({ findings, table }: Looked): number => draftFrom(findings, table, true).questions.length
 
-/** Reads the file with the kept lines, unless it raises fewer questions without them. */
+/** Reads the file with the kept lines, or without them if that raises fewer questions. */
 async function lookByKept(call: Asked, kept: readonly string[]): Promise<Looked> {
   const unlessMisfit = (error: unknown): null => {
     if (isMisfit(error)) return null
@@ -229,7 +229,7 @@ async function findingsOf(call: Asked): Promise<Looked> {
 export const createDraft = operation({
   name: 'createDraft',
   tag: 'Templates',
-  // Noted by hand before the file is read.
+  // The handler records the reading before the file is read.
   audit: null,
   summary: 'Draft metrics and a template for a table',
   description:
@@ -240,7 +240,8 @@ export const createDraft = operation({
   errors: ['preview_failed', 'stopping', 'workspace_busy', 'not_found'],
   async handle(call) {
     const { table, findings, lines } = await findingsOf(call)
-    // Over a file the template reads no metrics, which an analyst may not put. A database adds up metrics itself.
+    // A draft over a file reads no metrics, because an analyst may not put them. A draft over a database may, since
+    // the database computes them.
     const drafted = draftFrom(findings, table, call.body.table === undefined)
     const { name, template, metrics, rows, decisions, assumptions, questions } = drafted
     const { ask } = call.body

@@ -1,4 +1,4 @@
-/** The operation that explains a template: what its run would do where. */
+/** The operation that explains a template: which statement would run where. */
 import { sourceOf } from '@assay/engine/reading/lookup'
 import { iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
@@ -12,7 +12,7 @@ import { noteReading, notTried } from './unstored.ts'
 export const explainTemplate = operation({
   name: 'explainTemplate',
   tag: 'Templates',
-  // Noted by hand before the sources are read.
+  // The handler records the reading before the sources are read.
   audit: null,
   summary: 'Show what a run of a template would do where',
   description:

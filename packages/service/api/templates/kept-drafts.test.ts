@@ -1,4 +1,6 @@
-/** Kept drafts: an analyst keeps one with faults, who may publish it sees and publishes it, and nobody else finds it. */
+/**
+ * Kept drafts. An analyst keeps one with faults. A user who may publish sees and publishes it. Nobody else finds it.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openTestServer } from '../test-server.ts'

@@ -1,4 +1,7 @@
-/** Operations on kept drafts: texts that their authors have not published. Authors see their own, who may publish sees all. */
+/**
+ * Operations on kept drafts: texts that their authors have not published. Authors see their own; users who may
+ * publish see all.
+ */
 import { AppError, notFound } from '@assay/model/errors'
 import { DRAFT_KINDS, DRAFT_NAMES, KeptDraft, KeptDraftWithSource } from '@assay/model/kept-draft'
 import { Type } from '@assay/model/schema'
@@ -12,7 +15,7 @@ const Kind = Type.Enum([...DRAFT_KINDS])
 
 const mayPublish = ({ scopes }: Principal): boolean => includesScope(scopes, 'publisher')
 
-/** Throws a 404 where there is none that the caller may see. */
+/** Returns the draft. Throws a 404 if there is none that the caller may see. */
 async function requireDraft(
   { services: { store }, principal }: Call,
   draft_id: string,
@@ -23,7 +26,10 @@ async function requireDraft(
   throw notFound('draft', draft_id)
 }
 
-/** Throws where nobody can ever publish it under this name: shipped files and those of folders change on the disk alone. */
+/**
+ * Throws if nobody can ever publish a draft under this name. Shipped files and those of folders change on the disk
+ * alone.
+ */
 function vetName({ catalog }: Call['services'], { kind, name }: Pick<KeptDraft, 'kind' | 'name'>): void {
   if (!new RegExp(DRAFT_NAMES[kind]).test(name))
     throw invalid([{ path: 'name', message: `must match ${DRAFT_NAMES[kind]}: it is the id of the ${kind}` }])

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ROUTES } from '../routes.ts'
 import { type Answer, openTestServer } from '../test-server.ts'
 
-/** What a token that is limited to templates may use. Each is tried below, or shows nothing of a template. */
+/** Operations that a token with a limit may use. Each is tried below, or shows nothing of a template. */
 const ALLOWED = [
   'cancelJob',
   'checkJobs',
@@ -78,7 +78,7 @@ test('a token that is limited to templates finds nothing of another, and does no
   }
   for (const [method, path, given] of asked('hello')) {
     const answer = await limited(method, path, given)
-    // A job that has ended is found, and cannot be run anew.
+    // A job that has ended is found, and answers 409 because it cannot run again.
     assert.ok(answer.status < 300 || answer.status === 409, `${path}: ${answer.text}`)
   }
   const choices = await limited('GET', '/jobs/templates/other/choices?variable=x')

@@ -1,6 +1,7 @@
 /**
- * Tokens that are limited to templates run these and read their insights, and do nothing else: an operation that is not
- * in `ALLOWED` is refused. Objects of another template are answered as if they did not exist.
+ * Enforces tokens that are limited to templates. They run these templates, read their insights, and do nothing else:
+ * an operation that is not in `ALLOWED` is refused. Objects of another template are answered as if they did not
+ * exist.
  */
 import { AppError, notFound } from '@assay/model/errors'
 import type { Principal } from '@assay/model/token'
@@ -27,7 +28,7 @@ const ALLOWED: Readonly<Record<string, Subject>> = {
   earlierInsights: 'insight',
   whoAmI: 'self',
   logout: 'self',
-  // Its tools make requests of their own with the same token.
+  // The tools of agents make requests of their own with the same token.
   mcp: 'self',
 }
 
@@ -41,7 +42,7 @@ interface LimitedCall {
 
 type Fields = Record<string, unknown>
 
-/** The text of this name, wherever the request has it; "" for none. */
+/** Returns the text of this name from the path, the query or the body; "" if none has it. */
 function valueOf({ params, query, body }: LimitedCall, name: string): string {
   const payload = (body as Fields | null)?.payload
   const found = [params, query, body, payload].map((part) => (part as Fields | null | undefined)?.[name])
@@ -49,7 +50,7 @@ function valueOf({ params, query, body }: LimitedCall, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** What the call names, with its template; undefined: it is not there. */
+/** Returns the object that the call names, with its template; undefined if it does not exist. */
 async function templateOf(
   call: LimitedCall,
   subject: Subject,
@@ -84,7 +85,10 @@ export function refuseBeyondLimit(name: string, { templates }: Pick<Principal, '
   )
 }
 
-/** The call as it may be handled: lists are narrowed. Throws `forbidden`, or `not_found` for what is of another template. */
+/**
+ * Returns the call with its lists narrowed to the allowed templates. Throws `forbidden` for another operation, and
+ * `not_found` for an object of another template.
+ */
 export async function limitToTemplates<Call extends LimitedCall>(name: string, call: Call): Promise<Call> {
   refuseBeyondLimit(name, call.principal)
   const { templates } = call.principal

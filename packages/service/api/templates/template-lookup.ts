@@ -1,4 +1,7 @@
-/** Finds and parses the template of an id, from the template folders or the workspace, and converts values of its variables. */
+/**
+ * Finds and parses the template of an id, in the template folders or the workspace, and converts values of its
+ * variables.
+ */
 
 import { errorsOf, type FoundTemplate } from '@assay/engine/reading/lookup'
 import type { ConnectionAccess } from '@assay/engine/run/connection-requests'
@@ -16,7 +19,10 @@ function refuse(faults: Fault[]): never {
   throw invalid(faults.map(faultToFieldError))
 }
 
-/** The template of an id. Throws a 404 for an unknown one, and a 422 with the faults for a stored one that no longer parses. */
+/**
+ * Returns the template of an id. Throws a 404 for an unknown one, and a 422 with the faults for a stored one that no
+ * longer parses.
+ */
 export async function requireTemplate(
   services: Pick<Services, 'catalog' | 'store' | 'templates'>,
   { workspace_id }: Principal,
@@ -27,7 +33,7 @@ export async function requireTemplate(
   return 'faults' in found ? refuse(found.faults) : found
 }
 
-/** The same, with its faults if it can be read at all. */
+/** Returns the template of an id with its faults. Throws a 404 for an unknown one. */
 export async function requireReadable(
   services: Pick<Services, 'catalog' | 'store' | 'templates'>,
   { workspace_id }: Principal,
@@ -66,8 +72,9 @@ export async function variablesOf(
 }
 
 /**
- * The template of a job that is about to be made. Throws a 422 at `path` for a host that the workspace may not reach: the rule may be
- * newer than the template, and templates of folders and repositories are not put.
+ * Returns the template of a job that is about to be made. Throws a 422 at `path` for a host that the workspace may
+ * not reach. The rule may be newer than the template, and templates of folders and repositories were never checked by
+ * it.
  */
 export async function runnableTemplate(
   services: Pick<Services, 'catalog' | 'store' | 'templates' | 'ledger'>,
@@ -82,7 +89,7 @@ export async function runnableTemplate(
   return found
 }
 
-/** The folders and files that `file:` sources of a workspace may read. */
+/** Returns the folders and files that `file:` sources of a workspace may read. */
 export async function rootsOf(services: Services, { workspace_id }: Principal): Promise<Roots> {
   const workspace = await services.store.getWorkspace(workspace_id)
   const own = workspace?.data_folder ?? null

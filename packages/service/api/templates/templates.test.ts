@@ -326,7 +326,7 @@ test('a workspace that has used up its processor time begins nothing new, whatev
   }
   assert.equal((await as('POST', '/connections', { body: shop })).status, 201)
   await as('PUT', '/jobs/templates/sales', { body: SALES, type: MARKDOWN })
-  // In this hour and the next: the test may run over their border.
+  // The use may count in this hour or in the next, because the test may cross the hour.
   const hours = [0, 3_600_000].map((later) => hourOf(iso(systemClock.now() + later)))
   await store.countProcessorUse(hours.map((hour) => ({ workspace_id, hour, ms: 60_000 })))
 

@@ -52,7 +52,7 @@ async function allTemplates({
   const stored = all
     .filter(({ template_id }) => !known.has(template_id))
     .map(({ template_id, source }) => ownSource(metrics, workspace_id, template_id, source))
-  // One that this version of the program cannot read is not listed.
+  // A template that this version of the program cannot read is left out.
   const put = (await services.templates.readAll(await Promise.all(stored), workspace_id))
     .map((found) => found?.view)
     .filter((view) => view !== undefined)
@@ -103,14 +103,17 @@ export const getTemplate = operation({
   replies: { 200: { description: 'The template', schema: WithSource } },
   errors: ['not_found'],
   async handle({ services, principal, params, reply }) {
-    // One with faults is answered, too, for whoever mends it.
+    // A template with faults is answered too, so that it can be mended.
     const { view, source } = await requireReadable(services, principal, params.template_id)
     void reply.header('etag', tagOfSource(source.source))
     return { ...view, source: source.source }
   },
 })
 
-/** Throws `template_read_only` where a file has the id. What was put before a file of the repository came is the workspace's. */
+/**
+ * Throws `template_read_only` if a file has the id. A template that the workspace put before the repository had a
+ * file of that id stays changeable.
+ */
 async function requireOwn(
   { catalog, repository, store }: Services,
   { workspace_id }: Principal,
@@ -193,7 +196,7 @@ export const deleteTemplate = operation({
 export const checkTemplate = operation({
   name: 'checkTemplate',
   tag: 'Templates',
-  // Noted by hand before the columns are read.
+  // The handler records the reading before the columns are read.
   audit: null,
   summary: 'Find the faults of a template without running it',
   scope: 'analyst',
@@ -245,7 +248,7 @@ export const checkTemplate = operation({
 export const previewTemplate = operation({
   name: 'previewTemplate',
   tag: 'Templates',
-  // Noted by hand before the sources are read.
+  // The handler records the reading before the sources are read.
   audit: null,
   summary: 'Run a template without storing anything',
   description: 'Answers like the result of a job. Faults of the template are a 422 with line and column.',

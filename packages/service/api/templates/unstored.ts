@@ -10,8 +10,8 @@ import type { Call } from '../http/operation.ts'
 import { connectionsFor, rootsOf } from './template-lookup.ts'
 
 /**
- * Records, before the sources of a template are read without a job, who reads them, whatever the result. `more` adds
- * fields to the record.
+ * Records who reads the sources of a template without a job, before they are read and whatever the result. `more`
+ * adds fields to the record.
  */
 export function noteReading(
   call: Call,
@@ -30,7 +30,9 @@ export function noteReading(
   audit.note({ ...audit.record(action, call), object_id, fields: [...readsOf(template), ...more] })
 }
 
-/** Throws a failed task of the pool as `preview_failed`: neither the request nor the service is at fault. */
+/**
+ * Rethrows a failed task of the pool as `preview_failed`, because neither the request nor the service is at fault.
+ */
 export function notTried(error: unknown): never {
   if (error instanceof TaskError) throw new AppError('preview_failed', error.message, { cause: error })
   throw error
@@ -49,7 +51,10 @@ function findingsOf(result: RunResult): Findings {
   }
 }
 
-/** Runs a source of the caller within the caps of the workspace, behind its jobs. Throws `preview_failed`, `workspace_busy`, `stopping`. */
+/**
+ * Runs a source of the caller within the caps of the workspace, behind its jobs. Throws `preview_failed`,
+ * `workspace_busy` or `stopping`.
+ */
 export async function runUnstored(
   { services, principal, signal }: Call,
   draft: FoundTemplate,

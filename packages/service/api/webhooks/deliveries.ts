@@ -59,7 +59,7 @@ const listOf = (of: Family, name: string) =>
 
 export const getDelivery = operation({
   name: 'getDelivery',
-  // It shows what was sent: the text of a mail, the body of a request.
+  // The answer shows what was sent: the text of a mail, the body of a request.
   audit: 'delivery.read',
   tag: 'Webhooks',
   summary: 'Read a delivery with every attempt',

@@ -10,7 +10,7 @@ import { plainSchema } from '../http/plain-schema.ts'
 import { invalid } from '../http/validate.ts'
 import { ANSWERED_BY, eventsKey, WAIT_MOST } from '../jobs/changes.ts'
 
-/** The data that several types share, by the name that it has in the OpenAPI document. */
+/** The data that several types share, by their name in the OpenAPI document. */
 const DATA_NAMES: Partial<Record<EventType, string>> = {
   'job.queued': 'JobEventData',
   'job.started': 'JobEventData',
@@ -68,7 +68,7 @@ export const listEvents = operation({
     const end = services.clock.monotonic() + until
     const look = async (): Promise<boolean | undefined> => {
       for (;;) {
-        // Its token may be gone by now.
+        // The token may be revoked by now.
         if (!(await callerOf(services, request))) return true
         const cursor = page.next_cursor!
         page = await services.store.listEvents({
@@ -79,7 +79,7 @@ export const listEvents = operation({
           workspace_id,
         })
         if (page.items.length > 0) return true
-        // None of those that it looked at has the type: there are more to look at now.
+        // An empty page with a new cursor means that none of its events has the type. The next page is read at once.
         const isBehind = page.next_cursor !== cursor
         if (!isBehind || signal().aborted || services.clock.monotonic() >= end) return undefined
       }
@@ -121,7 +121,7 @@ function endedBy(code: string, detail: string) {
   return { ...EXAMPLE_JOB, job_status: 'canceled', error: { code, detail } }
 }
 
-/** Every event type with an example of its data. */
+/** Describes every event type, with an example of its data. */
 export const CATALOGUE: Record<EventType, { description: string; data: Record<string, unknown> }> = {
   'job.queued': {
     description: 'A job waits for a worker: it was run, or the worker that had it was lost.',
@@ -199,7 +199,7 @@ export const CATALOGUE: Record<EventType, { description: string; data: Record<st
   },
 }
 
-/** What is sent for an event of the type. */
+/** Returns the schema of the message for an event of the type. */
 export function messageOf(type: EventType) {
   return Type.Object({
     type: Type.Literal(type),

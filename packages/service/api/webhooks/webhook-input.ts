@@ -45,10 +45,13 @@ const Schedule = Type.Array(Type.Number({ minimum: 0, maximum: WEEK_SECONDS }), 
   description: 'Seconds between tries, each with a fifth of jitter; empty: a single try',
 })
 const InFlight = Type.Integer({ minimum: 1, maximum: 1000 })
-/** Deliveries a second. The least is one in about 17 minutes: with less, deliveries would wait longer than they are tried. */
+/**
+ * A rate in deliveries a second. The least is one in about 17 minutes. At a lower rate deliveries would wait for
+ * longer than they are tried.
+ */
 const Rate = Type.Number({ minimum: 0.001, maximum: 10_000 })
 
-/** What a client may set of a webhook and of a subscription alike, in a creation and in a change. */
+/** The fields that a client may set of a webhook and of a subscription alike, when it creates or changes one. */
 export const PaceInput = {
   description: Type.Optional(nullable(Description)),
   retry_schedule: Type.Optional(nullable(Schedule)),
@@ -140,7 +143,10 @@ export function headerFaults(headers: readonly GivenHeader[]): FieldError[] {
   return faults
 }
 
-/** Faults of an address, if one is given: it may lead only to where the service and the workspace may go. */
+/**
+ * Returns the faults of an address, if one is given. The address may lead only to where the service and the workspace
+ * may send.
+ */
 export async function urlFaults(
   { targets, ledger }: Pick<Services, 'targets' | 'ledger'>,
   { workspace_id }: Pick<Principal, 'workspace_id'>,

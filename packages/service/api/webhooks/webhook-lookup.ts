@@ -8,7 +8,7 @@ import type { TProperties } from 'typebox'
 import { Id } from '../http/fields.ts'
 import type { Call } from '../http/operation.ts'
 
-/** Webhooks or subscriptions. Both are rows of one table, and the paths of a family find only its kinds. */
+/** Webhooks or subscriptions. Both are rows of one table. The paths of a family find only its own kinds. */
 export interface Family {
   noun: 'webhook' | 'subscription'
   tag: string
@@ -21,14 +21,14 @@ export const SUBSCRIPTIONS: Family = { noun: 'subscription', tag: 'Subscriptions
 export const WebhookPath = Type.Object({ webhook_id: Id })
 export const SubscriptionPath = Type.Object({ subscription_id: Id })
 
-/** The parameters of a path: the id of the family's noun, and `rest`. */
+/** Returns the schema of the parameters of a path: the id of the family's noun, and `rest`. */
 export function pathOf<Rest extends TProperties>({ noun }: Family, rest: Rest) {
   return Type.Object({ [`${noun}_id`]: Id, ...rest })
 }
 
 type Looking = Pick<Call<Record<string, string>>, 'services' | 'principal' | 'params'>
 
-/** Throws a 404 if there is none, and the same 404 for one of another workspace. */
+/** Returns the webhook. Throws a 404 if there is none, and the same 404 for one of another workspace. */
 export async function requireOf(
   { noun, kinds }: Family,
   { services, principal, params }: Looking,

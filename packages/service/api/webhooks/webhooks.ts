@@ -54,7 +54,7 @@ const WithSecret = Type.Object(
   { title: 'WebhookWithSecret' },
 )
 
-/** The view with the secret; of a key pair (v1a) only the public key is shown. */
+/** Returns the view with the secret. Of a key pair (v1a) it shows the public key alone. */
 function withSecret(webhook: Webhook, secret: string, now: number) {
   return { ...webhookView(webhook, now), signing_secret: webhook.signature === 'v1' ? secret : null }
 }

@@ -2,11 +2,11 @@
 import type { Guard } from '@assay/net/guard'
 import type { GitHttpRequest, GitHttpResponse, HttpClient } from 'isomorphic-git'
 
-/** The most bytes of one answer: a compressed commit without its history. */
+/** The most bytes of one answer. An answer is a compressed commit without its history. */
 export const ANSWER_MOST = 50_000_000
 const SILENT_MS = 30_000
 
-/** The answer is larger than ANSWER_MOST. */
+/** The answer is larger than ANSWER_MOST bytes. */
 export class TooLargeError extends Error {}
 
 async function bytesOf(parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Buffer> {
@@ -32,7 +32,7 @@ export function gitHttp({ dispatcher }: Guard): HttpClient {
         bodyTimeout: SILENT_MS,
         ...(body ? { body: await bytesOf(body as unknown as AsyncIterable<Uint8Array>) } : {}),
       })
-      // Reads the whole answer, so that a broken connection is an error of the request.
+      // The whole answer is read here, so that a broken connection is an error of the request.
       const answer = await bytesOf(response.body as AsyncIterable<Uint8Array>)
       const named = Object.entries(response.headers).map(([name, value]) => [name, String(value)])
       return {

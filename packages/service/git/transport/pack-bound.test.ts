@@ -12,7 +12,7 @@ function varint(value: number): Buffer {
   }
 }
 
-/** An object that says it has `size` bytes. */
+/** Makes an object of a pack that claims to have `size` bytes. */
 function object(type: number, bytes: Buffer, size = bytes.length): Buffer {
   const first = (type << 4) | (size & 15)
   const head =

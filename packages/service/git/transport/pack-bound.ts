@@ -5,10 +5,10 @@
 import { inflateSync } from 'node:zlib'
 import type { GitHttpRequest, GitHttpResponse, HttpClient } from 'isomorphic-git'
 
-/** Bytes of all objects of a commit together. */
+/** The most bytes of all objects of a commit together. */
 export const UNFOLDED_MOST = 250_000_000
 
-/** The objects are larger than UNFOLDED_MOST. */
+/** The objects are larger than UNFOLDED_MOST bytes. */
 export class UnfoldsError extends Error {}
 
 const HEAD = 12
@@ -18,7 +18,7 @@ const REF_DELTA = 7
 const ID_BYTES = 20
 
 /**
- * The pack within the answer: the first channel of the side band, or the bytes after the lines. Returns null if there
+ * Returns the pack within the answer: the first channel of the side band, or the bytes after the lines. Null if there
  * is none.
  */
 function packIn(answer: Buffer): Buffer | null {
@@ -32,7 +32,7 @@ function packIn(answer: Buffer): Buffer | null {
   return parts.length === 0 ? null : Buffer.concat(parts)
 }
 
-/** A number in groups of seven bits, the lowest first, and where it ends. */
+/** Reads a number in groups of seven bits, the lowest first. Returns it with the index after it. */
 function lengthAt(bytes: Buffer, from: number): { value: number; end: number } {
   let [value, at, unit] = [0, from, 1]
   for (; ; at += 1, unit *= 128) {
@@ -72,7 +72,7 @@ function vetPack(pack: Buffer): void {
   }
 }
 
-/** The same client with bounded packs. Its answers come whole. */
+/** Returns a client that bounds packs. It reads each answer whole. */
 export function bounded(http: HttpClient): HttpClient {
   return {
     async request(asked: GitHttpRequest): Promise<GitHttpResponse> {

@@ -1,4 +1,7 @@
-/** Bytes that come in parts, however many. A byte is copied a few times at most, because the room doubles. */
+/**
+ * Collects bytes that arrive in parts. The buffer doubles when it is full, so each byte is copied only a few times
+ * however many parts arrive.
+ */
 export class Received {
   #room = Buffer.alloc(65_536)
   #from = 0
@@ -14,12 +17,12 @@ export class Received {
     this.#to += part.length
   }
 
-  /** Bytes of memory. */
+  /** The bytes of memory that it holds. */
   get room(): number {
     return this.#room.length
   }
 
-  /** The bytes that were not taken yet. */
+  /** The bytes that the caller has not taken yet. */
   get bytes(): Buffer {
     return this.#room.subarray(this.#from, this.#to)
   }

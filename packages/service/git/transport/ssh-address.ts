@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto'
 
 export interface SshAddress {
-  /** Null if the address names none. */
+  /** The user of the address; null if it names none. */
   user: string | null
-  /** In lower case. */
+  /** The host in lower case. */
   host: string
   port: number
   /** The path for the server. A path of the short form is relative to the user's home there. */
@@ -14,7 +14,10 @@ export interface SshAddress {
 const SHORT = /^(?:([A-Za-z0-9_.-]+)@)([A-Za-z0-9.-]+):(?!\/\/)(.+)$/
 const SSH_PORT = 22
 
-/** Returns null if the address is not one of ssh. Throws an Error whose message says what the address must be. */
+/**
+ * Parses the address. Returns null if it is not an ssh address. Throws an Error whose message says what the address
+ * must be.
+ */
 export function sshAddress(address: string): SshAddress | null {
   if (/^(git\+)?ssh:\/\//.test(address)) return longForm(address)
   const [, user, host, path] = SHORT.exec(address) ?? []
@@ -30,7 +33,7 @@ function longForm(address: string): SshAddress {
   if (url.password !== '') throw new Error('must hold no password: set ASSAY_TEMPLATES_SSH_KEY')
   if (url.search !== '' || url.hash !== '')
     throw new Error('must end with the path of the repository; its branch is ASSAY_TEMPLATES_BRANCH')
-  // As git does: a path below the home of a user begins with "~".
+  // As in git, "/~" begins a path below the home of a user.
   const path = decodeURIComponent(url.pathname).replace(/^\/(?=~)/, '')
   return {
     user: url.username === '' ? null : decodeURIComponent(url.username),
@@ -40,7 +43,7 @@ function longForm(address: string): SshAddress {
   }
 }
 
-/** The path becomes part of a command on the server, within apostrophes. */
+/** Checks the path, which becomes part of a command on the server, in apostrophes. */
 function vetted(path: string): string {
   if (/['\\!\p{Cc}]/u.test(path) || path.startsWith('-'))
     throw new Error('must have a path without apostrophes, backslashes, "!" and invisible characters')
@@ -53,8 +56,8 @@ export const fingerprintOf = (key: Buffer): string =>
   `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
 
 /**
- * The fingerprints that a setting names: each as it is, or as a line of a known_hosts file or of ssh-keyscan. Throws an Error whose
- * message says what the text must be.
+ * Returns the fingerprints that a setting names. It may name each as it is, or as a line of a known_hosts file or of
+ * ssh-keyscan. Throws an Error whose message says what the text must be.
  */
 export function hostKeys(value: string): string[] {
   const found: string[] = []
@@ -79,7 +82,7 @@ function ofKnownHost(line: string): string {
   return fingerprintOf(key)
 }
 
-/** Throws as above. */
+/** Parses the private key; null for an empty text. Throws an Error whose message says what the text must be. */
 export function sshKey(value: string): string | null {
   if (value === '') return null
   if (!/^\s*-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(value))

@@ -1,7 +1,7 @@
 /**
- * git over ssh in the form of an HTTP client of isomorphic-git. Each request runs git-upload-pack or git-receive-pack on the server over
- * one connection. Both protocols carry the same messages (gitprotocol-pack). The guard vets the address, and nothing is sent before
- * the server's key is found among the known ones.
+ * git over ssh in the form of an HTTP client of isomorphic-git. Each request runs git-upload-pack or git-receive-pack
+ * on the server over one connection. Both protocols carry the same messages (gitprotocol-pack). The guard vets the
+ * address. Nothing is sent before the server's key is found among the known ones.
  */
 import type { Socket } from 'node:net'
 import { dialVetted } from '@assay/net/dial'
@@ -15,7 +15,7 @@ import { fingerprintOf, type SshAddress } from './ssh-address.ts'
 
 const READY_MS = 20_000
 const SILENT_MS = 30_000
-/** The most characters of a server's reason. */
+/** The most characters that are kept of a server's reason. */
 const SAID_MOST = 200
 
 type Ssh2 = typeof import('ssh2')['default']
@@ -25,9 +25,9 @@ export interface SshAccess {
   address: SshAddress
   user: string
   key: string | null
-  /** Fingerprints. */
+  /** The fingerprints of the server's keys. */
   hostKeys: readonly string[]
-  /** As `parseTargets` reads it. */
+  /** The targets, as `parseTargets` reads them. */
   targets: readonly string[]
 }
 
@@ -52,7 +52,7 @@ export function gitSsh(access: SshAccess): SshTransport {
   }
 }
 
-/** Throws PullError. */
+/** Reads the deploy key. Throws PullError. */
 function readKey({ utils }: Ssh2, key: string | null): ParsedKey {
   if (key === null)
     throw new PullError('The repository is read by ssh: set ASSAY_TEMPLATES_SSH_KEY to its deploy key.')
@@ -67,7 +67,7 @@ function readKey({ utils }: Ssh2, key: string | null): ParsedKey {
 }
 
 async function connect(access: SshAccess): Promise<Client> {
-  // Loaded on demand: most services read no repository by ssh.
+  // The library is loaded on demand, because most services read no repository by ssh.
   const { default: ssh2 } = await import('ssh2')
   readKey(ssh2, access.key)
   const { host, port } = access.address
@@ -165,7 +165,7 @@ function opened(client: Client, command: string): Promise<Channel> {
   })
 }
 
-/** One program on the server. */
+/** One program that runs on the server. */
 class Run {
   readonly #channel: Channel
   readonly #received = new Received()
@@ -214,7 +214,10 @@ class Run {
     if (this.#failure) throw this.#failure
   }
 
-  /** The refs at the start of a program's output, up to their flush packet. Throws PullError if the program refuses. */
+  /**
+   * Reads the refs at the start of a program's output, up to their flush packet. Throws PullError if the program
+   * refuses.
+   */
   async advertisement(): Promise<Buffer> {
     for (let at = 0; ; ) {
       if (this.#failure) throw this.#failure
@@ -222,7 +225,7 @@ class Run {
       while (at + 4 <= bytes.length) {
         const head = bytes.subarray(at, at + 4).toString('latin1')
         const length = /^[\da-f]{4}$/iu.test(head) ? Number.parseInt(head, 16) : Number.NaN
-        // A packet counts its own four bytes; shorter ones do not come before the flush.
+        // The length of a packet includes its own four bytes. No shorter packet stands before the flush.
         if (length !== 0 && !(length >= 4))
           throw new PullError('What answers at the address is no git server.')
         if (length === 0) return this.#received.take(at + 4)
@@ -244,7 +247,7 @@ class Run {
     return `The git server does not let this repository be read or written: ${why}`
   }
 
-  /** Sends bytes as the whole input of the program, and answers all that follows. */
+  /** Sends the bytes as the whole input of the program. Resolves with the rest of its output. */
   async exchange(input: Buffer): Promise<Buffer> {
     this.#channel.end(input)
     while (!this.#ended) await this.#more()

@@ -1,4 +1,4 @@
-/** Repositories by ssh: a server in this process that runs git's own programs, and servers that are not the one that is meant. */
+/** Repositories by ssh: a server in this process that runs git's own programs, and servers with other keys. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { type TestContext, test } from 'node:test'
@@ -20,7 +20,10 @@ const publicOf = (key: string): Buffer => {
   return parsed.getPublicSSH()
 }
 
-/** An ssh server that lets the deploy key in, and runs what it is asked for by the shell, as sshd does, or `program` in its place. */
+/**
+ * Opens an ssh server that accepts the deploy key. It runs the requested command by the shell, as sshd does, or
+ * `program` in its place.
+ */
 async function serve(t: TestContext, folder: string, program?: string): Promise<number> {
   const known = publicOf(DEPLOY.public)
   const server = new ssh2.Server({ hostKeys: [HOST.private] }, (client) => {

@@ -1,10 +1,10 @@
-/** The part of ssh2 that is used here. The library itself comes without types. */
+/** The types of the part of ssh2 that is used here. The library ships no types. */
 declare module 'ssh2' {
   import type { EventEmitter } from 'node:events'
   import type { Duplex } from 'node:stream'
 
   export interface Channel extends Duplex {
-    /** On the server it is written to. */
+    /** A server writes to it. */
     stderr: Duplex
     exit(code: number): void
   }

@@ -1,4 +1,4 @@
-/** The way to a repository: git's HTTP protocol over the guarded connector, or the same over ssh. */
+/** The connection to a repository: git's HTTP protocol over the guarded connector, or the same messages over ssh. */
 import { createGuard } from '@assay/net/guard'
 import { parseTargets } from '@assay/net/target'
 import type { HttpClient } from 'isomorphic-git'
@@ -11,16 +11,18 @@ export interface TransportOptions {
   address: string
   user: string
   token: string | null
-  /** By ssh. */
+  /** The deploy key for ssh. */
   key: string | null
-  /** By ssh: the fingerprints of the server. */
+  /** The fingerprints of the server's keys for ssh. */
   hostKeys: readonly string[]
-  /** Where the request may go, as `parseTargets` reads it. */
+  /** The targets of requests, as `parseTargets` reads them. */
   targets: readonly string[]
 }
 
 export interface Transport {
-  /** Of one request: isomorphic-git writes into the headers. */
+  /**
+   * Returns the options of one request. Each request gets its own headers, because isomorphic-git writes into them.
+   */
   remote(): { http: HttpClient; url: string; headers: Record<string, string> }
   close(): Promise<void>
 }
@@ -42,7 +44,7 @@ export function openTransport(options: TransportOptions): Transport {
       targets,
     })
     const http = bounded(overSsh)
-    // isomorphic-git asks for an address by HTTP; only the name of the program in it is read.
+    // isomorphic-git asks for an address by HTTP. The ssh client reads only the name of the program in it.
     return { remote: () => ({ http, url: 'https://by-ssh.invalid/repository.git', headers: {} }), close }
   }
   const guard = createGuard({ targets: parseTargets(options.targets) })

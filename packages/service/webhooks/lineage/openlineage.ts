@@ -1,7 +1,7 @@
 /**
- * Events of jobs as OpenLineage has them (openlineage.io, version 2-0-2), for a webhook with that format: the start of
- * a run, its end, the sources that it read and the insight that it made. Rows, SQL and the texts of a report are left
- * out.
+ * Writes events of jobs in the form of OpenLineage (openlineage.io, version 2-0-2), for webhooks with that format:
+ * the start of a run, its end, the sources that it read and the insight that it made. Rows, SQL and the texts of a
+ * report are left out.
  */
 
 import type { EventType } from '@assay/model/event'
@@ -16,7 +16,7 @@ const RUN_STATES: Partial<Record<EventType, string>> = {
   'job.canceled': 'ABORT',
 }
 
-/** As an event of a webhook holds it. */
+/** The data of an event as a webhook gets them. */
 interface Told {
   type: EventType
   timestamp: string
@@ -26,11 +26,11 @@ interface Told {
 interface Surroundings {
   event_id: string
   workspace_id: string
-  /** The public address of the service; null: none. */
+  /** The public address of the service; null if it has none. */
   publicUrl: string | null
 }
 
-/** A facet says who makes it, and where its schema is. */
+/** Makes a facet. It names its producer and its schema. */
 const facet = (name: string, version: string, fields: object) => ({
   _producer: PRODUCER,
   _schemaURL: `${SPEC}/facets/${version}/${name}.json#/$defs/${name}`,
@@ -48,7 +48,7 @@ function inputOf(namespace: string, { name, files, remote, rows }: SourceLineage
     inputStatistics: facet('InputStatisticsInputDatasetFacet', '1-0-0', statistics),
   }
   if (remote) return [{ namespace, name: `connections/${remote.connection}/${name}`, inputFacets }]
-  // The rows of a source are those of its files together.
+  // The rows of a source are counted for all of its files together.
   return files.map(({ path, bytes: size }) => {
     const own = files.length === 1 ? statistics : { size, fileCount: 1 }
     const facets = { inputStatistics: facet('InputStatisticsInputDatasetFacet', '1-0-0', own) }
@@ -61,14 +61,17 @@ function inputOf(namespace: string, { name, files, remote, rows }: SourceLineage
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** `lineage`: of the insight of a completed job; null: it is not there any more, or the job has none. */
+/**
+ * Returns the event. `lineage`: that of the insight of a completed job; null if the insight was deleted or the job
+ * has none.
+ */
 export function openLineage(
   { type, timestamp, data }: Told,
   { event_id, workspace_id, publicUrl }: Surroundings,
   lineage: Pick<Lineage, 'sources'> | null,
 ): Record<string, unknown> {
   const namespace = `assay://${publicUrl === null ? 'localhost' : new URL(publicUrl).host}/${workspace_id}`
-  // A test of the webhook belongs to no job.
+  // The test event of a webhook belongs to no job.
   const eventType = RUN_STATES[type] ?? 'OTHER'
   const template = textOf(data.template_id) || type
   const error = data.error as { code: string; detail: string } | null | undefined

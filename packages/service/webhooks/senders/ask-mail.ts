@@ -16,8 +16,8 @@ interface Asking {
 }
 
 /**
- * Returns who gets the mail of the event, and who is asked for consent instead. An address that was already asked gets
- * nothing.
+ * Returns who gets the mail of the event, and who is asked for consent instead. An address that was already asked
+ * gets nothing.
  */
 export async function recipientsOf(
   { store, box, publicUrl }: Asking,
@@ -32,7 +32,7 @@ export async function recipientsOf(
   }
 }
 
-/** The content of the question to one address. `link`: where its owner agrees. */
+/** Returns the question to one address. `link`: the address of the page on which its owner agrees. */
 export function question(
   to: string,
   link: string,

@@ -1,4 +1,4 @@
-/** The PDF that a mail brings along. */
+/** Makes the PDF that a mail has attached. */
 
 import { drawingsOf } from '@assay/engine/pages/chart-figure'
 import { type Message, type ToldInsight, withoutLineage } from '@assay/engine/pages/mail-page'
@@ -9,12 +9,12 @@ import type { Sending } from './sender.ts'
 
 interface Makers {
   draw(task: DrawTask, options: { workspace_id: string }): Promise<string[]>
-  /** The PDF as base64. */
+  /** Renders the PDF as base64. */
   render(task: RenderTask, options: { workspace_id: string }): Promise<string>
   log: Logger
 }
 
-/** A larger one would be refused by many mail servers, which allow 10 MB with the rest. */
+/** The most bytes of the PDF. Many mail servers refuse mails of more than 10 MB. */
 const BYTES_MOST = 5_000_000
 
 /**

@@ -25,13 +25,13 @@ export interface Composer {
 
 type Data = Record<string, unknown>
 
-/** A text of an event's data; empty for other types. */
+/** Returns a text of an event's data; "" for other types. */
 function textOf(data: Data, name: string): string {
   const value = data[name]
   return typeof value === 'string' ? value : ''
 }
 
-/** A text in one line, because it becomes the subject of a mail. */
+/** Returns the text on one line, because it becomes the subject of a mail. */
 function oneLine(text: string): string {
   return Array.from(plainLine(text)).slice(0, 200).join('').trim()
 }
@@ -52,7 +52,7 @@ function failed(headline: string, data: Data): Message {
   return plain(headline, `${error.code ?? 'failed'}: ${error.detail ?? ''}`, remedy)
 }
 
-/** Returns the messages of events that need no data of the store. */
+/** Returns the message of an event that needs no data of the store. */
 function told({ event: { type, data } }: Sending): Message {
   const template = textOf(data, 'template_id')
   switch (type) {
@@ -84,8 +84,8 @@ function told({ event: { type, data } }: Sending): Message {
 }
 
 /**
- * The secret of a delivery's link, which is derived, so every try has the same one and it is never stored. An earlier try may
- * have derived it from another of the keys: whoever got that message keeps the link.
+ * Returns the secret of a delivery's link. It is derived, so every try has the same one and it is never stored. An
+ * earlier try may have derived it from another key. A reader who got that message keeps that link.
  */
 async function linkSecretOf({ store, box }: Composer, delivery_id: string): Promise<string> {
   const [secret, ...others] = box.derive(`link:${delivery_id}`)
@@ -120,7 +120,7 @@ async function linkOf(
   try {
     await making
   } catch (error) {
-    // The insight has as many links as it may, so the message has none.
+    // The insight has as many links as it may, so the message gets none.
     if (error instanceof AppError && error.code === 'conflict') return null
     throw error
   }
@@ -152,7 +152,7 @@ export async function compose(composer: Composer, sending: Sending, target: Targ
   const of = { workspace_id: sending.workspace_id, insight_id }
   const head = await composer.store.getInsightHead(of)
   if (!head || !(await isFor(composer, sending, insight_id))) return null
-  // The tables, analyses and marks may be large, and no message holds them: they stay unread.
+  // Tables, analyses and marks stay unread. They may be large, and no message holds them.
   const stored = await composer.store.getInsightData(of)
   if (!stored) return null
   const read = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toString())

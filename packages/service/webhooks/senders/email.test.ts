@@ -86,7 +86,7 @@ test("a reader's insight goes to her address alone, whoever else is named", asyn
   const before = (await store.getReader({ workspace_id, reader_id: 'ada' }))!
   await put('ada@new.example')
   assert.equal(await store.getWebhook({ workspace_id, webhook_id }), null, 'it ends with the address')
-  // A schedule had read her before that.
+  // A schedule read her address before it changed.
   const stale = (await mailOf(parts, before))!
   await people.finish({ ...FOUND, title: 'Hers' }, { reader_id: 'ada', notify: [stale] })
   const late = await people.told((await store.getWebhook({ workspace_id, webhook_id: stale }))!)

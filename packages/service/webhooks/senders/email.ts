@@ -1,7 +1,7 @@
 /**
- * Sends mail: a message for each recipient, over one conversation. The record has the server's reply for each, so that a later
- * try skips recipients that got the message. If a node is lost after the server accepted a message and before that is recorded,
- * the message is sent twice, with the same Message-ID.
+ * Sends mail: one message for each recipient, over one conversation. The record has the server's reply for each, so
+ * that a later try skips recipients that got the message. If a node is lost after the server has accepted a message
+ * and before that is recorded, the message is sent twice with the same Message-ID.
  */
 
 import { type Message, mailMarkdown, mailText } from '@assay/engine/pages/mail-page'
@@ -25,19 +25,19 @@ import { type Letter, mailBytes, messageIdOf, type Picture } from './mime.ts'
 import { keptText, type Sender, type Sending } from './sender.ts'
 import { converse, type Outcome, type Reply, type SmtpLimits } from './smtp.ts'
 
-/** Most pictures of one mail. Further charts are shown as text. */
+/** The most pictures of one mail. Further charts are shown as text. */
 const PICTURES_MOST = 10
 
 export interface EmailOptions extends Composer {
   store: Composer['store'] & Pick<Store, 'getDelivery'> & ConsentBook['store']
-  /** The mail server; null: ASSAY_SMTP_URL is not set. */
+  /** The mail server; null if ASSAY_SMTP_URL is not set. */
   server: MailServer | null
   from: { name: string; address: string } | null
-  /** PNG in base64, one for each specification. */
+  /** Draws one PNG in base64 for each specification. */
   draw(task: DrawTask, options: { workspace_id: string }): Promise<string[]>
-  /** HTML, or a PDF as base64. */
+  /** Renders HTML, or a PDF as base64. */
   render(task: RenderTask, options: { workspace_id: string }): Promise<string>
-  /** The addresses at which a reader unsubscribes and agrees; null: the service has no public address. */
+  /** Returns the address at which a reader unsubscribes and agrees; null if the service has no public address. */
   unsubscribe(webhook: Webhook, to: string): string | null
   confirm(webhook: Webhook, to: string): string | null
   clock: Clock
@@ -71,7 +71,10 @@ function record({ sending, url, body }: Try, over: Partial<Attempt>): Attempt {
   }
 }
 
-/** The record of a try that sent nothing. `final`: no later try follows. `reached`: the mail server is not at fault. */
+/**
+ * Returns the record of a try that sent nothing. `final`: no later try follows. `reached`: the mail server is not at
+ * fault.
+ */
 function notSent(
   tried: Try,
   detail: string,
@@ -83,7 +86,7 @@ function notSent(
   }
 }
 
-/** The final replies for recipients in earlier tries of this delivery: accepted or refused for good. */
+/** Returns the final replies for recipients in earlier tries of this delivery: accepted, or refused for good. */
 async function lastWords({ store }: EmailOptions, sending: Sending): Promise<Map<string, string>> {
   if (sending.attempt === 1) return new Map()
   const { delivery_id, workspace_id } = sending
@@ -118,7 +121,10 @@ async function picturesOf(
   }
 }
 
-/** The part of a mail that is the same for each reader: its text as HTML and its pictures. Plain text if it cannot be rendered now. */
+/**
+ * Returns the part of a mail that every reader gets: its text as HTML and its pictures. It is plain text if it cannot
+ * be rendered now.
+ */
 async function contentOf(
   options: EmailOptions,
   sending: Sending,
@@ -140,7 +146,10 @@ async function contentOf(
   }
 }
 
-/** The outcome of the whole delivery. A recipient that may still succeed makes it a failure that is tried again. */
+/**
+ * Returns the outcome of the whole delivery. A recipient that may still succeed makes it a failure that is tried
+ * again.
+ */
 function judged(tried: Try, { replies, error, phases }: Outcome, takenBefore: boolean): Sent {
   const all = [...replies.values()]
   const isFinal = ({ status }: Reply): boolean => status >= 500
@@ -192,7 +201,7 @@ interface Mail {
   message: Buffer
 }
 
-/** The mails to readers, and the questions to those who have not agreed. Returns null if the insight was deleted. */
+/** Returns the mails to readers, and the questions to those who have not agreed. Null if the insight was deleted. */
 async function mailsOf(
   options: EmailOptions,
   sending: Sending,
@@ -216,7 +225,7 @@ async function mailsOf(
   return { mails: await Promise.all([...letters, ...questions]), message }
 }
 
-/** Counts what the mail server has taken. */
+/** Counts the mails that the mail server has accepted. */
 async function noteTaken(
   options: EmailOptions,
   { workspace_id }: Sending,

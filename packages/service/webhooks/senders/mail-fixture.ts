@@ -1,4 +1,4 @@
-/** For tests: a station whose dispatcher knows the kinds of subscription, and jobs that end as the test says. */
+/** For tests: a station whose dispatcher knows the kinds of subscription, and jobs that end as the test decides. */
 
 import { systemClock } from '@assay/model/clock'
 import { uuidv7 } from '@assay/model/ids'
@@ -17,15 +17,15 @@ import { createSenders, type SenderOptions } from './senders.ts'
 
 export const PUBLIC_URL = 'https://assay.example'
 
-/** One white dot. */
+/** A PNG of one white dot. */
 export const DOT =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4////fwAJ+wP9KobjigAAAABJRU5ErkJggg=='
 
 export interface People extends Station {
   subscribe(kind: 'email' | 'slack', target: Partial<Target>, over?: Partial<NewWebhook>): Promise<Webhook>
-  /** A job that ends so; answers with its insight's id where it has one. */
+  /** Ends a job with the given findings or error. Resolves with the id of its insight, if it has one. */
   finish(end: Partial<Findings> | JobError, over?: Partial<NewJob>): Promise<string | null>
-  /** The newest delivery to it, once it has so many attempts. */
+  /** Resolves with the newest delivery to the webhook, once it has `attempts` attempts. */
   told(webhook: Webhook, attempts?: number): ReturnType<Station['attempted']>
 }
 
@@ -59,7 +59,7 @@ export async function startPeople(
         ),
   })
   const { store, box, node_id } = started
-  /** All its jobs are sent to all its subscriptions. */
+  /** Every job notifies every subscription of the station. */
   const notify: string[] = []
   return {
     ...started,

@@ -5,28 +5,28 @@ import MailComposer from 'nodemailer/lib/mail-composer'
 
 export interface Picture {
   chart_id: string
-  /** The Content-ID by which the HTML refers to it. */
+  /** The Content-ID that the HTML names. */
   cid: string
   png: Buffer
 }
 
 export interface Letter {
   message: Message
-  /** The insight's text as HTML, the same for each reader; `cut`: the rest is on the page. */
+  /** The insight's text as HTML, the same for each reader. `cut`: the rest is only on the page. */
   text: { body: string; cut: boolean }
   pictures: readonly Picture[]
-  /** The insight as PDF; null: none is attached. */
+  /** The insight as PDF; null if none is attached. */
   document: { name: string; pdf: Buffer } | null
   from: { name: string; address: string }
   to: string
-  /** The same in every try, so that a reader's server recognizes a second copy. */
+  /** The Message-ID. It is the same in every try, so that a reader's server recognizes a second copy. */
   messageId: string
-  /** Milliseconds since 1970. */
+  /** The date in milliseconds since 1970. */
   date: number
   foot: Foot
 }
 
-/** The Message-ID of one delivery to one reader. */
+/** Returns the Message-ID of one delivery to one reader. */
 export function messageIdOf(delivery_id: string, to: string, from: string): string {
   const reader = createHash('sha256').update(to.toLowerCase()).digest('hex').slice(0, 16)
   return `<${delivery_id}.${reader}@${from.split('@')[1]}>`

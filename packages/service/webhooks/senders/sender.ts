@@ -12,11 +12,11 @@ export interface Sending {
   event: Pick<Event, 'event_id' | 'type' | 'data'>
   /** The number of the try, from 1. */
   attempt: number
-  /** Milliseconds since 1970. */
+  /** The present time in milliseconds since 1970. */
   now: number
 }
 
-/** Nothing was sent: the rules of the workspace hold it back. */
+/** Says that nothing was sent, because the rules of the workspace hold the delivery back. */
 export interface Held {
   held: Refusal
 }
@@ -29,10 +29,10 @@ export interface Sender {
   send(sending: Sending, giveUp: AbortSignal): Promise<Sent | Held | null>
 }
 
-/** Characters of the sent text in a record. */
+/** The most characters of the sent text in a record. */
 const TEXT_KEPT = 16 * 1024
 
-/** The text for a record. NUL is replaced, because PostgreSQL's text cannot hold it. */
+/** Returns the text for a record. NUL is replaced, because PostgreSQL's text cannot hold it. */
 export function keptText(text: string): string {
   return text.slice(0, TEXT_KEPT).replaceAll('\0', '\uFFFD')
 }

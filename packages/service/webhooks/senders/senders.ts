@@ -8,14 +8,14 @@ import { createEmailSender, type EmailOptions } from './email.ts'
 import type { Sender } from './sender.ts'
 import { createSlackSender } from './slack.ts'
 
-/** `reader`: the mail to one reader. */
+/** The senders by kind. `reader` sends the mail to one reader. */
 export type Senders = Record<SubscriptionKind | 'reader', Sender>
 
 export interface SenderOptions extends Omit<EmailOptions, 'unsubscribe' | 'confirm'> {
   targets: Targets
   /** The version of this program. */
   version: string
-  /** Milliseconds for one exchange with a chat (default 15,000). */
+  /** The time in milliseconds for one exchange with a chat (default 15,000). */
   deadline?: number
 }
 

@@ -190,7 +190,7 @@ test('prose becomes the marks of a chat; what a chat cannot show is left to the 
   assert.equal(chatText('a\n\nbbbb\n\nc', 4), 'a')
 })
 
-/** The texts that a chat reads for marks. */
+/** Returns the texts in which a chat looks for formatting marks. */
 function markedTexts({ text, blocks }: Json): string[] {
   const all = blocks.flatMap((block: Json) => [block.text, ...(block.fields ?? [])]).filter(Boolean)
   const marked = all.filter(({ type }: Json) => type === 'mrkdwn')

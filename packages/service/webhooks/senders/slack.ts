@@ -10,7 +10,10 @@ import { openTarget } from '../target.ts'
 import { type Composer, compose } from './compose.ts'
 import { keptText, type Sender } from './sender.ts'
 
-/** https://docs.slack.dev/reference/block-kit/blocks: a header has 150 characters, a section 3,000, ten fields of 2,000. */
+/**
+ * The most characters of a header is 150, of a section 3,000, and of each of ten fields 2,000
+ * (https://docs.slack.dev/reference/block-kit/blocks).
+ */
 const HEADER_MOST = 150
 const SECTION_MOST = 2900
 const FIELD_MOST = 300
@@ -21,7 +24,10 @@ export interface SlackOptions extends Composer, Poster {
   version: string
 }
 
-/** `verbatim`: the chat makes no links of addresses, names and channels in it. */
+/**
+ * Makes a text with formatting marks. `verbatim` keeps the chat from making links of addresses, names and channels in
+ * it.
+ */
 const marked = (text: string) => ({ type: 'mrkdwn', text, verbatim: true })
 const section = (text: string) => ({ type: 'section', text: marked(text) })
 
@@ -30,7 +36,7 @@ function cut(text: string, most: number): string {
   return points.length <= most ? text : `${points.slice(0, most - 1).join('')}…`
 }
 
-/** Cuts marked text: neither a link nor an escaped sign stays without its end. */
+/** Cuts a text with formatting marks. It never cuts inside a link or an escaped character. */
 function cutMarked(text: string, most: number): string {
   const shown = cut(text, most)
   return shown === text ? text : shown.replace(/(?:<[^>]*|&[a-z]*)…$/, '…')
@@ -52,7 +58,7 @@ export function slackPayload(message: Message): Record<string, unknown> {
     )
   const page = link === null ? [] : [section(`<${link}|Read the page>`)]
   return {
-    // For notifications, and for chats that know no blocks.
+    // Notifications, and chats that know no blocks, show this text.
     text: [
       `*${escapeChat(headline)}*`,
       ...body.map((part) => cutMarked(part, 500)),
@@ -69,7 +75,7 @@ export function slackPayload(message: Message): Record<string, unknown> {
   }
 }
 
-/** The record with the message, and without the secret address. */
+/** Returns the record with the message and without the secret address. */
 function recorded(sent: Sent, url: string, body: string): Sent {
   return {
     ...sent,

@@ -1,13 +1,14 @@
 /**
- * One conversation with the operator's mail server: connect, secure, log in, then send each recipient a message of its own, so
- * that a reply concerns one recipient. It ends by its deadline. A failure is a value.
+ * One conversation with the operator's mail server. It connects, secures the connection, logs in, and sends each
+ * recipient a message of its own, so that a reply concerns one recipient. It ends by its deadline. A failure is a
+ * value.
  */
 
 import type { AttemptErrorClass } from '@assay/model/delivery'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { MailServer } from '../../config/config.ts'
 
-/** Milliseconds to connect and be greeted, of silence, and for the whole conversation. */
+/** In milliseconds: the limits of connecting and greeting, of silence, and of the whole conversation. */
 export interface SmtpLimits {
   connect: number
   silence: number
@@ -18,20 +19,23 @@ const SMTP_LIMITS: SmtpLimits = { connect: 15_000, silence: 30_000, whole: 120_0
 export interface SmtpError {
   class: AttemptErrorClass
   detail: string
-  /** What the server answered; null: nothing. */
+  /** The status that the server answered; null if there was none. */
   status: number | null
 }
 
-/** The server's reply for a recipient. Status 2xx: accepted; 5xx: refused for good; others may succeed later. */
+/**
+ * The server's reply for a recipient. A status of 2xx means accepted, and 5xx means refused for good. Any other may
+ * succeed later.
+ */
 export interface Reply {
   status: number
   text: string
 }
 
 export interface Outcome {
-  /** Replies by recipient. A recipient without one was not reached. */
+  /** The replies by recipient. A recipient that was not reached has none. */
   replies: Map<string, Reply>
-  /** What ended the conversation early; null: nothing. */
+  /** The error that ended the conversation early; null if none did. */
   error: SmtpError | null
   phases: { connect: number | null; total: number }
 }
@@ -74,7 +78,7 @@ function classOf(error: SmtpFailure): AttemptErrorClass {
   return CLASSES[error.code ?? ''] ?? (error.code === 'ESOCKET' ? 'reset' : 'response_invalid')
 }
 
-/** The class and the sentence of a failure. A failed login is told without the server's words. */
+/** Returns the class and the sentence of a failure. The sentence of a failed login leaves out the server's words. */
 function smtpError(error: SmtpFailure): SmtpError {
   const status = error.responseCode ?? null
   if (error.code === 'EAUTH')
@@ -83,7 +87,7 @@ function smtpError(error: SmtpFailure): SmtpError {
       detail: 'The mail server refused the login: check ASSAY_SMTP_URL.',
       status,
     }
-  // A server that offers no STARTTLS answers the command with a status: what is wrong is the security.
+  // A server without STARTTLS answers the command with a status. The fault is then the missing security.
   if (status !== null && status > 0 && error.code !== 'ETLS')
     return { class: 'smtp_status', detail: `The mail server answered ${replyText(error)}`, status }
   const kind = classOf(error)
@@ -117,12 +121,12 @@ function open(server: MailServer, limits: SmtpLimits, ca: string[] | undefined):
     socketTimeout: limits.silence,
     socketCloseTimeout: 0,
     ...(ca ? { tls: { ca } } : {}),
-    // An operator may keep the server on the own machine.
+    // An operator may run the mail server on this machine.
     allowInternalNetworkInterfaces: true,
   })
 }
 
-/** Sends one mail. Returns a refusal of this recipient; throws anything else, which ends the conversation. */
+/** Sends one mail. Returns the refusal of this recipient. Throws any other error, which ends the conversation. */
 async function sendOne(connection: SMTPConnection, from: string, { to, message }: Mail): Promise<Reply> {
   try {
     const info = await settled<{ response: string }>((done) =>
@@ -143,12 +147,12 @@ export interface Conversation {
   from: string
   mails: readonly Mail[]
   limits?: SmtpLimits | undefined
-  /** In tests: certificates that are trusted. */
+  /** The certificates that tests trust. */
   ca?: string[] | undefined
   giveUp: AbortSignal
 }
 
-/** Sends the mails. Returns null if `giveUp` was aborted before any was accepted. */
+/** Sends the mails. Returns null if `giveUp` was aborted before any mail was accepted. */
 export async function converse(given: Conversation): Promise<Outcome | null> {
   const { server, from, mails, limits = SMTP_LIMITS, ca, giveUp } = given
   const started = performance.now()
