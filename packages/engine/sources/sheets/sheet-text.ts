@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createWriteStream, type WriteStream } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { finished } from 'node:stream/promises'
 import type { Dialect, FoundSheet } from '@assay/model/dialect'
@@ -77,7 +77,11 @@ export async function writeSheet(file: SourceFile, options: SheetOptions): Promi
     } finally {
       await out.end()
     }
-    return { file: { ...file, real, modified_ns: null, format: 'csv' }, found: { ...found, ...table.found } }
+    const { size: bytes } = await stat(real)
+    return {
+      file: { ...file, real, bytes, modified_ns: null, format: 'csv' },
+      found: { ...found, ...table.found },
+    }
   } catch (error) {
     if (error instanceof SourceError) throw error
     throw unreadable(

@@ -243,6 +243,18 @@ test('names under merged cells are joined, and merged labels fill down while mer
   ])
 })
 
+test('a row of totals below a sheet is refused, whether the workbook has more bytes than its text or fewer', async () => {
+  const sizes = { few: 10, many: 30_000 }
+  for (const [size, n] of Object.entries(sizes)) {
+    const above = Array.from({ length: n }, (_, at) => [`row ${at}`, at + 1])
+    const book = one(rowsOf([['name', 'n'], ...above, ['Total', (n * (n + 1)) / 2]]))
+    assert.match(await refusal(book), /seems to hold the totals.*"totals: skip"/, size)
+    await read(book, { totals: 'skip' })
+    const { rows } = await readTable(engine, 'select count(*)::int, sum(n)::int from s', {}, 1)
+    assert.deepEqual(rows, [[n, (n * (n + 1)) / 2]], size)
+  }
+})
+
 test('the first sheet that is not hidden is read, and the others are told', async () => {
   const sheet = (name: string, n: number, state?: string) => ({
     name,

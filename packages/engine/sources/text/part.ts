@@ -66,8 +66,9 @@ export async function partOf(
   // The copy keeps all bytes, so that bytes beyond the head that are no UTF-8 still end the reading.
   if (plain && packingOf(file.path) === null) await copyOf(file, real, most)
   else await writeAsUtf8(file, encoding.is, real, most)
-  if (shape.totals !== '') await truncate(real, (await stat(real)).size - Buffer.byteLength(shape.totals))
-  return { file: { ...file, real, modified_ns: null }, encoding, shape }
+  const bytes = (await stat(real)).size - Buffer.byteLength(shape.totals)
+  if (shape.totals !== '') await truncate(real, bytes)
+  return { file: { ...file, real, bytes, modified_ns: null }, encoding, shape }
 }
 
 /** Throws SourceError: the engine would keep them within values. Only UTF-16 has such bytes. */
