@@ -49,7 +49,6 @@ const LONG =
   "```sql a\nselect sum(md5(i::varchar) < '5') as x from range(300000) t(i)\n```\n# Long {{ a[0].x }}\n"
 
 interface Status {
-  queued_at: string
   started_at: string | null
   finished_at: string | null
   job_status: string
@@ -57,6 +56,8 @@ interface Status {
 
 interface Measured {
   status: Status
+  /** The time at which its client knew that it is queued. */
+  known_at: string
   /** From its creation to its end. */
   ms: number
 }
@@ -130,9 +131,11 @@ async function measure(quiet: Client[], rounds: number): Promise<Measured[]> {
   for (let round = 0; round < rounds; round += 1)
     for (const client of quiet) {
       const begun = performance.now()
-      const status = await client.ended(await client.queue('small'))
+      const assignment_id = await client.queue('small')
+      const known_at = new Date().toISOString()
+      const status = await client.ended(assignment_id)
       if (status.job_status !== 'completed') throw new Error(`A quiet job ended as ${status.job_status}.`)
-      measured.push({ status, ms: performance.now() - begun })
+      measured.push({ status, known_at, ms: performance.now() - begun })
     }
   return measured
 }
@@ -164,12 +167,11 @@ async function press(flood: Client, signal: AbortSignal, answers: Record<number,
 const lengthOf = ({ started_at, finished_at }: Status): number =>
   started_at === null || finished_at === null ? 0 : Date.parse(finished_at) - Date.parse(started_at)
 
-/** How many of `others` began while the job was queued. */
-function overtaking({ queued_at, started_at }: Status, others: Status[]): number {
-  return others.filter(
-    (other) =>
-      other.started_at !== null && other.started_at > queued_at && other.started_at < (started_at ?? ''),
-  ).length
+/** Returns how many of `others` began after the client knew that its job is queued, and before that job began. */
+function overtaking({ known_at, status }: Measured, others: Status[]): number {
+  const began = status.started_at ?? ''
+  return others.filter(({ started_at }) => started_at !== null && started_at > known_at && started_at < began)
+    .length
 }
 
 async function openService(url: string | undefined): Promise<{ service: Service; close(): Promise<void> }> {
@@ -224,7 +226,7 @@ export async function fairness(options: FairnessOptions): Promise<FairnessReport
       ids.map((id) => flood.json<Status>('GET', `/v1alpha/jobs/status?assignment_id=${id}`)),
     )
     const job_ms = Math.max(...jobs.map(lengthOf))
-    const overtaken = Math.max(...measured.map(({ status }) => overtaking(status, jobs)))
+    const overtaken = Math.max(...measured.map((one) => overtaking(one, jobs)))
     log(`flooded: ${JSON.stringify(flooded)} ms; the longest job of the flood ${job_ms} ms`)
     log(`at most ${overtaken} jobs of the flood began while a quiet one was queued`)
     const violations: string[] = []
