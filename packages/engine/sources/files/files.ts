@@ -120,7 +120,7 @@ async function dataFolder(file: string, roots: Roots): Promise<string> {
   if (root !== null) return root
   const why = roots.data === null ? 'this workspace has no data folder' : 'the data folder does not exist'
   throw new SourceError(
-    `The file ${JSON.stringify(file)} cannot be read, as ${why}: name one (ASSAY_DATA), or read sample/... instead.`,
+    `The file ${JSON.stringify(file)} cannot be read, as ${why}: name one ("assay run --data FOLDER", or ASSAY_DATA for a service), or read sample/... instead.`,
   )
 }
 
