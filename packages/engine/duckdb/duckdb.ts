@@ -20,6 +20,9 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api'
 import { cellConverter, columnOf, type Floats } from './cells.ts'
+import { identifier, literal } from './quoting.ts'
+
+export { identifier, literal } from './quoting.ts'
 
 export interface Engine {
   connection: DuckDBConnection
@@ -64,15 +67,6 @@ export async function openEngine(): Promise<Engine> {
       instance.closeSync()
     },
   }
-}
-
-/** A string literal for trusted statements in which DuckDB takes no parameters. */
-export function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`
-}
-
-export function identifier(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
 }
 
 export interface Arms {

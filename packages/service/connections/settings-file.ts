@@ -16,7 +16,6 @@ import {
   readOptions,
 } from '@assay/model/connection-kinds'
 import { DEFAULT_WORKSPACE } from '@assay/model/token'
-import { parse } from 'yaml'
 
 /** A fault of the file, or a reference without a secret. The message is a sentence for the operator. */
 export class SettingsFault extends Error {}
@@ -46,6 +45,8 @@ export async function readSettingsFile(file: string): Promise<FileConnection[]> 
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new SettingsFault(`${file} cannot be read (${error.code ?? 'unknown'}).`)
   })
+  // Only a service with such a file loads the parser.
+  const { parse } = await import('yaml')
   let whole: unknown
   try {
     whole = parse(text, { maxAliasCount: 20 })

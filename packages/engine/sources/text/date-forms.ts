@@ -4,7 +4,7 @@
  * spreadsheet). A form is never guessed.
  */
 import type { NUMBER_DATES, WORD_DATES } from '@assay/model/dialect'
-import { literal } from '../../duckdb/duckdb.ts'
+import { literal } from '../../duckdb/quoting.ts'
 
 /** A form that strptime does not have: what its values look like, and the SQL that reads the text `v`. */
 interface OwnForm {
