@@ -1,18 +1,25 @@
 /**
  * Test files that run several in one process. To start a process and to load the engine takes a third of a second of
- * processor time, more than most small files take; to start a browser takes more than a second.
+ * processor time, more than most small files take; to load the service takes more than half a second, and so does the start of
+ * an analysis process; to start a browser takes more than a second.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** Signs that a file changes its process or starts another. A file without them leaves the process unchanged. */
+/** Signs that a file changes its process for others, or needs one that nobody changed. */
 const ITS_OWN =
-  /^(?:before|after|beforeEach|afterEach)\(|^await |= await import\(|\bprocess\.|\bmock\b|\bglobalThis\b|child_process|worker_threads|registerHooks|\.prototype\b|[Pp]ool\b|\b(?:startPostgres|openTestServer|startApp)\b/m
+  /^(?:before|beforeEach|afterEach|mock\.method)\(|= await import\(|\bprocess\.(?!pid\b|cpuUsage\b|getuid\b|platform\b|cwd\b)|mock\.method\((?:process|globalThis)|\bglobalThis\b|child_process|worker_threads|registerHooks|\.prototype\.\w+ =|\bstartPostgres\b/m
 
-/** Which files go together, and how many at most. */
+/** Signs that a file starts an analysis process or a service of its own. */
+const STARTS = /[Pp]ool\b|\b(?:openTestServer|startApp)\b/
+
+const shares = (file: string, text: string): boolean => file.startsWith('packages/') && !ITS_OWN.test(text)
+
+/** Which files go together, and how many at most: no group takes so long that it ends last. */
 const KINDS: { is: (file: string, text: string) => boolean; most: number }[] = [
-  { is: (file, text) => file.startsWith('packages/') && !ITS_OWN.test(text), most: 12 },
+  { is: (file, text) => shares(file, text) && !STARTS.test(text), most: 12 },
+  { is: (file, text) => shares(file, text) && STARTS.test(text), most: 6 },
   { is: (file, text) => file.startsWith('test/') && text.includes("from './stand.ts'"), most: 4 },
 ]
 

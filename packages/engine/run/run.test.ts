@@ -265,7 +265,7 @@ test('limits beyond the caps are capped', async () => {
 test('the same template, variables, clock and data give the same bytes, in another process under another zone', async () => {
   const source = `---\ntitle: T\nsources:\n  flights: { file: sample/flights-3m.parquet }\ntime_zone: America/Chicago\n---\n\n\`\`\`sql a\nselect origin, count(*) as n, avg(delay) as d, stddev(delay) as s, any_value(date) as t, sum(distance * 1.1::double) as x, max(date)::timestamptz as z from flights where date < '2001-02-01' group by 1 order by n desc, 1 limit 20\n\`\`\`\n\n\`\`\`analysis b\nmethod: describe\nof: a\nvalue: d\n\`\`\`\n\n# T\n\n{{ b.summary }}\n\n{% table a %}\n\n{% chart a, type: "bar", x: "origin", y: "d" %}\n`
   const bytes = async (): Promise<string> => {
-    const own = await openTestPool()
+    const own = await openTestPool({ single: true })
     try {
       const { lineage, ...found } = findingsOf(await own.run(templateOf(source)))
       const { elapsed_ms: _elapsed, peak_memory_bytes: _peak, host: _host, blocks, ...rest } = lineage

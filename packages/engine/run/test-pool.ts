@@ -1,4 +1,5 @@
 /** A pool for tests, over the shipped samples and a data folder of its own, and templates from text. */
+import { mkdtempSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -57,32 +58,69 @@ export interface TestPool {
   close(): Promise<void>
 }
 
-/** Opens a pool for tests. By default it keeps one process and starts none ahead. */
-export async function openTestPool(
-  options: {
-    size?: number
-    single?: boolean
-    files?: Record<string, string | Buffer>
-    clock?: Clock
-    spillBytes?: number
-    budgets?: WorkspaceBudgets
-  } = {},
-): Promise<TestPool> {
-  const home = await mkdtemp(path.join(tmpdir(), 'assay-analysis-'))
-  const data = path.join(home, 'data')
-  const tempRoot = path.join(home, 'tmp')
-  await mkdir(data)
-  await mkdir(tempRoot)
-  for (const [name, content] of Object.entries(options.files ?? {})) {
-    await mkdir(path.dirname(path.join(data, name)), { recursive: true })
-    await writeFile(path.join(data, name), content)
+interface TestPoolOptions {
+  size?: number
+  single?: boolean
+  files?: Record<string, string | Buffer>
+  clock?: Clock
+  spillBytes?: number
+  budgets?: WorkspaceBudgets
+}
+
+/** The pool of those that ask for nothing else: a process takes half a second to start, and does one task after the other. */
+let plain: { pool: Pool; tempRoot: string } | null = null
+let users = 0
+
+async function plainPool(): Promise<{ pool: Pool; tempRoot: string; stop(): Promise<void> }> {
+  users += 1
+  if (plain === null) {
+    const tempRoot = mkdtempSync(path.join(tmpdir(), 'assay-analysis-'))
+    plain = {
+      pool: createPool({ size: 1, single: true, clock: systemClock, caps: CAPS, tempRoot }),
+      tempRoot,
+    }
   }
-  const { size = 1, single = options.size === undefined, clock = systemClock, spillBytes, budgets } = options
+  const { pool, tempRoot } = plain
+  return {
+    pool,
+    tempRoot,
+    async stop() {
+      users -= 1
+      if (users > 0) return
+      plain = null
+      await pool.stop()
+      await rm(tempRoot, { recursive: true, force: true })
+    },
+  }
+}
+
+async function ownPool(tempRoot: string, { size = 1, single = false, clock, ...rest }: TestPoolOptions) {
+  const { spillBytes, budgets } = rest
   const bounds = {
     ...(spillBytes === undefined ? {} : { spillBytes }),
     ...(budgets === undefined ? {} : { budgets }),
   }
-  const pool = createPool({ size, single, clock, caps: CAPS, tempRoot, ...bounds })
+  await mkdir(tempRoot)
+  const pool = createPool({ size, single, clock: clock ?? systemClock, caps: CAPS, tempRoot, ...bounds })
+  return { pool, tempRoot, stop: () => pool.stop() }
+}
+
+/**
+ * Opens a pool for tests. By default it keeps one process, starts none ahead, and is that of all test files in this
+ * process; with any option but `files` it is a pool of its own.
+ */
+export async function openTestPool({ files = {}, ...options }: TestPoolOptions = {}): Promise<TestPool> {
+  const home = await mkdtemp(path.join(tmpdir(), 'assay-analysis-'))
+  const data = path.join(home, 'data')
+  await mkdir(data)
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(path.dirname(path.join(data, name)), { recursive: true })
+    await writeFile(path.join(data, name), content)
+  }
+  const own = Object.keys(options).length > 0
+  const single = options.size === undefined
+  const opened = own ? await ownPool(path.join(home, 'tmp'), { single, ...options }) : await plainPool()
+  const { pool, tempRoot } = opened
   const roots: Roots = { sample: sampleFiles(), data }
   return {
     pool,
@@ -96,7 +134,7 @@ export async function openTestPool(
       ),
     leftovers: () => readdir(tempRoot),
     async close() {
-      await pool.stop()
+      await opened.stop()
       await rm(home, { recursive: true, force: true })
     },
   }

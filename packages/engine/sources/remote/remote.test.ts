@@ -46,7 +46,7 @@ after(async () => {
   await bench.close()
 })
 
-const cache = path.join(bench.tempRoot, '..', 'cache')
+const cache = path.join(bench.data, '..', 'cache')
 const remote = { cache, cache_bytes: 1e8, file_bytes: 1e6, targets: [] as string[] }
 
 function connectionOf(
