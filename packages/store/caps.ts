@@ -1,16 +1,19 @@
-/** What a workspace may have and take, by which both stores hold it: drafts, jobs queued and running, processor time, the bytes of jobs and insights. */
+/**
+ * The caps of a workspace, which both stores enforce: drafts, jobs queued and running, processor time, the bytes of
+ * jobs and insights.
+ */
 import { iso } from '@assay/model/clock'
 import { AppError } from '@assay/model/errors'
 
 export interface JobCaps {
-  /** Null for no limit. */
+  /** The most queued jobs; null for no limit. */
   max_queued: number | null
   max_running: number | null
-  /** Jobs that were created and not run. */
+  /** The most jobs that were created and not run; null for no limit. */
   max_drafts: number | null
-  /** Of its analyses, in an hour (UTC). */
+  /** The most seconds of processor time of its analyses in an hour (UTC); null for no limit. */
   max_processor_seconds: number | null
-  /** Of its stored jobs and insights. */
+  /** The most bytes of its stored jobs and insights; null for no limit. */
   max_stored_bytes: number | null
 }
 
@@ -54,12 +57,12 @@ export function queueFull(most: number): AppError {
 
 const HOUR_MS = 3_600_000
 
-/** The hour (UTC) of a time in RFC 3339, as processor time is counted: "2026-03-04T05". */
+/** Returns the hour (UTC) of a time in RFC 3339, as processor time is counted: "2026-03-04T05". */
 export function hourOf(at: string): string {
   return at.slice(0, 13)
 }
 
-/** `now`: RFC 3339 UTC. */
+/** Returns the error of a workspace whose processor time is used up. `now`: RFC 3339 UTC. */
 export function processorSpent(most: number, now: string): AppError {
   const next = Date.parse(`${hourOf(now)}:00:00.000Z`) + HOUR_MS
   return new AppError(

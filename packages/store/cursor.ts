@@ -1,9 +1,9 @@
-/** Cursors: where the next page of a list begins. Opaque to clients, who give back what they were given. */
+/** Cursors, which say where the next page of a list begins. Clients return them unread. */
 import { AppError } from '@assay/model/errors'
 
 export type Position = (string | number)[]
 
-/** `list` names the list that it belongs to: a cursor of another list is refused. */
+/** Makes a cursor. `list` names the list that it belongs to, so that other lists refuse it. */
 export function encodeCursor(list: string, position: Position): string {
   return Buffer.from(JSON.stringify([list, ...position])).toString('base64url')
 }
@@ -15,7 +15,7 @@ function refused(): AppError {
   })
 }
 
-/** The position in a cursor of this list, whose parts have the types of `shape`. Throws `invalid`. */
+/** Returns the position in a cursor of this list, whose parts have the types of `shape`. Throws `invalid`. */
 export function decodeCursor(
   list: string,
   cursor: string,

@@ -13,7 +13,10 @@ interface Row {
 const ROWS = new Table<Row>('rows', ['id'], { id: 'text', created_at: 'time', text: 'text' })
 const LIST = listOf(ROWS, { columns: ROWS.columns, wide: ['text'], id: 'id', indexed: [[]] })
 
-/** The ids of a page over rows of these lengths, those that were read by a statement of their own, and whether there are more. */
+/**
+ * Returns the ids of a page over rows of these lengths, the ids that were read by a statement of their own, and
+ * whether more rows follow.
+ */
 function pageOf(lengths: number[]): { ids: string[]; whole: string[]; goesOn: boolean } {
   const whole: string[] = []
   const rows = {

@@ -1,10 +1,9 @@
 /**
- * Pages of a list, newest first: filters that are given, one row more than asked for tells whether there is a next.
- * Where the filters lie in one index a page reads what it gives. What lies in none is looked for among the next rows of
- * the best one, `LOOKED_AT_MOST` of them: such a page may give fewer than were asked for, or none, and a cursor to go
- * on. (An index for every pair of filters would be paid by each delivery and each job.)
- *
- * What clients write may be long, so a page also ends where the `wide` columns of its rows have PAGE_BYTES together
+ * Pages of a list, newest first. A page reads one row more than requested, which tells whether a next page exists. If
+ * the given filters have an index together, a page reads only what it returns. Filters without an index are applied
+ * to the next `LOOKED_AT_MOST` rows of the best index. Such a page may have fewer rows than requested, or none, and a
+ * cursor. (Each delivery and each job would pay for an index of every pair of filters.) Rows may be long, because
+ * clients write them, so a page also ends where the `wide` columns of its rows have PAGE_BYTES together
  * (docs/decisions/0200-pages-end-by-their-bytes.md).
  */
 import type { Page, PageQuery } from './contract/page.ts'
@@ -13,30 +12,39 @@ import type { Reader, Routine } from './rows.ts'
 import { both, type Statement, statement } from './statement.ts'
 import type { Table } from './tables/table.ts'
 
-/** Some milliseconds of either database: SQLite answers nobody else meanwhile. */
+/**
+ * The most rows that a page looks at. They take some milliseconds of either database, in which SQLite answers no
+ * other request.
+ */
 export const LOOKED_AT_MOST = 5000
 
 /** The most bytes of the wide columns of a page together, unless one row has more. */
 export const PAGE_BYTES = 1_000_000
-/** A row with more in its wide columns is read whole once it is known to be of the page. */
+/**
+ * The most bytes in the wide columns of a row that is read at once. A longer row is read whole once it is known to
+ * belong to the page.
+ */
 const ROW_BYTES = 5000
 
-/** Rows of a list that lie in indexes of their own. */
+/** Rows of a list that have indexes of their own. */
 export interface Part {
-  /** Which. */
+  /** The condition of these rows. */
   where: string
-  /** Filters that hold for all of them by `where`. */
+  /** Filters that `where` fulfills for all of these rows. */
   holds?: readonly string[]
-  /** As of the list, unless given. `all`: they are few, and every filter is asked for among them. */
+  /**
+   * The indexed filters of the part; by default those of the list. `all`: the rows are few, and every filter is
+   * applied to them.
+   */
   indexed?: readonly (readonly string[])[] | 'all'
-  /** Read in the place of the table. */
+  /** The table to read, if it is not that of the list. */
   from?: string
 }
 
 export type Parts = Readonly<Record<'sqlite' | 'postgres', readonly Part[]>>
 
 export interface ListOptions<Name extends string, Row> {
-  /** In its cursors; the table's unless given. */
+  /** The name of the list in its cursors. The default is the name of the table. */
   name?: string
   /** The columns of an item, with the id and `created_at`. */
   columns: readonly (Name & keyof Row)[]
@@ -44,22 +52,28 @@ export interface ListOptions<Name extends string, Row> {
   wide?: readonly (Name & keyof Row)[]
   /** The id that breaks ties between rows of the same `created_at`. */
   id: Name & keyof Row
-  /** Fields of the query, with their conditions. A field without one is the value of its column. */
+  /** The fields of the query with their conditions. A field without a condition is compared with its column. */
   filters?: Readonly<Record<string, string | null>>
-  /** Holds for all rows of the list. */
+  /** The condition that all rows of the list fulfill. */
   always?: string
   /**
-   * Filters whose rows lie in an index in the order of the list (or are few by nature). The first of which all are given
-   * is read.
+   * Combinations of filters whose rows an index holds in the order of the list, or whose rows are few by nature. The
+   * first combination that is given is read.
    */
   indexed: readonly (readonly string[])[]
-  /** Of a list by the filters that are given: read each in its order and merged. One, with all rows, unless given. */
+  /**
+   * Returns the parts of a list for the given filters. Each is read in its order, and they are merged. The default is
+   * one part with all rows.
+   */
   parts?: (given: readonly string[]) => Parts
 }
 
 export const WHOLE: Parts = { sqlite: [{ where: '' }], postgres: [{ where: '' }] }
 
-/** What is no reader's, and what is; or hers alone, for a list that is `seen_by` one person. */
+/**
+ * Returns two parts: rows without a reader and rows with one. A list that is `seen_by` one person has her rows alone
+ * in the second.
+ */
 export function partsOfReaders(given: readonly string[]): Part[] {
   const others = { where: 'reader_id IS NULL', holds: ['seen_by'] }
   return given.includes('seen_by')
@@ -67,19 +81,19 @@ export function partsOfReaders(given: readonly string[]): Part[] {
     : [others, { where: 'reader_id IS NOT NULL' }]
 }
 
-/** They are in the order of the list, so they bound what is read of any index. */
+/** Conditions on the time, which follow the order of the list and bound any index. */
 const TIMES: Readonly<Record<string, string>> = {
   created_after: 'created_at >= :created_after',
   created_before: 'created_at < :created_before',
 }
 
-/** `bytes`: of the wide columns, which are null beyond ROW_BYTES. */
+/** A row with `bytes`, the bytes of its wide columns. The wide columns are null beyond ROW_BYTES. */
 type Listed<Item> = Item & { fits?: number | boolean | null; row_no?: number; bytes?: number }
 
-/** What a page asks of a part. */
+/** The query of one page from one part. */
 interface Asked {
   from: string
-  /** The filters that are looked at row by row; empty: there are none. */
+  /** The condition of filters that are applied row by row; empty if there are none. */
   looked: string
 }
 
@@ -94,7 +108,7 @@ export class List<Item> {
   readonly #always: readonly string[]
   readonly #indexed: readonly (readonly string[])[]
   readonly #parts: NonNullable<ListOptions<string, unknown>['parts']>
-  /** The statements by the filters that are given. They are few, and each is prepared once. */
+  /** The statements by the given filters. They are few, and each is prepared once. */
   readonly #statements = new Map<string, Statement<Listed<Item>>>()
 
   constructor(
@@ -142,7 +156,7 @@ export class List<Item> {
     }
   }
 
-  /** Adds the wide columns that were left out. An item that was deleted meanwhile is missing. */
+  /** Adds the wide columns that were left out. An item that was deleted meanwhile is missing from the result. */
   *#items(rows: Reader, found: Listed<Item>[]): Routine<Item[]> {
     const idOf = (row: Item): unknown => row[this.#id as keyof Item]
     const isNarrow = ({ bytes = 0 }: Listed<Item>): boolean => bytes <= ROW_BYTES
@@ -191,7 +205,7 @@ export class List<Item> {
     const parts = this.#parts(given)[database].map((part) => this.#ask(part, given, goesOn))
     const order = `ORDER BY created_at DESC, ${this.#id} DESC`
     const looks = parts.some(({ looked }) => looked !== '')
-    // PostgreSQL takes the order of an index for that of a part only where the part is sorted itself.
+    // PostgreSQL uses the order of an index for a part only if the part itself is sorted.
     const isSorted = database === 'postgres' && parts.length > 1
     const merged = (limit: string, select: (one: Asked) => string): string =>
       parts
@@ -207,8 +221,8 @@ export class List<Item> {
       ({ from, looked }) => `SELECT ${seen}, ${looked || 'true'} AS fits ${from}`,
     )
     const first = `${order} LIMIT ${LOOKED_AT_MOST}`
-    // The last that is looked at comes along, whether it fits or not: there the next page begins. On SQLite the rows pass
-    // through in the order in which they are looked at; asked for it once more, it would first sort them all.
+    // The last row that is looked at is returned whether it fits or not, because the next page begins there. SQLite
+    // yields the rows in the order of the index. A second mention of the order would sort them all first.
     const numbered =
       database === 'sqlite'
         ? `SELECT *, row_number() OVER () AS row_no FROM (${rows} ${first}) AS latest`
@@ -220,10 +234,10 @@ export class List<Item> {
       JOIN ${name} ON ${name}.${this.#id} = found.${this.#id} ORDER BY row_no`
   }
 
-  /** The columns as they follow SELECT: the wide ones of a wide row are left out. */
+  /** Returns the columns after SELECT. It leaves out the wide columns of a wide row. */
   #selected(database: 'sqlite' | 'postgres', prefix = ''): string {
     const wide = new Set(this.#wide)
-    // SQLite tells the length of a text without reading it; PostgreSQL holds JSON of another type.
+    // SQLite knows the length of a text without reading it. PostgreSQL holds JSON as another type.
     const lengthOf = (name: string): string =>
       `coalesce(octet_length(${database === 'sqlite' ? prefix + name : `CAST(${prefix}${name} AS text)`}), 0)`
     const bytes = this.#wide.map(lengthOf).join(' + ')
@@ -236,7 +250,7 @@ export class List<Item> {
   }
 }
 
-/** How many of the first rows have PAGE_BYTES together; one at least. */
+/** Returns how many of the first rows have PAGE_BYTES together, at least one. */
 function fitting(rows: readonly { bytes?: number }[]): number {
   let together = 0
   const over = rows.findIndex(({ bytes = 0 }, index) => {
@@ -246,7 +260,7 @@ function fitting(rows: readonly { bytes?: number }[]): number {
   return over < 0 ? rows.length : over
 }
 
-/** The list of a table's rows. */
+/** Makes the list of a table's rows. */
 export function listOf<Row extends object, Name extends keyof Row & string>(
   table: Table<Row>,
   options: ListOptions<Name, Row>,

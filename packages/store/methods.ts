@@ -1,4 +1,7 @@
-/** The contract, method by method: from the routines of the nouns, and from what a database does in its own way. */
+/**
+ * Builds the contract, method by method, from the routines of the nouns and from what each database does in its own
+ * way.
+ */
 import { setImmediate } from 'node:timers/promises'
 import type { NewAuditRecord } from '@assay/model/audit'
 import type { Expected } from '@assay/model/entity-tag'
@@ -45,7 +48,7 @@ import type { Reader, Routine, Transaction } from './rows.ts'
 import { inSteps, untilDone } from './steps.ts'
 import type { ClaimedJob, Counts, Input, NewRecovery, Store } from './store.ts'
 
-/** Each is one question to the database, or several that need not agree. */
+/** Methods that read. Each asks one question, or several whose answers need not agree. */
 const READS = {
   databaseBytes: settings.databaseBytes,
   getKept: settings.getKept,
@@ -123,7 +126,7 @@ const READS = {
   listNodes: nodes.listNodes,
 }
 
-/** Each is one transaction and resolves once it is durable. */
+/** Methods that write. Each is one transaction and resolves once it is durable. */
 const WRITES = {
   keepOnce: settings.keepOnce,
   replaceKept: settings.replaceKept,
@@ -216,39 +219,40 @@ const WRITES = {
   endIdempotent: idempotency.endIdempotent,
 }
 
-/** Writes without which a node is given up. */
+/** Methods of the lease. A node is given up without these writes. */
 const LEASES = { registerNode: nodes.registerNode, renewNode: nodes.renewNode }
 
 export type Read<Result> = (from: Reader) => Routine<Result>
 export type Write<Result> = (tx: Transaction) => Routine<Result>
 
-/** What workers or dispatchers report, and what must come after it (claims, what is given back). */
+/** Writes the reports of workers or dispatchers, and the work that must come after them (claims and releases). */
 export interface Reports<Report> {
-  /** Answers for each whether it was written. */
+  /** Writes the reports. Returns for each whether it was written. */
   report(reports: Report[]): Promise<boolean[]>
   /**
-   * After all reports that were given before, maybe in one transaction with them. `first`, which goes before `work`, takes the locks
-   * that come before theirs. Locks that come with or after theirs `work` takes only where others hold none.
+   * Runs `work` after all earlier reports, maybe in one transaction with them. `first` runs before `work` and takes
+   * the locks that precede those of the reports. `work` takes later locks, and others only if nobody else holds them.
    */
   follow<Result>(work: Write<Result>, first: Write<void>): Promise<Result>
-  /** After all reports that were given before, in a transaction of its own. */
+  /** Runs `work` after all earlier reports, in a transaction of its own. */
   alone<Result>(work: Write<Result>): Promise<Result>
   /**
-   * The same, where the database has one writer. Else at once, and `isBeside` if reports that were given before are under way.
+   * Runs `work` after all earlier reports on a database with one writer. Otherwise it runs at once, and `isBeside` is
+   * true if earlier reports are under way.
    */
   beside<Result>(work: Write<Result>, first: Write<void>): Promise<{ value: Result; isBeside: boolean }>
 }
 
-/** A database as the store needs it. Each work is one transaction, but for those of `read`. */
+/** The database that the store needs. Each work is one transaction, except in `read`. */
 export interface Database extends Pick<Store, 'kind' | 'ping' | 'close' | 'subscribe' | 'connections'> {
   read<Result>(work: Read<Result>): Promise<Result>
-  /** Writes nothing. */
+  /** Runs work that writes nothing in one transaction. */
   readTogether<Result>(work: Write<Result>): Promise<Result>
-  /** Resolves once it is durable. */
+  /** Runs work and resolves once it is durable. */
   write<Result>(work: Write<Result>): Promise<Result>
-  /** The same, where requests do not hold it up. */
+  /** Runs work as `write` does, without waiting for requests. */
   control<Result>(work: Write<Result>): Promise<Result>
-  /** All that is reported at once is one transaction, and `write` is called once for it. */
+  /** Returns the writer of reports. All reports of one moment are one transaction and one call of `write`. */
   reports<Report>(write: (tx: Transaction, reports: Report[]) => Routine<boolean[]>): Reports<Report>
 }
 
@@ -270,10 +274,10 @@ function bind<Routines extends Methods>(
   return Object.fromEntries(bound) as Bound<Routines>
 }
 
-/** Rows that one question may look at. */
+/** The most rows that one question looks at. */
 const STEP = 2000
 
-/** Between the steps other requests are served. */
+/** Counts in steps. Other requests are served between the steps. */
 async function countMissing({ read }: Database, input: Omit<NewRecovery, 'recovery_id'>) {
   const begun = await read((from) => recoveries.beginWalk(from, input))
   let count = 0
@@ -299,10 +303,13 @@ function* countAll(tx: Transaction): Routine<Counts> {
   }
 }
 
-/** Writes what is decisive. `isVetted`: what is expected was there before the first step, which has changed it. */
+/**
+ * Makes the decisive write of a change. `isVetted`: the condition was checked before the first step, which has
+ * changed the object.
+ */
 type Change = <Result>(work: Write<Result>, isVetted?: boolean) => Promise<Result>
 
-/** Writes of many rows: others have their turn between the transactions. `vet` goes before the first that changes anything. */
+/** Writes of many rows in several transactions. Other writes run between them. `vet` runs before the first change. */
 function writesInSteps(database: Database, change: Change = database.write, vet?: Write<void>) {
   const { write } = database
   return {
@@ -342,8 +349,9 @@ function writesInSteps(database: Database, change: Change = database.write, vet?
 }
 
 /**
- * What a cap has left out, reports that were under way may have let in: then it is asked for once more, after them. Where that
- * fails the whole claim fails. It may have been committed all the same, and the caller must give back what it does not know.
+ * Claims jobs. If a cap has left jobs out, reports under way may have freed room, so it claims once more after them.
+ * If that fails, the whole claim fails although it may be committed. The caller must then give back what it does not
+ * know.
  */
 async function claimJobs(settles: Reports<Settle>, input: Input<'claimJobs'>): Promise<ClaimedJob[]> {
   const first: Write<void> = (tx) => nodes.requireNode(tx, input.node_id)
@@ -358,7 +366,7 @@ async function claimJobs(settles: Reports<Settle>, input: Input<'claimJobs'>): P
   return [...jobs, ...more.jobs]
 }
 
-/** What workers do with jobs and dispatchers with deliveries. */
+/** The methods by which workers handle jobs and dispatchers handle deliveries. */
 function work(database: Database) {
   const settles = database.reports<Settle>(settleJobs)
   const settle = async (report: Settle): Promise<boolean> => (await settles.report([report]))[0]!
@@ -383,10 +391,10 @@ function work(database: Database) {
   } satisfies Partial<Store>
 }
 
-/** A store for one request, whose changes tell of it. Its methods are made once and find the record by `this`. */
+/** A store for one request that audits its changes. Its methods are made once and find the record by `this`. */
 interface Audited {
   record: NewAuditRecord
-  /** Null if a change expects nothing. */
+  /** The condition of the change; null if there is none. */
   expected: Expected | null
   written: boolean
 }
@@ -422,7 +430,7 @@ function auditedMethods(database: Database, store: Store): Store {
   return Object.assign(Object.create(store) as Store, made)
 }
 
-/** `own`: methods that the database has another way for. */
+/** Makes the store. `own`: methods that the database implements itself. */
 export function storeOf(database: Database, own: Partial<Store> = {}): Store {
   const { kind, ping, close, subscribe, connections, read, readTogether, write, control } = database
   const store: Store = {

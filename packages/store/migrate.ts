@@ -1,7 +1,7 @@
 /**
- * Migrations: numbered SQL files, forward only, with the same names for both databases. A schema that is newer than the
- * program is refused, and so is one of a development version before the first release. Each database brings its own
- * `Migrator`, which reads and applies them under a lock.
+ * Migrations: numbered SQL files, applied forward only, with the same names for both databases. A schema that is
+ * newer than the program is refused, and so is one of a development version before the first release. Each database
+ * has its own `Migrator`, which reads and applies them under a lock.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -11,21 +11,21 @@ import { statement } from './statement.ts'
 
 export interface Migration {
   number: number
-  /** "0001_initial" */
+  /** The name, such as "0001_initial". */
   name: string
   sql: string
 }
 
 export interface Migrator {
-  /** What the database records as applied. */
+  /** Returns the migrations that the database records as applied. */
   applied(): Promise<Pick<Migration, 'number' | 'name'>[]>
-  /** Runs it and notes its number, in one transaction. */
+  /** Runs the migration and records its number, in one transaction. */
   apply(migration: Migration): Promise<void>
 }
 
 /**
- * The migrations in a folder, in order. Two of one number or a name of another form is a fault of the program; numbers
- * may be left out.
+ * Reads the migrations of a folder, in order. Numbers may be left out. Two files with one number, or a file with
+ * another form of name, are a fault of the program.
  */
 export function readMigrations(folder: string): Migration[] {
   const files = readdirSync(folder)
@@ -57,7 +57,7 @@ export async function migrate(migrations: Migration[], migrator: Migrator): Prom
     )
   const applied = new Set(recorded.map(({ number }) => number))
   const known = new Set(migrations.map(({ number }) => number))
-  // Not the newest alone: one of a later version may fill a gap in the numbers.
+  // All numbers are compared, not the newest alone: a migration of a later version may fill a gap.
   const unknown = [...applied].filter((number) => !known.has(number))
   if (unknown.length > 0)
     throw new AppError(
@@ -74,8 +74,8 @@ export async function migrate(migrations: Migration[], migrator: Migrator): Prom
 const APPLIED = statement('SELECT 1 FROM migrations WHERE number = :number')
 
 /**
- * Throws `store_unavailable` if the migration is not applied: a running program finds that after a restore of an older
- * copy. A newer schema is that of a node beside it.
+ * Throws `store_unavailable` if the migration is not applied, as after a restore of an older copy. A newer schema is
+ * accepted, because a newer node may run beside this one.
  */
 export function* requireMigration(from: Reader, number: number): Routine<void> {
   if (yield* from.find(APPLIED, { number })) return

@@ -7,23 +7,26 @@ import { type JobCaps, NO_CAPS } from './caps.ts'
 import type { Store } from './store.ts'
 
 export interface OpenStoreOptions {
-  /** `sqlite:PATH`, `postgres://...` or ''; '' is assay.db in the home. */
+  /** The address of the database: `sqlite:PATH`, `postgres://...` or ''. '' is assay.db in the home. */
   url: string
-  /** The folder of the state; made (0700) where it is not there. */
+  /** The folder of the home. It is made with the mode 0700 if it does not exist. */
   home: string
-  /** For SQLite; PostgreSQL has its own time. */
+  /** The clock of the store on SQLite. PostgreSQL uses its own time. */
   clock: Clock
-  /** For `result_url` in events; without a trailing slash. */
+  /** The public address for `result_url` in events, without a trailing slash; null if there is none. */
   publicUrl: string | null
   /** The caps of workspaces without caps of their own. By default there are none. */
   caps?: JobCaps
-  /** That requests and work share; PostgreSQL only. */
+  /** The number of connections that requests and work share. It counts on PostgreSQL only. */
   connections?: number
-  /** Called once, where the disk has failed to keep what was written to SQLite: only a restart helps. */
+  /** Called once if the disk has failed to keep what SQLite wrote. Only a restart helps then. */
   failed?: (error: AppError) => void
 }
 
-/** Throws AppError `store_unavailable` with a sentence where it cannot be opened or another process holds it. */
+/**
+ * Opens the store. Throws AppError `store_unavailable` with a sentence if it cannot be opened or another process
+ * holds it.
+ */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const { url, home, clock, publicUrl, caps = NO_CAPS, connections, failed } = options
   if (/^postgres(ql)?:/.test(url)) {

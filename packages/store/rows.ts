@@ -1,7 +1,7 @@
 /**
- * What the nouns ask of a database. A store method is written once, as a routine: each `yield*` is one statement. SQLite
- * runs a routine to its end at once, inside one transaction of its thread; PostgreSQL awaits each statement
- * (docs/decisions/0010-store-routines.md).
+ * The interface of a database for the nouns. A store method is written once, as a routine: each `yield*` is one
+ * statement. SQLite runs a routine to its end at once, inside one transaction of its thread; PostgreSQL awaits each
+ * statement (docs/decisions/0010-store-routines.md).
  */
 import type { EventType } from '@assay/model/event'
 import type { JobStatus } from '@assay/model/job'
@@ -10,32 +10,35 @@ import type { JobCaps } from './caps.ts'
 import type { Statement } from './statement.ts'
 import type { ClaimedDelivery, ClaimedJob, Hint, Input } from './store.ts'
 
-/** Yields what is to be awaited; SQLite's never yield. */
+/** A routine. It yields promises to await; on SQLite it yields none. */
 export type Routine<Result> = Generator<Promise<unknown>, Result, unknown>
 
-/** `values` by the names of the statement's parameters. A missing one is a fault of the program: it throws. */
+/**
+ * Reads rows. `values` are by the names of the statement's parameters. A missing one is a fault of the program and
+ * throws.
+ */
 export interface Reader {
   readonly dialect: 'sqlite' | 'postgres'
   find<Row>(statement: Statement<Row>, values?: object): Routine<Row | undefined>
   all<Row>(statement: Statement<Row>, values?: object): Routine<Row[]>
 }
 
-/** One transaction. */
+/** Writes within one transaction. */
 export interface Writer extends Reader {
-  /** The time of the transaction, as it is stored. */
+  /** The time of the transaction in its stored form. */
   readonly now: string
-  /** For `result_url` in events. */
+  /** The public address for `result_url` in events; null if there is none. */
   readonly publicUrl: string | null
-  /** For workspaces that have none of their own. */
+  /** The caps of workspaces without caps of their own. */
   readonly caps: JobCaps
-  /** Answers how many rows changed. */
+  /** Runs the statement. Returns the number of changed rows. */
   run(statement: Statement, values?: object): Routine<number>
   /**
-   * Writes the rows by `Table.insert` or `Table.updateAll`. PostgreSQL is given all in one statement, whose answer is not
-   * waited for: what fails shows at the next statement or at the commit.
+   * Writes the rows by `Table.insert` or `Table.updateAll`. PostgreSQL gets all of them in one statement, whose
+   * answer is not awaited: a failure shows at the next statement or at the commit.
    */
   writeAll(statement: Statement, rows: readonly object[]): Routine<void>
-  /** Given to the listeners after the commit. */
+  /** Gives the hint to the listeners after the commit. */
   hint(hint: Hint): void
 }
 
@@ -44,13 +47,19 @@ export interface NewEvent {
   type: EventType
   at: string
   data: Record<string, unknown>
-  /** Null for events of no job. One without an assignment is a schedule's, which notifies as its jobs would. */
+  /**
+   * The job of the event; null for an event of no job. A job without an assignment stands for a schedule, which
+   * notifies as its jobs would.
+   */
   job: (Audience & { assignment_id: string | null }) | null
-  /** The ids of webhooks that the transaction has locked: no other is told. Without them all that subscribe are. */
+  /**
+   * The ids of the webhooks that the transaction has locked. No other webhook is told. Without it all subscribed
+   * webhooks are told.
+   */
   among?: readonly string[]
 }
 
-/** `from` is null for a job that is made, `to` for one that is deleted. */
+/** A move that changes counts. `from` is null for a job that is made, `to` for one that is deleted. */
 export interface CountedMove {
   workspace_id: string
   from: JobStatus | null
@@ -59,21 +68,21 @@ export interface CountedMove {
 
 export interface ClaimedJobs {
   jobs: ClaimedJob[]
-  /** A cap of a workspace may have left some out. */
+  /** True if a cap of a workspace may have left some out. */
   isCapped: boolean
 }
 
-/** What each database does with SQL of its own: postgres/native.ts, sqlite/native.ts. */
+/** The work that each database does by SQL of its own: postgres/native.ts, sqlite/native.ts. */
 export interface Native {
-  /** After `requireNode`. */
+  /** Claims jobs. Call it after `requireNode`. */
   claimJobs(input: Input<'claimJobs'>): Routine<ClaimedJobs>
-  /** After `requireNode`. */
+  /** Claims deliveries. Call it after `requireNode`. */
   claimDeliveries(input: Input<'claimDeliveries'>): Routine<ClaimedDelivery[]>
-  /** Keeps the counts of unfinished jobs (`job_counts`), after the rows of the jobs were written. */
+  /** Updates the counts of unfinished jobs (`job_counts`). Call it after the rows of the jobs were written. */
   countMoves(moves: readonly CountedMove[]): Routine<void>
-  /** The events, and a delivery of each to every webhook that subscribes to it. */
+  /** Writes the events, and a delivery of each to every webhook that subscribes to it. */
   writeEvents(events: readonly NewEvent[]): Routine<void>
-  /** Plans out of the indexes until the transaction ends, however old PostgreSQL's statistics are. */
+  /** Makes PostgreSQL plan from indexes until the transaction ends, however old its statistics are. */
   useIndexes(): Routine<void>
 }
 
@@ -81,7 +90,7 @@ export interface Transaction extends Writer {
   readonly native: Native
 }
 
-/** The result of a routine that awaits nothing. */
+/** Returns the result of a routine that awaits nothing. */
 export function finish<Result>(routine: Routine<Result>): Result {
   const step = routine.next()
   if (!step.done) throw new Error('A routine awaits something in a database that answers at once.')
@@ -103,22 +112,22 @@ export async function follow<Result>(routine: Routine<Result>): Promise<Result> 
   return step.value
 }
 
-/** Another routine may throw before anybody waits for what this one has asked: its answer may fail unheard. */
+/** Advances a routine. Its answer may fail unheard, because another routine may throw before anybody awaits it. */
 function next<Result>(routine: Routine<Result>, answer?: unknown): IteratorResult<Promise<unknown>, Result> {
   const step = routine.next(answer)
   if (!step.done) step.value.catch(() => undefined)
   return step
 }
 
-/** The second once the first has ended. */
+/** Runs the second routine after the first has ended. Returns its result. */
 export function* inTurn<Result>(first: Routine<unknown>, second: Routine<Result>): Routine<Result> {
   yield* first
   return yield* second
 }
 
 /**
- * Routines step by step, each in its turn: PostgreSQL is sent the next statement of each before it answers, in this order.
- * So what the first has written is written before the second's next statement.
+ * Runs routines step by step in turn. PostgreSQL gets the next statement of each before it answers, in this order. So
+ * the statement of the first is written before the next statement of the second.
  */
 export function* together<Results extends unknown[]>(
   ...routines: { [Nth in keyof Results]: Routine<Results[Nth]> }

@@ -15,15 +15,15 @@ export type Kinds = Readonly<Record<string, Kind>>
 
 export interface Parameter {
   name: string
-  /** The kind; null: the value is no column and is written as it is. */
+  /** The kind of the value; null for a value that is not a column and is written as it is. */
   kind: Kind | null
-  /** Whether a missing value is written as null. */
+  /** True if a missing value is written as null. */
   isOptional?: boolean
 }
 
 export interface Rendered {
   sql: string
-  /** In the order of the placeholders. */
+  /** The parameters in the order of the placeholders. */
   parameters: readonly Parameter[]
 }
 
@@ -32,11 +32,14 @@ export interface Statement<Row = unknown> {
   readonly postgres: Rendered
   /** The kinds of the answer's columns by name, because SQLite holds some in another form. */
   readonly kinds: Kinds
-  /** For `Table.insert` and `Table.updateAll`: how PostgreSQL writes many rows at once. */
+  /** The statement by which PostgreSQL writes many rows at once, for `Table.insert` and `Table.updateAll`. */
   readonly postgresMany?: Rendered
-  /** For `Table.insert`: the statement for so many rows with a parameter for each value, which avoids arrays of large texts. */
+  /**
+   * The statement for a fixed number of rows with a parameter for each value, which avoids arrays of large texts. For
+   * `Table.insert`.
+   */
   readonly postgresRows?: Rendered & { rows: number }
-  /** Only a type. */
+  /** The type of a row. It has no value at run time. */
   readonly row?: Row
 }
 
@@ -68,28 +71,31 @@ function forPostgres(text: string, kinds: Kinds): Rendered {
   return { sql, parameters: names.map((name) => ({ name, kind: kinds[name] ?? null })) }
 }
 
-/** The two texts of a statement, or of a part of one. */
+/** Returns the two texts of a statement, or of a part of one. */
 export function both(make: (database: 'sqlite' | 'postgres') => string): Exclude<Text, string> {
   return { sqlite: make('sqlite'), postgres: make('postgres') }
 }
 
-/** A list of literals: `'queued', 'active'`. */
+/** Returns a list of literals, such as `'queued', 'active'`. */
 export function listed(words: readonly string[]): string {
   return words.map((word) => `'${word}'`).join(', ')
 }
 
-/** The kinds of columns: a parameter with the name of a column is written as its kind, and a column of the answer is read so. */
+/**
+ * Makes a statement. `kinds` are the kinds of columns: a parameter with the name of a column is written as its kind,
+ * and a column of the answer is read as its kind.
+ */
 export function statement<Row>(text: Text, kinds: Kinds = {}): Statement<Row> {
   const { sqlite, postgres } = typeof text === 'string' ? { sqlite: text, postgres: text } : text
   return { sqlite: forSqlite(sqlite, kinds), postgres: forPostgres(postgres, kinds), kinds }
 }
 
-/** These parameters need not be given. */
+/** Makes the named parameters optional. */
 export function optional({ sql, parameters }: Rendered, names: ReadonlySet<string>): Rendered {
   return { sql, parameters: parameters.map((one) => ({ ...one, isOptional: names.has(one.name) })) }
 }
 
-/** The value of a parameter. Throws for a missing name that is not optional: a fault of the program. */
+/** Returns the value of a parameter. Throws for a missing name that is not optional, which is a fault of the program. */
 export function valueOf({ name, isOptional }: Parameter, values: object): unknown {
   const value = (values as Record<string, unknown>)[name]
   if (value === undefined && isOptional) return null
@@ -97,7 +103,7 @@ export function valueOf({ name, isOptional }: Parameter, values: object): unknow
   return value
 }
 
-/** A value in the form of a JSON column. */
+/** Returns a value in the form of a JSON column. */
 export function jsonOf(value: unknown): string {
   return value instanceof JsonText ? value.text : JSON.stringify(value)
 }

@@ -1,9 +1,9 @@
-/** Work on many rows in transactions of a bounded size, so that no other write waits for the whole. */
+/** Changes many rows in transactions of a bounded size, so that no other write waits for all of them. */
 
-/** Rows that one transaction changes. */
+/** The most rows that one transaction changes. */
 export const STEP = 1000
 
-/** Repeats a step until it finds fewer rows than it may take. Answers the total. */
+/** Repeats a step until it finds fewer rows than it may take. Returns the total. */
 export async function inSteps(step: (most: number) => Promise<number>): Promise<number> {
   let total = 0
   for (;;) {

@@ -1,9 +1,9 @@
 /**
- * The contract of the store. Both databases keep it, and conformance/ holds them to it. Each method is one
- * transaction; no transaction leaves the store. A writing method resolves after the commit. Every
- * time is the store's own clock (the database's on PostgreSQL, the injected one on SQLite). A method given a
- * `workspace_id` sees that workspace only: what belongs to another is as if it were not there. Refusals are AppErrors.
- * A store that cannot be reached throws AppError `store_unavailable`.
+ * The contract of the store. Both databases keep it, and conformance/ tests it. Each method is one transaction; no
+ * transaction leaves the store. A writing method resolves after the commit. Every time is the store's own clock (the
+ * database's on PostgreSQL, the injected one on SQLite). A method with a `workspace_id` sees that workspace only:
+ * what belongs to another does not exist for it. Refusals are AppErrors. A store that cannot be reached throws
+ * AppError `store_unavailable`.
  */
 import type { NewAuditRecord } from '@assay/model/audit'
 import type { Expected } from '@assay/model/entity-tag'
@@ -52,7 +52,7 @@ export type * from './contract/workspaces/metrics.ts'
 export type * from './contract/workspaces/sealed.ts'
 export type * from './contract/workspaces/templates.ts'
 
-/** A hint that something may have changed, given after the commit. Hints can be lost, so polling must suffice. */
+/** A hint that something may have changed, sent after the commit. Hints can be lost, so polling must suffice. */
 export type Hint =
   | { topic: 'jobs' | 'deliveries' }
   | { topic: 'job'; assignment_id: string }
@@ -62,7 +62,7 @@ export type Hint =
 export interface Connections {
   open: number
   idle: number
-  /** Requests that wait for a connection. */
+  /** The number of requests that wait for a connection. */
   waiting: number
 }
 
@@ -72,16 +72,19 @@ export const DELIVERIES_COUNTED = 100_000
 export interface Counts {
   /** Unfinished jobs. `oldest_at`: when the oldest was queued, or for other states created. */
   jobs: { workspace_id: string; job_status: JobStatus; count: number; oldest_at: string | null }[]
-  /** What the jobs and insights of each workspace take, and its cap; null: none. */
+  /** The bytes of the jobs and insights of each workspace, and its cap; null for no cap. */
   stored: { workspace_id: string; bytes: number; most: number | null }[]
   /**
-   * Pending deliveries that nobody holds: due now, or later or of a disabled webhook; the earliest due time. No more than
-   * DELIVERIES_COUNTED are looked at.
+   * Pending deliveries that no node holds: those due now; those due later or of a disabled webhook; the earliest due
+   * time. At most DELIVERIES_COUNTED are looked at.
    */
   deliveries: { due: number; waiting: number; oldest_at: string | null }
-  /** Webhooks: enabled ones whose last attempts failed, and disabled ones. */
+  /** The number of enabled webhooks whose last attempts failed, and of disabled ones. */
   webhooks: { failing: number; disabled: number }
-  /** Of the oldest event that readers in order do not get yet, because an earlier one may come (PostgreSQL). */
+  /**
+   * The time of the oldest event that readers in order do not get yet, because an earlier one may follow
+   * (PostgreSQL). Null if there is none.
+   */
   held_event_at: string | null
 }
 
@@ -119,12 +122,15 @@ export interface Store
   /** Rejects with `store_unavailable` if the database takes no writes or lacks a migration of this program. */
   ping(): Promise<void>
   close(): Promise<void>
-  /** Hints from this process and, on PostgreSQL, from the others. Returns how to stop. */
+  /**
+   * Calls the listener with hints of this process and, on PostgreSQL, of the others. Returns the function that stops
+   * it.
+   */
   subscribe(listener: (hint: Hint) => void): () => void
   counts(): Promise<Counts>
-  /** Bytes of the database on disk, without its log. */
+  /** Returns the bytes of the database on disk, without its log. */
   databaseBytes(): Promise<number>
-  /** Null on SQLite, which has one connection and no pool. */
+  /** Returns null on SQLite, which has one connection and no pool. */
   connections(): Connections | null
   /**
    * The same store for one request. Its first change that changes something (the answer is neither null nor false) also writes the audit

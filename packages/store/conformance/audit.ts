@@ -1,4 +1,7 @@
-/** The audit trail: with the change or not at all, many reads at once, and old records in small batches. */
+/**
+ * The audit trail: a record is written with its change or not at all, reads are written many at once, and old records
+ * are deleted in small batches.
+ */
 import assert from 'node:assert/strict'
 import type { NewAuditRecord } from '@assay/model/audit'
 import { uuidv7 } from '@assay/model/ids'

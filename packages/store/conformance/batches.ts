@@ -1,4 +1,4 @@
-/** Jobs that are made together: all or none, in one transaction. */
+/** Jobs that one call makes: all or none, in one transaction. */
 import assert from 'node:assert/strict'
 import { uuidv7 } from '@assay/model/ids'
 import { type ConformanceTests, jobInput, otherWorkspace, refuses, sorted, WORKSPACE } from './given.ts'

@@ -1,4 +1,4 @@
-/** What a workspace may take: drafts, jobs queued, jobs running, processor time, bytes of jobs and insights, templates. */
+/** The caps of a workspace: drafts, jobs queued, jobs running, processor time, bytes of jobs and insights, templates. */
 import assert from 'node:assert/strict'
 import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
@@ -35,13 +35,13 @@ async function queuedOf(store: Store, workspace_id = WORKSPACE): Promise<number>
   return row?.count ?? 0
 }
 
-/** What the jobs and insights of a workspace take. */
+/** Returns the bytes that the jobs and insights of a workspace take. */
 async function storedOf(store: Store, workspace_id = WORKSPACE): Promise<number> {
   const { stored } = await store.counts()
   return stored.find((each) => each.workspace_id === workspace_id)?.bytes ?? 0
 }
 
-/** Its share without the insight. */
+/** Returns the bytes that a job takes without its insight. */
 const bytesOf = ({ variables, metadata, template }: NewJob): number =>
   [JSON.stringify(variables), JSON.stringify(metadata), template.source, JSON.stringify(template.partials)]
     .map((text) => Buffer.byteLength(text))
@@ -266,7 +266,7 @@ export const capTests: ConformanceTests = {
   }) => {
     await register(store)
     const workspace_id = await otherWorkspace(store)
-    /** In this hour and the next: the test may run over their border. */
+    /** Counts the use in this hour and in the next, because the test may cross the hour. */
     const take = (ms: number, of = WORKSPACE) =>
       store.countProcessorUse(
         [0, HOUR].map((later) => ({ workspace_id: of, hour: hourOf(at(now() + later)), ms })),

@@ -1,4 +1,4 @@
-/** What workers do with jobs: claims, their order, settles and their fence, and the nodes that hold them. */
+/** The work on jobs: claims, their order, settles and their fence, and the nodes that hold jobs. */
 import assert from 'node:assert/strict'
 import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'
@@ -35,7 +35,7 @@ async function claimIds(store: Store, limit: number): Promise<string[]> {
   return claimed.map(({ job }) => job.assignment_id)
 }
 
-/** Every settle of a lease, none of which may write where it is lost. */
+/** Tries every settle of a lost lease. None may write. */
 async function assertLost(store: Store, lease: Lease): Promise<void> {
   const before = await store.getJob({ workspace_id: WORKSPACE, ...lease })
   assert.equal(await store.startJob(lease), false)
@@ -145,7 +145,7 @@ export const claimTests: ConformanceTests = {
     await next()
     for (const workspace_id of ['calm', WORKSPACE, 'calm', WORKSPACE]) await queueNew(store, { workspace_id })
     for (let index = 0; index < 6; index += 1) await next()
-    // Who was never served comes first; nobody comes twice while another waits.
+    // A workspace that was never served comes first. None is served twice while another waits.
     assert.deepEqual(served.slice(0, 7), ['busy', 'calm', WORKSPACE, 'busy', 'calm', WORKSPACE, 'busy'])
   },
 
@@ -226,7 +226,7 @@ export const claimTests: ConformanceTests = {
     const done = { ...one, insight_id: uuidv7(), findings: findings(), ran_ms: 200 }
     assert.equal(await store.completeJob(done), true)
     const error = { code: 'timed_out' as const, detail: 'x' }
-    // It cannot have begun before it was claimed.
+    // A job cannot have begun before its claim.
     assert.equal(await store.failJob({ ...two, error, ran_ms: 3_600_000 }), true)
     for (const [lease, last] of [
       [one, 'completed'],
@@ -284,7 +284,7 @@ export const claimTests: ConformanceTests = {
       one.status === 'fulfilled' ? one.value : one.reason,
     )
     assert.deepEqual(rest, [false, true, true])
-    // One of the two has the id that both asked for; the other is refused for it, alone.
+    // Both calls asked for the same id. One has it, and only the other is refused.
     const both = [first, second]
     assert.equal(both.filter((one) => one === true).length, 1)
     assert.equal(both.filter((one) => one instanceof AppError && one.code === 'name_taken').length, 1)

@@ -1,4 +1,4 @@
-/** Collections of insights, and what users pin. */
+/** Collections of insights, and the pins of users. */
 import assert from 'node:assert/strict'
 import { HELD_MOST, pinsId } from '@assay/model/collection'
 import { uuidv7 } from '@assay/model/ids'
@@ -17,7 +17,7 @@ import {
 
 const PERIOD = { start: '2001-06-18', end: '2001-06-24', label: 'a week' }
 
-/** An insight of the series, of a job with a period. */
+/** Makes an insight of the series, from a job with a period. */
 async function made(store: Store, series: string, over: Partial<NewJob> = {}): Promise<string> {
   const insight_id = uuidv7()
   const lease = await execute(store, { variables: { origin: 'ORD', week: 'last' }, ...over })
@@ -50,7 +50,7 @@ async function held(store: Store, collection_id: string, also: object = {}): Pro
   return (await store.listInsights(query)).items.map(({ insight_id }) => insight_id)
 }
 
-/** As many as it may hold: runs of series of one run each. */
+/** Fills a collection with as many runs as it may hold, each of a series of its own. */
 async function filled(store: Store, collection_id: string) {
   const put = (insight_id: string) =>
     store.addToCollection({ ...of(collection_id), insight_id, newest: true, user_id: 'ada', pins: false })

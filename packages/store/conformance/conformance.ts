@@ -1,6 +1,7 @@
 /**
- * The promises of store.ts as tests, which every store runs whole. A store brings `open`: a fresh one for each test,
- * and a way to let time pass (SQLite turns its clock; PostgreSQL, whose time is the database's, shifts what is stored).
+ * The promises of store.ts as tests. Every store runs all of them. A store brings `open`, which gives a fresh store
+ * for each test and a way to let time pass: SQLite advances its clock; PostgreSQL, whose time is the database's,
+ * shifts the stored times.
  */
 import { suite, test } from 'node:test'
 import { accountTests } from './accounts.ts'

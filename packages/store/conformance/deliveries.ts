@@ -226,7 +226,7 @@ export const deliveryTests: ConformanceTests = {
     const slots = [...Map.groupBy(claimed, ({ slot }) => slot).values()]
     assert.deepEqual(sorted(slots.map((run) => String(run.length))), ['1', '1', '3', '3'])
     const [first, second] = slots.filter((run) => run.length === 3)
-    // In the order in which they were due (each test before what waits), dealt to the slots in turn.
+    // Deliveries go to the slots in turn, in the order in which they are due. The test deliveries come first.
     const dealt = first!.flatMap((one, index) => [one.delivery_id, second![index]!.delivery_id])
     assert.deepEqual(dealt, ids.toReversed().slice(0, 6))
     assert.deepEqual(await claimAll(store), [])
@@ -234,7 +234,7 @@ export const deliveryTests: ConformanceTests = {
     assert.equal(perWebhook(await claimAll(store), webhook), 0)
     assert.equal(await store.recordAttempt(outcome(first![2]!)), true)
     assert.equal(perWebhook(await claimAll(store), webhook), 1)
-    // What is given back of a run frees its slot, too, once.
+    // A released delivery of a run frees its slot too, but only once.
     assert.equal(await store.recordAttempt(outcome(second![0]!)), true)
     await store.releaseDeliveries(second!.slice(1))
     assert.equal((await store.claimDeliveries({ node_id: NODE, limit: 10, runs })).length, 3)
@@ -291,7 +291,7 @@ export const deliveryTests: ConformanceTests = {
 
   'holds the rate of a webhook': async ({ store, elapse }) => {
     await register(store)
-    // One in twenty seconds: on PostgreSQL the time that the test itself takes passes, too.
+    // The rate is one in twenty seconds, because on PostgreSQL the time of the test itself passes too.
     const webhook = await addWebhook(store, { rate_per_second: 0.05, max_in_flight: 50 })
     await send(store, webhook, 20)
     assert.equal((await claimAll(store)).length, 1)

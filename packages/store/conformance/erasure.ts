@@ -1,4 +1,4 @@
-/** Erasing what the jobs of a user have left, step by step. */
+/** Erases the jobs of a user and what they have left, step by step. */
 import assert from 'node:assert/strict'
 import { uuidv7 } from '@assay/model/ids'
 import { NO_CAPS } from '../caps.ts'
@@ -34,7 +34,7 @@ async function erase(store: Store, user_id: string, limit: number) {
 
 const FOR_EVER = { jobs_ms: 1e15, drafts_ms: 1e15, events_ms: 1e15, deliveries_ms: 1e15 }
 
-/** A workspace with something of each kind. */
+/** Fills a workspace with an object of each kind. */
 async function fill(store: Store): Promise<string> {
   const workspace_id = await otherWorkspace(store)
   await register(store)
@@ -148,7 +148,7 @@ export const erasureTests: ConformanceTests = {
   }) => {
     const workspace_id = await fill(store)
     const cut = store.deleteWorkspace(workspace_id).catch(() => false)
-    // One transaction more, and the service ends.
+    // The first transaction closes the workspace, and then the service ends.
     await closed(store, workspace_id)
     const again = await reopen(NO_CAPS)
     await cut

@@ -1,4 +1,4 @@
-/** What a change expects of the object that it changes (If-Match, If-None-Match): one of two that come at once is refused. */
+/** Conditions of changes (If-Match, If-None-Match). Of two changes at once with the same condition one is refused. */
 import assert from 'node:assert/strict'
 import type { NewAuditRecord } from '@assay/model/audit'
 import { type Conditions, type Expected, tagOfSource, tagOfWebhook } from '@assay/model/entity-tag'
@@ -18,7 +18,7 @@ const RECORD: NewAuditRecord = {
   request_id: 'r-1',
 }
 
-/** The store for one request with the conditions. */
+/** Returns the store for one request with the conditions. */
 function expecting(
   store: Store,
   noun: Expected['noun'],
@@ -32,7 +32,7 @@ export function expectingWebhook(store: Store, webhook: Webhook): Store {
   return expecting(store, 'webhook', webhook.webhook_id, { match: tagOfWebhook(webhook) })
 }
 
-/** How many of the requests were carried out; the others were refused for their conditions. */
+/** Returns how many of the requests succeeded. The others were refused for their conditions. */
 async function passed(requests: Promise<unknown>[]): Promise<number> {
   const ended = await Promise.allSettled(requests)
   for (const one of ended)

@@ -1,4 +1,4 @@
-/** How people said that uploads are read. */
+/** The lines by which people say how their uploads are read. */
 import assert from 'node:assert/strict'
 import { type ConformanceTests, otherWorkspace, WORKSPACE } from './given.ts'
 

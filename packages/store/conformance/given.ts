@@ -1,4 +1,4 @@
-/** What the conformance tests begin with: jobs, webhooks and outcomes, each valid unless a test changes it. */
+/** The data that conformance tests begin with: jobs, webhooks and outcomes. Each is valid unless a test changes it. */
 import assert from 'node:assert/strict'
 import type { AttemptRecord } from '@assay/model/delivery'
 import { AppError, type ErrorCode } from '@assay/model/errors'
@@ -13,13 +13,13 @@ import type { AttemptOutcome, ClaimedDelivery, Lease, NewJob, NewWebhook, Store 
 /** One fresh store and its time. */
 export interface Harness {
   store: Store
-  /** The store's time in milliseconds. */
+  /** Returns the store's time in milliseconds. */
   now(): number
-  /** Lets time pass for all that is stored, without waiting. */
+  /** Moves the time of everything that is stored forward by `ms`, without waiting. */
   elapse(ms: number): Promise<void>
-  /** As `copies`, behind the store's back: thousands of rows cost no thousands of writes. */
+  /** Runs the statement of `copies` past the store, so that thousands of rows do not cost thousands of writes. */
   copy(...given: Parameters<typeof copies>): Promise<void>
-  /** The same data in a service with these settings; what `store` was is not used any more. */
+  /** Opens the same data in a service with these caps. The earlier `store` is not used any more. */
   reopen(caps: JobCaps): Promise<Store>
   close(): Promise<void>
 }
@@ -30,8 +30,8 @@ interface Copied {
 }
 
 /**
- * SQL that both databases run: copies a row of the table, which `where` finds. The columns `own` have the number of the copy
- * behind their text.
+ * Returns SQL for both databases that copies one row of the table, which `where` finds. Each copy has its number
+ * appended to the text of the columns `own`.
  */
 export function copies(
   { name, columns }: Copied,
@@ -112,7 +112,7 @@ export async function claim(store: Store, node_id = NODE): Promise<Lease> {
   return { assignment_id: claimed.job.assignment_id, attempt: claimed.job.attempt, node_id }
 }
 
-/** A new job that the node executes. */
+/** Makes a job that the node executes. */
 export async function execute(store: Store, over: Partial<NewJob> = {}, node_id = NODE): Promise<Lease> {
   await queueNew(store, { priority: 100, ...over })
   const lease = await claim(store, node_id)
@@ -154,7 +154,7 @@ export function findings(over: Partial<Findings> = {}): Findings {
   }
 }
 
-/** A new job, run to its end. */
+/** Makes a job and completes it. */
 export async function completeNew(
   store: Store,
   over: Partial<NewJob> = {},
@@ -189,7 +189,7 @@ export function addWebhook(store: Store, over: Partial<NewWebhook> = {}): Promis
   return store.createWebhook(webhookInput(over))
 }
 
-/** Test events to one webhook, due now. */
+/** Sends test events to one webhook, due now. */
 export async function send(store: Store, webhook: Webhook, count = 1): Promise<string[]> {
   const ids = Array.from({ length: count }, () => uuidv7())
   for (const delivery_id of ids)
@@ -226,12 +226,12 @@ export function outcome(claimed: ClaimedDelivery, over: Partial<AttemptOutcome> 
   return { delivery_id, attempt: number, node_id, record, next: { status: 'delivered' }, ...over }
 }
 
-/** Claims with many free slots. */
+/** Claims deliveries with many free slots. */
 export function claimAll(store: Store, node_id = NODE): Promise<ClaimedDelivery[]> {
   return store.claimDeliveries({ node_id, limit: 100 })
 }
 
-/** Claims all that is due and records a failed attempt of each. */
+/** Claims all due deliveries and records a failed attempt of each. */
 export async function failAll(
   store: Store,
   next: AttemptOutcome['next'] = { status: 'failed' },

@@ -1,4 +1,4 @@
-/** The list of insights: their cards. */
+/** The list of insights by their cards. */
 import assert from 'node:assert/strict'
 import { uuidv7 } from '@assay/model/ids'
 import type { CardFound } from '@assay/model/insight'

@@ -1,4 +1,4 @@
-/** Jobs as people handle them. */
+/** Jobs as people use them: create, run, read, list, cancel, delete. */
 import assert from 'node:assert/strict'
 import { uuidv7 } from '@assay/model/ids'
 import type { Job } from '@assay/model/job'

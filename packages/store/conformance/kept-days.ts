@@ -1,4 +1,4 @@
-/** The statistics of days of metrics. */
+/** Kept days: the statistics of days of metrics. */
 import assert from 'node:assert/strict'
 import { at, type ConformanceTests, DAY, otherWorkspace, WORKSPACE } from './given.ts'
 
@@ -38,7 +38,7 @@ export const keptDayTests: ConformanceTests = {
     const [first, second, third] = [at(now() - 2 * DAY), at(now() - DAY), at(now())]
     const days = [day('2026-01-01', '[1]')]
     await store.keepDays({ ...series, read_at: second, days })
-    // A run that began before keeps a day, too: rows may have been marked since.
+    // A run that began before also keeps a day, because rows may have been marked since.
     await store.keepDays({ ...series, read_at: first, days: [day('2026-01-02', '[2]')] })
     await store.keepDays({ ...series, read_at: third, looked_since: second, days: [] })
     assert.equal((await store.findKeptDays({ ...key, ...all }))!.looked_at, first)

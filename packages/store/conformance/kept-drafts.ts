@@ -1,4 +1,4 @@
-/** Kept drafts: whose they are, how many there may be, and when they are over. */
+/** Kept drafts: their owners, their limits and their ends. */
 import assert from 'node:assert/strict'
 import { uuidv7 } from '@assay/model/ids'
 import { DRAFT_CHARACTERS, DRAFTS_KEPT, type DraftKind } from '@assay/model/kept-draft'

@@ -194,7 +194,7 @@ export const linkTests: ConformanceTests = {
     const insight_id = await insightOf(store)
     const one = linkInput(insight_id)
     await store.createLink(one)
-    // A few at a time: they wait for each other, and a database that is busy gives up who waits for long.
+    // The links are made a few at a time, because they wait for each other and a busy database refuses long waits.
     for (let made = 1; made < LINKS_MOST; made += 9)
       await Promise.all(Array.from({ length: 9 }, () => store.createLink(linkInput(insight_id))))
     await refuses(store.createLink(linkInput(insight_id)), 'conflict')

@@ -1,4 +1,7 @@
-/** Lists by filters that lie in no index, and of long rows: pages that look at and hold so much and no more, and miss none. */
+/**
+ * Lists by filters without an index, and lists of long rows. A page reads and holds a bounded number of rows, and no
+ * row is missed.
+ */
 import assert from 'node:assert/strict'
 import type { NewAuditRecord } from '@assay/model/audit'
 import type { Job } from '@assay/model/job'
@@ -6,7 +9,7 @@ import { LOOKED_AT_MOST, PAGE_BYTES } from '../list.ts'
 import type { Store } from '../store.ts'
 import { at, type ConformanceTests, jobInput, WORKSPACE } from './given.ts'
 
-/** Records of one action, ten in each millisecond; the newest has the place 1. */
+/** Writes records of one action, ten in each millisecond. The newest has the place 1. */
 async function fillTrail(store: Store, count: number, byAda: number[], now: number): Promise<void> {
   const places = new Set(byAda)
   const records = Array.from({ length: count }, (_, index): NewAuditRecord => {
@@ -26,7 +29,7 @@ async function fillTrail(store: Store, count: number, byAda: number[], now: numb
   await store.writeAudit(records)
 }
 
-/** The places of what was found, page by page. */
+/** Returns the places of the found records, page by page. */
 async function walk(store: Store, limit: number): Promise<number[][]> {
   const pages: number[][] = []
   let cursor: string | undefined
@@ -38,7 +41,7 @@ async function walk(store: Store, limit: number): Promise<number[][]> {
   return pages
 }
 
-/** What lies at a border, before, after. */
+/** Places on both sides of each border. */
 const PLACES = [1, 2, 40, LOOKED_AT_MOST - 1, LOOKED_AT_MOST, LOOKED_AT_MOST + 1, 2 * LOOKED_AT_MOST + 7]
 
 export const listTests: ConformanceTests = {
@@ -46,7 +49,7 @@ export const listTests: ConformanceTests = {
     store,
     now,
   }) => {
-    // Records of one millisecond are in the order of their ids, which is that of their making.
+    // Records of one millisecond are in the order of their ids, in which they were made.
     await fillTrail(store, 2 * LOOKED_AT_MOST + 50, PLACES, now())
     for (const limit of [1, 2, 5, 200])
       assert.deepEqual((await walk(store, limit)).flat(), PLACES, `${limit}`)
@@ -65,14 +68,14 @@ export const listTests: ConformanceTests = {
   'a page ends where what clients wrote has so many bytes, and the walk misses nothing': async ({
     store,
   }) => {
-    // Whole rows and narrow ones beside each other; one alone is longer than a page.
+    // Short rows stand beside long ones. One row alone is longer than a page.
     const lengths = [10, 400_000, 10, 400_000, 300_000, PAGE_BYTES + 10, 10, 6000, 400_000]
     const made: string[] = []
     for (const length of lengths) {
       const job = await store.createJob(jobInput({ variables: { text: 'x'.repeat(length) } }))
       made.unshift(job.assignment_id)
     }
-    // By the workspace alone, by an index and by what lies in none.
+    // The filters are the workspace alone, one with an index, and one without.
     for (const filters of [
       {},
       { template_id: jobInput().template.template_id },

@@ -1,4 +1,4 @@
-/** What language models answered. */
+/** Answers of language models. */
 import assert from 'node:assert/strict'
 import { type ConformanceTests, otherWorkspace, WORKSPACE } from './given.ts'
 

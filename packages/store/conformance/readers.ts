@@ -129,7 +129,7 @@ export const readerTests: ConformanceTests = {
     assert.deepEqual(await seen({ reader_id: 'bob' }), ['bob'])
     assert.deepEqual(await seen({ reader_id: 'bob', seen_by: 'ada' }), [])
     assert.equal(await store.insightReader({ workspace_id: WORKSPACE, insight_id: uuidv7() }), null)
-    // Nothing of one reader is the history, the run before or the last report of another.
+    // The insights of one reader are neither history, earlier run nor last report of another.
     await elapse(SECOND)
     const later = uuidv7()
     const lease = await execute(store, { reader_id: 'ada' })
@@ -180,7 +180,7 @@ export const readerTests: ConformanceTests = {
   },
 }
 
-/** Findings of one series, with a figure. */
+/** Returns findings of one series with a figure. */
 function carded(value = 1) {
   const figure = { label: 'late', value, unit: null, text: String(value) }
   const card = { headline: null, grade: null, figure, period: null, tags: [], series: 's', search: 'x' }

@@ -1,4 +1,4 @@
-/** Recovery of what failed, statistics, idempotency keys and retention. */
+/** Recoveries of failed deliveries, statistics, idempotency keys and retention. */
 import assert from 'node:assert/strict'
 import type { EventType } from '@assay/model/event'
 import { uuidv7 } from '@assay/model/ids'
@@ -175,7 +175,7 @@ export const recoveryTests: ConformanceTests = {
     const ids = await send(store, webhook, 100)
     const claimed = await store.claimDeliveries({ node_id: 'node-1', limit: 300 })
     const durations = ids.map((_, index) => 10 * (index + 1))
-    // In one transaction, and so within one hour.
+    // One transaction writes all, so that all fall into one hour.
     await store.recordAttempts(
       claimed.map((one, index) => outcome(one, { record: attempt({ duration_ms: durations[index]! }) })),
     )

@@ -1,4 +1,4 @@
-/** How many rows of a kind a workspace may have. */
+/** Caps on the number of rows of a kind in a workspace. */
 import assert from 'node:assert/strict'
 import { COLLECTIONS_MOST } from '@assay/model/collection'
 import { CONNECTIONS_MOST } from '@assay/model/connection'
@@ -18,7 +18,7 @@ import { scheduleInput } from './schedules.ts'
 interface Kind {
   most: number
   table: Parameters<typeof copies>[0]
-  /** The columns that no two rows share. */
+  /** The columns in which no two rows are equal. */
   own: string[]
   make(store: Store, workspace_id?: string): Promise<unknown>
 }

@@ -1,4 +1,4 @@
-/** Schedules: what is due is claimed, settled once whoever claims it, and counted where no job was made. */
+/** Schedules: due ones are claimed and settled once, and times without a job are counted. */
 import assert from 'node:assert/strict'
 import { uuidv7 } from '@assay/model/ids'
 import type { Schedule } from '@assay/model/schedule'
@@ -181,7 +181,7 @@ export const scheduleTests: ConformanceTests = {
       const schedule = await store.createSchedule(scheduleInput())
       await elapse(MINUTE)
       await store.updateWorkspace({ workspace_id: WORKSPACE, patch: { max_processor_seconds: 1 } })
-      // In this hour and the next: the test may run over their border.
+      // The use is in this hour and in the next, because the test may cross the hour.
       await store.countProcessorUse(
         [0, HOUR].map((later) => ({
           workspace_id: WORKSPACE,
@@ -210,7 +210,8 @@ export const scheduleTests: ConformanceTests = {
     assert.deepEqual(others, [])
     assert.equal((await again(store, schedule))!.counts.overlapped, 1)
     await store.cancelJob(job!)
-    // On PostgreSQL, where stored times are moved, the same minute comes again: its job would be answered as it is.
+    // On PostgreSQL the stored times are moved, so the same minute comes twice. Its job is deleted, or it would be
+    // returned unchanged.
     await store.deleteJob(job!)
     await elapse(MINUTE)
     await settle(store, await claimOne(store))
@@ -241,7 +242,7 @@ export const scheduleTests: ConformanceTests = {
       ]
     }
     const [skip, once, all] = await Promise.all(['skip', 'once', 'all'].map(figures))
-    // On PostgreSQL the times are moved against the clock, so the latest may lie within the five minutes.
+    // On PostgreSQL times are moved against the clock, so the latest one may lie within the five minutes.
     assert.ok(skip![0] === 0 || skip![0] === 1)
     assert.deepEqual(once, [1, 1, true, 'missed'])
     assert.deepEqual(all, [3, 3, true, 'missed'])

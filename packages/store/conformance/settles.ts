@@ -1,4 +1,4 @@
-/** Jobs that end together, with a claim beside them. */
+/** Jobs that are settled together, with a claim at the same time. */
 import assert from 'node:assert/strict'
 import { AppError } from '@assay/model/errors'
 import { uuidv7 } from '@assay/model/ids'

@@ -1,4 +1,4 @@
-/** Sign-ins: how long they last, and what ends them. */
+/** Sign-ins: their life, and the changes that end them. */
 import assert from 'node:assert/strict'
 import { uuidv7 } from '@assay/model/ids'
 import type { SignIn, TokenPatch, User } from '@assay/model/token'

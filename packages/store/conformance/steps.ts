@@ -1,4 +1,4 @@
-/** What changes many rows: transactions of a bounded size, between which others have their turn. */
+/** Changes of many rows in transactions of a bounded size. Other writes run between these. */
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import type { Webhook } from '@assay/model/webhook'
@@ -7,15 +7,15 @@ import type { Store } from '../store.ts'
 import { expectingWebhook } from './expected.ts'
 import { addWebhook, claimAll, HOUR, outcome, refuses, register, send, WORKSPACE } from './given.ts'
 
-/** More than two steps of pending deliveries of one webhook. */
+/** The number of pending deliveries of one webhook: more than two steps. */
 const MANY = 2 * STEP + 100
 
-/** `fill` makes so many pending deliveries, which are due so many milliseconds from now. */
+/** Makes `count` pending deliveries that are due `waitMs` milliseconds from now. */
 export type Fill = (webhook: Webhook, count: number, waitMs: number) => Promise<void>
 
-/** True where a write that was asked for right after the work had begun was kept before the work had ended. */
+/** Returns true if a write that was requested after the work began was kept before the work ended. */
 async function letsOthersIn(store: Store, begin: () => Promise<unknown>): Promise<boolean> {
-  // A write that first had to connect to PostgreSQL could come after all steps.
+  // Connects first, because a write that has to connect to PostgreSQL could come after all steps.
   await Promise.all(Array.from({ length: 8 }, (_, index) => store.keepOnce(`connected-${index}`, 'x')))
   const order: string[] = []
   const long = begin().then(() => order.push('long'))
@@ -66,7 +66,7 @@ async function deletes(store: Store, fill: Fill): Promise<void> {
   assert.deepEqual(items, [])
 }
 
-/** Another change while it is emptied comes too late: what is there is not what anybody could keep. */
+/** A change of a webhook that is being emptied comes too late, because its condition no longer holds. */
 async function deletesExpected(store: Store, fill: Fill): Promise<void> {
   await register(store)
   const webhook = await addWebhook(store)

@@ -1,4 +1,4 @@
-/** Kinds of webhook, sealed targets, skipped runs for those that ask, and what was delivered last. */
+/** Kinds of webhooks, sealed targets, skipped runs for subscriptions that ask for them, and the last delivered insight. */
 import assert from 'node:assert/strict'
 import { uuidv7 } from '@assay/model/ids'
 import type { Findings } from '@assay/model/insight'
@@ -90,7 +90,7 @@ export const subscriptionTests: ConformanceTests = {
     assert.deepEqual(await told({ notify }), ['default', 'hook'])
     assert.deepEqual(await told({ presence_name: 'board' }), ['board'])
     assert.deepEqual(await told({ presence_name: 'board', notify }), ['board', 'default'])
-    // Named twice: told once.
+    // A subscription that is named twice is told once.
     assert.deepEqual(await told({ presence_name: 'default', notify }), ['default'])
     const job = (await store.listJobs({ workspace_id: WORKSPACE, limit: 1 })).items[0]!
     assert.deepEqual(job.notify, notify)
@@ -221,7 +221,7 @@ export const subscriptionTests: ConformanceTests = {
       await done('of the schedule', { schedule_id })
       assert.equal(await last({ schedule_id }), 'of the schedule')
       assert.equal(await last(), 'second')
-      // A job that died before its end changes nothing; one that is deleted gives way to the one before.
+      // A job that died before its end changes nothing. A deleted job is replaced by the one before.
       await execute(store)
       assert.equal(await last(), 'second')
       await store.deleteJob({ workspace_id: WORKSPACE, assignment_id: second.assignment_id })

@@ -1,4 +1,4 @@
-/** Webhooks, which events they are told of, and the events themselves. */
+/** Webhooks, the events that they get, and the list of events. */
 import assert from 'node:assert/strict'
 import type { Event } from '@assay/model/event'
 import { uuidv7 } from '@assay/model/ids'
@@ -33,7 +33,7 @@ import {
   webhookInput,
 } from './given.ts'
 
-/** Which of the webhooks (by presence_name) wait for which events. */
+/** Returns which webhooks (by presence_name) wait for which events. */
 async function told(store: Store): Promise<string[]> {
   const claimed = await claimAll(store)
   return claimed.map(({ webhook, event }) => `${webhook.presence_name} ${event.type}`).toSorted()
@@ -484,7 +484,7 @@ export const webhookTests: ConformanceTests = {
     const stop = store.subscribe(({ topic }) => topics.push(topic))
     const woken = (): number => topics.filter((topic) => topic === 'deliveries').length
     const until = performance.now() + 60_000
-    // PostgreSQL gives one hint of its own when it begins to listen.
+    // PostgreSQL sends one hint of its own when it begins to listen.
     for (const least of [1, 2, 3]) {
       await completeNew(store)
       while (woken() < least && performance.now() < until)

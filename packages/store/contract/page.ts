@@ -2,12 +2,12 @@
 
 export interface Page<Item> {
   items: Item[]
-  /** The `cursor` of the next page; null at the end. Opaque. */
+  /** The `cursor` of the next page; null after the last page. Clients must not interpret it. */
   next_cursor: string | null
 }
 
 export interface PageQuery {
   limit: number
-  /** `invalid`: the cursor belongs to another list. */
+  /** The `next_cursor` of the page before. Throws `invalid` if it belongs to another list. */
   cursor?: string | undefined
 }

@@ -1,41 +1,41 @@
-/** A store read whole while others use it, and one written whole: all of it or nothing. */
+/** Copies of a store: a source reads it whole while others use it, and a target writes one whole, all of it or nothing. */
 import { AppError } from '@assay/model/errors'
 import { type Migration, readMigrations } from '../migrate.ts'
 import type { CopiedRow, CopiedTable, StoreKind } from './tables.ts'
 
 export type { CopiedRow, CopiedTable, StoreKind } from './tables.ts'
 
-/** One moment of a store. */
+/** Reads one moment of a store. */
 export interface CopySource {
   readonly kind: StoreKind
-  /** The newest migration, "0001_initial". */
+  /** The name of the newest migration, such as "0001_initial". */
   readonly schema: string
-  /** The highest number that an event has had. */
+  /** Returns the highest number of an event so far. */
   sequence(): Promise<number>
-  /** The rows in batches of at most some megabytes. */
+  /** Yields the rows in batches of at most some megabytes. */
   batches(table: CopiedTable): AsyncIterable<CopiedRow[]>
   close(): Promise<void>
 }
 
 export interface CopyTarget {
   readonly kind: StoreKind
-  /** `from`: the database that the rows were copied out of. */
+  /** Writes rows. `from`: the database from which the rows were copied. */
   write(table: CopiedTable, rows: readonly CopiedRow[], from: StoreKind): Promise<void>
-  /** Makes all of it true. `sequence`: the highest number that an event has had. */
+  /** Commits the copy. `sequence`: the highest number of an event so far. */
   finish(sequence: number): Promise<void>
-  /** After `finish`, or before: then nothing was written. */
+  /** Closes the target. If `finish` was not called, nothing was written. */
   close(): Promise<void>
 }
 
 const BATCH_ROWS = 500
 const BATCH_CHARACTERS = 2_000_000
 
-/** Rows gathered until they are a batch. */
+/** Gathers rows until they fill a batch. */
 export class Batch {
   rows: CopiedRow[] = []
   #characters = 0
 
-  /** Answers whether the batch is full. */
+  /** Adds a row. Returns true if the batch is full. */
   add(row: CopiedRow): boolean {
     this.rows.push(row)
     for (const value of row) this.#characters += value?.length ?? 0
@@ -50,7 +50,7 @@ export class Batch {
   }
 }
 
-/** How many rows to ask for, after `rows` had so many characters. */
+/** Returns how many rows to read next, by the characters of the rows before. */
 export function nextSize(rows: readonly CopiedRow[]): number {
   let characters = 0
   for (const row of rows) for (const value of row) characters += value?.length ?? 0
@@ -58,7 +58,10 @@ export function nextSize(rows: readonly CopiedRow[]): number {
   return Math.min(BATCH_ROWS, Math.max(1, fits))
 }
 
-/** Throws `store_unavailable` unless the database has exactly the migrations of this program. Answers the newest. */
+/**
+ * Returns the newest migration. Throws `store_unavailable` unless the database has exactly the migrations of this
+ * program.
+ */
 export function vetSchema(applied: readonly Pick<Migration, 'name'>[], folder: string): string {
   const known = readMigrations(folder).map(({ name }) => name)
   const found = applied.map(({ name }) => name).toSorted()

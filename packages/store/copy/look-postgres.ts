@@ -1,4 +1,4 @@
-/** What a PostgreSQL says of itself. */
+/** Looks at a PostgreSQL database. */
 import { newClient } from '../postgres/connection.ts'
 import { translate } from '../postgres/failures.ts'
 import { type StoreLook, schemaState } from './store-look.ts'
@@ -29,7 +29,7 @@ export async function lookAtPostgres(url: string): Promise<StoreLook> {
     await client.connect()
     const asked = Date.now()
     const { rows } = await client.query<Facts>(FACTS)
-    // Half of the way there and back lies before the answer.
+    // The clock was read half-way between question and answer.
     const middle = (asked + Date.now()) / 2
     const found = rows[0]!
     const ask = async <T extends object>(table: string | null, sql: string): Promise<T[]> =>

@@ -1,4 +1,4 @@
-/** What a database says of itself, without changing anything: for who looks for a fault. */
+/** Looks at a database without changing anything, for people who search for a fault. */
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { storeFile } from '../open.ts'
@@ -6,8 +6,8 @@ import { translate } from '../sqlite/connection.ts'
 import { type StoreLook, schemaState } from './store-look.ts'
 
 /**
- * Throws AppError `store_unavailable` with a sentence where the database cannot be read. Returns null if there is no
- * SQLite database yet.
+ * Looks at the store of the settings. Throws AppError `store_unavailable` with a sentence if the database cannot be
+ * read. Returns null if there is no SQLite database yet.
  */
 export async function lookAtStore({ url, home }: { url: string; home: string }): Promise<StoreLook | null> {
   if (/^postgres(ql)?:/.test(url)) {

@@ -1,6 +1,6 @@
 /**
- * Everything of an SQLite database into an empty PostgreSQL one. The database is held against other processes meanwhile, and
- * what a killed service had under way is put back first.
+ * Moves an SQLite database into an empty PostgreSQL one. It locks the database against other processes meanwhile, and
+ * first puts back what a killed service had under way.
  */
 import { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '@assay/model/clock'
@@ -11,17 +11,20 @@ import { openSqliteSource } from './sqlite.ts'
 import { COPIED } from './tables.ts'
 
 export interface MoveOptions {
-  /** The SQLite database. */
+  /** The path of the SQLite database. */
   file: string
-  /** postgres://... */
+  /** The address of the PostgreSQL database, postgres://... */
   url: string
   clock: Clock
-  /** Before anything is written: throws where the secrets could not be opened there. */
+  /** Called before anything is written. Throws if the secrets could not be opened in the new store. */
   checkSecrets(sealed: string | null): void
   onTable(table: string, rows: number): void
 }
 
-/** Throws AppError `conflict` where the target is not empty, `store_unavailable` where one of both cannot be used. */
+/**
+ * Moves everything. Throws AppError `conflict` if the target is not empty, and `store_unavailable` if one of the two
+ * cannot be used.
+ */
 export async function moveToPostgres({
   file,
   url,

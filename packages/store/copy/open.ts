@@ -13,10 +13,10 @@ export { COPIED, sharedIndexes } from './tables.ts'
 
 export const isPostgres = (url: string): boolean => /^postgres(ql)?:/.test(url)
 
-/** The newest migration of this version, which has the same name for both databases. */
+/** Returns the newest migration of this version, which has the same name for both databases. */
 export const newestSchema = (): string => readMigrations(MIGRATIONS).at(-1)!.name
 
-/** `url` and `home`: as `openStore` takes them. The driver of PostgreSQL is loaded only where it is used. */
+/** Opens the source. `url` and `home` are as for `openStore`. The driver of PostgreSQL is loaded only for PostgreSQL. */
 export async function openCopySource({ url, home }: { url: string; home: string }): Promise<CopySource> {
   if (!isPostgres(url)) return openSqliteSource(storeFile(url, home))
   const { openPostgresSource } = await import('./postgres.ts')

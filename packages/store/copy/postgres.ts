@@ -19,12 +19,12 @@ import {
   targetColumns,
 } from './tables.ts'
 
-/** Insights may have megabytes: the first rows tell how many to ask for. */
+/** The number of rows that are read first. Their length decides how many follow, because an insight may have megabytes. */
 const FIRST_ROWS = 10
 
 async function connected(url: string): Promise<Client> {
   const client = newClient(url)
-  // A connection that breaks also rejects what is asked of it.
+  // A connection that breaks also rejects its statements, which report the fault.
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -71,7 +71,7 @@ async function* batchesOf(client: Client, table: CopiedTable): AsyncGenerator<Co
   for (let size = FIRST_ROWS; ; ) {
     const { rows } = await client.query<CopiedRow>({ text: `FETCH ${size} FROM copied`, rowMode: 'array' })
     if (rows.length === 0) break
-    // PostgreSQL writes 1e-07 where SQLite's reader writes 1e-7.
+    // PostgreSQL writes 1e-07, and SQLite's reader writes 1e-7.
     for (const row of rows)
       for (const index of reals) {
         const text = row[index] ?? null
@@ -83,7 +83,7 @@ async function* batchesOf(client: Client, table: CopiedTable): AsyncGenerator<Co
   await client.query('CLOSE copied')
 }
 
-/** Writes into an empty database, in one transaction. Throws `conflict` where it holds data. */
+/** Writes into an empty database, in one transaction. Throws `conflict` if it holds data. */
 export async function openPostgresTarget(url: string): Promise<CopyTarget> {
   const store = await openStore({ url, home: '', clock: systemClock, publicUrl: null })
   try {
@@ -96,7 +96,7 @@ export async function openPostgresTarget(url: string): Promise<CopyTarget> {
     await client.query('BEGIN')
     await requireEmpty(client)
     await client.query(`TRUNCATE ${TABLES.map(({ name }) => name).join(', ')} CASCADE`)
-    // It refuses what a workspace holds that is being deleted.
+    // The trigger refuses rows of a workspace that is being deleted.
     await client.query('ALTER TABLE job_counts DISABLE TRIGGER jobs_of_deleted')
   } catch (error) {
     await client.end()
@@ -120,7 +120,7 @@ export async function openPostgresTarget(url: string): Promise<CopyTarget> {
   }
 }
 
-/** A migrated database holds the default workspace; one that served has users. */
+/** Throws unless the database is empty. A migrated database holds the default workspace; one that served has users. */
 async function requireEmpty(client: Client): Promise<void> {
   const { rows } = await client.query<{ used: boolean }>(
     `SELECT EXISTS (SELECT FROM users) OR EXISTS (SELECT FROM jobs) OR EXISTS (SELECT FROM events)
@@ -134,7 +134,7 @@ async function requireEmpty(client: Client): Promise<void> {
 }
 
 function valueOf({ name, kind }: TargetColumn): string {
-  // 0 and 1 are booleans in text only.
+  // PostgreSQL accepts 0 and 1 as booleans only in a text.
   return `${quoted(name)}::${POSTGRES_TYPES[kind]}`
 }
 

@@ -11,7 +11,7 @@ import { type CopiedRow, type CopiedTable, quoted, selectAll, targetColumns } fr
 
 const BUSY_MS = 5000
 
-/** Reads one moment of the database, which a service may use meanwhile. Throws `not_found` where there is none. */
+/** Reads one moment of the database, which a service may use meanwhile. Throws `not_found` if there is none. */
 export async function openSqliteSource(file: string): Promise<CopySource> {
   if (!existsSync(file)) throw new AppError('not_found', `There is no database ${file} to copy.`)
   const db = new DatabaseSync(file, { readOnly: true, timeout: BUSY_MS })
@@ -58,7 +58,7 @@ const VALUES: Partial<Record<Kind, (text: string) => SQLInputValue>> = {
   real: Number,
 }
 
-/** The counts that claims go by. Nothing was served yet. */
+/** Makes the counts by which jobs are claimed, as if no workspace had been served yet. */
 const COUNT_JOBS = `
   INSERT INTO job_counts (workspace_id, draft, queued, active, executing, stored_bytes, head_queued_at)
   SELECT workspace_id, sum(job_status = 'draft'), sum(job_status = 'queued'), sum(job_status = 'active'),
@@ -72,14 +72,14 @@ const COUNT_JOBS = `
   FROM jobs WHERE workspace_id IN (SELECT workspace_id FROM workspaces WHERE deleted_at IS NULL) GROUP BY workspace_id`
 
 /**
- * Writes a new database. `file` must not exist. It is whole and closed after `close`, without a log beside it; before
- * `finish` it is not to be used.
+ * Writes a new database. `file` must not exist. After `close` it is whole and has no log beside it. Do not use it
+ * before `finish`.
  */
 export async function openSqliteTarget(file: string): Promise<CopyTarget> {
   const db = new DatabaseSync(file)
   db.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF')
   await migrateSqlite(db)
-  // They refuse what a workspace holds that is being deleted.
+  // The triggers refuse rows of a workspace that is being deleted.
   const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all() as {
     name: string
     sql: string

@@ -1,28 +1,28 @@
-/** What a look at a database tells. */
+/** The result of a look at a database. */
 import { readMigrations } from '../migrate.ts'
 import { MIGRATIONS } from '../sqlite/schema.ts'
 import type { StoreKind } from './tables.ts'
 
 export interface StoreLook {
   kind: StoreKind
-  /** "PostgreSQL 17.2", "SQLite 3.50.4". */
+  /** The server, such as "PostgreSQL 17.2" or "SQLite 3.50.4". */
   server: string
-  /** `none`: no service has started on it yet. */
+  /** The state of the schema. `none`: no service has started on the database yet. */
   schema: 'current' | 'older' | 'newer' | 'none'
   bytes: number
-  /** By how much its clock is ahead of this machine's, in milliseconds; null: it has none of its own. */
+  /** Milliseconds by which its clock is ahead of this machine's. Null if it has no clock of its own. */
   ahead_ms: number | null
-  /** The time of its newest event. */
+  /** The time of its newest event; null if there is none. */
   newest_at: string | null
-  /** A text that the keys of its secrets open. */
+  /** A text that the keys of its secrets open; null if there is none. */
   key_check: string | null
-  /** PostgreSQL: connections that are open, and how many may be. */
+  /** PostgreSQL: the number of open connections, and the most that may be open. Null on SQLite. */
   connections: { open: number; most: number } | null
-  /** PostgreSQL: a standby that takes no writes. */
+  /** PostgreSQL: true for a standby, which takes no writes. */
   standby: boolean
 }
 
-/** How the applied migrations stand to those of this program. */
+/** Compares the applied migrations with those of this program. */
 export function schemaState(applied: readonly string[]): StoreLook['schema'] {
   const known = readMigrations(MIGRATIONS).map(({ name }) => name)
   if (applied.length === 0) return 'none'

@@ -1,6 +1,6 @@
 /**
- * What a copy of a store holds of each table: every column that one of the databases has, as text. Where a database lacks a
- * column its value is worked out here, so that a copy goes into either of them.
+ * The form of a table in a copy: every column that one of the databases has, as text. A column that a database lacks
+ * is computed here, so that a copy fits both databases.
  */
 
 import type { Kind } from '../statement.ts'
@@ -8,7 +8,7 @@ import { TABLES } from '../tables/all.ts'
 
 export type StoreKind = 'sqlite' | 'postgres'
 
-/** In the order of the table's columns. Booleans are 0 and 1, times RFC 3339, JSON is its text. */
+/** The values in the order of the table's columns. Booleans are 0 and 1, times are RFC 3339, JSON is its text. */
 export type CopiedRow = (string | null)[]
 
 export interface CopiedTable {
@@ -18,11 +18,14 @@ export interface CopiedTable {
   lacking: Record<StoreKind, readonly string[]>
 }
 
-/** `next_seq` of a recovery means something else in each database: this is its value for the one that it does not come from. */
+/**
+ * A further column for `next_seq` of a recovery, which differs between the databases. It holds the value for the
+ * other database.
+ */
 const ELSEWHERE = 'next_seq_elsewhere'
 const EXTRA: Record<string, Record<string, Kind>> = { recoveries: { [ELSEWHERE]: 'bigint' } }
 
-/** Not copied: these counts are made anew from the jobs. */
+/** Tables that are not copied. Their counts are computed again from the jobs. */
 const LEFT: readonly string[] = ['job_counts']
 
 export const COPIED: readonly CopiedTable[] = TABLES.filter(({ name }) => !LEFT.includes(name)).map(
@@ -34,12 +37,13 @@ export const COPIED: readonly CopiedTable[] = TABLES.filter(({ name }) => !LEFT.
   }),
 )
 
-/** The words of each database for what it lacks. */
+/** SQL expressions of each database for the columns that it lacks. */
 const FILLED: Record<StoreKind, Record<string, Record<string, string>>> = {
   sqlite: {
     deliveries: { event_at: '(SELECT timestamp FROM events WHERE seq = event_seq)' },
     recoveries: {
-      // PostgreSQL walks by time: from the first event not yet looked at to past the last. What was made already is seen.
+      // PostgreSQL walks by time, from the first event that the walk has not seen to beyond the last. Deliveries that
+      // exist already are recognized.
       next_at: 'coalesce((SELECT min(timestamp) FROM events WHERE seq >= next_seq), created_at)',
       until: `strftime('%Y-%m-%dT%H:%M:%fZ', coalesce((SELECT max(timestamp) FROM events WHERE seq <= to_seq), created_at), '+0.001 seconds')`,
       [ELSEWHERE]: '0',
@@ -56,7 +60,7 @@ const FILLED: Record<StoreKind, Record<string, Record<string, string>>> = {
   },
 }
 
-/** PostgreSQL's text of a value, as SQLite holds it. */
+/** Expressions that turn a value of PostgreSQL into the text that SQLite holds. */
 const POSTGRES_TEXT: Partial<Record<Kind, (column: string) => string>> = {
   boolean: (column) => `${column}::int::text`,
   time: (column) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
@@ -64,7 +68,7 @@ const POSTGRES_TEXT: Partial<Record<Kind, (column: string) => string>> = {
 
 export const quoted = (name: string): string => `"${name}"`
 
-/** Reads all columns of the table, in their order. */
+/** Returns the query of all columns of the table, in their order. */
 export function selectAll(table: CopiedTable, kind: StoreKind): string {
   const filled = FILLED[kind][table.name] ?? {}
   const columns = table.columns.map((name) => {
@@ -80,11 +84,11 @@ export function selectAll(table: CopiedTable, kind: StoreKind): string {
 export interface TargetColumn {
   name: string
   kind: Kind
-  /** The index of its value in a copied row. */
+  /** The index of the column's value in a copied row. */
   index: number
 }
 
-/** The columns that the database has, each with where its value is in a row that was copied out of a database `from`. */
+/** Returns the columns that the database has, each with the index of its value in a row copied from a database `from`. */
 export function targetColumns(table: CopiedTable, kind: StoreKind, from: StoreKind): TargetColumn[] {
   return table.columns
     .filter((name) => name !== ELSEWHERE && !table.lacking[kind].includes(name))
@@ -94,7 +98,7 @@ export function targetColumns(table: CopiedTable, kind: StoreKind, from: StoreKi
     })
 }
 
-/** Where the values are that are the same in both databases: by them two copies are compared. */
+/** Returns the indexes of the values that are equal in both databases. Two copies are compared by these. */
 export function sharedIndexes(table: CopiedTable): number[] {
   const own = [...table.lacking.sqlite, ...table.lacking.postgres, ELSEWHERE]
   if (table.columns.includes(ELSEWHERE)) own.push('next_seq')

@@ -1,4 +1,4 @@
-/** What a change expects of the object that it changes: vetted in the transaction of the change, under a lock on the row. */
+/** Conditions of changes. They are checked in the transaction of the change, under a lock on the row. */
 import {
   type Expected,
   tagOfConnection,
@@ -15,7 +15,7 @@ import { lockConnection } from './workspaces/connections.ts'
 import { lockMetric } from './workspaces/metrics.ts'
 import { lockTemplate } from './workspaces/templates.ts'
 
-/** The present tag; null: there is none. */
+/** Returns the present tag; null if there is none. */
 type TagOf = (tx: Writer, key: { workspace_id: string; id: string }) => Routine<string | null>
 
 const TAGS: Record<Versioned, TagOf> = {
@@ -41,13 +41,16 @@ const TAGS: Record<Versioned, TagOf> = {
   },
 }
 
-/** Throws `precondition_failed`. */
+/** Checks the condition. Throws `precondition_failed`. */
 export function* vetExpected(tx: Writer, expected: Expected): Routine<void> {
   const { noun } = expected
   vetConditions(noun, yield* TAGS[noun](tx, expected), expected)
 }
 
-/** A row that is not there cannot be locked: what another has put meanwhile shows in the answer of the change. */
+/**
+ * Checks a creation. A missing row cannot be locked, so the answer of the change shows what another request has put
+ * meanwhile.
+ */
 export function vetMade(result: unknown, { noun, noneMatch }: Expected): void {
   if (noneMatch?.trim() === '*' && result === 'replaced')
     vetConditions(noun, '"another"', { match: null, noneMatch })

@@ -1,4 +1,4 @@
-/** The lock of writes that count against a cap of their workspace, and the plain caps: so many rows of a kind. */
+/** The lock for writes that count against a cap of their workspace, and the caps on the number of rows of a kind. */
 import { AppError } from '@assay/model/errors'
 import type { Routine, Writer } from '../rows.ts'
 import type { Statement } from '../statement.ts'
@@ -12,11 +12,11 @@ export interface Cap {
   /** Counts the workspace's other rows of the kind. */
   others: Statement<{ count: number }>
   most: number
-  /** The plural that the refusal says. */
+  /** The plural of the noun, for the refusal. */
   what: string
 }
 
-/** Throws `conflict` if the workspace has as many as it may. Of several at once the later ones count the earlier. */
+/** Throws `conflict` if the workspace has as many as it may. Calls at the same time count each other. */
 export function* admitOneMore(
   tx: Writer,
   row: { workspace_id: string },

@@ -14,8 +14,8 @@ import type { Input } from '../store.ts'
 import { WEBHOOK, WEBHOOKS, type WebhookRow } from '../tables/webhooks/webhooks.ts'
 import type { Transaction } from './connection.ts'
 
-// Level by level: an index range over (in_flight, claim_at) would read all that wait for a later time. While nothing waits
-// there is no level.
+// The webhooks are read level by level: an index range over (in_flight, claim_at) would read all that wait for a
+// later time. While nothing waits there is no level.
 const NEXT_WEBHOOKS = statement<WebhookRow>(`
   SELECT webhook.*
   FROM generate_series(0, (SELECT least(:limit::int - 1, coalesce(max(in_flight), -1)) FROM webhooks WHERE claim_at IS NOT NULL)) AS level, LATERAL (
@@ -29,7 +29,7 @@ const CLAIM = statement<ClaimedRow>(
    WHERE deliveries.delivery_id = taken.delivery_id
    RETURNING deliveries.delivery_id, workspace_id, attempt_count, event_seq`,
 )
-// Data is read as text, because the body repeats it byte by byte.
+// The data is read as text, because the body repeats it byte by byte.
 const THEIR_EVENTS = statement<EventText>(
   'SELECT seq, event_id, type, timestamp, data::text AS data FROM events WHERE seq = ANY (:seqs)',
 )
@@ -43,11 +43,11 @@ interface Due {
 interface Candidate {
   row: WebhookRow
   state: WebhookRow
-  /** The candidates in order, one more than the webhook may get if there are so many. */
+  /** The candidates in order. There is one more than the webhook may get, if so many exist. */
   waiting: Due[]
-  /** How many of them are taken. */
+  /** The number of candidates that are taken. */
   taken: number
-  /** The most that one of its slots is given. */
+  /** The most deliveries that one of its slots gets. */
   most: number
   /** The runs of its slots. */
   runs: Due[][]
@@ -60,7 +60,8 @@ function* candidatesOf(tx: Transaction, { limit, runs }: Input<'claimDeliveries'
   const slots = rows.map((row) => Math.min(limit, (row.max_in_flight ?? MAX_IN_FLIGHT) - row.in_flight))
   const due = yield* tx.all(DUE, {
     webhook_ids: rows.map(({ webhook_id }) => webhook_id),
-    // Unclaimed deliveries are due no earlier than the row of the webhook says. Claimed ones, which the index holds too, lie before.
+    // Unclaimed deliveries are due no earlier than the row of the webhook says. The index also holds claimed ones,
+    // which are due before.
     since: rows.map(({ due_at }) => due_at),
     most: rows.map((_, index) => slots[index]! * most[index]! + 1),
   })
@@ -88,7 +89,7 @@ function fillRuns(candidate: Candidate, now: string): void {
   }
 }
 
-/** The webhooks with so many in flight that may be claimed now, the longest wait first. */
+/** Returns the webhooks with `level` deliveries in flight that may be claimed now, the longest wait first. */
 function dueAt(all: Candidate[], level: number, now: string): Candidate[] {
   return all
     .filter(({ state }) => state.in_flight === level)
@@ -98,13 +99,13 @@ function dueAt(all: Candidate[], level: number, now: string): Candidate[] {
     .map(({ candidate }) => candidate)
 }
 
-/** A slot. */
+/** A slot: one delivery, or a run of deliveries that are sent one after the other. */
 interface Slot {
   run: Due[]
   row: WebhookRow
 }
 
-/** Changes the states of the candidates. */
+/** Chooses the deliveries of the slots. Changes the states of the candidates. */
 function choose(all: Candidate[], now: string, limit: number): Slot[] {
   const chosen: Slot[] = []
   for (let level = 0; level < limit - chosen.length; level += 1)
@@ -128,7 +129,7 @@ interface ClaimedRow {
   event_seq: number
 }
 
-/** The parts other than webhooks, by the id of the delivery. */
+/** Returns the parts of claimed deliveries other than webhooks, by the id of the delivery. */
 function* claimed(
   tx: Transaction,
   node_id: string,
@@ -164,7 +165,7 @@ export function* claimDeliveries(
   const all = yield* candidatesOf(tx, input)
   const chosen = choose(all, tx.now, limit)
   const deliveries = yield* claimed(tx, node_id, chosen)
-  // Also corrects the state of webhooks that had nothing due.
+  // The state of webhooks that had nothing due is corrected too.
   const moved = all.filter(
     ({ row, state }) => state.in_flight !== row.in_flight || state.due_at !== row.due_at,
   )

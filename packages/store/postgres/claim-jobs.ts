@@ -15,7 +15,7 @@ import type { Transaction } from './connection.ts'
 interface Candidate extends OwnedJob {
   data_folder: string | null
   candidates: number
-  /** Whether any workspace with a queue has a cap. */
+  /** True if any workspace with a queue has a cap. */
   capped: boolean
 }
 
@@ -32,8 +32,8 @@ const HEADS = `
   )`
 
 /**
- * Locks the workspaces that have a cap, until the claim is committed. Passes over those in which another node is claiming:
- * its claims cannot be counted yet.
+ * Locks the workspaces that have a cap, until the claim is committed. It skips those in which another node is
+ * claiming, because those claims cannot be counted yet.
  */
 const LOCK_CAPPED = statement<{ workspace_id: string }>(`
   WITH RECURSIVE ${HEADS}, capped AS MATERIALIZED (
@@ -41,14 +41,14 @@ const LOCK_CAPPED = statement<{ workspace_id: string }>(`
   SELECT workspace_id FROM capped
   WHERE pg_try_advisory_xact_lock(hashtextextended('assay run ' || workspace_id, 0))`)
 
-/** As `hourOf` (caps.ts) has it. A claim is asked for before the time of its transaction is known. */
+/** The present hour in the form of `hourOf` (caps.ts). A claim is sent before the time of its transaction is known. */
 const HOUR = `to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24')`
 
 /**
- * Up to :limit jobs of the first :most candidates. Of the best queues the first jobs are looked at. Within a queue the k-th job
- * counts as if the k-1 before it ran already, so the whole order is one ORDER BY. What would be beyond a cap (:cap, or the
- * workspace's own) is left out, and so are workspaces without processor time; `locked` are the capped workspaces that are locked. A row that another node has locked is
- * passed over.
+ * Claims up to :limit jobs of the first :most candidates. It looks at the first jobs of the best queues. Within a
+ * queue the k-th job counts as if the k-1 before it ran already, so the whole order is one ORDER BY. It leaves out
+ * jobs beyond a cap (:cap, or the workspace's own), and workspaces without processor time. `locked` are the capped
+ * workspaces that are locked. A row that another node has locked is skipped.
  */
 const CLAIM = statement<Candidate>(`
   WITH RECURSIVE ${HEADS},
@@ -80,9 +80,9 @@ const CLAIM = statement<Candidate>(`
   FROM chosen JOIN jobs USING (assignment_id)
   WHERE job_status || '' = 'queued' ORDER BY chosen.nth LIMIT :limit FOR UPDATE OF jobs SKIP LOCKED`)
 
-/** Further candidates, so that a claim finds jobs although other nodes have locked some. */
+/** The number of further candidates, so that a claim finds jobs although other nodes have locked some. */
 const SPARE = 16
-/** How often a claim looks, because others may have taken the candidates. */
+/** The most looks of one claim, because others may have taken the candidates. */
 const ROUNDS = 4
 
 function ownedOf({
@@ -95,7 +95,8 @@ function ownedOf({
 }
 
 /**
- * In the order in which they were taken. The transaction holds the node, and plans out of indexes (`Native.useIndexes`).
+ * Claims jobs. Returns them in the order in which they were taken. The transaction holds the node, and plans from
+ * indexes (`Native.useIndexes`).
  */
 export function* claimJobs(tx: Transaction, { node_id, limit }: Input<'claimJobs'>): Routine<ClaimedJobs> {
   if (limit <= 0) return { jobs: [], isCapped: false }
@@ -106,7 +107,8 @@ export function* claimJobs(tx: Transaction, { node_id, limit }: Input<'claimJobs
   let rows = yield* claim(limit, [])
   let locked: string[] = []
   if (rows[0]?.capped ?? true) {
-    // With a cap the counts are read under the lock. Locks of the first look last until the end of the transaction.
+    // With a cap the counts are read under the lock. The locks of the first look last until the end of the
+    // transaction.
     locked = (yield* tx.all(LOCK_CAPPED, { cap })).map(({ workspace_id }) => workspace_id)
     if (locked.length > 0) rows = yield* claim(limit, locked)
   }

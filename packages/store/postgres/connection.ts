@@ -1,10 +1,10 @@
 /**
- * Connections to PostgreSQL, and what every store function needs of them. A read is a statement of its own; a write is one
- * transaction, told its time by the database. Requests read by one pool and write by another: a thousand creations hold
- * no status up. What keeps a node at work (leases, claims, settles, deliveries) has a third.
- *
- * Nothing here outlives a transaction (no session setting, no advisory lock of a session), so that a pooler such as
- * PgBouncer may stand between. Prepared statements are the exception: they are given up if a pooler loses them.
+ * Connections to PostgreSQL, and the transactions that every store function runs on them. A read is a statement of
+ * its own; a write is one transaction, which gets its time from the database. Requests read by one pool and write by
+ * another, so a thousand creations do not delay a status. The work that keeps a node alive (leases, claims, settles,
+ * deliveries) has a third pool. Nothing here outlives a transaction (no session setting, no advisory lock of a
+ * session), so that a pooler such as PgBouncer may stand between. Prepared statements are the exception: they are
+ * given up if a pooler loses them.
  */
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -18,61 +18,79 @@ import { createHints, hintKey } from './hints.ts'
 import { type Answer, type Ask, readerOf, type Starter, writerOf } from './rows.ts'
 import { clientClass, withFirstServer } from './servers.ts'
 
-/** What every transaction is told of the service. */
+/** The values that every transaction gets from the service. */
 export interface Context {
-  /** For `result_url` in events. */
+  /** The public address for `result_url` in events; null if there is none. */
   readonly publicUrl: string | null
-  /** For workspaces that have none of their own. */
+  /** The caps of workspaces without caps of their own. */
   readonly caps: JobCaps
 }
 
-/** The webhooks that a transaction has made deliveries for, by now. */
+/** The webhooks for which a transaction has made deliveries so far. */
 export interface Woken {
-  /** The ids, with a space between them. */
+  /** The ids, separated by spaces. */
   webhook_ids: string
 }
 
 export interface Transaction extends Rows, Starter {
-  /** The database's time at the beginning, as everywhere: RFC 3339 UTC with milliseconds. */
+  /** The database's time at the beginning: RFC 3339 UTC with milliseconds. */
   readonly now: string
-  /** Webhooks have new deliveries, which `told` names: their rows are written last, before the commit or by `wakeNow`. */
+  /**
+   * Records that webhooks have new deliveries, which `told` names. Their rows are written last, before the commit or
+   * by `wakeNow`.
+   */
   wake(told: Promise<Woken[]>): void
   wakeNow(): Routine<void>
 }
 
 export interface Connection {
   read<T>(work: (from: Reader) => Promise<T>): Promise<T>
-  /** Resolves after the commit. Deadlocks are tried again, as the whole transaction. */
+  /** Runs a transaction and resolves after the commit. After a deadlock the whole transaction is tried again. */
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
-  /** Runs a transaction that writes nothing among the reads. It needs the transaction for its plans. */
+  /** Runs a transaction that writes nothing on the pool of reads. It needs the transaction for its plans. */
   readTogether<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
-  /** Runs a transaction on a connection that requests do not share, with plans out of the indexes (`CONTROL`). */
+  /** Runs a transaction on a connection that requests do not share, with plans from indexes (`CONTROL`). */
   control<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
-  /** As `control`, for work that reads something before it needs the time: the read and the beginning are one pipeline. */
+  /**
+   * Runs a transaction as `control` does, for work that reads before it needs the time. The read and the beginning
+   * are one pipeline.
+   */
   report<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
-  /** As `report`, for a claim of jobs, whose plans also keep to the order of indexes (`OUT_OF_INDEXES`). */
+  /** Runs a claim of jobs as `report` does. Its plans also keep to the order of indexes (`OUT_OF_INDEXES`). */
   claim<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   subscribe(listener: (hint: Hint) => void): () => void
   usage(): Connections
   close(): Promise<void>
 }
 
-/** Shared by the requests that read and those that write. */
+/** The default number of connections that reading and writing requests share. */
 const POOL_SIZE = 10
-/** Lease renewals, reports of jobs, claims of jobs, deliveries: each of the four asks for one thing at a time. */
+/**
+ * The number of connections for lease renewals, reports of jobs, claims of jobs, and deliveries. Each of the four
+ * sends one thing at a time.
+ */
 const CONTROL_SIZE = 4
-/** A request waits for a connection, old or new, for so long: then it is answered 503. */
+/** The milliseconds for which a request waits for a connection, old or new. It is then answered 503. */
 const PATIENCE_MS = 20_000
 const CONNECT_MS = 5000
-/** The first statement of a transaction is answered within this time, or the other side is gone. */
+/**
+ * The milliseconds within which the first statement of a transaction is answered. After that the other side counts as
+ * gone.
+ */
 export const FIRST_WORD_MS = 5000
-/** The database ends what takes longer; the client gives a connection up that says nothing for longer still. */
+/**
+ * The milliseconds after which the database ends a statement. The client gives up a connection that is silent for a
+ * little longer.
+ */
 const STATEMENT_MS = 30_000
 const SILENCE_MS = 35_000
-/** Between two statements of a transaction lies next to no time: who takes longer is stopped or gone, and holds locks. */
+/**
+ * The most milliseconds between two statements of a transaction. A transaction that pauses for longer is stopped or
+ * gone, and holds locks.
+ */
 const PAUSE_MS = 5000
 const TRIES = 5
-/** For so long nothing is prepared after a prepared statement was lost. */
+/** The milliseconds for which nothing is prepared after a prepared statement was lost. */
 const UNPREPARED_MS = 600_000
 
 const settings = (values: Record<string, number | string>): string =>
@@ -84,7 +102,7 @@ const without = (off: readonly string[]): string =>
 
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'
 
-/** Returns the statement after BEGIN: it asks for the time, and makes settings that hold for this transaction only. */
+/** Returns the statement after BEGIN. It reads the time, and makes settings for this transaction only. */
 function beginning(off: readonly string[], also: Record<string, string> = {}): string {
   const times = settings({
     statement_timeout: STATEMENT_MS,
@@ -97,13 +115,14 @@ function beginning(off: readonly string[], also: Record<string, string> = {}): s
 
 const PLAIN = beginning([])
 
-/** These off, rows come out of the indexes, and nothing is compiled (0.15 s each time). */
+/** The settings that are turned off so that rows are read from indexes, and nothing is compiled (0.15 s each time). */
 const INDEXES = ['jit', 'enable_seqscan', 'enable_bitmapscan']
 
 /**
- * Leases, settles and deliveries are read row by row out of the indexes, however old the statistics are: otherwise the
- * planner reads all deliveries that wait to settle a few (11 ms with five thousand, 1 ms with this). Their statements are few
- * and keep one plan each: to plan a claim anew was a fifth of what a job costs the database one at a time.
+ * Further settings for leases, settles and deliveries, which read row by row from the indexes, however old the
+ * statistics are. Otherwise the planner reads all waiting deliveries to settle a few (11 ms with five thousand, 1 ms
+ * with this). Their statements are few and keep one plan each: planning each claim anew took a fifth of what a job
+ * costs the database one at a time.
  */
 const ROW_BY_ROW = [...INDEXES, 'enable_hashjoin', 'enable_mergejoin']
 const KEPT = { plan_cache_mode: 'force_generic_plan' }
@@ -111,17 +130,17 @@ const CONTROL = beginning(ROW_BY_ROW, KEPT)
 const CLAIM = beginning([...ROW_BY_ROW, 'enable_sort'], KEPT)
 
 /**
- * Until the transaction ends rows come out of an index in its order, also if a foreign key asks. Otherwise a claim
- * takes a burst of jobs for a short queue and sorts it (187 ms at 300,000 jobs, 3 ms with this).
+ * Makes rows come from an index in its order until the transaction ends, also for foreign keys. Otherwise a claim
+ * mistakes a burst of jobs for a short queue and sorts it (187 ms at 300,000 jobs, 3 ms with this).
  */
 export const OUT_OF_INDEXES = `SELECT ${without([...INDEXES, 'enable_sort'])}`
 
-/** Milliseconds without the zeros at their end. */
+/** A time in UTC, with milliseconds without trailing zeros. */
 const IN_UTC = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d{1,3})?\+00$/
 
 /**
- * "2026-01-01 09:30:00.123+02" -> RFC 3339 UTC with milliseconds. Where the session's time zone is UTC it is put together from
- * what is there: by a Date it took most of the time in which a row is read.
+ * Turns "2026-01-01 09:30:00.123+02" into RFC 3339 UTC with milliseconds. A time in UTC is assembled from its text:
+ * by a Date it took most of the time in which a row is read.
  */
 export function toIso(text: string): string {
   const [, date, time, fraction = '.'] = IN_UTC.exec(text) ?? []
@@ -136,7 +155,7 @@ const types = new TypeOverrides()
 types.setTypeParser(TIMESTAMPTZ, toIso)
 types.setTypeParser(BIGINT, Number)
 
-/** The driver reads `sslmode` as PostgreSQL's own programs do only if it is told to. */
+/** Tells the driver to read `sslmode` as PostgreSQL's own programs do. */
 function withOwnSslModes(url: string): string {
   return new URL(url).searchParams.has('sslmode') ? `${url}&uselibpqcompat=true` : url
 }
@@ -152,19 +171,19 @@ function clientConfig(url: string): ClientConfig {
   }
 }
 
-/** A client that is not connected yet. */
+/** Makes a client that is not connected yet. */
 export function newClient(url: string, more: ClientConfig = {}): Client {
   const config = clientConfig(url)
   return new (clientClass(url, config))({ ...config, ...more })
 }
 
-/** The driver takes a time limit for one question, which its types do not know. */
+/** Adds the time limit of one statement, which the driver accepts and its types lack. */
 const firstWord = (text: string): { text: string; query_timeout: number } => ({
   text,
   query_timeout: FIRST_WORD_MS,
 })
 
-/** Sends all statements of the rest of this pass of the event loop to the database as one packet. */
+/** Sends all statements of the rest of this pass of the event loop as one packet. */
 function gather({ connection: { stream } }: PoolClient): void {
   stream.cork()
   process.nextTick(() => stream.uncork())
@@ -173,9 +192,9 @@ function gather({ connection: { stream } }: PoolClient): void {
 interface Begun {
   /** Resolves once the transaction has begun. */
   at: Promise<void>
-  /** The time of the transaction; null: the database has not answered yet. */
+  /** The time of the transaction; null before the database has answered. */
   now: string | null
-  /** Whether its statements are prepared by name. Another transaction may learn meanwhile that they cannot be. */
+  /** True if its statements are prepared by name. Another transaction may learn meanwhile that they cannot be. */
   readonly prepares: boolean
 }
 
@@ -208,14 +227,14 @@ function createPool(url: string, max: number, patience = PATIENCE_MS): Pool {
     query_timeout: SILENCE_MS,
     pipeline: true,
   })
-  // An idle connection that breaks is taken out of the pool; the next question makes another.
+  // The pool removes an idle connection that breaks, and the next statement makes another.
   pool.on('error', () => undefined)
-  // One that breaks in the middle of a transaction also rejects the statement that is under way.
+  // A connection that breaks within a transaction also rejects the statement under way.
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }
 
-/** The pool of one purpose, and how a transaction begins on it. */
+/** The pool of one purpose, and the beginning of its transactions. */
 class PurposePool {
   readonly beginning: string
   readonly #create: () => Pool
@@ -231,7 +250,7 @@ class PurposePool {
     return this.#pool
   }
 
-  /** A connection that fell silent (a machine that vanished) puts all others of its pool in doubt: new ones are made. */
+  /** Replaces the pool after a connection fell silent, as when a machine vanishes: its other connections are in doubt. */
   note(from: Pool, error: unknown): void {
     if (!isSilence(error) || from !== this.#pool) return
     this.#pool = this.#create()
@@ -241,7 +260,10 @@ class PurposePool {
 
 type Work<T> = (transaction: Transaction) => Promise<T>
 
-/** The text's own name: whoever has prepared a statement under this name has prepared the same. */
+/**
+ * The names of statements. A name is made from the text, so two programs that prepare the same name prepare the same
+ * text.
+ */
 const names = new Map<string, string>()
 function nameOf(sql: string): string {
   const known = names.get(sql)
@@ -255,14 +277,17 @@ export interface ConnectOptions extends Context {
   url: string
   size?: number | undefined
   nativeOf(tx: Transaction): Native
-  /** For a transaction that may have made deliveries. */
+  /** Wakes the webhooks of a transaction that may have made deliveries. */
   wakeWebhooks(tx: Transaction, told: Promise<Woken[]>): Routine<void>
 }
 
 class Transactions {
   readonly #options: ConnectOptions
   readonly #tell: (hints: Hint[]) => void
-  /** Statements are prepared by name on pools where they are few and frequent, but not until then: a pooler lost one, or the schema changed. */
+  /**
+   * The time from which statements are prepared by name again, after a pooler lost one or the schema changed. Pools
+   * with few and frequent statements prepare them.
+   */
   #preparesFrom = 0
 
   constructor(options: ConnectOptions, tell: (hints: Hint[]) => void) {
@@ -271,7 +296,7 @@ class Transactions {
   }
 
   async #once<T>(pool: PurposePool, work: Work<T>, from: Pool, client: PoolClient, begun: Begun): Promise<T> {
-    // Of statements in a pipeline only the first that fails says why: those behind it are refused with it.
+    // In a pipeline only the first failing statement says why. Those behind it are refused with it.
     let failed: unknown
     const ask: Ask = async (text, values) => {
       const name = begun.prepares ? { name: nameOf(text) } : {}
@@ -329,7 +354,7 @@ class Transactions {
       const sound =
         !isBroken(error) &&
         !isUnprepared(error) &&
-        // Behind what this pass has asked: the driver would send it into the middle of that exchange.
+        // The ROLLBACK joins the exchange of this pass. The driver would send it into the middle of that exchange.
         (await askTogether(client, types, { text: 'ROLLBACK', values: [] }).then(
           () => true,
           () => false,
@@ -339,7 +364,10 @@ class Transactions {
     }
   }
 
-  /** `atOnce`: the work asks for something before it needs the time, so it is not held up by the beginning. */
+  /**
+   * Runs work in a transaction. `atOnce`: the work sends a statement before it needs the time, so the beginning does
+   * not delay it.
+   */
   async run<T>(pool: PurposePool, work: Work<T>, atOnce = false, text = pool.beginning): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       const connections = pool.current
@@ -353,7 +381,8 @@ class Transactions {
         }
         return await this.#once(pool, atOnce ? work : begins, connections, client, begun)
       } catch (error) {
-        // A connection that broke while it was idle is known by the first word on it: nothing has been written yet.
+        // A connection that broke while idle fails at its first statement. Nothing has been written yet, so the work
+        // is tried again.
         if (begun.now === null && isBroken(error)) {
           if (attempt > connections.options.max) throw error
         } else if (begun.prepares && isUnprepared(error))
@@ -365,7 +394,7 @@ class Transactions {
   }
 }
 
-/** A read changes nothing: if the connection broke under it, it is asked once more on another. */
+/** Returns the reader of a pool. A read changes nothing, so after a broken connection it is sent once more on another. */
 function readingFrom(pool: PurposePool): Reader {
   async function ask(sql: string, values: unknown[], again = true): Promise<Answer> {
     const connections = pool.current
@@ -373,7 +402,7 @@ function readingFrom(pool: PurposePool): Reader {
       return await connections.query<QueryResultRow>(sql, values)
     } catch (error) {
       pool.note(connections, error)
-      // A database that is silent is not asked to be silent for as long again.
+      // A silent database is not asked again, because it may be silent for as long once more.
       if (!again || !isBroken(error) || /timeout/i.test((error as Error).message)) throw error
       return ask(sql, values, false)
     }

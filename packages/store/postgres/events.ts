@@ -1,6 +1,6 @@
 /**
- * Events and their deliveries: one for each webhook that gets the event, in the transaction of the change. One statement writes all.
- * It needs no answer, so it goes into the pipeline of a settle.
+ * Writes events and a delivery for each webhook that gets them, in the transaction of the change. One statement
+ * writes all. It needs no answer, so it goes into the pipeline of a settle.
  */
 import { uuidv7 } from '@assay/model/ids'
 import { EVERY_NAME } from '@assay/model/webhook'
@@ -10,9 +10,10 @@ import { statement } from '../statement.ts'
 import type { Transaction, Woken } from './connection.ts'
 
 /**
- * `notifies` of webhook.ts as a query over `webhook_events`, a search of an index for each of its rules: webhooks of the
- * name, or all; those of every name; subscriptions of the name; those in `notify`; for an event of no job all subscriptions. The id of a delivery begins as that of its event, so that deliveries that are due at once are
- * sent in the order of their events.
+ * `notifies` of webhook.ts as a query over `webhook_events`, with one search of an index for each of its rules:
+ * webhooks of the name, or all; webhooks of every name; subscriptions of the name; those in `notify`; for an event of
+ * no job all subscriptions. The id of a delivery begins as that of its event, so that deliveries that are due at once
+ * are sent in the order of their events.
  */
 const wanted = (also: string): string => `
       SELECT webhook_id FROM webhook_events
@@ -47,7 +48,10 @@ const WRITE_EVENTS = statement<Woken>(`
     AS webhook_ids
   FROM sent`)
 
-/** Wakes the webhooks at the end of the transaction or beside its last question, so that others wait for little but the commit. */
+/**
+ * Writes the events. The webhooks are woken at the end of the transaction or beside its last statement, so that
+ * others wait for little but the commit.
+ */
 export function writeEvents(tx: Transaction, events: readonly NewEvent[]): void {
   if (events.length === 0) return
   const told = tx.start(WRITE_EVENTS, {
@@ -68,15 +72,15 @@ export function writeEvents(tx: Transaction, events: readonly NewEvent[]): void 
   tx.wake(told)
 }
 
-// A setting of the transaction keeps their ids, so that no answer is needed.
+// A setting of the transaction holds their ids, so that no answer is needed.
 const LOCK_WOKEN = lock(`webhook_id = ANY (string_to_array(current_setting('assay.woken'), ' '))`)
 const FORGET = statement('DELETE FROM deliveries WHERE webhook_id = ANY (:webhook_ids)')
 
 /**
- * Webhooks that this transaction has made deliveries for: due now, unless an earlier one waits already. This is the first lock
- * on them. A lock while the deliveries are made would stand in no order, and a deletion that waits for it would hold up others who
- * wait for the webhook. So a webhook that was deleted in between takes the deliveries with it here. `told`: the answers of
- * `WRITE_EVENTS`.
+ * Wakes the webhooks for which this transaction has made deliveries: they are due now, unless an earlier one waits
+ * already. This is the first lock on them. A lock while the deliveries are made would follow no order, and a deletion
+ * that waits for it would delay others who wait for the webhook. A webhook that was deleted meanwhile takes its
+ * deliveries with it here. `told`: the answers of `WRITE_EVENTS`.
  */
 export function* wakeWebhooks(tx: Transaction, told: Promise<Woken[]>): Routine<void> {
   const webhooks = yield* tx.all(LOCK_WOKEN)

@@ -1,7 +1,7 @@
 /**
- * What a transaction asks for in one pass of the event loop as one exchange of messages: the statements one after the other,
- * and one Sync at their end. The driver alone sends a Sync with each statement, and the database answers each by a packet
- * of its own. The protocol is described in PostgreSQL's manual, "Extended Query" and "Pipelining".
+ * Sends the statements of a transaction in one pass of the event loop as one exchange of messages: one after the
+ * other, with one Sync at their end. The driver alone sends a Sync with each statement, and the database answers each
+ * by a packet of its own. PostgreSQL's manual describes the protocol in "Extended Query" and "Pipelining".
  */
 import {
   type Connection,
@@ -15,11 +15,11 @@ import {
 export interface Asked {
   text: string
   values: unknown[]
-  /** Prepared under this name; without one it is not kept. */
+  /** The name under which the statement is prepared. Without a name it is not kept. */
   name?: string
 }
 
-/** What the driver asks of a query, which its types do not know. */
+/** The methods of a query that the driver calls and its types lack. */
 interface Handled {
   name?: string
   text: string
@@ -35,10 +35,10 @@ interface Handled {
 
 type Answer = QueryResult<QueryResultRow>
 
-/** So much is sent at once, so that the database works while the rest is written. */
+/** The bytes after which the packet is sent, so that the database works while the rest is written. */
 const SENT_EARLY_BYTES = 65_536
 
-/** As the driver's own query, but for the Sync. */
+/** Writes the messages of a statement as the driver's own query does, but without the Sync. */
 function partOf(
   asked: Asked,
   types: TypeOverrides,
@@ -59,7 +59,7 @@ class Exchange extends Query {
   #connection: Connection | null = null
   #at = 0
   #failed: Error | null = null
-  /** Set by the driver, which measures how long the whole exchange takes. */
+  /** Set by the driver, which measures the time of the whole exchange. */
   callback: (error: Error | null) => void = () => undefined
 
   constructor(types: TypeOverrides) {
@@ -91,7 +91,7 @@ class Exchange extends Query {
     this.#connection?.sync()
   }
 
-  // The driver notes by these which statement the database has prepared.
+  // By this name the driver records which statement the database has prepared.
   get name(): string | undefined {
     return this.#parts[this.#at]?.name
   }
@@ -120,7 +120,7 @@ class Exchange extends Query {
     this.callback(null)
   }
 
-  /** The statements behind the one that failed are refused with it. */
+  /** Handles the failure of a statement. The statements behind it are refused with it. */
   handleError(error: Error, connection: Connection): void {
     const names = (connection as unknown as { submittedNamedStatements: Record<string, string> })
       .submittedNamedStatements
@@ -136,7 +136,7 @@ class Exchange extends Query {
 
 const open = new WeakMap<PoolClient, Exchange>()
 
-/** Asks for the statement in the exchange of this pass. */
+/** Adds the statement to the exchange of this pass. Resolves with its answer. */
 export function askTogether(client: PoolClient, types: TypeOverrides, asked: Asked): Promise<Answer> {
   const known = open.get(client)
   if (known) return known.ask(asked)

@@ -1,7 +1,7 @@
 /** Translates errors of PostgreSQL and of the connection into those of the contract. */
 import { AppError } from '@assay/model/errors'
 
-/** Why a database cannot serve now, by SQLSTATE or its class, in words that reveal nothing of the inside. */
+/** The reasons why a database cannot serve now, by SQLSTATE or its class. They reveal nothing of the inside. */
 const UNUSABLE: Record<string, string> = {
   '08': 'its connections break',
   '0A000': 'it is a standby that has not been promoted, or cannot do what this service asks for',
@@ -20,7 +20,7 @@ const UNUSABLE: Record<string, string> = {
   '58': 'its system fails',
   XX: 'it fails',
 }
-/** A serialization failure and a deadlock: the same again may succeed. */
+/** A serialization failure and a deadlock. The same transaction may succeed when it is repeated. */
 const REPEATABLE = new Set(['40001', '40P01'])
 /** The driver's messages for a lost connection and for a pool that gives none. */
 const BROKEN =
@@ -38,7 +38,7 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : ''
 }
 
-/** The statement was refused by the database: the connection itself is sound. */
+/** Tells whether the database refused the statement. The connection itself is sound then. */
 function isFromDatabase(error: unknown): boolean {
   return SQLSTATE.test(codeOf(error)) && error instanceof Error && 'severity' in error
 }
@@ -47,14 +47,14 @@ export function isRepeatable(error: unknown): boolean {
   return isFromDatabase(error) && REPEATABLE.has(codeOf(error))
 }
 
-/** The statement waited too long for a lock. */
+/** Tells whether the statement waited too long for a lock. */
 export function isLockTimeout(error: unknown): boolean {
   return isFromDatabase(error) && codeOf(error) === '55P03'
 }
 
 /**
- * A prepared statement is not known, is known already, or gives other columns than it did: a pooler hands connections
- * on, or another version has migrated the schema. It is known before the statement does anything.
+ * Tells whether a prepared statement is unknown, exists already, or gives other columns than before: a pooler hands
+ * connections on, or another version has migrated the schema. The error comes before the statement does anything.
  */
 export function isUnprepared(error: unknown): boolean {
   if (!isFromDatabase(error)) return false
@@ -62,14 +62,14 @@ export function isUnprepared(error: unknown): boolean {
   return ['26000', '42P05'].includes(codeOf(error))
 }
 
-/** The connection broke, or could not be made. */
+/** Tells whether the connection broke or could not be made. */
 export function isBroken(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof AppError) return false
   if (isFromDatabase(error)) return /^(08|57P)/.test(codeOf(error))
   return 'syscall' in error || /^E[A-Z]+$/.test(codeOf(error)) || BROKEN.test(error.message)
 }
 
-/** Why TLS to the database cannot begin, and what to do; null: the error is another. */
+/** Returns why TLS to the database cannot begin, and the remedy; null for another error. */
 function tlsFault(error: unknown): string | null {
   if (!(error instanceof Error) || isFromDatabase(error)) return null
   if (/does not support SSL/.test(error.message))
@@ -83,7 +83,7 @@ function tlsFault(error: unknown): string | null {
     : null
 }
 
-/** Errors that mean something to a client become AppErrors; others stay as they are. */
+/** Turns errors that mean something to a client into AppErrors. Others stay as they are. */
 export function translate(error: unknown): unknown {
   const tls = tlsFault(error)
   if (tls !== null) return unavailable(tls, error)
@@ -100,7 +100,7 @@ export function translate(error: unknown): unknown {
     return new AppError('invalid', 'A text holds the character U+0000, which PostgreSQL cannot keep.', {
       cause: error,
     })
-  // Only cursors bring values from outside that have a form of their own.
+  // Only cursors bring values from clients that have a form of their own.
   if (/^22(007|008|003|P02)$/.test(code))
     return new AppError('invalid', 'The cursor does not belong to this list: begin again without one.', {
       errors: [{ path: 'cursor', message: 'must be a next_cursor of this list' }],

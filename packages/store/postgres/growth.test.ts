@@ -1,4 +1,7 @@
-/** What is kept makes nothing dearer: no operation of the store reads a table of what has ended from end to end. */
+/**
+ * Checks that stored rows make nothing slower: no operation of the store reads a table of ended objects from end to
+ * end.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, suite, test } from 'node:test'
@@ -31,10 +34,10 @@ import { readerOf } from './rows.ts'
 
 const missing = await missingPostgres()
 const DATABASE = `assay_growth_${process.pid}`
-/** In each of the two workspaces more than a page may look at. */
+/** The rows in each of the two workspaces. They are more than a page may look at. */
 const ROWS = 3 * LOOKED_AT_MOST
 
-/** Jobs that completed, in turn in the two workspaces, each with its insight, its event, and a delivery that was made. */
+/** Makes completed jobs, in turn in the two workspaces, each with its insight, its event, and a finished delivery. */
 const FILL = `
   WITH made AS (
     INSERT INTO jobs (assignment_id, workspace_id, user_id, template_id, template_version, job_status, priority, attempt,
@@ -61,7 +64,7 @@ const FILL = `
   )
   INSERT INTO attempts (delivery_id, number, record) SELECT delivery_id, 1, '{}' FROM delivery`
 
-/** Jobs of bob with their cards, newer than all others and made after the statistics. */
+/** Makes jobs of bob with their cards. They are newer than all others and made after the statistics. */
 const FILL_READER = `
   WITH made AS (
     INSERT INTO jobs (assignment_id, workspace_id, user_id, template_id, template_version, job_status, priority, attempt,
@@ -81,7 +84,7 @@ const READ = `
   SELECT relname AS name, seq_tup_read::int AS read, n_tup_del::int AS deleted FROM pg_stat_user_tables
   WHERE relname IN ('jobs', 'insights', 'events', 'deliveries', 'attempts')`
 
-/** Deliveries of the webhook that wait, so many, all made after the statistics. */
+/** Makes waiting deliveries of the webhook, after the statistics. */
 const WAIT = `
   INSERT INTO deliveries (delivery_id, workspace_id, webhook_id, event_seq, event_id, event_type, event_at, status, due_at,
     created_at)
@@ -91,7 +94,7 @@ const WAIT = `
 const FETCHED = `
   SELECT (seq_tup_read + idx_tup_fetch)::int AS fetched FROM pg_stat_user_tables WHERE relname = 'deliveries'`
 
-/** Rows that were read by going over a table, or entries of its indexes. */
+/** Counts the rows that were read by scanning a table, and the entries that were read from its indexes. */
 const ALL_READ = `
   SELECT relname, (seq_tup_read + (SELECT coalesce(sum(idx_tup_read), 0) FROM pg_stat_user_indexes AS own
     WHERE own.relid = pg_stat_user_tables.relid))::int AS read
@@ -107,12 +110,12 @@ const FILL_TRAIL = `
 
 interface Reads {
   name: string
-  /** Rows that were read by going over the table. */
+  /** The rows that were read by scanning the table. */
   read: number
   deleted: number
 }
 
-/** Jobs like one, every second of them queued, each with a delivery that waits. */
+/** Makes copies of one job, every second of them queued, each with a waiting delivery. */
 const GROW = `
   WITH made AS (
     INSERT INTO jobs (assignment_id, workspace_id, user_id, template_id, template_version, job_status, priority, attempt,
@@ -132,7 +135,7 @@ const GROW = `
   FROM event JOIN webhooks USING (workspace_id)`
 const GROWN = 100_000
 
-/** One job at a time, then many, with the deliveries of their events. */
+/** Claims and settles one job at a time, then many, with the deliveries of their events. */
 async function claimsAndSettles(store: Store, node_id: string, rounds: number[]): Promise<number> {
   let settled = 0
   for (const limit of rounds) {
@@ -228,7 +231,8 @@ suite('beside much that has ended', { skip: missing ?? false }, () => {
         const read = await listReads(client, listing)
         assert.ok(read >= 0 && read <= 60, `${JSON.stringify(listing)}: ${read}`)
       }
-      // One more: the database looks whether there is a next. Without statistics it sorts the events of so small a workspace.
+      // The database reads one row more to see whether a next page exists. Without statistics it sorts the events of
+      // so small a workspace.
       for (const listing of bounded) {
         const read = await listReads(client, listing)
         const most = listing[0] === 'events' ? ROWS : LOOKED_AT_MOST + 1
@@ -248,7 +252,7 @@ suite('beside much that has ended', { skip: missing ?? false }, () => {
     assert.ok(await store.deleteWebhook(webhook!))
     assert.ok(await store.deleteWorkspace('other'))
     await store.close()
-    // A process tells of what it read when it ends.
+    // A process reports the rows that it read when it ends.
     await eventually(
       async () => (await reads()).get('jobs')!.deleted > before.get('jobs')!.deleted + ROWS / 2,
       'what was read is told',
@@ -289,7 +293,7 @@ suite('beside much that has ended', { skip: missing ?? false }, () => {
     await addWebhook(store, { events: ['*'] })
     const job = await queueNew(store)
     for (let more = 0; more < 7; more += 1) await queueNew(store)
-    // Every connection makes its plans.
+    // Every connection makes its plans first.
     const first = await Promise.all([1, 1, 1, 1, 4].map((limit) => claimsAndSettles(store, node_id, [limit])))
     assert.equal(
       first.reduce((sum, one) => sum + one, 0),
@@ -302,7 +306,8 @@ suite('beside much that has ended', { skip: missing ?? false }, () => {
     await withClient(grown, async (client) => {
       await eventually(async () => (await client.query(OTHERS)).rows.length === 0, 'what was read is told')
       const { rows } = await client.query<{ relname: string; read: number }>(ALL_READ)
-      // 128 jobs with their deliveries, some versions of each, and the row from which the others were made.
+      // The bound covers 128 jobs with their deliveries, some versions of each, and the row from which the others
+      // were made.
       const most = GROWN / 20
       assert.deepEqual(
         rows.filter(({ read }) => read > most),
@@ -313,7 +318,7 @@ suite('beside much that has ended', { skip: missing ?? false }, () => {
     await postgres.dropDatabase(name)
   })
 
-  /** With a store of its own: one process tells of what it read when it ends. */
+  /** Runs work with a store of its own, because a process reports the rows that it read when it ends. */
   async function using<T>(work: (store: Store) => Promise<T>): Promise<T> {
     const store = await open(url)
     try {
@@ -323,7 +328,7 @@ suite('beside much that has ended', { skip: missing ?? false }, () => {
     }
   }
 
-  /** How many rows of deliveries the work reads. */
+  /** Returns how many rows of deliveries the work reads. */
   async function fetching(work: (store: Store) => Promise<void>): Promise<number> {
     const fetched = (): Promise<number> =>
       withClient(url, async (client) => (await client.query<{ fetched: number }>(FETCHED)).rows[0]!.fetched)
@@ -357,13 +362,13 @@ suite('beside much that has ended', { skip: missing ?? false }, () => {
     const whileDisabled = await fetching(rounds)
     await using((store) => store.updateWebhook({ ...bad, patch: { status: 'enabled' } }))
     const whileDue = await fetching(rounds)
-    // A row is read some times on its way, and so are its versions before.
+    // The work reads a row several times, and its earlier versions too.
     for (const [when, read] of Object.entries({ whileDisabled, whileDue }))
       assert.ok(read >= 50 && read < 50 * 100, `${when} ${read} rows were read for 50 deliveries`)
   })
 })
 
-/** How a statement is run, as EXPLAIN tells it. */
+/** A step of the plan of a statement, as EXPLAIN shows it. */
 interface Step {
   'Node Type': string
   'Actual Rows': number
@@ -389,7 +394,7 @@ const LISTS = {
 }
 type Listing = [list: keyof typeof LISTS, filters: object]
 
-/** How many rows a list reads, out of the table and its indexes. */
+/** Returns how many rows a list reads from the table and its indexes. */
 async function listReads(client: Client, [list, filters]: Listing): Promise<number> {
   let read = -1
   const query = async (sql: string, values: unknown[]): Promise<{ rows: never[] }> => {
@@ -404,7 +409,7 @@ async function listReads(client: Client, [list, filters]: Listing): Promise<numb
   return read
 }
 
-/** What becomes of a job and its delivery, and what people ask of both. */
+/** Runs a job and its delivery to their end, and the requests of people about both. */
 async function work(store: Store): Promise<void> {
   const job = await completeNew(store)
   const key = { workspace_id: WORKSPACE, assignment_id: job.assignment_id }

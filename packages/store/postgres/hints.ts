@@ -1,7 +1,7 @@
 /**
- * Hints between processes. This process gets its own at once, the others by NOTIFY. NOTIFY takes a lock that all commits share, so it
- * is sent outside the transactions, for everything within 50 ms. A broken connection or a pooler may lose a hint, so polling must
- * suffice.
+ * Sends hints between processes. This process gets its own at once, the others get them by NOTIFY. NOTIFY takes a
+ * lock that all commits share, so it is sent outside the transactions, for all hints within 50 ms. A broken
+ * connection or a pooler may lose a hint, so polling must suffice.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -10,14 +10,14 @@ import type { Hint } from '../store.ts'
 
 const CHANNEL = 'assay_hints'
 const COALESCE_MS = 50
-/** PostgreSQL takes less than 8,000 bytes. */
+/** The most bytes of one NOTIFY. PostgreSQL accepts less than 8,000. */
 const PAYLOAD_BYTES = 7000
 const RETRY_MS_FIRST = 250
 const RETRY_MS_MOST = 15_000
-/** A question now and then finds a connection that was cut silently. */
+/** The milliseconds between two statements that find a connection which was cut silently. */
 const CHECK_MS = 20_000
 
-/** Its commit does not wait for the disk, because the changes are already durable. */
+/** Sends the hints. Its commit does not wait for the disk, because the changes are already durable. */
 const NOTIFY = `
   SELECT pg_notify($1, text), set_config('synchronous_commit', 'off', true) FROM unnest($2::text[]) AS text`
 
@@ -25,13 +25,13 @@ type Listener = (hint: Hint) => void
 
 export interface Hints {
   subscribe(listener: Listener): () => void
-  /** After a commit. */
+  /** Tells the hints of a transaction after its commit. */
   tell(hints: Hint[]): void
   close(): Promise<void>
 }
 
 export interface HintsOptions {
-  /** Makes the client that listens. */
+  /** Makes the client that listens for hints. */
   open(more: ClientConfig): Client
   /** Runs one statement outside any transaction. */
   send(sql: string, values: unknown[]): Promise<unknown>
@@ -49,7 +49,7 @@ function parseHint(line: string): Hint | null {
   return topic === 'delivery' ? { topic, delivery_id: id } : null
 }
 
-/** Lines below the name of this process, each text small enough for one NOTIFY. */
+/** Yields texts of lines below the name of this process, each small enough for one NOTIFY. */
 function payloads(source: string, keys: Iterable<string>): string[] {
   const texts: string[] = []
   let text = source
@@ -63,7 +63,7 @@ function payloads(source: string, keys: Iterable<string>): string[] {
   return [...texts, text]
 }
 
-/** Listens until the signal is aborted; `lost` is called when it listens again after hints may have been lost. */
+/** Listens until the signal is aborted. It calls `lost` when it listens again after hints may have been lost. */
 async function listen(
   open: HintsOptions['open'],
   heard: (payload: string) => void,
@@ -88,7 +88,7 @@ async function listen(
         if (!either.aborted) await client.query('SELECT 1')
       }
     } catch {
-      // The store's own work reports faults. Here the connection is only tried again.
+      // Other work of the store reports the fault. Here the connection is only tried again.
     }
     client.end().catch(() => undefined)
     if (signal.aborted) return

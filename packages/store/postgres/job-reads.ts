@@ -1,7 +1,7 @@
 /**
- * Gathers reads of single jobs: those of one pass of the event loop, or that come while all questions are under way, become one
- * question. Each question is sent after its reads were requested, so no answer is older than its request. A status poll of many
- * clients costs a fraction of a question each.
+ * Gathers reads of single jobs. Reads of one pass of the event loop, or that arrive while all questions are under
+ * way, become one question. Each question is sent after its reads were requested, so no answer is older than its
+ * request. A status poll of many clients costs a fraction of a question each.
  */
 import type { Job } from '@assay/model/job'
 import type { Database } from '../methods.ts'
@@ -15,7 +15,7 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** Questions at once: one that is slow does not hold up all. */
+/** The most questions at once, so that a slow one does not delay all. */
 const FLIGHTS_MOST = 3
 const IDS_MOST = 100
 

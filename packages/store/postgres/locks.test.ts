@@ -1,4 +1,7 @@
-/** All transactions take their locks in one order (docs/decisions/0115-one-order-of-locks.md), so that none waits in a circle. */
+/**
+ * Checks that all transactions take their locks in one order (docs/decisions/0115-one-order-of-locks.md), so that
+ * none waits in a circle.
+ */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { AppError } from '@assay/model/errors'
@@ -28,7 +31,10 @@ const DATABASE = `assay_locks_${process.pid}`
 const ROUNDS = 8
 const KEEP = { jobs_ms: 1, drafts_ms: DAY, events_ms: DAY, deliveries_ms: 1 }
 
-/** What others have taken, ended or deleted meanwhile is no fault. A repeat that does not end is one. */
+/**
+ * Awaits work whose object others may have taken, ended or deleted meanwhile, which is not a fault. A repeat that
+ * never ends is one.
+ */
 async function tried<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work
@@ -44,7 +50,7 @@ const leaseOf = ({ job }: ClaimedJob, node_id: string): Lease => ({
   node_id,
 })
 
-/** Jobs of one node: renewed, settled in groups and given back, each in an order of its own. */
+/** Works on jobs of one node: renews, settles in groups and gives back, each in an order of its own. */
 async function works(store: Store, node_id: string, round: number): Promise<void> {
   const claimed = (await tried(store.claimJobs({ node_id, limit: 12 }))) ?? []
   const leases = claimed.map((one) => leaseOf(one, node_id))
@@ -64,7 +70,7 @@ async function works(store: Store, node_id: string, round: number): Promise<void
   ])
 }
 
-/** Deliveries of one node: some turn their webhook off, which others are told; some are given back. */
+/** Works on deliveries of one node. Some disable their webhook, of which others are told; some are released. */
 async function sends(store: Store, node_id: string, round: number): Promise<void> {
   const claimed = (await tried(store.claimDeliveries({ node_id, limit: 40 }))) ?? []
   const given = claimed.filter((_, nth) => nth % 3 === 0)
@@ -83,7 +89,7 @@ async function sends(store: Store, node_id: string, round: number): Promise<void
   ])
 }
 
-/** What people and the service do beside the work. */
+/** Makes the changes of people and of the service beside the work. */
 async function handles(store: Store, node_id: string): Promise<void> {
   const { items } = await store.listJobs({ workspace_id: WORKSPACE, limit: 10 })
   const [one, other] = items
@@ -100,7 +106,7 @@ async function handles(store: Store, node_id: string): Promise<void> {
   await register(store, node_id)
 }
 
-/** Deliveries are made anew, a webhook goes while it recovers, and a workspace comes and goes. */
+/** Sends deliveries again, deletes a webhook while it recovers, and makes and deletes a workspace. */
 async function repeats(store: Store, node_id: string, round: number): Promise<void> {
   const workspace_id = `${node_id} ${round}`
   await store.createWorkspace({ workspace_id, name: 'Short', data_folder: null })
@@ -132,7 +138,7 @@ async function repeats(store: Store, node_id: string, round: number): Promise<vo
   ])
 }
 
-/** All that a user has left. */
+/** Erases everything that a user has left. */
 async function erased(store: Store): Promise<void> {
   const input = { workspace_id: WORKSPACE, user_id: 'eve', limit: 40 }
   let step = await tried(store.eraseUser(input))
@@ -140,7 +146,7 @@ async function erased(store: Store): Promise<void> {
     step = await tried(store.eraseUser({ ...input, cursor: step.next_cursor }))
 }
 
-/** What PostgreSQL says of each deadlock: who waited for whom, and by which statements. */
+/** Returns PostgreSQL's reports of deadlocks from its log: who waited for whom, and in which statements. */
 function deadlocksIn(log: string): string {
   const entries = log.split(/\n(?=\d{4}-\d\d-\d\d )/)
   const told = entries.flatMap((entry, at) =>
@@ -155,7 +161,7 @@ suite('the locks of the store on PostgreSQL', { skip: missing ?? false }, () => 
   before(async () => {
     postgres = await startPostgres({ track_activity_query_size: '8192' })
     url = await postgres.createDatabase(DATABASE)
-    // A circle is found at once, and one that would have dissolved in the meantime is not counted.
+    // A circle is found at once, and waits that would have ended by themselves are not counted.
     await withClient(url, (client) =>
       client.query(`ALTER DATABASE ${DATABASE} SET deadlock_timeout = '20ms'`),
     )
@@ -189,7 +195,7 @@ suite('the locks of the store on PostgreSQL', { skip: missing ?? false }, () => 
     assert.equal(await deadlocks(), 0, deadlocksIn(postgres.log?.() ?? ''))
   })
 
-  /** `first` under way in a transaction that the work waits for, then `second`, which ends it. */
+  /** Runs the work while `first` is under way in a transaction that the work waits for. `second` ends that transaction. */
   async function meets(
     first: [sql: string, id: string],
     work: () => Promise<unknown>,
@@ -286,7 +292,7 @@ suite('the locks of the store on PostgreSQL', { skip: missing ?? false }, () => 
     const before = await deadlocks()
     const [one, other] = [await otherWorkspace(store, 'sending'), await otherWorkspace(store, 'timed')]
     const webhook = await addWebhook(store, { workspace_id: one, events: ['*'] })
-    // A row that a transaction writes twice is held against its workspace once more.
+    // PostgreSQL checks a row that a transaction writes twice against its workspace once more.
     const write = 'UPDATE webhooks SET updated_at = now() WHERE webhook_id = $1'
     await meets([write, webhook.webhook_id], () => store.deleteWorkspace(one), [write, webhook.webhook_id])
     const schedule = await store.createSchedule(scheduleInput({ workspace_id: other }))
@@ -312,7 +318,7 @@ suite('the locks of the store on PostgreSQL', { skip: missing ?? false }, () => 
         'SELECT delivery_id FROM deliveries WHERE assignment_id = $1 ORDER BY delivery_id DESC',
         [job.assignment_id],
       )
-      // As the attempts lie, they are found from the last to the first.
+      // The attempts lie on the disk in an order in which they are found from the last to the first.
       for (const { delivery_id } of rows)
         await client.query(`INSERT INTO attempts VALUES ($1, 1, '{}')`, [delivery_id])
       const lock = 'SELECT 1 FROM attempts WHERE delivery_id = $1 FOR UPDATE'

@@ -1,4 +1,4 @@
-/** What PostgreSQL does with SQL of its own, as the nouns ask for it. */
+/** The work that PostgreSQL does by SQL of its own, for the nouns. */
 import type { CountedMove, Native } from '../rows.ts'
 import { statement } from '../statement.ts'
 import { claimDeliveries } from './claim-deliveries.ts'
@@ -6,8 +6,8 @@ import { claimJobs } from './claim-jobs.ts'
 import { OUT_OF_INDEXES, type Transaction } from './connection.ts'
 import { writeEvents } from './events.ts'
 
-// Many write at once: a workspace has several rows of counts, and only drafts and queued jobs are counted. What is held
-// is few. Triggers count jobs that are made and deleted.
+// Many processes write at once, so a workspace has several rows of counts, and only drafts and queued jobs are
+// counted. Held jobs are few. Triggers count jobs that are made and deleted.
 const COUNT = statement(
   `SELECT count_jobs_of(id, draft, queued, 0)
    FROM unnest(:ids::text[], :drafts::bigint[], :queued::bigint[]) AS delta (id, draft, queued)`,

@@ -1,4 +1,4 @@
-/** What is asked at once: in one pipeline, and more than there are connections on a database that is not fast. */
+/** Checks many questions at once: in one pipeline, and more than there are connections on a slow database. */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { uuidv7 } from '@assay/model/ids'
@@ -28,7 +28,7 @@ import { open, withClient } from './postgres-fixture.ts'
 const missing = await missingPostgres()
 const DATABASE = `assay_pool_${process.pid}`
 const AT_ONCE = 500
-/** A creation takes so long that the last one has to wait for longer than a connection may take to be made. */
+/** Makes each creation take so long that the last one waits for longer than a connection may take to be made. */
 const SLOW = `
   CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.1); RETURN NEW; END $$;
   CREATE TRIGGER slow BEFORE INSERT ON jobs FOR EACH ROW EXECUTE FUNCTION slowly()`
@@ -36,7 +36,7 @@ const SLOW = `
 const IS_WAITING =
   'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))'
 
-/** Until another transaction waits for a lock of this client. */
+/** Resolves when another transaction waits for a lock of this client. */
 function waitsFor(client: Client, what: string): Promise<void> {
   return eventually(async () => (await client.query(IS_WAITING)).rowCount !== 0, what, 10_000)
 }
@@ -52,7 +52,7 @@ test('of routines in turns one may throw while the question of another is still 
     throw new Error('not registered')
   }
   await assert.rejects(follow(together(asks(), throws())), /not registered/)
-  // Unheard it would end the process.
+  // An unhandled rejection would end the process.
   answer.reject(new Error('refused'))
   await new Promise((resolve) => setImmediate(resolve))
 })
@@ -206,7 +206,7 @@ suite('a pool that is full', { skip: missing ?? false }, () => {
   test('transactions whose prepared statements are refused in one moment all go on', async () => {
     const connection = connect({ url, publicUrl: null, caps: NO_CAPS, nativeOf, *wakeWebhooks() {} })
     const all = statement('SELECT * FROM settings')
-    // Each waits for the others, so each has a connection of its own.
+    // Each transaction waits for the others, so each has a connection of its own.
     const three = (): Promise<unknown> => {
       let away = 3
       const begun = Promise.withResolvers<void>()
@@ -252,7 +252,7 @@ suite('a pool that is full', { skip: missing ?? false }, () => {
     const took = performance.now() - begun
     assert.ok(took > 5000, 'the last one waited for longer than a connection may take')
     assert.ok(waits.length > 10)
-    // A tenth of a second as a rule; who waited for the creations would wait for most of them.
+    // A wait is usually a tenth of a second. A request that waited for the creations would wait for most of them.
     assert.ok(Math.max(...waits) < took / 2, `${Math.max(...waits)} of ${took} ms`)
     context.diagnostic(`the longest of ${waits.length} waits: ${Math.round(Math.max(...waits))} ms`)
   })

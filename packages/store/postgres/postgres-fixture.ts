@@ -1,4 +1,4 @@
-/** For tests: fresh stores on one database, and time that passes by shifting what is stored. */
+/** For tests: fresh stores on one database. Time passes by shifting the stored times. */
 
 import { systemClock } from '@assay/model/clock'
 import { Client } from 'pg'
@@ -23,7 +23,7 @@ export async function withClient<T>(url: string, work: (client: Client) => Promi
   }
 }
 
-/** Rows of jobs that sessions which have ended have read, out of the table and its indexes. */
+/** Returns how many rows of jobs ended sessions have read, from the table and its indexes. */
 export async function jobsRead(client: Client): Promise<number> {
   await client.query('SELECT pg_stat_clear_snapshot()')
   const { rows } = await client.query<{ read: number }>(
@@ -33,20 +33,20 @@ export async function jobsRead(client: Client): Promise<number> {
   return rows[0]!.read
 }
 
-/** Every row of every table, but which migrations were applied. Deleting few rows is faster than truncating. */
+/** Deletes every row of every table except the list of migrations. Deleting few rows is faster than truncating. */
 const EMPTY = `
   DELETE FROM webhooks; DELETE FROM events; DELETE FROM insights; DELETE FROM jobs; DELETE FROM template_versions;
   DELETE FROM schedules; DELETE FROM audit; DELETE FROM connections; DELETE FROM readers; DELETE FROM collections; DELETE FROM templates; DELETE FROM metrics; DELETE FROM kept_drafts; DELETE FROM tokens; DELETE FROM sign_ins; DELETE FROM users; DELETE FROM workspaces;
   DELETE FROM nodes; DELETE FROM idempotency_keys; DELETE FROM settings; DELETE FROM repositories; DELETE FROM allowances`
 
-/** Statements that move every stored time back, so that all is as it will be after a while. */
+/** Returns the statements that move every stored time back, so that the store is as it will be after a while. */
 const SHIFTS = `
   SELECT table_name, format('UPDATE %I SET %s', table_name,
     string_agg(format('%1$I = %1$I - $1 * interval ''1 ms''', column_name), ', ')) AS sql
   FROM information_schema.columns
   WHERE table_schema = 'public' AND data_type = 'timestamp with time zone' AND table_name <> 'migrations'
   GROUP BY table_name`
-/** Hours are keys there: moved at once, one would meet another that has not moved yet. */
+/** The table whose key is an hour. If all rows moved at once, one would meet another that has not moved yet. */
 const KEYED = 'attempt_counts'
 const FAR_MS = 1e13
 const SHIFT_RATES = 'UPDATE webhooks SET rate_at = rate_at - $1::float8'
@@ -57,19 +57,19 @@ const SHIFT_SECRETS = `
         'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
     FROM json_array_elements(secrets) AS one)`
 
-/** The workspace that is there from the start, as the first store made it. */
+/** Keeps the default workspace as the first store made it. */
 const KEEP_FIRST = `CREATE TEMP TABLE first AS TABLE workspaces`
 const PUT_FIRST = `INSERT INTO workspaces TABLE first`
 
 export interface FreshStores {
-  /** A store on the emptied database. One at a time. */
+  /** Opens a store on the emptied database. Only one is open at a time. */
   fresh(): Promise<Harness>
   close(): Promise<void>
 }
 
 /**
- * Stores on one database, which must have been migrated. The next test has the store of the last one unless that has closed it:
- * new connections, which have planned nothing yet, cost more than most tests.
+ * Opens stores on one migrated database. A test gets the store of the test before it unless that one was closed,
+ * because new connections, which have no plans yet, cost more than most tests.
  */
 export function freshStores(url: string): FreshStores {
   let client: Client | undefined
@@ -117,7 +117,7 @@ export function freshStores(url: string): FreshStores {
       store,
       now: () => Date.now() + ahead,
       async elapse(ms) {
-        // Asked where time passes only: it takes as long as emptying every table.
+        // The statements are read only if time passes, because that takes as long as emptying every table.
         shifts ??= (await admin.query<{ table_name: string; sql: string }>(SHIFTS)).rows
         for (const { table_name, sql } of shifts)
           for (const by of table_name === KEYED ? [ms + FAR_MS, -FAR_MS] : [ms]) await admin.query(sql, [by])

@@ -1,4 +1,4 @@
-/** The conformance suite on a real PostgreSQL, and what only many processes on one database can show. */
+/** Runs the conformance suite on a real PostgreSQL, and tests that need many processes on one database. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -32,7 +32,7 @@ const missing = await missingPostgres()
 let postgres: Postgres
 let url: string
 
-/** The job $1 again, $2 times, by turns in the workspaces $3. */
+/** Copies the job $1 $2 times, in turn in the workspaces $3. */
 const COPY_JOB = `
   INSERT INTO jobs (assignment_id, workspace_id, user_id, template_id, template_version, job_status, priority,
     created_at, queued_at, progress, moves, metadata, variables)
@@ -40,7 +40,7 @@ const COPY_JOB = `
     template_version, job_status, n % 2, created_at, queued_at, progress, moves, metadata, variables
   FROM jobs, generate_series(1, $2) AS n WHERE assignment_id = $1`
 
-/** The only delivery of the webhook $1 again, $2 times; all of them are due in $3 milliseconds. */
+/** Copies the only delivery of the webhook $1 $2 times. All copies are due in $3 milliseconds. */
 const COPY_DELIVERY = `
   WITH given AS (SELECT $1::text AS webhook, now() + $3::int * interval '1 ms' AS due), moved AS (
     UPDATE deliveries SET due_at = due FROM given WHERE webhook_id = webhook)
@@ -50,13 +50,13 @@ const COPY_DELIVERY = `
     created_at
   FROM deliveries, given, generate_series(1, $2::int) WHERE webhook_id = webhook`
 
-/** An event with the id $1 of the workspace $2. */
+/** Inserts an event with the id $1 in the workspace $2. */
 const INSERT_EVENT = `
   WITH begun AS MATERIALIZED (SELECT begin_events())
   INSERT INTO events (seq, event_id, workspace_id, type, timestamp, data) OVERRIDING SYSTEM VALUE
   SELECT nextval('events_seq_seq'), $1, $2, 'webhook.test', now(), '{}' FROM begun`
 
-/** Two stores on one emptied database, as two processes have them. */
+/** Opens two stores on one emptied database, as two processes do. */
 async function pair(work: (one: Store, other: Store) => Promise<void>): Promise<void> {
   const { fresh, close } = freshStores(url)
   const { store: one } = await fresh()
@@ -100,7 +100,7 @@ suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
         await withClient(url, (client) =>
           client.query(COPY_DELIVERY, [webhook.webhook_id, count - 1, waitMs]),
         )
-        // Its sending state is worked out anew.
+        // The update computes the sending state of the webhook again.
         await store.updateWebhook({ ...webhook, patch: { description: 'filled' } })
       }
     for (const [title, run] of Object.entries(STEP_TESTS))
@@ -223,13 +223,13 @@ suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
       await withClient(url, async (client) => {
         await client.query(COPY_JOB, [job.assignment_id, 5000, [WORKSPACE]])
         await client.query(COPY_JOB, [job.assignment_id, 5000, [await otherWorkspace(store)]])
-        // Of earlier tests; and VACUUM, unlike ANALYZE, tells the planner nothing of the values.
+        // VACUUM removes the rows of earlier tests and, unlike ANALYZE, tells the planner nothing of the values.
         await client.query('VACUUM jobs')
         const before = await jobsRead(client)
         for (let count = 0; count < 3; count += 1) assert.ok(await claim(store))
         await store.close()
         const after = await jobsRead(client)
-        // A claim that sorts the queue reads all of its 10,000 rows, each of the three times.
+        // A claim that sorts the queue reads all of its 10,000 rows, three times.
         assert.ok(after - before < 5000, `${after - before} rows were read`)
       })
     })
@@ -251,7 +251,7 @@ suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
         assert.ok((await Promise.all(settles)).every(Boolean))
         await store.close()
         const read = (await jobsRead(client)) - before
-        // One that reads all that is owned reads 400 for each.
+        // A claim that reads all held jobs reads 400 rows for each.
         assert.ok(read < 8000, `${read} rows were read`)
       })
     })
@@ -304,7 +304,7 @@ suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
       other.subscribe((hint: Hint) => heard.add(JSON.stringify(hint)))
       const until = (hint: Hint): Promise<void> =>
         eventually(() => heard.has(JSON.stringify(hint)), `it hears of ${hint.topic}`)
-      // The first two say that it listens.
+      // The first two hints show that the store listens.
       await until({ topic: 'deliveries' })
       await one.cancelJob({ workspace_id: WORKSPACE, ...lease })
       await until({ topic: 'job', assignment_id: lease.assignment_id })
@@ -421,7 +421,7 @@ suite('the store on PostgreSQL', { skip: missing ?? false }, () => {
           held: [{ assignment_id, attempt, progress }],
         })
       }
-      // A connection's counts are seen once it is gone, or idle for some seconds where a pooler keeps it.
+      // The counts of a connection are visible once it is closed, or idle for some seconds if a pooler keeps it.
       await store.close()
       await eventually(async () => {
         const now = await counts()

@@ -1,6 +1,6 @@
 /**
- * The store on PostgreSQL (14 and later). Many processes share one database, which is the distributed engine: row locks,
- * its clock, its transactions. Nothing is concluded from what this process knows.
+ * The store on PostgreSQL (14 and later). Many processes share one database, which does the distributed work: row
+ * locks, its clock, its transactions. No decision depends on the memory of this process.
  */
 import type { JobCaps } from '../caps.ts'
 import { type Database, storeOf } from '../methods.ts'
@@ -16,15 +16,15 @@ import { sharing } from './sharing.ts'
 import { createWriteGroups } from './write-groups.ts'
 
 export interface PostgresOptions {
-  /** postgres://USER:PASSWORD@HOST/DATABASE */
+  /** The address, postgres://USER:PASSWORD@HOST/DATABASE. */
   url: string
   publicUrl: string | null
   caps: JobCaps
-  /** That requests and work share, 10 unless given; a few more are for what must not wait for them. */
+  /** The connections that requests and work share, by default 10. A few more are for work that must not wait for them. */
   connections?: number
 }
 
-/** Opens (and brings up to date) the database. Throws `store_unavailable` where it cannot be reached. */
+/** Opens the database and migrates it. Throws `store_unavailable` if it cannot be reached. */
 export async function openPostgres({ connections: size, ...options }: PostgresOptions): Promise<Store> {
   await migratePostgres(options.url)
   const connection = connect({
@@ -43,7 +43,7 @@ export async function openPostgres({ connections: size, ...options }: PostgresOp
   }
 }
 
-/** Probes need no token, so they may not become commits without end. */
+/** The milliseconds for which the answer to a probe is shared. Probes need no token, so each must not be a commit. */
 const PING_HOLDS_MS = 250
 
 function databaseOf(connection: Connection): Database {

@@ -1,4 +1,4 @@
-/** PostgreSQL as the nouns see it. */
+/** PostgreSQL behind the interface of the nouns. */
 import type { QueryResult, QueryResultRow } from 'pg'
 import type { Reader, Routine, Writer } from '../rows.ts'
 import { jsonOf, type Parameter, type Rendered, type Statement, valueOf } from '../statement.ts'
@@ -9,7 +9,7 @@ function encoded(parameter: Parameter, values: object): unknown {
 }
 
 export type Answer = QueryResult<QueryResultRow>
-/** Sends a statement; resolves with its answer. */
+/** Sends a statement. Resolves with its answer. */
 export type Ask = (sql: string, values: unknown[]) => Promise<Answer>
 
 function send(ask: Ask, { sql, parameters }: Rendered, values: object): Promise<Answer> {
@@ -34,12 +34,12 @@ export function readerOf(ask: Ask): Reader {
   }
 }
 
-/** `start` sends a statement whose answer is not waited for: what fails shows at the next one, or at the commit. */
+/** Sends a statement whose answer is not awaited. Its failure shows at the next statement, or at the commit. */
 export interface Starter {
   start<Row>(statement: Statement<Row>, values?: object): Promise<Row[]>
 }
 
-/** The statements that write the rows. */
+/** Yields the statements that write the rows. */
 function* written(
   { postgres, postgresMany: many, postgresRows: named }: Statement,
   rows: readonly object[],
@@ -63,7 +63,7 @@ function* written(
     }
 }
 
-/** `later` is given each statement that is not waited for. */
+/** Makes the writer of a transaction. `later` gets each statement that is not awaited. */
 export function writerOf(
   ask: Ask,
   later: (answer: Promise<unknown>) => void,

@@ -1,4 +1,4 @@
-/** Migrations of a PostgreSQL that others use meanwhile. */
+/** Migrates a PostgreSQL database that others use meanwhile. */
 import assert from 'node:assert/strict'
 import { cp, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'

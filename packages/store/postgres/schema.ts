@@ -1,4 +1,4 @@
-/** The schema of a PostgreSQL database: brought up to date under a lock, and dumped for schema.sql. */
+/** The schema of a PostgreSQL database. It is migrated under a lock, and written out for schema.sql. */
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
@@ -10,28 +10,34 @@ import { isLockTimeout, isRepeatable, translate } from './failures.ts'
 
 export const MIGRATIONS = path.join(import.meta.dirname, 'migrations')
 
-/** Any number that no other program in this database is likely to take. */
+/** The number of the lock. No other program in this database is likely to use it. */
 const LOCK = 7_283_501_964
 const LOOK_MS = 250
-/** A migration of large tables may take long; so may the first start after a restore. */
+/**
+ * The milliseconds for which a start waits. A migration of large tables may take long, and so may the first start
+ * after a restore.
+ */
 const PATIENCE_MS = 86_400_000
-/** A node that vanishes in the middle must not keep the others from starting. */
+/** The milliseconds after which a node that vanishes within a migration no longer keeps the others from starting. */
 const ABANDONED_MS = 60_000
 /**
- * A change of a table waits for all who read it (a dump, an hour), and all who come after wait for the change: it gives
- * way to them after so long, and tries again.
+ * The milliseconds for which a change of a table waits for its readers (a dump may take an hour). All later readers
+ * wait behind the change, so it gives way to them after this time and tries again.
  */
 const QUEUED_MS = 1000
 const GIVES_WAY_MS = 2000
 const GIVES_UP_MS = 600_000
 
-/** The driver takes a time limit for one question, which its types do not know. */
+/** Adds the time limit of one statement, which the driver accepts and its types lack. */
 const patiently = (text: string): { text: string; query_timeout: number } => ({
   text,
   query_timeout: PATIENCE_MS,
 })
 
-/** Asked for again and again, so that a connection that has fallen silent is noticed while another node migrates. */
+/**
+ * Takes the lock. It asks again and again, so that it notices a connection that fell silent while another node
+ * migrates.
+ */
 async function lock(client: Client): Promise<void> {
   for (;;) {
     const { rows } = await client.query<{ taken: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS taken', [
@@ -42,14 +48,14 @@ async function lock(client: Client): Promise<void> {
   }
 }
 
-/** Of the schema's own tables, whichever schema the search path names first. */
+/** The condition of the schema's own tables, whichever schema the search path names first. */
 const OURS =
   'SELECT c.oid, c.relname FROM pg_class AS c WHERE c.relnamespace = current_schema()::regnamespace'
 
 function migrator(client: Client): Migrator {
   return {
     async applied() {
-      // IF NOT EXISTS asks for the right to create even where the table is there.
+      // The table is looked up first, because IF NOT EXISTS needs the right to create even if the table exists.
       const { rows: known } = await client.query<{ found: string | null }>(
         `SELECT to_regclass('migrations') AS found`,
       )
@@ -74,7 +80,7 @@ function migrator(client: Client): Migrator {
 
 async function migrateOnce(url: string, folder: string): Promise<string[]> {
   const client = newClient(url, { query_timeout: FIRST_WORD_MS })
-  // A connection that breaks also rejects what is asked of it.
+  // A connection that breaks also rejects its statements, which report the fault.
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -91,8 +97,8 @@ async function migrateOnce(url: string, folder: string): Promise<string[]> {
 }
 
 /**
- * Answers the names of the migrations that were applied, all in one transaction: of nodes that start at once one
- * migrates and the others wait. Throws `store_unavailable` where the schema is newer.
+ * Migrates the database in one transaction, and returns the names of the applied migrations. Of nodes that start at
+ * once one migrates and the others wait. Throws `store_unavailable` if the schema is newer.
  */
 export async function migratePostgres(url: string, folder = MIGRATIONS): Promise<string[]> {
   const patience = performance.now() + GIVES_UP_MS
@@ -109,10 +115,16 @@ export async function migratePostgres(url: string, folder = MIGRATIONS): Promise
 
 const NEWEST = readMigrations(MIGRATIONS).at(-1)!.number
 
-/** Writes to the log alone, so that the commit waits for the disk and the standbys as any other. A number alone does not. */
+/**
+ * Writes to the log of the database alone, so that the commit waits for the disk and the standbys like any other.
+ * Reading a number would not.
+ */
 const LOGGED = statement("SELECT pg_logical_emit_message(true, 'assay', '')::text AS place")
 
-/** Throws `store_unavailable` where the schema is older than this program. Its commit shows that the database takes writes. */
+/**
+ * Checks that the database takes writes, by the commit of this transaction. Throws `store_unavailable` if the schema
+ * is older than this program.
+ */
 export function* requireWrites(tx: Reader): Routine<void> {
   yield* requireMigration(tx, NEWEST)
   yield* tx.find(LOGGED)
@@ -156,7 +168,7 @@ const TRIGGERS = `
   SELECT pg_get_triggerdef(oid) AS sql FROM pg_trigger WHERE NOT tgisinternal
   AND tgrelid IN (SELECT oid FROM (${OURS}) AS ours) ORDER BY tgname`
 
-/** The schema of a migrated database as SQL sorted by table, from the catalogs: what schema.sql holds. */
+/** Returns the schema of a migrated database as SQL sorted by table, from the catalogs. schema.sql holds it. */
 export async function postgresSchema(url: string): Promise<string> {
   const client = newClient(url)
   await client.connect()
@@ -164,7 +176,7 @@ export async function postgresSchema(url: string): Promise<string> {
     const { rows } = await client.query<TableRow>(TABLES)
     const found = [FUNCTIONS, TRIGGERS].map((sql) => client.query<{ sql: string }>(sql))
     const rest = (await Promise.all(found)).flatMap((each) => each.rows)
-    // Bare of the schema's name, as tables are shown.
+    // The name of the schema is removed, as it is where tables are shown.
     const statements = rest.map(({ sql }) => `${sql.replaceAll('public.', '').trim()};\n`)
     return [...rows.map(tableSql), ...statements].join('\n')
   } finally {

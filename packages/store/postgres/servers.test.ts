@@ -1,4 +1,4 @@
-/** An address of several servers, with a real primary and its streaming standby. */
+/** Addresses of several servers, with a real primary and its streaming standby. */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { AppError } from '@assay/model/errors'
@@ -15,7 +15,7 @@ suite('several servers in one address', { skip: missing ?? false }, () => {
   let own = ''
   let stopped = false
   const hostOf = ({ port }: Postgres): string => `127.0.0.1:${port}`
-  /** The same database on these servers, in this order. */
+  /** Returns the address of the same database on these servers, in this order. */
   const on = (hosts: string[]): string =>
     own.replace(/@[^/]*\//, `@${hosts.join(',')}/`).replace(/\?.*|$/, '?target_session_attrs=read-write')
 
@@ -92,7 +92,7 @@ suite('several servers in one address', { skip: missing ?? false }, () => {
           const found = await client.query("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
           return found.rows.length > 0
         })
-      // The server may read its settings after the first question.
+      // The server may read its settings again after the first question.
       const asking = new AbortController()
       const asked = (async () => {
         while (!asking.signal.aborted) await store.ping()

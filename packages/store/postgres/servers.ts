@@ -1,6 +1,6 @@
 /**
- * Clients of PostgreSQL. An address may name several servers, as libpq has it: postgres://ada:word@a:5432,b:5432/assay. Each new
- * connection goes to one that takes writes, so that a failover needs no proxy.
+ * Clients of PostgreSQL whose address may name several servers, as in libpq: postgres://ada:word@a:5432,b:5432/assay.
+ * Each new connection goes to one that takes writes, so that a failover needs no proxy.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client, type ClientConfig } from 'pg'
@@ -12,17 +12,20 @@ interface Server {
   port: number
 }
 
-/** Within the time of a connection (5 s). A busy node needs some of it itself. */
+/**
+ * The milliseconds within which a server answers. They are less than the time of a connection (5 s), of which a busy
+ * node needs a part itself.
+ */
 const ANSWER_MS = 4000
-/** For so long the others may answer after the first that takes writes. */
+/** The milliseconds for which the other servers may answer after the first that takes writes. */
 const LAST_WORD_MS = 500
-/** What was found holds for the other connections of the same moment. */
+/** The milliseconds for which a choice serves the other connections of the same moment. */
 const KNOWN_MS = 500
 const PORT = 5432
 
 const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?]*@)?)([^/?]*)(.*)$/s
 
-/** The address with its first server only, which the driver can read. */
+/** Returns the address with its first server only, which the driver can read. */
 export function withFirstServer(url: string): string {
   const [, before = url, servers = '', rest = ''] = PARTS.exec(url) ?? []
   return before + servers.split(',')[0]! + rest
@@ -36,17 +39,17 @@ function serversIn(url: string): Server[] {
   })
 }
 
-/** A server that takes writes, and on which timeline: each promotion begins the next one. */
+/** A server that takes writes, and its timeline. Each promotion begins the next timeline. */
 interface Writable {
   server: Server
   timeline: number
 }
 
-/** Of a standby the timeline is not asked. */
+/** Reads whether a server takes writes. The timeline of a standby is not read. */
 const STATE = `SELECT current_setting('transaction_read_only') = 'off' AS writes,
   CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS timeline`
 
-/** Rejects where the server takes no writes. */
+/** Resolves with a server that takes writes. Rejects for one that takes none. */
 async function takesWrites(config: ClientConfig, server: Server): Promise<Writable> {
   const limits = { connectionTimeoutMillis: ANSWER_MS, query_timeout: ANSWER_MS }
   const client = new Client({ ...config, ...limits })
@@ -63,7 +66,7 @@ async function takesWrites(config: ClientConfig, server: Server): Promise<Writab
   }
 }
 
-/** All that answer; those that say nothing are waited for a moment longer than the first that takes writes. */
+/** Collects the servers that answer. Silent ones are waited for a moment longer than the first that takes writes. */
 async function answers(asked: readonly Promise<Writable>[]): Promise<Writable[]> {
   const found: Writable[] = []
   const all = Promise.all(
@@ -83,9 +86,9 @@ async function answers(asked: readonly Promise<Writable>[]): Promise<Writable[]>
 }
 
 /**
- * Finds the server for a new connection: of those that take writes the one of the newest timeline, and none of an older
- * timeline than was seen. A former primary that comes back beside its successor would lose what is written to it.
- * Rejects with why the first of them does not serve.
+ * Chooses the server for a new connection. Of those that take writes it chooses the one of the newest timeline, and
+ * none of an older timeline than it has seen. A former primary that returns beside its successor would lose what is
+ * written to it. Rejects with the reason why the first server does not serve.
  */
 function createChooser(servers: readonly Server[], config: ClientConfig): () => Promise<Server> {
   let newest = 0
@@ -107,7 +110,7 @@ type Told = Parameters<Client['connect']>[0]
 function classOf(servers: readonly Server[], config: ClientConfig): typeof Client {
   const choose = createChooser(servers, config)
   class ChoosingClient extends Client {
-    // The driver reads both when it connects; the name in a certificate is that of this host.
+    // The driver reads host and port when it connects. The certificate must name this host.
     async #choose(): Promise<void> {
       Object.assign(this, await choose())
     }
@@ -127,7 +130,7 @@ function classOf(servers: readonly Server[], config: ClientConfig): typeof Clien
 
 const classes = new Map<string, typeof Client>()
 
-/** The driver's client, or where the address names several servers one that chooses among them. */
+/** Returns the class of the driver's client or, for an address of several servers, a class that chooses among them. */
 export function clientClass(url: string, config: ClientConfig): typeof Client {
   const servers = serversIn(url)
   if (servers.length < 2) return Client

@@ -1,6 +1,9 @@
-/** One question for all who ask at the same time. */
+/** Shares one question among all who ask at the same time. */
 
-/** Who asks while it is under way, or within `holdsMs` of its answer, gets the same answer. */
+/**
+ * Returns a function that asks. A caller during a question, or within `holdsMs` milliseconds of its answer, gets the
+ * same answer.
+ */
 export function sharing<T>(holdsMs: number, ask: () => Promise<T>): () => Promise<T> {
   let last: { answer: Promise<T>; until: number } | null = null
   return () => {

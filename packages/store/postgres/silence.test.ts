@@ -1,4 +1,4 @@
-/** A database that is gone without a word, by a TCP proxy that swallows everything. */
+/** Checks a database that vanishes without a word: a TCP proxy swallows everything. */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { missingPostgres, type Postgres, startPostgres } from '../../../test/postgres.ts'
@@ -12,17 +12,17 @@ import { migratePostgres } from './schema.ts'
 const missing = await missingPostgres()
 const DATABASE = `assay_silence_${process.pid}`
 
-/** Of what is asked at once: every connection of the pool is made and is idle afterwards. */
+/** The number of questions at once. Every connection of the pool is made by them and is idle afterwards. */
 const MANY = 20
 
 suite('connections that fall silent', { skip: missing ?? false }, () => {
   let postgres: Postgres
   let proxy: Proxy
   let store: Store
-  /** The database, and the way to it by the proxy. */
+  /** The address of the database, and its address through the proxy. */
   let direct: string
   let through: string
-  /** Asked, and not answered before the connection breaks. */
+  /** A question without an answer until the connection breaks. */
   let stuck: Promise<void> | undefined
 
   before(async () => {
@@ -83,7 +83,7 @@ suite('connections that fall silent', { skip: missing ?? false }, () => {
   })
 
   test('a start whose connection falls silent fails, and keeps no other node from starting', async () => {
-    // Another node migrates: the start waits for its end.
+    // Another node migrates, and the start waits for its end.
     const started = await withClient(direct, async (client) => {
       await client.query('BEGIN')
       await client.query('SELECT pg_advisory_xact_lock(7283501964)')

@@ -3,7 +3,10 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { toIso } from './connection.ts'
 
-/** As PostgreSQL prints a timestamptz(3): no zeros at the end, and hours of the zone alone where it has no minutes. */
+/**
+ * Prints a time as PostgreSQL prints a timestamptz(3): without trailing zeros, and the zone without minutes if it has
+ * none.
+ */
 function printed(ms: number, zone: number): string {
   const local = new Date(ms + zone * 60_000).toISOString()
   const fraction = local.slice(19, 23).replace(/\.?0+$/, '')

@@ -1,4 +1,4 @@
-/** TLS to PostgreSQL: what each sslmode asks for, against servers with a certificate of their own and without one. */
+/** TLS to PostgreSQL: each sslmode against servers with a certificate of their own and without one. */
 import assert from 'node:assert/strict'
 import { chownSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -21,7 +21,7 @@ suite('TLS to PostgreSQL', { skip: missing ?? false }, () => {
   let bare = ''
 
   before(async () => {
-    // The certificate is its own authority, for the name localhost.
+    // The certificate is its own authority. It is for the name localhost.
     const made = selfSigned(['DNS:localhost'])
     writeFileSync(cert, made.cert, { mode: 0o644 })
     writeFileSync(key, made.key, { mode: 0o600 })
@@ -37,7 +37,7 @@ suite('TLS to PostgreSQL', { skip: missing ?? false }, () => {
     remove()
   })
 
-  /** Opens the store and closes it; the answer says whether its connections were under TLS. */
+  /** Opens and closes the store. Returns whether its connections used TLS. */
   async function encrypted(url: string): Promise<boolean> {
     const store = await open(url)
     try {

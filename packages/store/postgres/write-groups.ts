@@ -1,9 +1,9 @@
 /**
- * Writes the reports of one process in groups, with the work that must follow them (claims of deliveries, releases). Everything that
- * is asked for in one pass of the event loop, or while a group is being written, becomes one transaction. Alone, each report would
- * wait for the commit of the one before. In a group reports come first, after locks that precede theirs
- * (docs/decisions/0115-one-order-of-locks.md). A group that cannot be written is divided, so that one report harms no other. A claim
- * of jobs is a transaction of its own.
+ * Writes the reports of one process in groups, with the work that must follow them (claims of deliveries, releases).
+ * All requests of one pass of the event loop, or that arrive while a group is being written, become one transaction.
+ * Alone, each report would wait for the commit of the one before. In a group reports come first, after locks that
+ * precede theirs (docs/decisions/0115-one-order-of-locks.md). A group that cannot be written is divided, so that one
+ * report harms no other. A claim of jobs is a transaction of its own.
  */
 import { AppError } from '@assay/model/errors'
 import type { Reports, Write as Work } from '../methods.ts'
@@ -21,7 +21,7 @@ interface Entry<Report> {
   reject(error: unknown): void
 }
 
-/** The first entries whose reports fit into one transaction, at least one entry. */
+/** Returns the first entries whose reports fit into one transaction, at least one entry. */
 function firstGroup<Report>(waiting: Entry<Report>[]): Entry<Report>[] {
   let reports = 0
   const isAlone = 'alone' in waiting[0]!.work
@@ -32,7 +32,7 @@ function firstGroup<Report>(waiting: Entry<Report>[]): Entry<Report>[] {
   return end < 0 ? waiting : waiting.slice(0, end)
 }
 
-/** Wakes the webhooks in the pipeline of the reports, so that the commit waits for nothing. */
+/** Wakes the webhooks in the pipeline of the reports, so that the commit waits for nothing else. */
 function* wakeSecond(tx: Transaction): Routine<void> {
   yield Promise.resolve()
   yield* tx.wakeNow()

@@ -30,15 +30,15 @@ interface Waiting {
   due_at: string
 }
 
-/** A webhook within one claim. */
+/** The state of a webhook within one claim. */
 interface Taker {
   row: WebhookRow
   state: WebhookRow
-  /** Its next deliveries, from the index alone: all, or one more than is taken. */
+  /** Its next deliveries, read from the index alone: all of them, or one more than is taken. */
   waiting: Waiting[]
-  /** How many of them are taken. */
+  /** The number of them that are taken. */
   taken: number
-  /** The last one that was taken. */
+  /** The last delivery that was taken; null if none was. */
   last: Waiting | null
   /** The runs of its slots. */
   runs: Waiting[][]
@@ -80,13 +80,13 @@ function* fillRuns(tx: Writer, taker: Taker, most: number): Routine<void> {
   }
 }
 
-/** A slot. */
+/** A slot: one delivery, or a run of deliveries that are sent one after the other. */
 interface Slot {
   run: Waiting[]
   row: WebhookRow
 }
 
-/** The webhooks with so many in flight that may be claimed now, the longest wait first. */
+/** Returns the webhooks with `level` deliveries in flight that may be claimed now, the longest wait first. */
 function dueTakers(takers: Iterable<Taker>, level: number, at: string): Taker[] {
   return [...takers]
     .filter(({ state }) => state.in_flight === level && state.claim_at !== null && state.claim_at <= at)
@@ -133,7 +133,8 @@ function* takeSlots(tx: Writer, { limit, runs }: Input<'claimDeliveries'>): Rout
 }
 
 const CLAIM = statement('UPDATE deliveries SET owner = :node_id, ahead = :ahead WHERE rowid = ANY (:rowids)')
-// In the order of the list. Data is read as text, because the body repeats it byte by byte.
+// Reads the claimed deliveries in the order of the list. The data is read as text, because the body repeats it byte
+// by byte.
 const CLAIMED = statement<Claimed>(
   `SELECT delivery_id, deliveries.workspace_id, attempt_count, seq, events.event_id, events.type, timestamp, data
    FROM json_each(:rowids) AS given CROSS JOIN deliveries ON deliveries.rowid = given.value

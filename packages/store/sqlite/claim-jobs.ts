@@ -35,7 +35,7 @@ function* claimNext(tx: Transaction, node_id: string): Routine<OwnedJob | undefi
   return change.states[0]
 }
 
-/** In the order in which they were taken. */
+/** Claims jobs. Returns them in the order in which they were taken. */
 export function* claimJobs(tx: Transaction, { node_id, limit }: Input<'claimJobs'>): Routine<ClaimedJob[]> {
   const claimed: ClaimedJob[] = []
   while (claimed.length < limit) {

@@ -1,5 +1,5 @@
 /**
- * One connection to the database, and what every store function needs of it: statements prepared once, time, the
+ * The connection to the database, and what every store function needs of it: statements prepared once, time, the
  * group commit, hints after the commit, and errors in the words of the contract.
  */
 import { DatabaseSync } from 'node:sqlite'
@@ -15,24 +15,27 @@ import { type Run, sqliteRows } from './rows.ts'
 export interface Connection {
   /** Runs a routine. Inside a write its changes belong to that transaction. */
   readonly run: Run
-  /** One transaction; resolves once it is durable. */
+  /** Runs work in one transaction. Resolves once it is durable. */
   write<T>(work: () => T): Promise<T>
-  /** As `write`, but `work` runs after all other work of its commit. */
+  /** Writes as `write` does, after all other work of its commit. */
   writeLast<T>(work: () => T): Promise<T>
-  /** As `write`, but one call of `work` gets all inputs of one commit. */
+  /** Writes as `write` does. One call of `work` gets all inputs of one commit. */
   join<In, Out>(work: (inputs: In[]) => Out[], input: In): Promise<Out>
-  /** Reads at once. If a commit is not yet durable, resolves when it is, so that nobody is told what might be lost. */
+  /**
+   * Reads at once. If a commit is not yet durable, resolves when it is, so that nobody learns of a change that may be
+   * lost.
+   */
   read<T>(work: () => T): Promise<T>
   subscribe(listener: (hint: Hint) => void): () => void
   /**
    * Resolves when everything written is durable: with true, or with false if the disk has failed and only another
-   * process may go on.
+   * process may continue.
    */
   close(): Promise<boolean>
 }
 
 export interface ConnectionOptions {
-  /** The database; its log lies beside it. */
+  /** The path of the database. Its log lies beside it. */
   file: string
   clock: Clock
   publicUrl: string | null
@@ -52,12 +55,12 @@ const UNUSABLE = new Map([
   [26, 'it is not an SQLite database'],
 ])
 const FOREIGN_KEY = 787
-/** The refusal of a trigger, which only a workspace that is being deleted causes. */
+/** The code of a trigger's refusal. Only a workspace that is being deleted causes it. */
 const TRIGGER = 1811
 const PRIMARY_KEY = 1555
 const UNIQUE = 2067
 
-/** The errors of SQLite that mean something to a client, as AppErrors; others as they are. */
+/** Turns errors of SQLite that mean something to a client into AppErrors. Others stay as they are. */
 export function translate(error: unknown): unknown {
   const { errcode: code, code: name } = error as { errcode?: unknown; code?: unknown }
   if (name === 'ERR_INVALID_STATE') return unavailable('The store is closed.', error)
@@ -92,7 +95,8 @@ function refuse(error: unknown): unknown {
 
 export function openDatabase(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: 2000 })
-  // NORMAL, and no checkpoint by itself: what makes commits durable is in log.ts. 4 MB of cache: what lies beside it comes from the system's.
+  // With NORMAL and without automatic checkpoints, log.ts makes commits durable. The cache is 4 MB; the rest is in
+  // the cache of the system.
   db.exec(`PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0; PRAGMA foreign_keys = ON;
     PRAGMA cache_size = -4000; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864;`)
   const mode = db.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string }

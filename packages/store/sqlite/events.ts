@@ -1,4 +1,4 @@
-/** Events, and their fan-out: one delivery for each webhook that subscribes, in the transaction that made it true. */
+/** Writes events and one delivery for each webhook that subscribes, in the transaction of the change. */
 import { uuidv7 } from '@assay/model/ids'
 import { EVERY_NAME } from '@assay/model/webhook'
 import { addDeliveries, insertEvent } from '../nouns/webhooks/deliveries.ts'
@@ -30,7 +30,7 @@ function* toldOf(tx: Transaction, { job, type, workspace_id }: NewEvent): Routin
   return [...new Set(found.map(({ webhook_id }) => webhook_id))]
 }
 
-// One statement after the other: nothing waits in one process, and most events have no subscriber.
+// Writes one statement after the other: in one process nothing waits, and most events have no subscriber.
 export function* writeEvents(tx: Transaction, events: readonly NewEvent[]): Routine<void> {
   for (const event of events) {
     const told = yield* insertEvent(tx, uuidv7(), event)

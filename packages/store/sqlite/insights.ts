@@ -39,7 +39,7 @@ export function insightsOf({
       if (!found) return null
       const data = DATA.map((name) => {
         const bytes = found.members.get(name) ?? null
-        // Insights from before marks were recorded have none. Later ones without marks have null.
+        // Insights from before marks were recorded lack them. Later ones without marks have null.
         return [name, name === 'provenance' && bytes?.toString() === 'null' ? null : bytes]
       })
       return Object.fromEntries(data) as InsightData

@@ -1,4 +1,4 @@
-/** The members of JSON objects, beside JSON.parse. */
+/** Compares the members of JSON objects with those of JSON.parse. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { jsonMembers } from './json-members.ts'

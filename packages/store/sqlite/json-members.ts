@@ -1,18 +1,18 @@
-/** The members of a JSON object, found in its bytes without reading any value. */
+/** Finds the members of a JSON object in its bytes without parsing any value. */
 import { setImmediate } from 'node:timers/promises'
 
-/** Bytes between two passes of the event loop. */
+/** The number of bytes between two passes of the event loop. */
 const SLICE = 1_000_000
 
 const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c]
 const [OPEN, OPEN_LIST, CLOSE, CLOSE_LIST] = [0x7b, 0x5b, 0x7d, 0x5d]
 
-/** `bytes`: a JSON object in UTF-8. Each value is a part of them. */
+/** Returns the members by name. `bytes`: a JSON object in UTF-8. Each value is a part of them. */
 export async function jsonMembers(bytes: Buffer): Promise<Map<string, Buffer>> {
   const members = new Map<string, Buffer>()
   let depth = 0
   let isText = false
-  /** Where the name and the value of a member begin. */
+  /** The index at which the name and the value of a member begin. */
   let name = 0
   let value = 0
   const end = (at: number): void => {

@@ -1,7 +1,7 @@
 /**
  * The lock against a second process on the same database: a tiny SQLite file beside it, held with BEGIN EXCLUSIVE for
- * as long as the process lives. The operating system releases it when the process dies in whatever way, so a lock is
- * never left behind. Who holds it is written beside, for people to read.
+ * as long as the process lives. The operating system releases it however the process dies, so a lock is never left
+ * behind. A text file beside it names the holder for people.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -22,7 +22,7 @@ function holderOf(file: string): string {
 
 const SQLITE_BUSY = 5
 
-/** Throws `store_unavailable` with a sentence that says who holds it. */
+/** Takes the lock. Throws `store_unavailable` with a sentence that names the holder. */
 export function takeLock(database: string, now: string): Lock {
   const file = `${database}-lock`
   const holder = `${database}-holder`

@@ -42,7 +42,7 @@ function pick<T>(list: T[], n: number): T | undefined {
   return list[n % Math.max(1, list.length)]
 }
 
-/** Runs on one of a list, chosen by n, where there is one. */
+/** Runs the work on one entry of the list, chosen by n, if the list has any. */
 async function on<T>(list: T[], n: number, work: (item: T) => Promise<unknown>): Promise<void> {
   const item = pick(list, n)
   if (item !== undefined) await work(item)
@@ -50,7 +50,7 @@ async function on<T>(list: T[], n: number, work: (item: T) => Promise<unknown>):
 
 const workspaceOf = (n: number) => (n % 3 === 0 ? 'other' : 'default')
 
-/** What may happen, in any order, with whatever it finds; n chooses. */
+/** The steps, in any order, on whatever they find; n chooses the object. */
 const STEPS: Record<string, (world: World, n: number) => Promise<unknown>> = {
   async create({ store, jobs }, n) {
     jobs.push(await store.createJob(jobInput({ workspace_id: workspaceOf(n), priority: n % 4 })))
@@ -155,7 +155,7 @@ const WEBHOOKS = `
      WHERE d.webhook_id = webhooks.webhook_id AND status = 'pending' AND owner IS NULL) AS first_due
   FROM webhooks`
 
-/** What the rows keep worked out must be what the rows say. */
+/** Checks that the computed columns agree with the rows from which they are computed. */
 function assertSound(db: DatabaseSync): void {
   assert.deepEqual(db.prepare(LANE_DRIFT).all(), [])
   assert.deepEqual(db.prepare(OWNER_DRIFT).all(), [])

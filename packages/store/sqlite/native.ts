@@ -1,4 +1,4 @@
-/** What SQLite does with SQL of its own, as the nouns ask for it. */
+/** The work that SQLite does by SQL of its own, for the nouns. */
 import { isFinal, type JobStatus } from '@assay/model/job'
 import type { CountedMove, Native, Routine, Transaction, Writer } from '../rows.ts'
 import { type Statement, statement } from '../statement.ts'
@@ -6,8 +6,8 @@ import { claimDeliveries } from './claim-deliveries.ts'
 import { claimJobs } from './claim-jobs.ts'
 import { writeEvents } from './events.ts'
 
-// With one writer the counts of a workspace are one row, with the head of its queue. A claim reads nothing else.
-// A trigger has made the row, with what the job takes.
+// There is one writer, so a workspace has one row of counts, with the head of its queue. A claim reads nothing else.
+// A trigger has made the row, with the bytes of the job.
 const COUNT_DRAFT = statement('UPDATE job_counts SET draft = draft + 1 WHERE workspace_id = :workspace_id')
 const HEAD = `head_queued_at = (
   SELECT queued_at FROM jobs WHERE jobs.workspace_id = job_counts.workspace_id AND job_status = 'queued'
@@ -15,7 +15,7 @@ const HEAD = `head_queued_at = (
 
 const SERVED = 'served = (SELECT max(served) FROM job_counts) + 1'
 
-/** Statements by move. There are few, and each is made once. */
+/** The statements by move. They are few, and each is made once. */
 const counts = new Map<string, Statement>()
 
 function countOf(from: JobStatus, to: JobStatus | null): Statement {
@@ -38,7 +38,7 @@ function* countMoves(tx: Writer, moves: readonly CountedMove[]): Routine<void> {
 
 export function nativeOf(tx: Transaction): Native {
   return {
-    // Earlier reports are written first.
+    // Earlier reports are written before this claim.
     *claimJobs(input) {
       return { jobs: yield* claimJobs(tx, input), isCapped: false }
     },

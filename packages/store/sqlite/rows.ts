@@ -1,4 +1,4 @@
-/** SQLite as the nouns see it: statements prepared once, each answered at once. */
+/** SQLite behind the interface of the nouns. Statements are prepared once, and each is answered at once. */
 /* oxlint-disable require-yield -- these routines have their answer at once */
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { JobCaps } from '../caps.ts'
@@ -22,7 +22,7 @@ const READERS: Partial<Record<Kind, (value: SQLOutputValue) => unknown>> = {
 interface Prepared {
   statement: StatementSync
   columns: { name: string; read: ((value: SQLOutputValue) => unknown) | undefined }[]
-  /** A row of nulls. A copy has room for all columns at once; an empty object would grow column by column. */
+  /** A row of nulls. A copy of it has room for all columns at once; an empty object would grow column by column. */
   empty: Readonly<Record<string, unknown>>
 }
 
@@ -33,7 +33,7 @@ function prepare(db: DatabaseSync, { sqlite, kinds }: Statement): Prepared {
   return { statement, columns, empty: Object.fromEntries(columns.map(({ name }) => [name, null])) }
 }
 
-/** The values in the forms of the contract. */
+/** Returns the values in the forms of the contract. */
 function decoded({ columns, empty }: Prepared, values: SQLOutputValue[]): unknown {
   const row = { ...empty }
   for (let index = 0; index < columns.length; index += 1) {

@@ -1,4 +1,4 @@
-/** The schema of an SQLite database: brought up to date, and dumped for schema.sql. */
+/** The schema of an SQLite database. It is migrated, and written out for schema.sql. */
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type Migrator, migrate, readMigrations, requireMigration } from '../migrate.ts'
@@ -35,19 +35,22 @@ function migrator(db: DatabaseSync): Migrator {
   }
 }
 
-/** Answers the names of the migrations that were applied. Throws `store_unavailable` where the schema is newer. */
+/**
+ * Migrates the database. Returns the names of the applied migrations. Throws `store_unavailable` if the schema is
+ * newer.
+ */
 export function migrateSqlite(db: DatabaseSync, folder = MIGRATIONS): Promise<string[]> {
   return migrate(readMigrations(folder), migrator(db))
 }
 
 const NEWEST = readMigrations(MIGRATIONS).at(-1)!.number
 
-/** Throws `store_unavailable` where the schema is older than this program. */
+/** Throws `store_unavailable` if the schema is older than this program. */
 export function requireSchema(from: Reader): Routine<void> {
   return requireMigration(from, NEWEST)
 }
 
-/** The schema that the migrations make, as SQL sorted by table: what schema.sql holds. */
+/** Returns the schema that the migrations make, as SQL sorted by table. schema.sql holds it. */
 export async function sqliteSchema(): Promise<string> {
   const db = new DatabaseSync(':memory:')
   await migrateSqlite(db)

@@ -21,7 +21,7 @@ import { type Fill, STEP_TESTS } from '../conformance/steps.ts'
 import { openStore } from '../open.ts'
 import { NODES } from '../tables/jobs/nodes.ts'
 
-// Notes how SQLite runs each statement that the suite makes it prepare.
+// Records the plan of each statement that the suite makes SQLite prepare.
 const plans = new Map<string, string[]>()
 const { prepare } = DatabaseSync.prototype
 DatabaseSync.prototype.prepare = function notePlan(sql, options) {
@@ -66,7 +66,7 @@ async function open(): Promise<Harness> {
 
 conformance('SQLite', open)
 
-/** Test events; those that are to wait have failed once, in one run. */
+/** Sends test events. Those that must wait have failed once, in one run. */
 const fillOf =
   (store: Harness['store']): Fill =>
   async (webhook, count, waitMs) => {
@@ -88,7 +88,7 @@ for (const [title, run] of Object.entries(STEP_TESTS))
 test('SQLite has one time for all that a write does, however the clock moves', async () => {
   const home = await mkdtemp(path.join(tmpdir(), 'assay-store-'))
   const clock = new FakeClock()
-  // Whoever reads it moves it on.
+  // This clock advances whenever it is read.
   const moving = {
     ...systemClock,
     now: () => {
@@ -114,11 +114,11 @@ test('SQLite has one time for all that a write does, however the clock moves', a
   await rm(home, { recursive: true })
 })
 
-/** Few rows by nature, a list that was given, or an index read in order up to a limit. */
+/** Few rows by nature, a list that was given, or an index that is read in order up to a limit. */
 const MAY_BE_SCANNED =
   /^SCAN (CONSTANT ROW|(json_each|given|pragma_page_(count|size)) VIRTUAL TABLE|migrations|nodes|job_counts|levels|looked_at$|latest$|found$|read$|\(subquery|workspaces USING( COVERING)? INDEX|webhooks( USING COVERING INDEX|$)|recoveries|template_versions USING COVERING|deliveries USING COVERING INDEX deliveries_due)/
 
-/** What a password began is looked for once, when a node starts without passwords. */
+/** Only a node that starts without passwords looks for what a password began. */
 const AT_START = 'AND issuer IS NOT NULL)'
 
 test('no statement of the store reads a table from end to end', () => {
@@ -131,7 +131,10 @@ test('no statement of the store reads a table from end to end', () => {
   assert.ok(plans.size > 80, `${plans.size} statements`)
 })
 
-/** Sorted once: the deliveries of one job; the insights of one collection, 200 at most; the last readings of an insight, by their readers; a page. */
+/**
+ * Results that are sorted once: the deliveries of one job; the insights of one collection, 200 at most; the last
+ * readings of an insight, by their readers; a page.
+ */
 const FEW = [
   'WHERE workspace_id = ? AND assignment_id = ?',
   'FROM insight_cards WHERE workspace_id = ? AND insight_id IN (SELECT value FROM json_each(?))',

@@ -1,6 +1,6 @@
 /**
- * The store on SQLite. Reads are answered at once, writes once their commit is durable. The routines of the contract run
- * whole inside one transaction, without a pause.
+ * The store on SQLite. Reads are answered at once, writes once their commit is durable. A routine of the contract
+ * runs whole inside one transaction, without a pause.
  */
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import type { Clock } from '@assay/model/clock'
@@ -16,20 +16,20 @@ import { takeLock } from './lock.ts'
 import { migrateSqlite, requireSchema } from './schema.ts'
 
 export interface SqliteOptions {
-  /** The database; its lock lies beside it. */
+  /** The path of the database. Its lock lies beside it. */
   file: string
   clock: Clock
   publicUrl: string | null
   caps: JobCaps
-  /** Called once, where the disk has failed to keep what was written: nothing is read or written any more. */
+  /** Called once if the disk has failed to keep what was written. Nothing is read or written any more. */
   failed?: ((error: AppError) => void) | undefined
 }
 
-/** Opens (and brings up to date) the database. Throws `store_unavailable` where another process holds it. */
+/** Opens the database and migrates it. Throws `store_unavailable` if another process holds it. */
 export async function openSqlite({ file, ...options }: SqliteOptions): Promise<Store> {
   const lock = takeLock(file, new Date(options.clock.now()).toISOString())
   try {
-    // Before SQLite makes it: its -wal and -shm files take the mode of the database.
+    // The file is made before SQLite makes it, because its -wal and -shm files take the mode of the database.
     closeSync(openSync(file, 'a', 0o600))
     chmodSync(file, 0o600)
     const db = openDatabase(file)

@@ -1,4 +1,4 @@
-/** All tables but that of the migrations; those that others refer to first. */
+/** Lists all tables except that of the migrations. A table to which others refer comes before them. */
 
 import { GRANTS } from './accounts/grants.ts'
 import { KEPT_DRAFTS } from './accounts/kept-drafts.ts'

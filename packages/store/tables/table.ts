@@ -1,7 +1,10 @@
-/** A table, described once: its columns, and the plain statements that follow from them. */
+/** A table is described once: by its columns, and the plain statements that follow from them. */
 import { both, type Kind, type Kinds, optional, type Statement, statement, type Text } from '../statement.ts'
 
-/** A column that may be null has a `?` after its kind. The compiler holds this to the field's type. */
+/**
+ * The description of a column. A column that may be null has a `?` after its kind. The compiler checks this against
+ * the type of the field.
+ */
 type Column<Value> = null extends Value ? `${Kind}?` : Kind
 
 export interface TableOptions {
@@ -9,7 +12,7 @@ export interface TableOptions {
   only?: { sqlite?: readonly string[]; postgres?: readonly string[] }
 }
 
-/** As PostgreSQL names the kinds of values. */
+/** PostgreSQL's names of the kinds of values. */
 export const POSTGRES_TYPES: Record<Kind, string> = {
   text: 'text',
   integer: 'int',
@@ -20,12 +23,12 @@ export const POSTGRES_TYPES: Record<Kind, string> = {
   json: 'json',
 }
 
-/** Rows of a statement that names each value. */
+/** The number of rows of a statement with a parameter for each value. */
 const NAMED_ROWS = 25
 
 const named = (names: readonly string[]): string => names.map((name) => `:${name}`).join(', ')
 
-/** `WHERE` each of the columns has the value of its name. */
+/** Returns the WHERE by which each of the columns has the value of its name. */
 export function by(...columns: readonly string[]): string {
   return `WHERE ${columns.map((name) => `${name} = :${name}`).join(' AND ')}`
 }
@@ -53,18 +56,18 @@ export class Table<Row extends object> {
     this.only = only
   }
 
-  /** All columns but these. */
+  /** Returns all columns but these. */
   except<Name extends keyof Row & string>(...names: Name[]): Exclude<keyof Row & string, Name>[] {
     const left: readonly string[] = names
     return this.columns.filter((column): column is Exclude<typeof column, Name> => !left.includes(column))
   }
 
-  /** Their names, as they follow SELECT or RETURNING. */
+  /** Returns the column names as they follow SELECT or RETURNING. */
   list(columns: readonly string[] = this.columns): string {
     return columns.map((column) => `${this.name}.${column}`).join(', ')
   }
 
-  /** The text for each database, of the columns that it has. */
+  /** Returns the text for each database, with the columns that it has. */
   #texts(
     columns: readonly string[],
     text: (columns: readonly string[], database: 'sqlite' | 'postgres') => string,
@@ -78,7 +81,7 @@ export class Table<Row extends object> {
     )
   }
 
-  /** `tail`: the text after the name of the table. */
+  /** Makes a SELECT. `tail`: the text after the name of the table. */
   select<Name extends keyof Row & string = keyof Row & string>(
     tail: Text,
     columns?: readonly Name[],
@@ -92,12 +95,12 @@ export class Table<Row extends object> {
     )
   }
 
-  /** PostgreSQL's array parameters of these columns, numbered from 1. */
+  /** Returns PostgreSQL's array parameters of these columns, numbered from 1. */
   #arrays(columns: readonly string[]): string {
     return columns.map((name, index) => `$${index + 1}::${POSTGRES_TYPES[this.kinds[name]!]}[]`).join(', ')
   }
 
-  /** A nullable column that is not given is written as null. */
+  /** Makes an INSERT. A nullable column that is not given is written as null. */
   insert<Answer = unknown>(
     columns: readonly (keyof Row & string)[] = this.columns,
     tail = '',
@@ -123,7 +126,7 @@ export class Table<Row extends object> {
     }
   }
 
-  /** Inserts, or replaces all of `columns` but the key and what is `kept` in the row that has the key. */
+  /** Makes an INSERT that replaces an existing row, except its key and the columns in `kept`. */
   upsert(
     columns: readonly (keyof Row & string)[] = this.columns,
     kept: readonly (keyof Row & string)[] = [],
@@ -138,7 +141,7 @@ export class Table<Row extends object> {
     return this.sql(this.#texts(columns, (own) => `UPDATE ${this.name} SET ${set(own)} ${where}`))
   }
 
-  /** Writes the columns of the row whose `keys` are those given, if `also` holds: of one row, or of many at once. */
+  /** Makes an UPDATE of the columns of the row with the given `keys`, if `also` holds, for one row or for many at once. */
   updateAll(
     columns: readonly (keyof Row & string)[],
     keys: readonly (keyof Row & string)[] = this.key,
@@ -161,24 +164,28 @@ export class Table<Row extends object> {
     return this.sql(`DELETE FROM ${this.name} ${where}`)
   }
 
-  /** At most `:most` of the rows. `lock` holds them on PostgreSQL, and says what is done with those that others hold. */
+  /**
+   * Makes a DELETE of at most `:most` rows. `lock` locks them on PostgreSQL, and says what happens to those that
+   * others hold.
+   */
   deleteSome(where: string, lock = ''): Statement {
     const key = this.key.join(', ')
     const several = this.key.length > 1 ? `(${key})` : key
     return this.sql({
       sqlite: `DELETE FROM ${this.name} WHERE ${several} IN (SELECT ${key} FROM ${this.name} ${where} LIMIT :most)`,
-      // By its place on the disk: the planner may ask for a list of keys once for each row of the table.
+      // The rows are found by their place on the disk: the planner may look a list of keys up once for each row of
+      // the table.
       postgres: `DELETE FROM ${this.name} WHERE ctid = ANY (ARRAY (
         SELECT ctid FROM ${this.name} ${where} LIMIT :most ${lock}))`,
     })
   }
 
-  /** These columns of a row that has more. */
+  /** Returns these columns of a row. */
   pick<Name extends keyof Row & string>(row: Pick<Row, Name>, columns: readonly Name[]): Pick<Row, Name> {
     return Object.fromEntries(columns.map((name) => [name, row[name]])) as Pick<Row, Name>
   }
 
-  /** Any other statement whose parameters and answers have names of columns. */
+  /** Makes any other statement whose parameters and answers have names of columns. */
   sql<Answer>(text: Text): Statement<Answer> {
     return statement(text, this.kinds)
   }

@@ -1,4 +1,4 @@
-/** The descriptions of the tables are what the migrations of both databases make. */
+/** Compares the descriptions of the tables with what the migrations of both databases make. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, suite, test } from 'node:test'
@@ -69,7 +69,7 @@ function madeByPostgres(url: string): Promise<Made[]> {
   })
 }
 
-/** What differs between the descriptions and what the migrations have made. */
+/** Returns the differences between the descriptions and what the migrations have made. */
 function faults(database: 'sqlite' | 'postgres', made: Made[]): string[] {
   const other = database === 'sqlite' ? 'postgres' : 'sqlite'
   const tables = Map.groupBy(made, ({ table_name }) => table_name)

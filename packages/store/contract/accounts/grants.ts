@@ -21,9 +21,9 @@ export interface GrantStore {
     input: Omit<Grant, 'generation'> & {
       name: string
       code_hash: string
-      /** The hash of a secret that nobody has. */
+      /** The hash of a secret that nobody has yet. */
       token_hash: string
-      /** How long the code may be redeemed. */
+      /** Milliseconds within which the code must be redeemed. */
       code_ms: number
     },
   ): Promise<true>
@@ -37,11 +37,11 @@ export interface GrantStore {
     generation: number
     token_hash: string
     scopes: Scope[]
-    /** How long the secret is valid. */
+    /** Milliseconds for which the secret is valid. */
     token_ms: number
-    /** The grant ends so long after its last use, */
+    /** Milliseconds after its last use at which the grant ends. */
     idle_ms: number
-    /** and so long after its beginning in any case. */
+    /** Milliseconds after its beginning at which the grant ends in any case. */
     life_ms: number
   }): Promise<boolean>
 }

@@ -3,7 +3,7 @@ import type { DraftKind, KeptDraft, KeptDraftWithSource } from '@assay/model/kep
 import type { Page, PageQuery } from '../page.ts'
 
 export interface KeptDraftStore {
-  /** Creates or replaces the user's. Refuses what would go beyond DRAFTS_KEPT or DRAFT_CHARACTERS: `conflict`. */
+  /** Creates or replaces a draft of the user. Throws `conflict` beyond DRAFTS_KEPT or DRAFT_CHARACTERS. */
   keepDraft(input: {
     /** The id of a new draft. */
     draft_id: string

@@ -8,12 +8,12 @@ interface Key {
 }
 
 export interface CollectionStore {
-  /** Makes a collection. If the id exists in the workspace, answers with that one. `conflict` beyond COLLECTIONS_MOST. */
+  /** Makes a collection. If the id exists in the workspace, returns that one. Throws `conflict` beyond COLLECTIONS_MOST. */
   createCollection(
     input: Key & { user_id: string; name: string; description: string | null },
   ): Promise<Collection>
   getCollection(input: Key): Promise<Collection | null>
-  /** Newest first. `insight_id`: only collections that hold this insight or its series. */
+  /** Lists collections, newest first. `insight_id`: only collections that hold this insight or its series. */
   listCollections(
     query: PageQuery & { workspace_id: string; insight_id?: string | undefined },
   ): Promise<Page<Collection>>
@@ -24,8 +24,8 @@ export interface CollectionStore {
   /** Deletes a collection. Returns false if it does not exist. */
   deleteCollection(input: Key): Promise<boolean>
   /**
-   * Adds the insight, or its series if `newest`. `pins`: adds to the user's pins, and makes that collection with its first insight.
-   * `not_found`: no such collection or insight. `conflict`: beyond HELD_MOST.
+   * Adds the insight, or its series if `newest`. `pins`: adds to the user's pins, which the first insight makes.
+   * Throws `not_found` if there is no such collection or insight, and `conflict` beyond HELD_MOST.
    */
   addToCollection(
     input: Key & { insight_id: string; newest: boolean; user_id: string; pins: boolean },
@@ -35,6 +35,6 @@ export interface CollectionStore {
    * such collection.
    */
   removeFromCollection(input: Key & { insight_id: string; pins: boolean }): Promise<boolean>
-  /** The first 1,000 subscriptions that follow a run of the template through a collection. */
+  /** Returns the first 1,000 subscriptions that follow a run of the template through a collection. */
   collectionFollowers(input: { workspace_id: string; template_id: string }): Promise<CollectionFollower[]>
 }

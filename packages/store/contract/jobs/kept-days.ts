@@ -1,7 +1,7 @@
 /** The statistics of days of metrics, so that a run reads new days only. They belong to a workspace and count in its disk. */
 export interface KeptSeriesKey {
   workspace_id: string
-  /** SHA-256 of what was asked, of whom, and by which rules. */
+  /** The SHA-256 of the question, of the database that was asked, and of the rules of the answer. */
   series_key: string
 }
 
@@ -12,9 +12,9 @@ export interface KeptDay {
 
 export interface KeptDaysOf {
   first_day: string | null
-  /** Rows that were marked before it are marked in what is kept. */
+  /** Rows that were marked before this time are marked in the kept days. */
   looked_at: string
-  /** What an audit found. */
+  /** The finding of an audit; null if there is none. */
   doubt: string | null
   days: KeptDay[]
 }
@@ -22,7 +22,7 @@ export interface KeptDaysOf {
 /** A day that is read again, to compare it. */
 export interface DayToAudit extends KeptSeriesKey, KeptDay {
   metric: string
-  /** As the engine wrote it. */
+  /** The recipe as the engine wrote it, by which the day is read again. */
   recipe: string
   looked_at: string
   read_at: string
@@ -32,9 +32,9 @@ export interface KeptDayStore {
   /** Returns null if nothing of the series is kept. */
   findKeptDays(query: KeptSeriesKey & { from: string; until: string }): Promise<KeptDaysOf | null>
   /**
-   * Of a day that is kept the later reading stays, and `looked_at` is at most the earliest `read_at`. A run that has
-   * looked for rows that were marked since `looked_since` moves it to its `read_at`, unless another has moved it.
-   * Returns false if the days would go beyond `most` bytes of the workspace, and nothing was written.
+   * Keeps days. Of a day that is already kept the later reading stays. `looked_at` is at most the earliest `read_at`.
+   * A run that has looked for rows that were marked since `looked_since` moves it to its `read_at`, unless another
+   * run has moved it. Returns false, and writes nothing, if the days would exceed `most` bytes of the workspace.
    */
   keepDays(
     input: KeptSeriesKey & {
@@ -47,17 +47,17 @@ export interface KeptDayStore {
       most: number
     },
   ): Promise<boolean>
-  /** Drops the series of these metrics. Answers how many there were. */
+  /** Drops the series of these metrics. Returns their number. */
   dropKeptDays(input: { workspace_id: string; metrics: string[] }): Promise<number>
   keptBytes(query: { workspace_id: string }): Promise<number>
   /**
-   * A random day of a series that was not audited since `before`; it counts as audited from now on. Returns null if
-   * there is none.
+   * Returns a random day of a series that was not audited since `before`. The series counts as audited from now on.
+   * Null if there is none.
    */
   claimDayToAudit(input: { before: string }): Promise<DayToAudit | null>
   /**
-   * Drops a day that is not as it was kept. The series has a doubt until it is dropped as a whole. Returns false if the
-   * day was read again since.
+   * Drops a day that differs from what the database gives now. The series has a doubt until it is dropped as a whole.
+   * Returns false if the day was read again since.
    */
   doubtKeptDay(input: KeptSeriesKey & { day: string; read_at: string; doubt: string }): Promise<boolean>
 }

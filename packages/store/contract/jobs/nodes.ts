@@ -4,7 +4,7 @@ import type { Lease } from './jobs.ts'
 
 export interface NodeInfo {
   node_id: string
-  /** A name for people: host and process. */
+  /** The name for people: host and process. */
   name: string
   roles: string[]
   version: string
@@ -19,16 +19,19 @@ export interface Renewal {
   stop: { assignment_id: string; attempt: number }[]
 }
 
-/** Everything that the node holds of a kind: running, or ended and not yet written. A kind that is left out is not compared. */
+/**
+ * Everything of a kind that the node holds: running, or ended and not yet written. A kind that is absent is not
+ * compared.
+ */
 export interface Known {
   node_id: string
   jobs?: readonly { assignment_id: string; attempt: number }[]
-  /** Their ids. */
+  /** The ids of the deliveries. */
   deliveries?: readonly string[]
 }
 
 export interface NodeStore {
-  /** Answers the time of the store. */
+  /** Registers the node. Returns the time of the store. */
   registerNode(input: {
     node_id: string
     name: string
@@ -37,15 +40,15 @@ export interface NodeStore {
     lease_ms: number
   }): Promise<{ now: string }>
   /**
-   * Renews the node's lease, writes the progress of its jobs, and answers which attempts to stop, in one statement. Throws
-   * `conflict` if the node's row is gone: the node was reaped, must stop everything and register anew.
+   * Renews the node's lease, writes the progress of its jobs, and returns which attempts to stop, in one statement.
+   * Throws `conflict` if the node's row is gone: the node was reaped, must stop everything and register again.
    */
   renewNode(input: {
     node_id: string
     lease_ms: number
     held: { assignment_id: string; attempt: number; progress: Progress | null }[]
   }): Promise<Renewal>
-  /** Progress between renewals, at most once a second a job. Writes nothing for a lost lease. */
+  /** Writes progress between renewals, at most once a second for each job. Writes nothing for a lost lease. */
   reportProgress(input: Lease & { progress: Progress }): Promise<void>
   listNodes(): Promise<NodeInfo[]>
   /** Deletes the node's row. Jobs and deliveries that it still holds go back without a loss. */
@@ -60,8 +63,8 @@ export interface NodeStore {
     but?: string
   }): Promise<{ nodes: number; jobs: number; deliveries: number }>
   /**
-   * Gives back without a loss what the store says the node holds and the node does not know. Nobody else would, because a living
-   * node's lease never ends. Waits for a claim of the node that is under way.
+   * Gives back without a loss what the store assigns to the node and the node does not know. Nobody else does this,
+   * because a living node's lease never ends. Waits for a claim of the node that is under way.
    */
   giveBackUnknown(known: Known): Promise<{ jobs: number; deliveries: number }>
 }

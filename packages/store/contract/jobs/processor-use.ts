@@ -3,9 +3,9 @@ import type { WorkspaceCaps } from '@assay/model/token'
 
 export interface ProcessorUse {
   workspace_id: string
-  /** hourOf (caps.ts): "2026-03-04T05". */
+  /** The hour as `hourOf` (caps.ts) gives it: "2026-03-04T05". */
   hour: string
-  /** Milliseconds. */
+  /** The processor time in milliseconds. */
   ms: number
 }
 
@@ -18,6 +18,6 @@ export type WorkspaceUse = Omit<ProcessorUse, 'hour'> & { stored_bytes: number }
 export interface ProcessorUseStore {
   /** Adds to the counts. Ignores workspaces that are gone. */
   countProcessorUse(counts: ProcessorUse[]): Promise<void>
-  /** The counts of one hour. Leaves out workspaces that do not exist. */
+  /** Returns the counts of one hour. Leaves out workspaces that do not exist. */
   readProcessorUse(input: { workspace_ids: string[]; hour: string }): Promise<WorkspaceUse[]>
 }

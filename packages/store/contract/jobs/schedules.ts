@@ -43,17 +43,17 @@ export interface ScheduleSettlement {
   /** The revision that was claimed. Nothing is written if the schedule has changed or was settled since. */
   revision: number
   plan: Plan
-  /** What each job is made of, or why no job can be made; null if the plan has no due time. */
+  /** The material of each job, or the reason why no job can be made. Null if the plan has no due time. */
   outcome: ScheduleMaterial | { error: ScheduleFault } | null
 }
 
-/** What each job of a schedule is made of. */
+/** The material of each job of a schedule. */
 export interface ScheduleMaterial {
   template: TemplateSource
   variables: Record<string, unknown>
   /** For a personal template without `readers`: the reader who is the schedule's user. */
   reader_id?: string | null
-  /** The subscription that sends the insight to her; null: none. */
+  /** The subscription that sends the insight to her; null if there is none. */
   mail?: string | null
   /** The metrics that the template reads. Subscriptions that follow one of them are told. */
   metrics?: readonly string[]
@@ -62,35 +62,35 @@ export interface ScheduleMaterial {
 /** The next readers of a firing, sorted by id. */
 export interface FiringPage {
   schedule_id: string
-  /** As in ScheduleSettlement. */
+  /** The revision, as in ScheduleSettlement. */
   revision: number
   plan: Plan
   material: ScheduleMaterial
-  /** `notify`: the subscription that sends the insight to the reader; null: none. */
+  /** The readers. `notify`: the subscription that sends the insight to the reader; null if there is none. */
   readers: { reader_id: string; notify: string | null }[]
-  /** The id of the last reader that was looked at, even if she gets no job. */
+  /** The id of the last reader of the page, even if she gets no job. */
   after: string
-  /** No reader comes after these. */
+  /** True if no reader follows after these. */
   last: boolean
 }
 
 export interface Fired {
   revision: number
   made: number
-  /** Null if all jobs of the plan are made. */
+  /** The state of the firing; null if all jobs of the plan are made. */
   firing: FiringState | null
-  /** The workspace has as many jobs queued as it may. The rest is made some seconds later. */
+  /** True if the workspace has as many queued jobs as it may. The rest is made some seconds later. */
   full: boolean
 }
 
 export type ScheduleFault = Pick<ScheduleError, 'code' | 'detail' | 'errors'>
 
 export interface ScheduleStore {
-  /** Makes a schedule that is due from now on. If the id exists in the workspace, answers with that one. */
+  /** Makes a schedule that is due from now on. If the id exists in the workspace, returns that one. */
   createSchedule(input: NewSchedule): Promise<Schedule>
   getSchedule(key: ScheduleKey): Promise<Schedule | null>
-  /** Newest first. */
-  /** For each schedule whose last ended job failed: how many failed in a row, among the latest 20. */
+  /** Lists schedules, newest first. */
+  /** Returns, for each schedule whose last ended job failed, how many failed in a row among the latest 20. */
   failingSchedules(input: {
     workspace_id: string
     schedule_ids: string[]
@@ -116,22 +116,23 @@ export interface ScheduleStore {
    */
   claimSchedules(input: { limit: number }): Promise<ClaimedSchedule[]>
   /**
-   * Makes and queues a job for each time of the plan, under an id that schedule and time determine, counts what was
-   * missed or failed (with a `schedule.failed` event), and moves to the next due time, all or nothing. Of a schedule
-   * that skips on overlap a time is passed over while one of its jobs has not ended. Of a due time whose jobs are made
-   * for some readers already, an error leaves the others waiting until the next due time. Returns false if it was
-   * settled by another.
+   * Makes and queues a job for each time of the plan, under an id that schedule and time determine. Counts missed and
+   * failed times (with a `schedule.failed` event), and moves to the next due time, all or nothing. A schedule that
+   * skips on overlap passes over a time while one of its jobs has not ended. If a due time has jobs for some readers
+   * already, an error leaves the other readers waiting until the next due time. Returns false if another claim has
+   * settled it.
    */
   settleSchedule(input: ScheduleSettlement): Promise<boolean>
   /**
    * Makes and queues the jobs of some readers for the due time of a firing, under ids that schedule, time and reader
-   * determine, and remembers how far it came, all or nothing. Makes as many as the workspace may have queued. With the
-   * last reader of the last time it moves to the next due time. Returns null if it was settled by another or changed.
+   * determine, and records the progress, all or nothing. Makes as many as the workspace may have queued. With the
+   * last reader of the last time it moves to the next due time. Returns null if another claim has settled it, or it
+   * was changed.
    */
   fireSchedule(page: FiringPage): Promise<Fired | null>
   /**
-   * Makes a job of the schedule now, whether it is paused or not. If a job of the id exists, returns that job. Returns
-   * null if there is no such schedule. Refused as `queueJob` is.
+   * Makes a job of the schedule now, even if it is paused. If a job of the id exists, returns that job. Returns null
+   * if there is no such schedule. Throws as `queueJob` does.
    */
   runSchedule(input: ScheduleKey & ScheduleMaterial & { assignment_id: string }): Promise<Job | null>
 }

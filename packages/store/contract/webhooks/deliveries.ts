@@ -8,7 +8,7 @@ export interface ClaimedDelivery {
   delivery_id: string
   workspace_id: string
   event: Omit<Event, 'data'>
-  /** The event as it is sent: `eventBody`. */
+  /** The event as it is sent, made by `eventBody`. */
   body: string
   webhook: Webhook
   /** The number of the attempt, from 1. It fences the settle. */
@@ -23,25 +23,25 @@ export interface AttemptOutcome {
   attempt: number
   node_id: string
   record: AttemptRecord
-  /** `pending`: the milliseconds until the next try. */
+  /** The next state. `pending`: the milliseconds until the next try. */
   next: { status: 'delivered' } | { status: 'failed' } | { status: 'pending'; wait_ms: number }
-  /** Milliseconds for which the receiver asks to be left alone. Its other deliveries wait, too. */
+  /** Milliseconds for which the receiver asks to be left alone. Its other deliveries wait too. */
   hold_ms?: number | undefined
-  /** The receiver works although not everything has arrived: a success for breaker and health. */
+  /** True if the receiver works although not everything has arrived. It counts as a success for breaker and health. */
   reached?: true | undefined
   /**
    * Also disables the webhook if it is enabled. Waiting deliveries stay pending and are not claimed. Writes one
    * `webhook.disabled` event, with deliveries to the webhooks whose `events` holds that type or is `*`.
    */
   disable?: { reason: string } | undefined
-  /** Also writes one `webhook.failing`, if the webhook is enabled and none was written since its last success. */
+  /** Also writes one `webhook.failing` if the webhook is enabled and none was written since its last success. */
   warn?: true | undefined
 }
 
 export interface DeliveryStore {
   /**
-   * A test: one event to one webhook, ahead of waiting deliveries and past an open breaker. Returns null if there is no
-   * such webhook.
+   * Sends a test: one event to one webhook, ahead of waiting deliveries and past an open breaker. Returns null if
+   * there is no such webhook.
    */
   sendEvent(input: {
     workspace_id: string
@@ -51,20 +51,20 @@ export interface DeliveryStore {
     type: EventType
     data: Record<string, unknown>
   }): Promise<Delivery | null>
-  /** A new delivery of the same event to the same webhook, due now. Returns null if there is no such delivery. */
+  /** Makes a new delivery of the same event to the same webhook, due now. Returns null if there is no such delivery. */
   redeliver(input: {
     workspace_id: string
     delivery_id: string
     new_delivery_id: string
   }): Promise<Delivery | null>
   /**
-   * Due deliveries of enabled webhooks: one of each webhook before seconds (fewest in flight first), within
+   * Claims due deliveries of enabled webhooks: one of each webhook before seconds (fewest in flight first), within
    * `max_in_flight` (8 unless set), `rate_per_second` (spaced, at most a quarter of a second's at once: poll at least
-   * that often) and the breaker (open: one probe at a time). A webhook never gets more slots than it leaves free: it
-   * is given one only while it has fewer in flight than `limit` has left, so that slow receivers leave room for the
-   * others; give all free slots as `limit`. A slot is one delivery, or where `runs` names the webhook as many as it
-   * says, of those that are due once every slot has one; the slot is free when the last of its run is settled. A
-   * webhook that fails or has a rate gets no runs. `conflict` where the node is not registered.
+   * that often) and the breaker (while open: one probe at a time). A webhook gets a slot only while it has fewer in
+   * flight than `limit` has left, so that slow receivers leave room for the others. Give all free slots as `limit`. A
+   * slot is one delivery, or for a webhook in `runs` as many as it says, of those that are due once every slot has
+   * one. The slot is free when the last of its run is settled. A webhook that fails or has a rate gets no runs.
+   * Throws `conflict` if the node is not registered.
    */
   claimDeliveries(input: {
     node_id: string
@@ -77,7 +77,7 @@ export interface DeliveryStore {
    * free.
    */
   recordAttempt(outcome: AttemptOutcome): Promise<boolean>
-  /** The same for each, all in one transaction or none. */
+  /** Records several attempts as `recordAttempt` does, all in one transaction or none. */
   recordAttempts(outcomes: AttemptOutcome[]): Promise<boolean[]>
   /**
    * Gives claimed deliveries back, due at once; the claim does not count as an attempt. `held`: why the rules of the workspace hold
@@ -101,11 +101,11 @@ export interface DeliveryStore {
       created_before?: string | undefined
     },
   ): Promise<Page<Delivery>>
-  /** Cancels all pending deliveries, in transactions of a bounded size. Answers how many. */
+  /** Cancels all pending deliveries, in transactions of a bounded size. Returns their number. */
   cancelPending(input: { workspace_id: string; webhook_id: string }): Promise<number>
   /**
-   * The events of the workspace. `newest` pages back from the latest. `oldest` pages forward; its `next_cursor` is never null, and
-   * a later call with it skips no event.
+   * Lists the events of the workspace. `newest` pages back from the latest. `oldest` pages forward; its `next_cursor`
+   * is never null, and a later call with it skips no event.
    */
   listEvents(
     query: PageQuery & { workspace_id: string; type?: EventType | undefined; order: 'newest' | 'oldest' },

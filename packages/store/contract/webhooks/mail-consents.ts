@@ -2,19 +2,19 @@
 export interface MailConsent {
   asked_at: string | null
   confirmed_at: string | null
-  /** When the owner last unsubscribed from something. */
+  /** The time when the owner last unsubscribed from something; null for never. */
   left_at: string | null
 }
 
 export interface MailConsentStore {
-  /** The addresses that the store knows. */
+  /** Returns the addresses that the store knows. */
   findMailConsents(input: {
     workspace_id: string
     address_hashes: string[]
   }): Promise<(MailConsent & { address_hash: string })[]>
   /**
-   * Records that these owners are asked at `at`, except those who were asked at `before` or later. Answers with the hashes of the
-   * recorded ones. Of several nodes that ask an owner at once, only one gets the hash.
+   * Records that these owners are asked at `at`, except those who were asked at `before` or later. Returns the hashes
+   * of the recorded ones. Of several nodes that ask an owner at once, only one gets the hash.
    */
   claimMailQuestions(input: {
     workspace_id: string
@@ -22,7 +22,7 @@ export interface MailConsentStore {
     at: string
     before: string
   }): Promise<string[]>
-  /** Writes the given times and keeps the others. */
+  /** Writes the given times. The other times stay. */
   noteMailConsents(input: {
     workspace_id: string
     address_hashes: string[]

@@ -6,17 +6,17 @@ export interface NewRecovery {
   recovery_id: string
   workspace_id: string
   webhook_id: string
-  /** Events that happened from `since` on and before `until` (null: until now). */
+  /** Only events that happened from `since` on and before `until` (null: until now). */
   since: string
   until: string | null
-  /** Also events that the webhook was never sent: it was made later, it was disabled, or the delivery was canceled. */
+  /** Includes events that the webhook was never sent: it was made later, it was disabled, or the delivery was canceled. */
   include_unsent: boolean
-  /** Only events of these types; all unless given. */
+  /** Only events of these types; by default all. */
   event_types?: EventType[] | undefined
 }
 
 export interface RecoveryStore {
-  /** A dry run: how many deliveries a recovery would make now. Returns null if there is no such webhook. */
+  /** Returns how many deliveries a recovery would make now, without making any. Null if there is no such webhook. */
   countRecoverable(input: Omit<NewRecovery, 'recovery_id'>): Promise<number | null>
   /**
    * Starts a recovery: delivers again, once each, the events whose deliveries to this webhook have all failed, or
@@ -30,11 +30,11 @@ export interface RecoveryStore {
     recovery_id: string
   }): Promise<Recovery | null>
   /**
-   * The next step of a running recovery: reads at most `limit` rows and makes their deliveries, due now. Returns false
-   * if no recovery is running. The dispatcher calls it one at a time until it answers false.
+   * Makes the next step of a running recovery: reads at most `limit` rows and makes their deliveries, due now.
+   * Returns false if no recovery is running. The dispatcher calls it, one call at a time, until it returns false.
    */
   advanceRecoveries(input: { limit: number }): Promise<boolean>
-  /** Counts by whole hours, from the hour of `since`. Returns null if there is no such webhook. */
+  /** Returns counts by whole hours, from the hour of `since`. Null if there is no such webhook. */
   webhookStats(input: {
     workspace_id: string
     webhook_id: string

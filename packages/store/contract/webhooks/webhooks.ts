@@ -13,15 +13,18 @@ type Kept =
   | 'created_at'
   | 'updated_at'
   | keyof Health
-/** `kind` never changes. */
+/** The fields of a new webhook that have a default. `kind` never changes. */
 type WithDefault = 'kind' | 'target' | 'tells_skipped' | 'personal' | 'follows'
 
-/** Defaults: kind `webhook`, no target, not told of skipped jobs, not a user's own. */
+/**
+ * A new webhook. By default its kind is `webhook`, it has no target, it is not told of skipped jobs, and it is not
+ * personal.
+ */
 export type NewWebhook = Omit<Webhook, Kept | WithDefault> & Partial<Pick<Webhook, WithDefault>>
 
 export type WebhookPatch = Partial<
   Omit<NewWebhook, 'webhook_id' | 'workspace_id' | 'kind' | 'secrets' | 'headers'> & {
-    /** Changes by name, applied to the present headers; null removes all. */
+    /** Changes of headers by name, applied to the present ones; null removes all headers. */
     headers: HeaderChange[] | null
     status: WebhookStatus
     disabled_reason: string | null
@@ -30,21 +33,21 @@ export type WebhookPatch = Partial<
 
 export interface WebhookStore {
   /**
-   * Makes a webhook. If the id exists in the workspace, replaces it: a repeat after a crash, whose secret nobody has seen.
-   * `conflict`: beyond WEBHOOKS_MOST or SUBSCRIPTIONS_MOST.
+   * Makes a webhook. If the id exists in the workspace, replaces it: this is a repeat after a crash, whose secret
+   * nobody has seen. Throws `conflict` beyond WEBHOOKS_MOST or SUBSCRIPTIONS_MOST.
    */
   createWebhook(input: NewWebhook): Promise<Webhook>
   getWebhook(input: { workspace_id: string; webhook_id: string }): Promise<Webhook | null>
   /**
-   * The subscriptions of these ids, and the 50 oldest of the user `personal_of`'s own. Ids and users of other workspaces find
-   * nothing.
+   * Returns the subscriptions of these ids, and the 50 oldest personal ones of the user `personal_of`. Ids and users
+   * of other workspaces find nothing.
    */
   findSubscriptions(input: {
     workspace_id: string
     webhook_ids: readonly string[]
     personal_of: string
   }): Promise<Webhook[]>
-  /** The ids of the enabled subscriptions that follow one of these (`template:ID`, `schedule:ID`), each once. */
+  /** Returns the ids of the enabled subscriptions that follow one of these (`template:ID`, `schedule:ID`), each once. */
   findFollowers(input: { workspace_id: string; followed: readonly string[] }): Promise<string[]>
   listWebhooks(
     query: PageQuery & {
@@ -52,21 +55,21 @@ export interface WebhookStore {
       user_id?: string | undefined
       presence_name?: string | undefined
       status?: WebhookStatus | undefined
-      /** All unless given. */
+      /** Only these kinds; by default all. */
       kinds?: readonly WebhookKind[] | undefined
     },
   ): Promise<Page<Webhook>>
   /**
-   * Changes a webhook. Returns null if there is no such webhook. Enabling it, or another `url`, clears `failing_since`
-   * and the breaker. Enabling makes its waiting deliveries due first, in transactions of a bounded size; after a death
-   * in between it is still disabled. Disabling a disabled one keeps its reason. `invalid`: more headers than a webhook
-   * may have.
+   * Changes a webhook. Returns null if there is no such webhook. Enabling it, or another `url`, clears
+   * `failing_since` and the breaker. Enabling first makes its waiting deliveries due, in transactions of a bounded
+   * size; a process that dies meanwhile leaves it disabled. Disabling a disabled one keeps its reason. Throws
+   * `invalid` if it would have more headers than it may.
    */
   updateWebhook(input: {
     workspace_id: string
     webhook_id: string
     patch: WebhookPatch
-    /** The target that the caller has read. If it is another by now, nothing changes and the answer is null. */
+    /** The target that the caller has read. If it has changed since, nothing changes and the result is null. */
     if_target?: string | null | undefined
   }): Promise<Webhook | null>
   /**
@@ -80,8 +83,8 @@ export interface WebhookStore {
     overlap_ms: number
   }): Promise<Webhook | null>
   /**
-   * Deletes the webhook with its deliveries, in transactions of a bounded size. After a death in between it is disabled
-   * and can be deleted again. Returns false if there is no such webhook.
+   * Deletes the webhook with its deliveries, in transactions of a bounded size. A process that dies meanwhile leaves
+   * it disabled, and it can be deleted again. Returns false if there is no such webhook.
    */
   deleteWebhook(input: { workspace_id: string; webhook_id: string }): Promise<boolean>
 }

@@ -13,7 +13,7 @@ import type {
 import type { Page, PageQuery } from '../page.ts'
 
 export interface AccountStore {
-  /** `name_taken`: the id exists. */
+  /** Makes a workspace. Throws `name_taken` if the id exists. */
   createWorkspace(
     input: Pick<Workspace, 'workspace_id' | 'name' | 'data_folder'> & Partial<WorkspaceCaps>,
   ): Promise<Workspace>
@@ -22,11 +22,11 @@ export interface AccountStore {
   getWorkspace(workspace_id: string): Promise<Workspace | null>
   listWorkspaces(query: PageQuery): Promise<Page<Workspace>>
   /**
-   * Deletes the workspace with everything in it. Nobody sees it after the first step. `conflict`: the default one, or
-   * one with unfinished jobs. Returns false if there is no such workspace.
+   * Deletes the workspace with everything in it. Nobody sees it after the first step. Throws `conflict` for the
+   * default one, and for one with unfinished jobs. Returns false if there is no such workspace.
    */
   deleteWorkspace(workspace_id: string): Promise<boolean>
-  /** `name_taken`: the workspace has a user of this name. */
+  /** Makes a user. Throws `name_taken` if the workspace has a user of this name. */
   createUser(
     input: Pick<User, 'user_id' | 'workspace_id' | 'username' | 'scopes'> &
       Partial<Pick<User, 'display_name'>> & { password_hash: string | null },
@@ -39,7 +39,7 @@ export interface AccountStore {
     workspace_id: string
     user_id: string
   }): Promise<(User & { password_hash: string | null }) | null>
-  /** Those of the ids that are users of the workspace. */
+  /** Returns those of the ids that are users of the workspace. */
   findUsers(input: { workspace_id: string; user_ids: readonly string[] }): Promise<string[]>
   /**
    * Changes a user. Ends the user's sign-ins except `except`, and the tokens of logins. Returns null if there is no
@@ -51,11 +51,12 @@ export interface AccountStore {
     patch: UserPatch
     except?: string | undefined
   }): Promise<User | null>
-  /** The users of a person of a sign-in provider, one in each workspace that she may enter. */
+  /** Returns the users of a person of a sign-in provider, one in each workspace that she may enter. */
   findIdentity(identity: Identity): Promise<User[]>
   /**
-   * Lets a person of a sign-in provider into exactly one workspace with these scopes. Her users elsewhere lose their scopes. Sign-ins
-   * of users whose scopes change end. `name_taken`: she is new and another user has the name.
+   * Lets a person of a sign-in provider into exactly one workspace with these scopes. Her users elsewhere lose their
+   * scopes. Sign-ins of users whose scopes change end. Throws `name_taken` if she is new and another user has the
+   * name.
    */
   admitUser(
     input: Identity &
@@ -77,17 +78,17 @@ export interface AccountStore {
       Partial<Pick<Token, 'templates'>> & { token_hash: string },
   ): Promise<Token>
   /**
-   * The caller of a token, read with every request. Returns null if there is no such token, it has expired, or its user
-   * is disabled.
+   * Returns the caller of a token. It is read with every request. Null if there is no such token, it has expired, or
+   * its user is disabled.
    */
   findToken(token_hash: string): Promise<Principal | null>
-  /** Writes `last_used_at` of each token, if it is later than the present one. */
+  /** Writes `last_used_at` of each token if it is later than the present one. */
   noteTokenUses(uses: { token_id: string; at: string }[]): Promise<void>
   listTokens(query: PageQuery & { workspace_id: string }): Promise<Page<Token>>
   /**
-   * Changes a token. `conflict`: scopes that it does not hold, a later end for the token of a person other than
-   * `caller` (null: nobody of the workspace), or the token of a login. New scopes or a new end also end the sign-ins
-   * that began with it. Returns null if there is no such token.
+   * Changes a token. Throws `conflict` for scopes that it does not have, for a later end of the token of a person
+   * other than `caller` (null: nobody of the workspace), and for the token of a login. New scopes or a new end also
+   * end the sign-ins that began with it. Returns null if there is no such token.
    */
   updateToken(input: {
     workspace_id: string
@@ -95,6 +96,6 @@ export interface AccountStore {
     caller: string | null
     patch: TokenPatch
   }): Promise<Token | null>
-  /** Deletes a token and ends the sign-ins that began with it. */
+  /** Deletes a token and ends the sign-ins that began with it. Returns false if there is no such token. */
   deleteToken(input: { workspace_id: string; token_id: string }): Promise<boolean>
 }

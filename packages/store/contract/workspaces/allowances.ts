@@ -15,7 +15,10 @@ export interface Allowance {
 }
 
 export interface AllowanceStore {
-  /** Takes one from each bucket in this order and stops at an empty one. Answers for the bucket at which it stopped, else for the last. */
+  /**
+   * Takes one from each bucket in this order and stops at an empty one. Returns the allowance of the bucket at which
+   * it stopped, else of the last.
+   */
   takeAllowances(buckets: Bucket[]): Promise<Allowance>
   /** Puts one back into each bucket. */
   returnAllowances(buckets: Bucket[]): Promise<void>

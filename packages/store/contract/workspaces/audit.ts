@@ -6,7 +6,7 @@ import type { Page, PageQuery } from '../page.ts'
 export interface AuditStore {
   /** Writes records of readings, many at once. */
   writeAudit(records: NewAuditRecord[]): Promise<void>
-  /** Newest first. */
+  /** Lists records, newest first. */
   listAudit(
     query: PageQuery & {
       workspace_id: string
@@ -17,8 +17,8 @@ export interface AuditStore {
       created_before?: string | undefined
     },
   ): Promise<Page<AuditRecord>>
-  /** The users who read the insight, each once, latest first, from the newest READINGS_LOOKED_AT records. */
+  /** Returns the users who read the insight, each once, latest first, from the newest READINGS_LOOKED_AT records. */
   listReadings(input: { workspace_id: string; insight_id: string }): Promise<Reading[]>
-  /** Deletes at most `limit` records older than the time, and as many days of the ledger. Answers how many. */
+  /** Deletes at most `limit` records older than the time, and as many days of the ledger. Returns their number. */
   pruneAudit(input: { before: string; limit: number }): Promise<number>
 }

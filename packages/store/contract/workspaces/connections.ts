@@ -1,12 +1,12 @@
-/** Connections in the store. Their secrets are sealed before they come here. */
+/** Connections in the store. Their secrets arrive sealed. */
 import type { Connection, ConnectionPatch } from '@assay/model/connection'
 import type { Page, PageQuery } from '../page.ts'
 
 export interface ConnectionStore {
-  /** `name_taken`: the workspace has a connection of this name. */
+  /** Makes a connection. Throws `name_taken` if the workspace has one of this name. */
   createConnection(input: Omit<Connection, 'created_at' | 'updated_at'>): Promise<Connection>
   getConnection(input: { workspace_id: string; name: string }): Promise<Connection | null>
-  /** Newest first. */
+  /** Lists connections, newest first. */
   listConnections(query: PageQuery & { workspace_id: string }): Promise<Page<Connection>>
   /** Changes a connection. Returns null if it does not exist. */
   updateConnection(input: {

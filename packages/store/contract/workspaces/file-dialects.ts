@@ -1,4 +1,4 @@
-/** How people want an upload to be read. Later drafts and uploads of the same path start from it. */
+/** The lines that say how an upload is read. Later drafts and uploads of the same path start from them. */
 export interface FileDialectKey {
   workspace_id: string
   /** The path of the upload. */
@@ -6,7 +6,7 @@ export interface FileDialectKey {
 }
 
 export interface FileDialectStore {
-  /** The lines that say how to read the file; null: nobody has written any. */
+  /** Returns the lines of the file; null if there are none. */
   getFileDialect(key: FileDialectKey): Promise<string[] | null>
   /** Replaces the lines. */
   keepFileDialect(input: FileDialectKey & { lines: string[] }): Promise<true>

@@ -19,6 +19,9 @@ export interface IdempotencyStore {
   startIdempotent(
     input: IdempotencyKey & { body_hash: string; id: string; node_id: string },
   ): Promise<IdempotencyStart>
-  /** Keeps the sealed answer. Null (after a 5xx or 429): a repeat starts again, under the same id if the body is the same. */
+  /**
+   * Keeps the sealed answer. Null (after a 5xx or 429) lets a repeat start again, under the same id if the body is
+   * the same.
+   */
   endIdempotent(input: IdempotencyKey & { answer: string | null }): Promise<void>
 }

@@ -8,13 +8,13 @@ export interface NewLink {
   insight_id: string
   user_id: string
   label: string | null
-  /** Whether the link opens the newest insight of this one's series. */
+  /** True if the link opens the newest insight of this one's series. */
   newest: boolean
-  /** Whether its readers see the rows behind the numbers. */
+  /** True if its readers see the rows behind the numbers. */
   rows: boolean
-  /** From now, in milliseconds. */
+  /** The lifetime from now, in milliseconds. */
   lifetime_ms: number
-  /** `hashToken` of its secret. */
+  /** The hash of its secret by `hashToken`. */
   link_hash: string
 }
 
@@ -36,8 +36,9 @@ interface OfCollection {
 
 export interface LinkStore {
   /**
-   * Makes a link. If the id exists for the same insight, replaces its hash and end: a repeat after a crash. `not_found`: no such
-   * insight. `conflict`: the insight has LINKS_MOST links that have not expired.
+   * Makes a link. If the id exists for the same insight, replaces its hash and end: this is a repeat after a crash.
+   * Throws `not_found` if there is no such insight, and `conflict` if the insight has LINKS_MOST links that have not
+   * expired.
    */
   createLink(input: NewLink): Promise<Link>
   /**
@@ -46,15 +47,15 @@ export interface LinkStore {
   findLink(link_hash: string): Promise<FoundLink | null>
   /** Moves the link to the newest insight of its series. Does nothing if link or insight is gone. */
   moveLink(input: { workspace_id: string; link_id: string; insight_id: string }): Promise<void>
-  /** Newest first. Expired links are kept as long as events. */
+  /** Lists links, newest first. Expired links are kept as long as events. */
   listLinks(query: PageQuery & { workspace_id: string; insight_id: string }): Promise<Page<Link>>
   /** Deletes a link. Returns false if it does not exist. */
   deleteLink(input: { workspace_id: string; insight_id: string; link_id: string }): Promise<boolean>
-  /** As `createLink`, for a collection. Pins have no link. */
+  /** Makes a link to a collection by the rules of `createLink`. Pins have no link. */
   createCollectionLink(input: NewCollectionLink): Promise<CollectionLink>
-  /** As `findLink`. */
+  /** Finds what the secret of a link to a collection opens, by the rules of `findLink`. */
   findCollectionLink(link_hash: string): Promise<(CollectionLink & { workspace_id: string }) | null>
-  /** As `listLinks`. */
+  /** Lists the links of a collection, newest first. */
   listCollectionLinks(query: PageQuery & OfCollection): Promise<Page<CollectionLink>>
   /** Deletes a link of a collection. Returns false if it does not exist. */
   deleteCollectionLink(input: OfCollection & { link_id: string }): Promise<boolean>

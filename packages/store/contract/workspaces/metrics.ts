@@ -3,7 +3,7 @@
 export interface StoredMetric {
   workspace_id: string
   metric_id: string
-  /** YAML. */
+  /** The definition in YAML. */
   source: string
   user_id: string
   updated_at: string
@@ -13,12 +13,12 @@ export interface StoredMetric {
 export const METRICS_MOST = 500_000
 
 export interface MetricStore {
-  /** Creates or replaces a metric. `conflict`: beyond METRICS_MOST. */
+  /** Creates or replaces a metric. Throws `conflict` beyond METRICS_MOST. */
   putMetric(input: Omit<StoredMetric, 'updated_at'>): Promise<'new' | 'replaced'>
   getMetric(input: { workspace_id: string; metric_id: string }): Promise<StoredMetric | null>
-  /** Sorted by id, from the first id greater than `after`. */
+  /** Returns metrics sorted by id, from the first id greater than `after`. */
   listMetrics(input: { workspace_id: string; after: string; limit: number }): Promise<StoredMetric[]>
-  /** The metrics of these ids that exist, sorted by id. */
+  /** Returns the metrics of these ids that exist, sorted by id. */
   findMetrics(input: { workspace_id: string; metric_ids: string[] }): Promise<StoredMetric[]>
   deleteMetric(input: { workspace_id: string; metric_id: string }): Promise<boolean>
 }

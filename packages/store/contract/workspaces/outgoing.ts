@@ -1,4 +1,4 @@
-/** The ledger in the store: what left each workspace by day, and the rules of what may leave. */
+/** The ledger in the store: the counts of what left each workspace by day, and the rules of what may leave. */
 import type { OutgoingCount, OutgoingRules } from '@assay/model/outgoing'
 
 export interface OutgoingNow {
@@ -11,9 +11,9 @@ export interface OutgoingNow {
 export interface OutgoingStore {
   /** Adds to the counts. Ignores workspaces that are gone. */
   countOutgoing(counts: (OutgoingCount & { workspace_id: string })[]): Promise<void>
-  /** The rules, and the counts of one day. Leaves out workspaces that do not exist. */
+  /** Returns the rules, and the counts of one day. Leaves out workspaces that do not exist. */
   readOutgoing(input: { workspace_ids: string[]; day: string }): Promise<OutgoingNow[]>
-  /** The counts from that day on, newest day first. */
+  /** Returns the counts from that day on, newest day first. */
   listOutgoing(input: { workspace_id: string; since: string }): Promise<OutgoingCount[]>
   /**
    * Replaces the rules. Deliveries that were held back are due again: those of 1,000 receivers now, the rest within a

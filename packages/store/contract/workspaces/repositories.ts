@@ -13,7 +13,7 @@ interface Claim {
 /** The result of a look at the repository. Only a result with a `tree` changes what is served. */
 export type Pulled =
   | { unreached: string }
-  /** The newest commit is the one of the last look. */
+  /** The newest commit is the same as at the last look. */
   | { unchanged: true }
   | {
       commit: RepositoryCommit
@@ -29,11 +29,14 @@ export interface RepositoryStore {
     input: Pick<Repository, 'repository_id' | 'address' | 'branch' | 'folder'>,
   ): Promise<Repository>
   getRepository(repository_id: string): Promise<Repository | null>
-  /** The tree of the commit in `taken`. */
+  /** Returns the tree of the last accepted commit. */
   getRepositoryTree(repository_id: string): Promise<{ commit_id: string; tree: RepositoryTree } | null>
   /** Makes a look due at once, even at a commit that was refused. Returns false if there is no such repository. */
   askRepository(repository_id: string): Promise<boolean>
-  /** Claims a repository whose look is due and that no other node holds. `asked`: someone asked for the look. */
+  /**
+   * Claims a repository whose look is due and that no other node holds. `asked`: somebody asked for the look. Returns
+   * null if there is none.
+   */
   claimRepository(repository_id: string): Promise<Repository | null>
   /** Renews the claim for HOLD_MS. Returns false if another node has claimed it. */
   holdRepository(claim: Claim): Promise<boolean>

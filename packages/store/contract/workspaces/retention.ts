@@ -1,14 +1,14 @@
-/** What is kept, and for how long, by the store's clock. */
+/** How long finished objects are kept, by the store's clock. */
 
-/** Milliseconds since the end of a job, or since the others were made. */
+/** The ages in milliseconds, from the end of a job or from the creation of the others. */
 export interface Retention {
-  /** Finished jobs, with their insights and deliveries. */
+  /** The age of finished jobs, with their insights and deliveries. */
   jobs_ms: number
-  /** Jobs that were never run. */
+  /** The age of jobs that were never run. */
   drafts_ms: number
-  /** Events with their deliveries. An event with a pending delivery stays. */
+  /** The age of events with their deliveries. An event with a pending delivery stays. */
   events_ms: number
-  /** Ended deliveries with their attempts: what was sent and what came back. */
+  /** The age of ended deliveries with their attempts: the sent and the received bytes. */
   deliveries_ms: number
 }
 
@@ -21,6 +21,6 @@ export interface Pruned {
 }
 
 export interface RetentionStore {
-  /** Deletes at most `limit` objects of each kind whose time is over. */
+  /** Deletes at most `limit` objects of each kind that are old enough. */
   prune(input: { keep: Retention; limit: number }): Promise<Pruned>
 }

@@ -12,11 +12,11 @@ export interface Resealing {
 }
 
 export interface SealedStore {
-  /** Writes the value if the key has none. Answers with the kept value. */
+  /** Writes the value if the key has none. Returns the kept value. */
   keepOnce(key: string, value: string): Promise<string>
-  /** Returns null if none is kept. */
+  /** Returns the kept value of the key; null if there is none. */
   getKept(key: string): Promise<string | null>
   replaceKept(input: { key: string; value: string }): Promise<void>
-  /** Replaces each text that is still the same, in one transaction. Answers how many rows changed. */
+  /** Replaces each text that is still the same, in one transaction. Returns the number of changed rows. */
   reseal(rows: Resealing[]): Promise<number>
 }

@@ -10,24 +10,24 @@ export interface SignInStore {
       workspace_id: string
       user_id: string
       scopes: Scope[]
-      /** Null for all templates. */
+      /** The templates that the sign-in is limited to; null for all. */
       templates?: string[] | null
-      /** The token with which the sign-in begins and ends; null: a password. */
+      /** The token with which the sign-in begins and ends; null for a password. */
       token_id: string | null
-      /** It ends this long after its last use, */
+      /** Milliseconds after its last use at which the sign-in ends. */
       idle_ms: number
-      /** and this long after its beginning in any case, or when the token ends. */
+      /** Milliseconds after its beginning at which it ends in any case. It also ends with its token. */
       life_ms: number
     },
   ): Promise<SignIn | null>
   /**
-   * The caller of a sign-in, read with every request of the console. `token_id` is the id of the sign-in. Returns null
-   * if there is no such sign-in or its user is disabled.
+   * Returns the caller of a sign-in, read with every request of the console. `token_id` is the id of the sign-in.
+   * Null if there is no such sign-in or its user is disabled.
    */
   findSignIn(secret_hash: string): Promise<Principal | null>
   /** Records uses. Each sign-in ends `idle_ms` after `at`, or with its life if that is sooner. An older use changes nothing. */
   noteSignInUses(uses: { sign_in_id: string; at: string; address: string; idle_ms: number }[]): Promise<void>
-  /** Those of one user, newest first. */
+  /** Lists the sign-ins of one user, newest first. */
   listSignIns(query: PageQuery & { workspace_id: string; user_id: string }): Promise<Page<SignIn>>
   /** Ends a sign-in. Returns false if the user has no such sign-in. */
   deleteSignIn(input: { workspace_id: string; user_id: string; sign_in_id: string }): Promise<boolean>
@@ -37,6 +37,9 @@ export interface SignInStore {
     user_id: string
     except?: string | undefined
   }): Promise<number>
-  /** Ends everything that began with a password, in every workspace: sign-ins, tokens of logins, and their grants. Returns how many. */
+  /**
+   * Ends everything that began with a password, in every workspace: sign-ins, tokens of logins, and their grants.
+   * Returns their number.
+   */
   endPasswordSignIns(): Promise<number>
 }

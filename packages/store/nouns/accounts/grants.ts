@@ -1,4 +1,4 @@
-/** Grants: what people have let clients do in their name. */
+/** Grants: the rights that people have given clients to act in their name. */
 import { iso } from '@assay/model/clock'
 import type { Grant, StoredLetIn } from '../../contract/accounts/grants.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
@@ -27,7 +27,7 @@ const LIST = statement<StoredLetIn>(
   { ...TOKENS.kinds, ...GRANTS.kinds, limit: 'integer' },
 )
 const LOCK = GRANTS.select(`${by('token_id', 'generation')} AND ends_at > :now FOR UPDATE`, ['begun_at'])
-// Before its grant, as whoever deletes the token does: so nobody waits in a circle.
+// The token is locked before its grant, as in a deletion of the token, so that nobody waits in a circle.
 const LOCK_TOKEN = TOKENS.select(`${by('token_id')} FOR UPDATE`, ['token_id'])
 const DELETE_UNREDEEMED = TOKENS.delete(
   `${by('workspace_id', 'user_id')}

@@ -68,7 +68,7 @@ export function* deleteKeptDraft(tx: Writer, key: Input<'deleteKeptDraft'>): Rou
   return (yield* tx.run(DELETE, key)) > 0
 }
 
-/** A draft is over once its text is published, whoever publishes it. One that was changed since stays. */
+/** Deletes the drafts of a text that is published now, whoever publishes it. A draft that was changed since stays. */
 export function* endDrafts(
   tx: Writer,
   published: Pick<KeptDraftWithSource, 'kind' | 'name' | 'source'> & { workspace_id: string },

@@ -1,4 +1,4 @@
-/** Collections of insights, and what each holds: insights, or series of which the newest run is shown. */
+/** Collections of insights, and their entries: insights, or series that show their newest run. */
 import {
   COLLECTIONS_MOST,
   type Collection,
@@ -63,7 +63,7 @@ const NEWEST = statement<{ series: string; insight_id: string | null }>(
     FROM ${database === 'sqlite' ? 'json_each(:series)' : 'unnest(:series::text[])'} AS given${database === 'sqlite' ? '' : ' (value)'}`,
   ),
 )
-/** `resolved`: the variables as the run read them, where a period has its days. */
+/** `resolved`: the variables as the run read them. A period has its days there. */
 const SOURCE = statement<{
   series: string
   template_id: string
@@ -90,7 +90,7 @@ interface Key {
   collection_id: string
 }
 
-/** The ids of the insights that it shows. */
+/** Returns the ids of the insights that the collection shows. */
 export function* heldInsights(
   from: Reader,
   { workspace_id, collection_id = '' }: { workspace_id: string; collection_id?: string | undefined },
@@ -127,7 +127,7 @@ export function* listCollections(from: Reader, input: Input<'listCollections'>):
   return yield* LIST.page(from, { ...query, collection_ids } as typeof query)
 }
 
-/** The forms in which a collection may hold the insight: the insight itself, or its series. */
+/** Returns the forms in which a collection may hold the insight: itself, or its series. */
 function* itemsOf(from: Reader, key: { workspace_id: string; insight_id: string }): Routine<string[]> {
   const source = yield* from.find(SOURCE, key)
   return source ? [key.insight_id, source.series] : [key.insight_id]
@@ -156,7 +156,7 @@ function isPeriod(value: unknown): boolean {
   )
 }
 
-/** The variables that are the same in all runs of the series. */
+/** Returns the variables that all runs of the series share. */
 function lasting(
   variables: Record<string, unknown>,
   resolved: Record<string, unknown> | null,
@@ -164,7 +164,7 @@ function lasting(
   return Object.fromEntries(Object.entries(variables).filter(([name]) => !isPeriod(resolved?.[name])))
 }
 
-/** Removes entries whose insight, or every run of whose series, is gone. */
+/** Removes entries whose insight is gone, or whose series has no run left. */
 function* dropGone(
   tx: Writer,
   { workspace_id, collection_id }: Key,

@@ -1,4 +1,4 @@
-/** Counts of jobs: those of a batch, and of each workspace the unfinished ones and what all of them take. */
+/** Counts of jobs: those of a batch, and for each workspace the unfinished ones and the bytes of all. */
 import { HELD, type Job, UNFINISHED as STATUSES } from '@assay/model/job'
 import type { JobCaps } from '../../caps.ts'
 import type { Reader, Routine } from '../../rows.ts'
@@ -12,7 +12,7 @@ const OF_BATCH = statement<Counted>(
    GROUP BY job_status`,
 )
 
-/** The count of one state from `job_counts`, and the oldest job from the index of states. */
+/** Returns the query of the count of one state from `job_counts`, and of the oldest job from the index of states. */
 const ofState = (counts: string, status: string): string => `
   SELECT workspace_id, '${status}' AS job_status, ${status} AS count, (
     SELECT created_at FROM jobs WHERE jobs.workspace_id = ${counts}.workspace_id AND job_status = '${status}'
@@ -20,7 +20,7 @@ const ofState = (counts: string, status: string): string => `
     ORDER BY created_at LIMIT 1) AS oldest_at
   FROM ${counts} WHERE ${status} > 0`
 
-/** The oldest queued job of each priority, at most 201 rows: the queue itself is not read. */
+/** Returns the query of the oldest queued job of each priority. It reads at most 201 rows instead of the queue. */
 const queued = (counts: string): string => `
   SELECT workspace_id, 'queued' AS job_status, queued AS count, (
     WITH RECURSIVE levels (priority) AS (

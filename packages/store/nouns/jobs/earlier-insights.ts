@@ -13,7 +13,7 @@ const OWN = INSIGHT_CARDS.select(by('insight_id', 'workspace_id'), [...SHOWN, 's
 
 type Column = 'period_start' | 'created_at'
 
-/** The last period up to the target, by its latest run. */
+/** Returns the query of the last period up to the target, by its latest run. */
 const upTo = (column: Column) =>
   INSIGHT_CARDS.select(
     `WHERE workspace_id = :workspace_id AND series = :series AND ${column} >= :low AND ${column} <= :target
@@ -21,7 +21,7 @@ const upTo = (column: Column) =>
     SHOWN,
   )
 
-/** The first period after the target, by its latest run. */
+/** Returns the query of the first period after the target, by its latest run. */
 const beyond = (column: Column) =>
   INSIGHT_CARDS.select(
     `WHERE workspace_id = :workspace_id AND series = :series AND ${column} > :target AND ${column} <= :high
@@ -43,7 +43,10 @@ const DAY_MS = 86_400_000
 
 interface Step {
   back(day: number): number
-  /** Days by which a run may miss the target: less than half of the step, so that another weekday or month length still counts. */
+  /**
+   * Days by which a run may miss the target. They are less than half of the step, so that another weekday or month
+   * length still counts.
+   */
   within: number
 }
 
@@ -62,7 +65,10 @@ interface Window {
   high: string
 }
 
-/** `at` is a day ("2001-06-18") or a time. Days and times of four-digit years compare as their texts do. */
+/**
+ * Returns the windows before `at`, a day ("2001-06-18") or a time. Days and times of four-digit years compare as
+ * their texts do.
+ */
 function windowsOf(at: string): Window[] {
   const isDay = at.length === 10
   const text = (ms: number): string => (isDay ? dayText(ms / DAY_MS) : new Date(ms).toISOString())
@@ -88,7 +94,7 @@ function windowsOf(at: string): Window[] {
   return [before, ...others]
 }
 
-/** The time that orders runs. */
+/** Returns the time that orders runs, in milliseconds since 1970. */
 const instantOf = ({ period_start, created_at }: Found): number => Date.parse(period_start ?? created_at)
 
 export function* earlierInsights(

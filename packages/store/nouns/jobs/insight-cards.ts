@@ -43,10 +43,10 @@ const LIST = listOf(INSIGHT_CARDS, {
     seen_by: '(reader_id IS NULL OR reader_id = :seen_by)',
   },
   indexed: [
-    // These insights are few.
+    // The insights of this filter are few.
     ['workspace_id', 'insight_ids'],
     ['workspace_id', 'reader_id'],
-    // They have an index of their own.
+    // Insights with failed tests have an index of their own.
     ['workspace_id', 'tests'],
     ['workspace_id', 'series'],
     ['workspace_id', 'template_id'],
@@ -60,7 +60,10 @@ const LIST = listOf(INSIGHT_CARDS, {
   },
 })
 
-/** Repeated runs of a period make one point, so the query reads more rows than the history has points. */
+/**
+ * The most runs that the query of a history reads. They are more than the points, because repeated runs of a period
+ * make one point.
+ */
 const LOOKED_AT = 3 * HISTORY_MOST
 
 const HISTORY = statement<{
@@ -103,13 +106,13 @@ export function insightTitles(
   return from.all(TITLES, input)
 }
 
-/** Each reader has series of her own. Runs of other readers are neither history nor comparison. */
+/** Returns the series of a reader. Runs of other readers are neither history nor comparison. */
 function seriesOf(series: string, reader_id: string | null): string {
   if (reader_id === null) return series
   return createHash('sha256').update(`${series}\n${reader_id}`).digest('hex').slice(0, 32)
 }
 
-/** The row of the job's insight. An insight without a card of its own has only its title. */
+/** Returns the row of the job's insight. An insight without a card of its own has only its title. */
 export function cardRow(job: OwnedJob, { insight_id, created_at }: InsightRow, findings: Findings): CardRow {
   const { assignment_id, workspace_id, template_id, user_id, schedule_id, reader_id } = job
   const { title, card } = findings
@@ -137,12 +140,12 @@ export function cardRow(job: OwnedJob, { insight_id, created_at }: InsightRow, f
   }
 }
 
-/** The LIKE pattern for a text anywhere. */
+/** Returns the LIKE pattern for a text anywhere in a column. */
 function anywhere(text: string): string {
   return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
 }
 
-/** One point for each period, newest last, none after the card's own period. */
+/** Returns one point for each period, newest last. None is after the card's own period. */
 function pointsOf(
   own: string | null,
   history: readonly [string, string, string | null, string | null, number][],

@@ -18,15 +18,15 @@ export const HEAD = [
 ] as const
 export const DATA = ['tables', 'analyses', 'facts', 'provenance', 'lineage'] as const
 
-/** As texts of JSON, so that no driver parses them. */
+/** Lists columns as texts of JSON, so that no driver parses them. */
 const texts = (names: readonly string[]): string =>
   names.map((name) => `CAST(body -> '${name}' AS text) AS ${name}`).join(', ')
 const WHERE = 'FROM insights WHERE insight_id = :insight_id AND workspace_id = :workspace_id'
 
 const FIND = INSIGHTS.select(by('insight_id', 'workspace_id'))
 
-// Newest first, by the index of schedules, templates or readers, because a schedule may have many thousands of insights. PostgreSQL
-// compares the variables as jsonb, SQLite as the text that we wrote.
+// Finds the newest first, by the index of schedules, templates or readers, because a schedule may have many thousands
+// of insights. PostgreSQL compares the variables as jsonb, SQLite as the text that we wrote.
 const lastOf = (of: string, also: string) =>
   statement<{ analyses: string }>(
     both(

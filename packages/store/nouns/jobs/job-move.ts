@@ -34,7 +34,10 @@ function arrival(job: OwnedJob, to: JobStatus, at: string): Partial<OwnedJob> {
   return isFinal(to) ? { finished_at: at } : {}
 }
 
-/** Moves the job at `now`, or at the time of its last move if that is later. Throws for an illegal move, a fault of the caller. */
+/**
+ * Returns the job moved to a state at `now`, or at the time of its last move if that is later. Throws for an illegal
+ * move, which is a fault of the caller.
+ */
 export function moved(job: OwnedJob, to: JobStatus, at: string, change: Change = {}): OwnedJob {
   if (!mayMove(job.job_status, to))
     throw new Error(`A job cannot move from ${job.job_status} to ${to} (${job.assignment_id}).`)
@@ -46,7 +49,7 @@ export function moved(job: OwnedJob, to: JobStatus, at: string, change: Change =
 }
 
 /**
- * The job with its start. An active job gets a start `ran_ms` before `now`. Returns null if the job is not executing
+ * Returns the job with its start. An active job gets a start `ran_ms` before `now`. Null if the job is not executing
  * and the caller gave no `ran_ms`.
  */
 function begun(job: OwnedJob, now: string, ran_ms: number | undefined): OwnedJob | null {
@@ -68,7 +71,7 @@ export type Settle = Lease &
     | { kind: 'fail'; error: JobError; ran_ms?: number | undefined }
     /** The worker was lost. The last allowed loss ends the job. */
     | { kind: 'lose' }
-    /** Back to the queue without a loss. */
+    /** The job returns to the queue without a loss. */
     | { kind: 'release' }
   )
 
@@ -105,22 +108,22 @@ export interface JobChange {
   states: OwnedJob[]
 }
 
-/** The held job after the report. Returns null if the report does not fit its state, and nothing is written. */
+/** Returns the held job after the report. Null if the report does not fit its state; nothing is written then. */
 export function changeOf(before: OwnedJob, settle: Kind, now: string): JobChange | null {
   const states = after(before, settle, now)
   return states.length > 0 ? { before, states } : null
 }
 
 /**
- * The same if the lease still holds the job: attempt and owner equal those of the row. Returns null otherwise, and
- * nothing is written.
+ * Returns the job after the report if the lease still holds it: attempt and owner equal those of the row. Null
+ * otherwise; nothing is written then.
  */
 export function settled(job: OwnedJob | undefined, settle: Settle, now: string): JobChange | null {
   if (!job || job.attempt !== settle.attempt || job.owner !== settle.node_id) return null
   return changeOf(job, settle, now)
 }
 
-/** Claims for a node. */
+/** Returns the job claimed by a node. */
 export function claimed(before: OwnedJob, node_id: string, now: string): JobChange {
   const change = { owner: node_id, attempt: before.attempt + 1, progress: NO_PROGRESS }
   return { before, states: [moved(before, 'active', now, change)] }

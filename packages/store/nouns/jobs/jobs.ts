@@ -1,4 +1,4 @@
-/** Jobs as people handle them: create, run, read, list, cancel, delete. settles.ts writes what workers report. */
+/** Jobs as people use them: create, run, read, list, cancel, delete. settles.ts writes what workers report. */
 import { AppError, notFound } from '@assay/model/errors'
 import { type Ending, HELD, isFinal, type Job, type JobStatus } from '@assay/model/job'
 import { draftsFull, queueFull, storeFull } from '../../caps.ts'
@@ -44,11 +44,14 @@ const DELETE_INSIGHTS = INSIGHTS.sql({
   sqlite: `DELETE FROM insights WHERE insight_id IN (${MADE})`,
   postgres: `DELETE FROM insights WHERE insight_id = ANY (ARRAY (${MADE}))`,
 })
-/** Filters with an index over all jobs, of every owner and state. */
+/** Filters with an index over all jobs, of every reader and state. */
 const OF_ALL = ['held', 'batch_id', 'reader_id', 'schedule_id']
 const HELD_ONES: Part = { where: '', from: 'held_jobs(:workspace_id) AS jobs', indexed: 'all' }
 
-/** Those of readers and the others; on PostgreSQL also what is held. One that is asked for by its state is not held. */
+/**
+ * Returns the parts of the list: jobs of readers and other jobs, and on PostgreSQL also held jobs. A filter for a
+ * state that is not held needs no part of held jobs.
+ */
 function partsOf(given: readonly string[]): Parts {
   if (given.some((field) => OF_ALL.includes(field))) return WHOLE
   const byState = given.includes('job_status')
@@ -62,7 +65,8 @@ const LIST = listOf(JOBS, {
   columns: JOB,
   wide: ['variables', 'metadata', 'notify'],
   id: 'assignment_id',
-  // What is held is few and in an index of its own, which is named by its condition; the others lie in that of states.
+  // Held jobs are few and have an index of their own, which its condition names. The other jobs are in the index of
+  // states.
   filters: {
     held: 'job_status = :held AND owner IS NOT NULL',
     failed: `error ->> 'code' <> 'canceled_by_user'`,
@@ -85,14 +89,14 @@ const LIST = listOf(JOBS, {
   ],
   parts: partsOf,
 })
-/** Conditions for how a job ended. Their state has an index. */
+/** The conditions for the ways in which a job ends. Their state has an index. */
 const ENDED: Readonly<Record<Ending, { job_status: JobStatus; [filter: string]: unknown }>> = {
   failed: { job_status: 'canceled', failed: true },
   canceled: { job_status: 'canceled', stopped: true },
   skipped: { job_status: 'completed', unsent: true },
 }
 
-// PostgreSQL has many writers: its function takes a lock where the cap is near.
+// PostgreSQL has many writers, so its function takes a lock when the cap is near.
 const REACHED_CAP = statement<{ reached: number | null }>({
   sqlite: `SELECT coalesce(max_queued, :max_queued) AS reached FROM workspaces JOIN job_counts USING (workspace_id)
     WHERE workspace_id = :workspace_id AND queued >= coalesce(max_queued, :max_queued)`,
@@ -119,7 +123,7 @@ export function* createJob(tx: Transaction, input: NewJob): Routine<Job> {
   return yield* insertJob(tx, input)
 }
 
-/** Keeps the version of the job's template. */
+/** Inserts the job and keeps the version of its template. */
 function* insertJob(tx: Transaction, { template, ...input }: NewJob): Routine<Job> {
   const made = yield* tx.find(INSERT, {
     ...input,
@@ -142,19 +146,22 @@ const STORED = statement<{ reached: number }>(
      SELECT coalesce(sum(stored_bytes), 0) FROM job_counts AS used WHERE used.workspace_id = workspaces.workspace_id)`,
 )
 
-/** The cap of stored bytes if the workspace has reached it; null: it may have more. Jobs made at the same moment may pass together. */
+/**
+ * Returns the cap of stored bytes if the workspace has reached it, else null. Jobs made at the same moment may pass
+ * together.
+ */
 function* reachedStored(tx: Transaction, workspace_id: string): Routine<number | null> {
   const { max_stored_bytes } = tx.caps
   return (yield* tx.find(STORED, { workspace_id, max_stored_bytes }))?.reached ?? null
 }
 
-/** Throws if the jobs and insights of the workspace take as much as they may. */
+/** Throws if the jobs and insights of the workspace have reached the cap of stored bytes. */
 function* admitStored(tx: Transaction, workspace_id: string): Routine<void> {
   const reached = yield* reachedStored(tx, workspace_id)
   if (reached !== null) throw storeFull(reached)
 }
 
-/** Throws if the workspace has as many drafts as it may. Drafts made at the same moment may pass together. */
+/** Throws if the workspace would exceed its cap of drafts. Drafts made at the same moment may pass together. */
 function* admitDrafts(tx: Transaction, workspace_id: string, more: number): Routine<void> {
   const { max_drafts } = tx.caps
   if (max_drafts === null) return
@@ -168,7 +175,7 @@ export function* createDraft(tx: Transaction, input: NewJob): Routine<Job> {
   return yield* createJob(tx, input)
 }
 
-/** Throws if the workspace has as many jobs queued as it may, or stores as much. */
+/** Throws if the workspace has reached its cap of queued jobs or of stored bytes. */
 function* admitQueued(tx: Transaction, workspace_id: string): Routine<void> {
   const [reached] = yield* together(reachedCap(tx, workspace_id), admitStored(tx, workspace_id))
   if (reached !== null) throw queueFull(reached)
@@ -184,7 +191,7 @@ export function* queueJob(tx: Transaction, job: Key): Routine<Job> {
   return yield* queue(tx, job, together(admitWork(tx, workspace_id), admitQueued(tx, workspace_id)))
 }
 
-/** Returns null if the job is a draft and `isCurrent` answered false. */
+/** Queues the job. Returns null if the job is a draft and `isCurrent` returned false. */
 export function* queueCurrent(
   tx: Transaction,
   { isCurrent, ...job }: Input<'queueCurrent'>,
@@ -193,7 +200,7 @@ export function* queueCurrent(
   return draft && !isCurrent(draft) ? null : yield* queueJob(tx, job)
 }
 
-/** `admit` throws if a draft may not be queued now. */
+/** Queues the job. `admit` throws if a draft may not be queued now. */
 function* queue(tx: Transaction, key: Key, admit: Routine<unknown>): Routine<Job> {
   const job = yield* lockJob(tx, key)
   if (isFinal(job.job_status))
@@ -233,7 +240,7 @@ export function* getDraft(from: Reader, key: Key): Routine<DraftOrigin | null> {
   return (yield* from.find(FIND_DRAFT, key)) ?? null
 }
 
-/** The jobs of these ids that exist, in any workspace. */
+/** Returns the jobs of these ids that exist, in any workspace. */
 export function getJobs(from: Reader, assignment_ids: readonly string[]): Routine<Job[]> {
   return from.all(FIND_ALL, { assignment_ids })
 }
@@ -266,7 +273,7 @@ export function* removeJobs(tx: Transaction, assignment_ids: readonly string[]):
   yield* tx.run(DELETE, { assignment_ids })
 }
 
-/** Jobs that were never run. */
+/** Deletes jobs that were never run. */
 export function* removeDrafts(tx: Transaction, drafts: readonly Key[]): Routine<void> {
   yield* removeJobs(
     tx,
@@ -285,7 +292,7 @@ export function* deleteJob(tx: Transaction, key: Key): Routine<void> {
   yield* removeJobs(tx, [key.assignment_id])
 }
 
-/** The cap of queued jobs if the workspace has reached it; null: it may have more. */
+/** Returns the cap of queued jobs if the workspace has reached it, else null. */
 export function* reachedCap(tx: Transaction, workspace_id: string): Routine<number | null> {
   const { max_queued } = tx.caps
   return (yield* tx.find(REACHED_CAP, { workspace_id, max_queued }))?.reached ?? null

@@ -1,4 +1,4 @@
-/** The statistics of days of metrics: kept whole or not at all, within the disk of their workspace. */
+/** Kept days: the statistics of days of metrics. They are kept whole or not at all, within the disk of their workspace. */
 import type { DayToAudit, KeptDaysOf, KeptSeriesKey } from '../../contract/jobs/kept-days.ts'
 import type { Reader, Routine, Writer } from '../../rows.ts'
 import type { Input } from '../../store.ts'
@@ -22,7 +22,7 @@ const KEEP_SERIES = KEPT_SERIES.insert(
      looked_at = CASE WHEN excluded.looked_at < kept_series.looked_at THEN excluded.looked_at ELSE kept_series.looked_at END`,
 )
 const LOOKED = KEPT_SERIES.update(['looked_at'], `${OF_SERIES} AND looked_at = :looked_since`)
-// A run that began earlier may write later.
+// A run that began earlier may write later, so the later reading stays.
 const KEEP_DAY = KEPT_DAYS.insert(
   KEPT_DAYS.columns,
   `ON CONFLICT (workspace_id, series_key, day) DO UPDATE
@@ -46,7 +46,7 @@ const ONE_DAY = KEPT_DAYS.select(`${OF_SERIES} ORDER BY day LIMIT 1 OFFSET :befo
 const DROP_DAY = KEPT_DAYS.delete(`${by('workspace_id', 'series_key', 'day')} AND read_at = :read_at`)
 const DOUBT = KEPT_SERIES.update(['doubt'], OF_SERIES)
 
-/** More bytes of a day than of its statistics: its key, its times and its place in an index. */
+/** The bytes of a row beside its statistics: its key, its times and its entry in an index. */
 const ROW_BYTES = 200
 
 export function* findKeptDays(from: Reader, query: Input<'findKeptDays'>): Routine<KeptDaysOf | null> {
@@ -59,7 +59,7 @@ export function* keptBytes(from: Reader, query: Input<'keptBytes'>): Routine<num
 }
 
 export function* keepDays(tx: Writer, input: Input<'keepDays'>): Routine<boolean> {
-  // Two at once see each other's bytes.
+  // The lock makes two calls at once see each other's bytes.
   if (!(yield* tx.find(LOCK_WORKSPACE, input))) return false
   const rows = input.days.map((one) => ({ ...one, bytes: Buffer.byteLength(one.statistics) + ROW_BYTES }))
   const added = rows.reduce((sum, { bytes }) => sum + bytes, 0)

@@ -1,6 +1,6 @@
 /**
- * The one way in which a job changes its state: row, counts of the workspace, events and deliveries in one transaction, for one job
- * or for many. A caller locks the row of a job before it changes the job.
+ * Changes the state of jobs; nothing else does. It writes row, counts of the workspace, events and deliveries in one
+ * transaction, for one job or for many. A caller locks the row of a job before it changes the job.
  */
 import { eventTypeOf, jobEventData } from '@assay/model/event'
 import type { JobStatus } from '@assay/model/job'
@@ -31,7 +31,7 @@ const UPDATE = JOBS.updateAll([
   'moves',
 ])
 
-/** What a claim changes. */
+/** Writes the columns that a claim changes. */
 const UPDATE_CLAIMED = JOBS.updateAll(['job_status', 'attempt', 'owner', 'progress', 'moves'])
 
 export function lockJobs(tx: Writer, assignment_ids: readonly string[]): Routine<OwnedJob[]> {
@@ -62,7 +62,7 @@ function eventOf(job: OwnedJob, publicUrl: string | null): NewEvent[] {
   ]
 }
 
-/** Jobs that this transaction has locked and claimed. */
+/** Writes jobs that this transaction has locked and claimed. */
 export function writeClaimed(tx: Transaction, changes: readonly JobChange[]): Routine<void> {
   return writeMoves(tx, changes, UPDATE_CLAIMED)
 }

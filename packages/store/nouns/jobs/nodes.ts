@@ -50,7 +50,7 @@ function giveBack(tx: Transaction, jobs: OwnedJob[], kind: 'lose' | 'release'): 
   )
 }
 
-/** Takes from all nodes at once, because locks of jobs come before those of webhooks. */
+/** Takes held work from several nodes at once, because locks of jobs come before those of webhooks. */
 function* takeFrom(
   tx: Transaction,
   node_ids: readonly string[],
@@ -60,9 +60,12 @@ function* takeFrom(
   return { jobs: jobs.length, deliveries: yield* giveBackDeliveries(tx, node_ids) }
 }
 
-/** Gives back as lost what an earlier node of this id still holds. The new node knows nothing of it. */
+/**
+ * Registers the node. Gives back as lost what an earlier node of this id still holds, since the new one knows nothing
+ * of it.
+ */
 export function* registerNode(tx: Transaction, input: Input<'registerNode'>): Routine<{ now: string }> {
-  // Waits for a claim that the earlier node has under way, and takes it back, too.
+  // The lock waits for a claim that the earlier node has under way. That claim is taken back too.
   yield* tx.find(LOCK, input)
   yield* tx.run(WRITE, { ...input, started_at: tx.now, lease_until: leaseUntil(tx, input.lease_ms) })
   yield* takeFrom(tx, [input.node_id])
@@ -114,7 +117,10 @@ export function* removeNode(tx: Transaction, node_id: string): Routine<void> {
   yield* giveBackDeliveries(tx, [node_id])
 }
 
-/** Several nodes may reap at once; each takes other rows. Leaves a node that claims or renews at this moment for later. */
+/**
+ * Reaps nodes. Several nodes may reap at once, and each takes other rows. A node that claims or renews at this moment
+ * is left for later.
+ */
 export function* reapNodes(
   tx: Transaction,
   { all, but = '' }: Input<'reapNodes'>,
@@ -127,7 +133,10 @@ export function* reapNodes(
   return { nodes: node_ids.length, ...taken }
 }
 
-/** Waits for the lock of the node's row, which its claims hold until they are committed. */
+/**
+ * Gives back what the node does not know. It waits for the lock of the node's row, which claims hold until they are
+ * committed.
+ */
 export function* giveBackUnknown(
   tx: Transaction,
   { node_id, jobs, deliveries }: Input<'giveBackUnknown'>,

@@ -1,4 +1,4 @@
-/** Schedules. A claim works out what is due, a settle makes the jobs and moves to the next due time in one transaction. */
+/** Schedules. A claim computes what is due. A settle makes the jobs and moves to the next due time in one transaction. */
 import { iso } from '@assay/model/clock'
 import { followersOf } from '@assay/model/collection'
 import { AppError } from '@assay/model/errors'
@@ -130,7 +130,7 @@ export function* failingSchedules(
   })
 }
 
-/** When a schedule may be claimed: when it is due, or at once while jobs of readers remain to be made. */
+/** Saves the schedule. `claim_at` is when it is due, or now while jobs of readers remain to be made. */
 function save(tx: Writer, schedule: Schedule, claim_at = claimAt(schedule, tx.now)): Routine<number> {
   return tx.run(SAVE, { ...schedule, claim_at })
 }
@@ -195,8 +195,8 @@ export function* claimSchedules(tx: Writer, { limit }: { limit: number }): Routi
 }
 
 /**
- * The subscriptions that a run with these variables tells: those in `notify`, those that follow the schedule, a collection that
- * holds its series and, where `notify` says so, the template or one of the metrics.
+ * Returns the subscriptions that a run with these variables tells: those in `notify`, those that follow the schedule
+ * or a collection with its series, and, if `notify` says so, those that follow the template or one of the metrics.
  */
 function* toldBy(
   tx: Transaction,
@@ -226,7 +226,7 @@ function* makeJob(
 ): Routine<Job> {
   const { workspace_id, user_id, presence_name, priority, metadata, schedule_id } = schedule
   const { mail = own, ...id } = job
-  // Only the reader is told of her own insight.
+  // Only the reader is told of a personal insight.
   const told =
     reader_id === null ? yield* toldBy(tx, schedule, variables, metrics) : mail === null ? null : [mail]
   const made = yield* createJob(tx, {
@@ -253,10 +253,10 @@ function* fail(tx: Transaction, schedule: Schedule): Routine<void> {
   yield* tx.native.writeEvents([{ workspace_id, type: 'schedule.failed', at: tx.now, data, job }])
 }
 
-/** The due times of the plan from this one on. */
+/** Returns the due times of the plan from this one on. */
 const restOf = ({ times }: Plan, time: string): string[] => times.slice(times.indexOf(time))
 
-/** Keeps the place of the readers without a job, and writes one event. */
+/** Lets the readers without a job wait at their place, and writes one event. */
 function* waitForRepair(tx: Transaction, before: Schedule, waiting: Schedule): Routine<boolean> {
   const again = iso(Date.parse(tx.now) + BROKEN_MS)
   const next = nextDue(waiting, waiting.firing!.plan.latest)
@@ -302,7 +302,7 @@ function* makeForReaders(
 ): Routine<{ runs: ScheduleRun[]; full: boolean; after: string | null }> {
   const runs: ScheduleRun[] = []
   let after: string | null = null
-  // Keeps the version before it locks the queue: others that keep the same version may wait for that lock.
+  // The version is kept before the queue is locked, because others that keep the same version may wait for that lock.
   if (page.readers.length > 0) yield* keepTemplateVersion(tx, page.material.template)
   for (const { reader_id, notify } of page.readers) {
     if ((yield* reachedCap(tx, schedule.workspace_id)) !== null) return { runs, full: true, after }
@@ -348,7 +348,7 @@ export function* fireSchedule(tx: Transaction, page: FiringPage): Routine<Fired 
       : { plan, scheduled_for: next, after: '', made: 0 }
   const done = { plan, made: [], overlapped: 0, fault: null }
   const saved = rest ? { ...counted, firing: rest } : afterRuns(counted, done, tx.now)
-  // This node goes on at once. If it dies, another node goes on.
+  // This node continues at once. If it dies, another node continues.
   const again = full ? FULL_MS : CLAIM_MS
   yield* rest && !saved.paused ? save(tx, saved, iso(Date.parse(tx.now) + again)) : save(tx, saved)
   return { revision: saved.revision, made: runs.length, firing: rest, full }

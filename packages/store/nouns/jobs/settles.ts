@@ -9,7 +9,7 @@ import { lockJobs, writeMoves } from './moves.ts'
 
 const INSERT_INSIGHT = INSIGHTS.insert()
 
-/** Writes reports of one or many jobs in their order. Answers for each whether it was written. */
+/** Writes reports of one or many jobs in their order. Returns for each whether it was written. */
 export function* settleJobs(tx: Transaction, settles: readonly Settle[]): Routine<boolean[]> {
   const ids = [...new Set(settles.map(({ assignment_id }) => assignment_id))]
   const jobs = new Map((yield* lockJobs(tx, ids)).map((job) => [job.assignment_id, job]))

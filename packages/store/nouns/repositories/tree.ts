@@ -22,7 +22,7 @@ interface Owner {
   user_id: string
 }
 
-/** Answers the id. An unchanged schedule keeps its revision, so that a claim under way can settle. */
+/** Writes a schedule and returns its id. An unchanged schedule keeps its revision, so that a claim under way can settle. */
 function* putSchedule(
   tx: Writer,
   owner: Owner,
@@ -54,7 +54,7 @@ function* putConnection(tx: Writer, owner: Owner, name: string, wanted: Reposito
   yield* createConnection(tx, { ...key, ...wanted, secrets: [], user_id: owner.user_id })
 }
 
-/** Answers the objects that the repository owns from now on. */
+/** Writes the tree. Returns the objects that the repository owns from now on. */
 export function* applyTree(
   tx: Writer,
   { before, tree, owner }: { before: RepositoryOwned; tree: RepositoryTree; owner: Owner },

@@ -16,7 +16,7 @@ const BYTES = statement<{ bytes: number }>(
   { bytes: 'bigint' },
 )
 
-/** Bytes of the database on disk, without its log. */
+/** Returns the bytes of the database on disk, without its log. */
 export function* databaseBytes(from: Reader): Routine<number> {
   return (yield* from.find(BYTES))!.bytes
 }

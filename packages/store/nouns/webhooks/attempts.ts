@@ -37,7 +37,7 @@ const COUNT = ATTEMPT_COUNTS.insert(
 
 type Lease = Input<'releaseDeliveries'>[number]
 
-/** The webhooks of the deliveries, and the claimed deliveries by lease. */
+/** Locks the webhooks of the deliveries. Returns them with the claimed deliveries by lease. */
 function* lockClaims(
   tx: Writer,
   leases: readonly Lease[],
@@ -65,7 +65,7 @@ interface Attempted extends Settled {
   row: Claim
 }
 
-/** Counts of attempts by webhook, hour and latency. */
+/** Counts attempts by webhook, hour and latency. */
 function countsOf(attempted: readonly Attempted[], now: string): AttemptCountRow[] {
   const hour = `${now.slice(0, 13)}:00:00.000Z`
   const counts = new Map<string, AttemptCountRow>()
@@ -83,7 +83,7 @@ function countsOf(attempted: readonly Attempted[], now: string): AttemptCountRow
   )
 }
 
-/** The webhook after these outcomes, in their order. */
+/** Updates a webhook by these outcomes, in their order. */
 function* updateHealth(
   tx: Writer,
   before: LockedWebhook,
@@ -95,7 +95,7 @@ function* updateHealth(
   return after
 }
 
-/** Writes attempts in their order. Answers for each whether it was written. */
+/** Writes attempts in their order. Returns for each whether it was written. */
 export function* recordAttempts(tx: Transaction, outcomes: readonly AttemptOutcome[]): Routine<boolean[]> {
   const tells = outcomes.some(({ disable, warn }) => disable || warn)
   const [states, claims] = yield* lockClaims(tx, outcomes, tells)

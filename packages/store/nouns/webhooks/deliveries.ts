@@ -1,4 +1,4 @@
-/** Deliveries as people see them: made, read, listed, sent again. claim-deliveries.ts of each database claims them. */
+/** Deliveries as people use them: make, read, list, send again. claim-deliveries.ts of each database claims them. */
 import { type Attempt, DELIVERY_STATUSES, type Delivery, toAttempt } from '@assay/model/delivery'
 import { type Event, eventText } from '@assay/model/event'
 import type { Page } from '../../contract/page.ts'
@@ -39,7 +39,7 @@ const LIST = listOf(DELIVERIES, {
     ['workspace_id', 'webhook_id', 'status'],
     ['workspace_id', 'webhook_id'],
   ],
-  // PostgreSQL has only the index of states, because each change of a delivery writes every index there.
+  // On PostgreSQL a list has only the index of states, because each change of a delivery writes every index there.
   parts: (given) =>
     given.includes('status') || given.includes('assignment_id')
       ? WHOLE
@@ -63,15 +63,18 @@ function toDelivery({ due_at, ...delivery }: Row): Delivery {
 
 export interface NewDelivery {
   delivery_id: string
-  /** Locked. Several deliveries to one webhook share one object, which is changed. */
+  /**
+   * The webhook, which the transaction has locked. Several deliveries to one webhook share one object, which is
+   * changed.
+   */
   webhook: LockedWebhook
   event: Told
   assignment_id: string | null
-  /** Now unless given. */
+  /** The due time; the default is now. */
   due_at?: string
 }
 
-/** Deliveries of events that this transaction has made or locked. */
+/** Adds deliveries of events that this transaction has made or locked. */
 export function* addDeliveries(tx: Writer, deliveries: readonly NewDelivery[]): Routine<void> {
   if (deliveries.length === 0) return
   const earlier = new Set<LockedWebhook>()
@@ -99,7 +102,7 @@ export function* addDeliveries(tx: Writer, deliveries: readonly NewDelivery[]): 
   tx.hint({ topic: 'deliveries' })
 }
 
-/** The events that retention has not deleted, locked against it until the transaction ends. */
+/** Returns the events that still exist. They are locked against retention until the transaction ends. */
 export function* lockEvents<Event extends Told>(tx: Writer, events: readonly Event[]): Routine<Event[]> {
   const rows = yield* tx.all(KEEP, { seqs: events.map(({ seq }) => seq) })
   const kept = new Set(rows.map(({ seq }) => seq))
@@ -136,7 +139,7 @@ export function* redeliver(tx: Transaction, input: Input<'redeliver'>): Routine<
   return yield* findDelivery(tx, { workspace_id, delivery_id })
 }
 
-/** One event to one webhook, whatever it subscribes to. */
+/** Sends one event to one webhook, whatever it subscribes to. */
 export function* sendEvent(tx: Transaction, input: Input<'sendEvent'>): Routine<Delivery | null> {
   const { webhook_id, delivery_id, event_id } = input
   if (!(yield* getWebhook(tx, input))) return null
@@ -159,7 +162,7 @@ export function* getDelivery(
   if (!delivery) return null
   const attempts = yield* from.all(THEIR_ATTEMPTS, key)
   const event = yield* from.find(EVENT_OF, key)
-  // The event was deleted in between.
+  // The event was deleted between the two statements.
   if (!event) return null
   const body = eventText(event, event.data)
   return { ...delivery, attempts: attempts.map(({ record }) => toAttempt(record, body)) }

@@ -5,11 +5,11 @@ interface Pending {
   status: DeliveryStatus
   due_at: string | null
   owner: string | null
-  /** The present attempt is the last, even if it fails. */
+  /** True if the present attempt is the last, even if it fails. */
   last_try: boolean
 }
 
-/** Releases the claim, which then does not count as an attempt. */
+/** Returns the delivery without its claim, which then does not count as an attempt. */
 export function givenBack<Row extends Pending>(row: Row): Row {
   return row.last_try ? canceled(row) : { ...row, owner: null }
 }
@@ -18,7 +18,7 @@ export function canceled<Row extends Pending>(row: Row): Row {
   return { ...row, owner: null, status: 'canceled', due_at: null }
 }
 
-/** The delivery after an attempt. `due_at`: the time of the next attempt of a pending delivery. */
+/** Returns the delivery after an attempt. `due_at`: the time of the next attempt of a pending delivery. */
 export function tried<Row extends Pending & { attempt_count: number }>(
   row: Row,
   status: DeliveryStatus,

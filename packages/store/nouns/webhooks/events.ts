@@ -1,4 +1,4 @@
-/** The list of a workspace's events. They are written where they happen: native.ts of each database. */
+/** The list of a workspace's events. native.ts of each database writes them in the transaction of their change. */
 import type { Event, EventType } from '@assay/model/event'
 import type { Page } from '../../contract/page.ts'
 import { decodeCursor, encodeCursor } from '../../cursor.ts'
@@ -12,8 +12,9 @@ type Order = Input<'listEvents'>['order']
 type Listed = Omit<EventRow, 'workspace_id'> & { fits?: number | boolean; row_no?: number }
 
 /**
- * `seq` is their order. SQLite has one writer, so it is that of the commits, too. On PostgreSQL forward goes only to what no
- * transaction of this database that writes events can come before: a reader past `seq` has seen all up to there.
+ * Events are ordered by `seq`. On SQLite this is also the order of commits, because there is one writer. On
+ * PostgreSQL a list forward ends before the first event that a transaction under way may still precede, so a reader
+ * past `seq` has seen all events up to it.
  */
 const SETTLED = EVENTS.sql<{ seq: number }>({
   sqlite: `SELECT ${Number.MAX_SAFE_INTEGER} AS seq`,
@@ -25,14 +26,17 @@ const HELD = EVENTS.sql<{ timestamp: string | null }>({
   postgres: 'SELECT min(timestamp) AS timestamp FROM events WHERE seq > (SELECT settled_events())',
 })
 
-/** When the oldest event happened that readers in order do not get yet, because another may come before it. */
+/**
+ * Returns the time of the oldest event that readers in order do not get yet, because another may precede it. Null if
+ * there is none.
+ */
 export function* findHeldEvent(from: Reader): Routine<string | null> {
   return (yield* from.find(HELD))?.timestamp ?? null
 }
 
 /**
- * Those that nearly every job makes are in no index of types: they are looked for among the next `LOOKED_AT_MOST` events. The
- * index of the others is named by its condition.
+ * Types that nearly every job makes. No index of types holds them, so they are looked for among the next
+ * `LOOKED_AT_MOST` events. The condition of the query names the index of the others.
  */
 const FREQUENT: readonly EventType[] = ['job.queued', 'job.started', 'job.completed']
 const RARE = FREQUENT.map((type) => `AND type <> '${type}'`).join(' ')
@@ -44,8 +48,8 @@ interface Pages {
 }
 
 /**
- * The condition and the order name all columns of the index: PostgreSQL would else take that of `seq` alone where it knows little of a
- * workspace, and pass over the events of all others.
+ * Returns a page. Condition and order name all columns of the index. Otherwise PostgreSQL would use the index of
+ * `seq` for a workspace that it knows little of, and pass over the events of all others.
  */
 function pageOf(key: readonly string[], order: Order, also = ''): string {
   const at = (seq: string): string => key.map((column) => (column === 'seq' ? seq : `:${column}`)).join(', ')
@@ -60,7 +64,7 @@ function pagesOf(order: Order): Pages {
   return {
     all: EVENTS.sql(`${all} LIMIT :most`),
     rare: EVENTS.sql(`${rare} LIMIT :most`),
-    // The last that is looked at comes along, of whatever type: there the next page begins.
+    // The last event that is looked at is returned whatever its type, because the next page begins there.
     frequent: EVENTS.sql(`SELECT *, type = :type AS fits FROM (
         SELECT *, row_number() OVER () AS row_no FROM (${all} LIMIT ${LOOKED_AT_MOST}) AS latest
       ) AS looked_at WHERE type = :type OR row_no = ${LOOKED_AT_MOST} LIMIT :most`),

@@ -1,6 +1,6 @@
 /**
- * Recoveries: failed events of a window in time are delivered again, in steps of a bounded size. Also the statistics of a
- * webhook.
+ * Recoveries: failed events of a window of time are delivered again, in steps of a bounded size. Also the statistics
+ * of a webhook.
  */
 import { iso } from '@assay/model/clock'
 import { type Recovery, webhookStats as statsOf, type WebhookStats } from '@assay/model/delivery'
@@ -17,7 +17,7 @@ import { addDeliveries, lockEvents } from './deliveries.ts'
 import { lockState } from './states.ts'
 import { getWebhook, lockWebhook } from './webhooks.ts'
 
-/** Events from a position on. */
+/** The walk over events from a position on. */
 export interface Walk {
   webhook: Webhook
   include_unsent: boolean
@@ -71,7 +71,7 @@ const ALL = walked({
 const SHOWN = ['recovery_id', 'webhook_id', 'status', 'done', 'count', 'created_at'] as const
 const FIND = RECOVERIES.select(by('recovery_id', 'webhook_id', 'workspace_id'), SHOWN)
 const INSERT = RECOVERIES.insert(RECOVERIES.columns, 'ON CONFLICT DO NOTHING')
-// Skips a recovery that another dispatcher is at.
+// Skips a recovery that another dispatcher is advancing.
 const FIND_RUNNING = RECOVERIES.select(`WHERE status = 'running' ORDER BY created_at LIMIT 1`)
 const LOCK_RUNNING = RECOVERIES.select(`${by('recovery_id')} AND status = 'running' FOR UPDATE`)
 const ADVANCE = RECOVERIES.update(['done', 'next_seq', 'next_at', 'status'], by('recovery_id'))
@@ -89,7 +89,7 @@ export function* beginWalk(from: Reader, input: Omit<NewRecovery, 'recovery_id'>
   return { webhook, include_unsent, event_types, position }
 }
 
-/** Null for an event of no job. */
+/** Returns who gets the event of a job; null for an event of no job. */
 function audienceOf({ data }: EventRow): Audience | null {
   if (!('presence_name' in data)) return null
   const { presence_name, notify, skipped, personal } = data as Partial<Audience>
@@ -106,12 +106,12 @@ function isMissing({ webhook, event_types }: Walk, event: WalkedEvent): boolean 
   const { statuses } = event
   if (statuses.includes('pending') || statuses.includes('delivered')) return false
   if (statuses.includes('failed')) return true
-  // Events that were never sent. A test belongs to its own webhook.
+  // This event was never sent. A test belongs to its own webhook.
   if (event.type === 'webhook.test') return false
   return notifies({ ...webhook, status: 'enabled' }, event.type, audienceOf(event))
 }
 
-/** One step: the events to deliver among the next `most`, and the walk after them; null at the end. */
+/** Makes one step. Returns the events to deliver among the next `most`, and the walk after them; null at the end. */
 export function* stepWalk(
   from: Reader,
   walk: Walk,
@@ -132,7 +132,7 @@ export function* getRecovery(from: Reader, input: Input<'getRecovery'>): Routine
   return (yield* from.find(FIND, input)) ?? null
 }
 
-/** `count` comes from the same walk. If the id exists, answers with that recovery. */
+/** Inserts a recovery. `count` comes from the same walk. If the id exists, returns that recovery. */
 export function* insertRecovery(
   tx: Writer,
   input: NewRecovery,
@@ -159,8 +159,8 @@ export function* insertRecovery(
 }
 
 /**
- * Locks the webhook's row, so that two recoveries of one webhook make no delivery twice. That lock comes before the recovery's, as
- * it does where a webhook is deleted with its recoveries.
+ * Advances the oldest running recovery. It locks the webhook's row, so that two recoveries of one webhook make no
+ * delivery twice. That lock precedes the recovery's, as in a deletion of a webhook with its recoveries.
  */
 export function* advanceRecoveries(tx: Transaction, { limit }: { limit: number }): Routine<boolean> {
   const running = yield* tx.find(FIND_RUNNING)

@@ -74,7 +74,7 @@ test('a webhook never has more requests than its rate allows, and no fewer where
             webhook = afterClaim(webhook, now)
           }
         }
-        // In any span: what the rate gives, a quarter of a second's more at once, and the one that begins it.
+        // A span may have the requests of its rate, a quarter of a second's more, and the one that begins it.
         for (const [index, begin] of claims.entries()) {
           const end = claims.at(Math.min(claims.length - 1, index + 40))!
           const count = Math.min(40, claims.length - 1 - index) + 1

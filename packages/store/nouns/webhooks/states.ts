@@ -38,8 +38,8 @@ export function lock(where: string): Statement<LockedWebhook> {
 }
 
 /**
- * Locks the webhooks of some deliveries. PostgreSQL looks an array up first; in a join it may read all deliveries of each webhook.
- * `also`: further ids that the transaction will need, locked with them.
+ * Returns the lock of the webhooks of some deliveries. PostgreSQL looks an array up first; in a join it may read all
+ * deliveries of each webhook. `also`: further ids that the transaction needs, locked with them.
  */
 function lockOf(deliveries: string, also = ''): Statement<LockedWebhook> {
   const found = `SELECT DISTINCT webhook_id FROM deliveries WHERE ${deliveries}`
@@ -61,7 +61,7 @@ const LOCK_OF_NODES = lockOf(
   `status = 'pending' AND owner = ANY (:node_ids) AND delivery_id <> ALL (:but)`,
   ` || string_to_array(coalesce(current_setting('assay.woken', true), ''), ' ')`,
 )
-// Also locks the webhooks that are told if one of these fails.
+// Also locks the webhooks that are told if one of the others fails.
 const LOCK_TO_TELL = lockOf(
   'delivery_id = ANY (:delivery_ids)',
   ` || ARRAY (SELECT webhook_id FROM webhook_events WHERE event_type IN ('webhook.failing', 'webhook.disabled')
@@ -95,7 +95,10 @@ export function* lockState(tx: Writer, webhook_id: string): Routine<LockedWebhoo
   return (yield* lockWebhooks(tx, [webhook_id]))[0]
 }
 
-/** `tells`: a failing webhook may be reported, so the webhooks that are told of it are locked, too. */
+/**
+ * Locks the webhooks of the deliveries. `tells`: a failing webhook may be reported, so the webhooks that are told of
+ * it are locked too.
+ */
 export function lockOfDeliveries(
   tx: Writer,
   delivery_ids: readonly string[],
@@ -149,7 +152,10 @@ export function* refreshStates(tx: Writer, states: readonly LockedWebhook[]): Ro
   )
 }
 
-/** The same after claims were released. Each frees its slot, unless later deliveries of its run remain. */
+/**
+ * Computes the state of webhooks after claims were released. Each claim frees its slot, unless later deliveries of
+ * its run remain.
+ */
 export function refreshFreed(
   tx: Writer,
   states: readonly LockedWebhook[],
@@ -168,7 +174,7 @@ export function refreshFreed(
   )
 }
 
-/** The same for a webhook that is not locked yet, with further changes. */
+/** Locks a webhook and computes its state, with further changes. */
 export function* refreshWebhook(
   tx: Writer,
   webhook_id: string,

@@ -1,4 +1,4 @@
-/** Changes of waiting and claimed deliveries other than by their dispatcher: give back, cancel, make due, delete. */
+/** Changes of waiting and claimed deliveries that their dispatcher does not make: give back, cancel, make due, delete. */
 import type { Routine, Transaction, Writer } from '../../rows.ts'
 import { both, statement, type Text } from '../../statement.ts'
 import type { Input } from '../../store.ts'
@@ -18,7 +18,8 @@ const LOCK_OF_JOBS = DELIVERIES.select(
   CLAIM,
 )
 const WRITE = DELIVERIES.updateAll(['owner', 'status', 'due_at'])
-// An array, because PostgreSQL may look each attempt up among the deliveries. Others may delete attempts with their deliveries.
+// An array is used, because PostgreSQL may otherwise look each attempt up among the deliveries. Attempts are deleted
+// only with their deliveries.
 const OF_JOBS = 'SELECT delivery_id FROM deliveries WHERE assignment_id = ANY (:assignment_ids)'
 const DELETE_ATTEMPTS = statement({
   sqlite: `DELETE FROM attempts WHERE delivery_id IN (${OF_JOBS})`,
@@ -47,7 +48,10 @@ const DELETE = DELIVERIES.sql<Pick<DeliveryRow, 'owner' | 'webhook_id' | 'ahead'
   both((database) => `${deletionOf(SOME)[database]} RETURNING owner, webhook_id, ahead`),
 )
 
-/** PostgreSQL first locks them in the order of ids, because others may delete them by another condition. `ids`: a query. */
+/**
+ * Returns the deletion of rows. PostgreSQL first locks them in the order of ids, because others may delete them by
+ * another condition. `ids`: a query.
+ */
 export function deletionOf(ids: string): Exclude<Text, string> {
   return {
     sqlite: `DELETE FROM deliveries WHERE delivery_id IN (${ids})`,
@@ -60,7 +64,7 @@ export function writeClaims(tx: Writer, claims: readonly Claim[]): Routine<void>
   return tx.writeAll(WRITE, claims)
 }
 
-/** Makes what the nodes hold due again; the claims do not count. `but` stays claimed. Answers how many. */
+/** Makes deliveries that the nodes hold due again. Their claims do not count. `but` stays claimed. Returns their number. */
 export function* giveBackDeliveries(
   tx: Transaction,
   node_ids: readonly string[],
@@ -101,12 +105,12 @@ export function* removeDeliveriesOfJobs(tx: Transaction, assignment_ids: readonl
   yield* tx.run(DELETE_ATTEMPTS, { assignment_ids })
 }
 
-/** Deliveries under way end with their present try, because nobody can call them back. */
+/** Ends deliveries under way with their present try, because nobody can call them back. */
 export function* endPending(tx: Transaction, key: Input<'cancelPending'>): Routine<void> {
   if (yield* lockState(tx, key.webhook_id)) yield* tx.run(END_PENDING, key)
 }
 
-/** Cancels at most `most` waiting deliveries. Answers how many. */
+/** Cancels at most `most` waiting deliveries. Returns their number. */
 export function* cancelPending(tx: Transaction, key: Input<'cancelPending'>, most: number): Routine<number> {
   yield* tx.native.useIndexes()
   const state = yield* lockState(tx, key.webhook_id)
@@ -116,7 +120,7 @@ export function* cancelPending(tx: Transaction, key: Input<'cancelPending'>, mos
   return count
 }
 
-/** Makes at most `most` deliveries due now that wait for a later time. Answers how many. */
+/** Makes at most `most` waiting deliveries due now. Returns their number. */
 export function* makeDue(tx: Transaction, webhook_id: string, most: number): Routine<number> {
   yield* tx.native.useIndexes()
   const state = yield* lockState(tx, webhook_id)
@@ -126,7 +130,7 @@ export function* makeDue(tx: Transaction, webhook_id: string, most: number): Rou
   return count
 }
 
-/** Deletes at most `most` deliveries with their attempts, claimed or not. Answers how many. */
+/** Deletes at most `most` deliveries with their attempts, claimed or not. Returns their number. */
 export function* deleteDeliveries(tx: Transaction, webhook_id: string, most: number): Routine<number> {
   const state = yield* lockState(tx, webhook_id)
   if (!state) return 0

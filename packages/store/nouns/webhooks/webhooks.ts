@@ -52,7 +52,7 @@ const LOCK = WEBHOOKS.select(`${OF_ID} FOR NO KEY UPDATE`, WEBHOOK)
 const LOCK_WHOLE = WEBHOOKS.select(`${OF_ID} FOR UPDATE`, WEBHOOK)
 const LOCK_ANYWHERE = WEBHOOKS.select(`${by('webhook_id')} FOR NO KEY UPDATE`, ['workspace_id'])
 const FIND_ENABLED = WEBHOOKS.select(`${by('webhook_id')} AND status = 'enabled'`, WEBHOOK)
-// The claim state is not written here.
+// A write of a webhook does not write the claim state.
 const STATE: readonly string[] = ['failures', 'open_until', 'held_until', 'held_reason']
 const SAVED = WEBHOOK.filter((column) => !STATE.includes(column))
 const SAVE = WEBHOOKS.upsert(SAVED, ['workspace_id', 'kind', 'created_at'])
@@ -75,13 +75,13 @@ const COUNT = statement<Counts['webhooks']>(
   `SELECT count(*) FILTER (WHERE status = 'enabled' AND failing_since IS NOT NULL) AS failing,
      count(*) FILTER (WHERE status = 'disabled') AS disabled FROM webhooks`,
 )
-/** More than all nodes have connections: so many may be made at one moment before they must take turns. */
+/** The most creations at one moment that need not take turns. They exceed the connections of all nodes. */
 const AT_ONCE_MOST = 100
 const CAPS: { kinds: readonly WebhookKind[]; most: number; what: string }[] = [
   { kinds: PROGRAM_KINDS, most: WEBHOOKS_MOST, what: 'webhooks' },
   { kinds: ['email', 'slack'], most: SUBSCRIPTIONS_MOST, what: 'subscriptions' },
 ]
-// PostgreSQL has many writers: two creations at once would each count without the other.
+// PostgreSQL has many writers, and two creations at once would each count without the other.
 const ONE_AT_A_TIME = statement({
   sqlite: 'SELECT 1',
   postgres: "SELECT pg_advisory_xact_lock(hashtextextended('assay webhooks ' || :workspace_id, 0))",
@@ -119,8 +119,8 @@ export function* lockWebhook(tx: Writer, key: Key): Routine<Webhook | null> {
 }
 
 /**
- * The same with the lock of a deletion. If the stronger lock came later, it would wait for rows that refer to the webhook, and
- * their transactions might wait for the first lock.
+ * Locks the webhook for its deletion. A stronger lock that came later would wait for rows that refer to the webhook,
+ * and their transactions might wait for the first lock.
  */
 export function* lockToDelete(tx: Writer, key: Key): Routine<Webhook | null> {
   return (yield* tx.find(LOCK_WHOLE, key)) ?? null
@@ -159,13 +159,13 @@ function* save(tx: Writer, webhook: Webhook): Routine<void> {
   )
 }
 
-/** The ids of the enabled subscriptions that follow one of these, each once. */
+/** Returns the ids of the enabled subscriptions that follow one of these, each once. */
 export function* findFollowers(from: Reader, input: Input<'findFollowers'>): Routine<string[]> {
   const found = yield* from.all(FOLLOWERS, input)
   return [...new Set(found.map(({ webhook_id }) => webhook_id))].toSorted()
 }
 
-/** Throws if the workspace has as many as it may. */
+/** Throws if the workspace has as many webhooks or subscriptions as it may. */
 function* admitWebhook(tx: Transaction, input: NewWebhook): Routine<void> {
   for (const { kinds, most, what } of CAPS) {
     if (!kinds.includes(input.kind ?? 'webhook')) continue
@@ -203,12 +203,12 @@ export function* createWebhook(tx: Transaction, input: NewWebhook): Routine<Webh
   return (yield* tx.find(FIND, input))!
 }
 
-/** A step before a webhook is enabled: makes at most `most` of its waiting deliveries due now. Answers how many. */
+/** Makes a step before a webhook is enabled: at most `most` of its waiting deliveries are due now. Returns their number. */
 export function* prepareEnabling(tx: Transaction, key: Key, most: number): Routine<number> {
   return (yield* tx.find(LOCK, key)) ? yield* makeDue(tx, key.webhook_id, most) : 0
 }
 
-/** A time later than that of every earlier change. */
+/** Returns a time later than that of every earlier change. */
 function changedAt({ updated_at }: Webhook, { now }: Writer): string {
   return updated_at < now ? now : new Date(Date.parse(updated_at) + 1).toISOString()
 }
@@ -239,14 +239,14 @@ export function* writeHealth(tx: Writer, webhook_id: string, health: Health): Ro
   yield* tx.run(WRITE_HEALTH, { ...health, webhook_id })
 }
 
-/** After an attempt of a locked webhook. `among`: all locked webhooks; no other is told. */
+/** An attempt of a locked webhook. `among`: all locked webhooks. No other webhook is told. */
 interface Tried {
   webhook_id: string
   delivery_id: string
   among: readonly string[]
 }
 
-/** For a locked webhook that is enabled and fails: writes one event, once until it succeeds again. */
+/** Writes one event for a locked webhook that is enabled and fails. No other follows until it succeeds again. */
 export function* warnOfFailing(tx: Transaction, { webhook_id, delivery_id, among }: Tried): Routine<void> {
   const webhook = yield* tx.find(FIND_ENABLED, { webhook_id })
   if (!webhook?.failing_since || webhook.warned_at !== null) return
@@ -258,7 +258,7 @@ export function* warnOfFailing(tx: Transaction, { webhook_id, delivery_id, among
   yield* tx.native.writeEvents([event])
 }
 
-/** For a locked webhook that is enabled: disables it and writes one event. Waiting deliveries stay pending. */
+/** Disables a locked webhook that is enabled, and writes one event. Waiting deliveries stay pending. */
 export function* disableWebhook(
   tx: Transaction,
   { webhook_id, delivery_id, among }: Tried,
@@ -294,8 +294,8 @@ export function* rotateSecret(tx: Writer, input: Input<'rotateSecret'>): Routine
 }
 
 /**
- * A step of a deletion: deletes `most` deliveries if the webhook has more. The last ones go with the webhook, so that nobody sees it
- * without them. It is disabled until then. Answers how many.
+ * Makes a step of a deletion: disables the webhook and deletes `most` deliveries if it has more. The last ones are
+ * deleted with the webhook, so that nobody sees it without them. Returns their number.
  */
 export function* emptyWebhook(tx: Transaction, key: Key, most: number): Routine<number> {
   yield* tx.native.useIndexes()
@@ -309,7 +309,7 @@ export function* emptyWebhook(tx: Transaction, key: Key, most: number): Routine<
   return deleted
 }
 
-/** Deletes the webhook with the rest of its deliveries. */
+/** Deletes the webhook with its remaining deliveries. */
 export function* deleteWebhook(tx: Transaction, key: Key): Routine<boolean> {
   yield* tx.native.useIndexes()
   return (yield* tx.run(DELETE, key)) > 0

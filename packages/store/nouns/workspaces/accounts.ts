@@ -42,7 +42,7 @@ const UPDATE_WORKSPACE = WORKSPACES.update(
   WORKSPACES.except('workspace_id', 'created_at', 'deleted_at', 'outgoing'),
   by('workspace_id'),
 )
-// Few workspaces are being deleted.
+// The list of workspaces filters deleted ones row by row, because few are being deleted.
 const WORKSPACE_LIST = listOf(WORKSPACES, {
   columns: WORKSPACE,
   id: 'workspace_id',
@@ -73,7 +73,7 @@ const FIND_IDENTITY = USERS.select(
    WHERE issuer = :issuer AND subject = :subject AND deleted_at IS NULL`,
   USER,
 )
-// One order of locks, so that two calls at once do not wait for each other.
+// The locks have one order, so that two calls at once do not wait for each other.
 const LOCK_IDENTITY = USERS.select(`${by('issuer', 'subject')} ORDER BY workspace_id FOR UPDATE`)
 const USER_CAP: Cap = {
   others: statement('SELECT count(*) AS count FROM users WHERE workspace_id = :workspace_id'),
@@ -140,7 +140,7 @@ export function* updateWorkspace(
   if (!found) return null
   const workspace: Workspace = { ...found, ...patch }
   yield* tx.run(UPDATE_WORKSPACE, workspace)
-  // More jobs may be allowed to run now.
+  // The change may allow more jobs to run now.
   tx.hint({ topic: 'jobs' })
   return workspace
 }
@@ -192,14 +192,14 @@ export function* findUsers(from: Reader, input: Input<'findUsers'>): Routine<str
   return (yield* from.all(FIND_USERS, input)).map(({ user_id }) => user_id)
 }
 
-/** A user with fewer scopes or another password must sign in again. */
+/** Changes a user. A user with fewer scopes or another password must sign in again. */
 export function* updateUser(tx: Writer, input: Input<'updateUser'>): Routine<User | null> {
   const { patch, except, ...key } = input
   const found = yield* tx.find(LOCK_USER, key)
   if (!found) return null
   const user = { ...found, ...patch }
   yield* tx.run(UPDATE_USER, user)
-  // Another display name changes no right.
+  // A new display name changes no right, so sign-ins stay.
   if (Object.keys(patch).some((name) => name !== 'display_name')) yield* deleteSignIns(tx, { ...key, except })
   return shown(user)
 }
@@ -237,7 +237,7 @@ export function listUsers(from: Reader, query: Input<'listUsers'>): Routine<Page
 }
 
 export function* deleteUser(tx: Writer, input: Input<'deleteUser'>): Routine<boolean> {
-  // A sign-in under way waits, and then finds no user.
+  // The lock makes a sign-in under way wait, and it then finds no user.
   yield* tx.find(LOCK_USER, input)
   yield* tx.run(DELETE_TOKENS, input)
   yield* tx.run(END_SIGN_INS, input)
@@ -247,7 +247,10 @@ export function* deleteUser(tx: Writer, input: Input<'deleteUser'>): Routine<boo
   return (yield* tx.run(DELETE_USER, input)) > 0
 }
 
-/** Others of the workspace log in however many this user has. Logins at the same moment may pass together. */
+/**
+ * Throws if the user has as many logins as one may. Other users log in however many this one has. Logins at the same
+ * moment may pass together.
+ */
 function* admitLogin(tx: Writer, token: Input<'createToken'>): Routine<void> {
   if ((yield* tx.find(LOGINS, token))!.count >= LOGINS_MOST)
     throw new AppError(
@@ -270,7 +273,7 @@ export function* findToken(from: Reader, token_hash: string): Routine<Principal 
   return bounded(yield* from.find(FIND_TOKEN, { token_hash }))
 }
 
-/** Locks in the order of ids, so that nodes that write at once do not wait for each other. */
+/** Writes uses of tokens. It locks in the order of ids, so that nodes that write at once do not wait for each other. */
 export function* noteTokenUses(tx: Writer, uses: Input<'noteTokenUses'>): Routine<void> {
   for (const use of uses.toSorted((a, b) => (a.token_id < b.token_id ? -1 : 1))) yield* tx.run(NOTE_USE, use)
 }
@@ -279,14 +282,14 @@ export function listTokens(from: Reader, query: Input<'listTokens'>): Routine<Pa
   return TOKEN_LIST.page(from, query)
 }
 
-/** Why the token may not be changed in this way; null: it may. */
+/** Returns the reason why the token may not be changed in this way; null if it may. */
 function tokenFault(
   found: Token,
   { caller, patch }: Input<'updateToken'>,
   isGranted: boolean,
 ): string | null {
   if (found.name === LOGIN_TOKEN) return 'This is the token of a login: delete it instead.'
-  // The next refresh sets both again.
+  // The next refresh of a granted token sets both again.
   if (isGranted && (patch.scopes || patch.expires_at !== undefined))
     return 'A person has let a program in with this token, and said its scopes: revoke it, and let the program ask again.'
   if (found.name === SETTING_TOKEN && patch.name !== undefined)
@@ -301,7 +304,10 @@ function tokenFault(
   return null
 }
 
-/** Checks under the token's lock, so that of two changes at once neither restores what the other removes. */
+/**
+ * Changes a token. It checks under the token's lock, so that of two changes at once neither restores what the other
+ * removes.
+ */
 export function* updateToken(tx: Writer, input: Input<'updateToken'>): Routine<Token | null> {
   const { patch, workspace_id, token_id } = input
   const found = yield* tx.find(LOCK_TOKEN, { workspace_id, token_id })
@@ -316,7 +322,7 @@ export function* updateToken(tx: Writer, input: Input<'updateToken'>): Routine<T
   return token
 }
 
-/** Locks the token first. A sign-in with it is then written already, or finds no token. */
+/** Deletes a token. It locks the token first. A sign-in with it is then written already, or finds no token. */
 export function* deleteToken(tx: Writer, input: Input<'deleteToken'>): Routine<boolean> {
   if (!(yield* tx.find(LOCK_TOKEN, input))) return false
   yield* tx.run(END_SIGN_INS_OF_TOKEN, input)

@@ -1,14 +1,17 @@
-/** How a token bucket fills with time. Pure; both stores use it. */
+/** The level of a token bucket over time. Pure; both stores use it. */
 import { iso } from '@assay/model/clock'
 import type { Allowance, Bucket } from '../../contract/workspaces/allowances.ts'
 
-/** The stored form. */
+/** The stored form of a level. */
 export interface Level {
   tokens: number
   at: string
 }
 
-/** The tokens that the bucket holds now. No row means full. A clock that was set back takes none away. */
+/**
+ * Returns the tokens that the bucket holds now. A missing row means a full bucket. A clock that was set back takes
+ * none away.
+ */
 export function levelAt(bucket: Bucket, level: Level | undefined, now: string): number {
   if (!level) return bucket.burst
   const seconds = Math.max(0, Date.parse(now) - Date.parse(level.at)) / 1000
@@ -22,7 +25,7 @@ export function allowanceOf({ burst, per_second }: Bucket, held: number): Allowa
   return { allowed, limit: burst, remaining: Math.floor(left), reset: Math.max(1, Math.ceil(wait)) }
 }
 
-/** When the bucket is full again. Its row can be deleted then. */
+/** Returns the time at which the bucket is full again. Its row can be deleted then. */
 export function fullAt({ burst, per_second }: Bucket, tokens: number, now: string): string {
   return iso(Date.parse(now) + Math.ceil(((burst - tokens) / per_second) * 1000))
 }

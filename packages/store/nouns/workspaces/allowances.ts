@@ -10,7 +10,7 @@ const HELD = ALLOWANCES.insert<Pick<AllowanceRow, 'tokens' | 'at'>>(
   ALLOWANCES.columns,
   'ON CONFLICT (key) DO UPDATE SET key = excluded.key RETURNING tokens, at',
 )
-// On PostgreSQL a transaction that began earlier may come later. The time between does not count twice.
+// On PostgreSQL a transaction with an earlier time may write later. The time between them does not count twice.
 const KEEP = ALLOWANCES.sql({
   sqlite: 'UPDATE allowances SET tokens = :tokens, at = :at, full_at = :full_at WHERE key = :key',
   postgres:

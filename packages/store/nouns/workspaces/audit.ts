@@ -12,7 +12,7 @@ import { AUDIT } from '../../tables/workspaces/audit.ts'
 import { OUTGOING } from '../../tables/workspaces/outgoing.ts'
 import { PROCESSOR_USE } from '../../tables/workspaces/processor-use.ts'
 
-/** Actions that come with the traffic. Their records are in no index of actions, which would cost each of them a write. */
+/** Actions that follow the traffic. No index of actions holds their records, because it would cost each of them a write. */
 const FREQUENT: readonly AuditAction[] = ['job.create', 'job.run', 'result.read', 'link.open']
 
 const LIST = listOf(AUDIT, {
@@ -37,7 +37,7 @@ const READINGS = statement<Reading>(
   { last_at: 'time', count: 'bigint' },
 )
 const INSERT = AUDIT.insert()
-// Ids begin with their time, so the oldest come first. The condition lets SQLite use the index.
+// Ids begin with their time, so the oldest records are deleted first. The condition lets SQLite use the index.
 const PRUNE = statement(
   `DELETE FROM audit WHERE audit_id IN (
      SELECT audit_id FROM (SELECT audit_id, created_at FROM audit WHERE audit_id > '' ORDER BY audit_id LIMIT :limit) AS looked_at

@@ -1,4 +1,4 @@
-/** Connections of a workspace with sealed secrets, and how its uploads are read. */
+/** Connections of a workspace with sealed secrets, and the lines that say how its uploads are read. */
 import { CONNECTIONS_MOST, type Connection, changedConnection } from '@assay/model/connection'
 import { AppError } from '@assay/model/errors'
 import type { Page } from '../../contract/page.ts'

@@ -1,6 +1,6 @@
 /**
- * Erasing in steps of a bounded size. For a user: the jobs of the workspace by time, then its events. For a workspace: it is closed
- * first, so that nobody sees it half deleted, and then emptied.
+ * Erases in steps of a bounded size. For a user it erases the jobs of the workspace by time, then its events. It
+ * first closes a workspace, so that nobody sees it half deleted, and then empties it.
  */
 import { AppError } from '@assay/model/errors'
 import { HELD, isFinal, type Job, type JobStatus, UNFINISHED } from '@assay/model/job'
@@ -35,7 +35,8 @@ import { lockOfWorkspace } from '../webhooks/states.ts'
 import { cancelDeliveriesOfJobs, deletionOf } from '../webhooks/waiting.ts'
 
 /**
- * The tables that name the workspace, except jobs, insights and deliveries, which go first. Tables that others refer to come last.
+ * The tables that name the workspace, except jobs, insights and deliveries, which are emptied first. A table to which
+ * others refer comes after them.
  */
 export const TABLES_OF_WORKSPACE = [
   WEBHOOKS,
@@ -77,7 +78,7 @@ const NEXT_JOBS = statement<Pick<Job, 'assignment_id' | 'user_id' | 'created_at'
     .map((part) => `(${ofPart(part)} ${IN_ORDER})`)
     .join(' UNION ALL ')} ${IN_ORDER}`,
 })
-// On PostgreSQL numbers do not rise with time, and the index is by time.
+// On PostgreSQL numbers do not rise with time, so it uses the index by time.
 const NEXT_EVENTS = EVENTS.sql<Pick<EventRow, 'seq' | 'timestamp' | 'data'>>({
   sqlite: `SELECT seq, timestamp, data FROM events WHERE workspace_id = :workspace_id AND seq > :seq
     ORDER BY seq LIMIT :limit`,
@@ -134,7 +135,7 @@ const SOME_DELIVERIES = statement({
 })
 
 const CURSOR = 'erasure'
-/** The cursor after the last job. */
+/** The cursor after the last job, among the events. */
 const AMONG_EVENTS = '*'
 const BEGINNING = '1970-01-01T00:00:00.000Z'
 
@@ -146,7 +147,7 @@ function* eraseJobs(tx: Transaction, input: Input<'eraseUser'>, [at, id]: Positi
   const rows = yield* tx.all(NEXT_JOBS, { workspace_id, at, id, limit })
   const own = rows.filter((row) => row.user_id === user_id)
   const assignment_ids = own.map(({ assignment_id }) => assignment_id)
-  // A job that completes at this moment needs no cancel: its row is locked, and then it has ended.
+  // A job that completes at this moment needs no cancel: its lock waits until it has ended.
   for (const { assignment_id, job_status } of yield* lockJobs(tx, assignment_ids))
     if (!isFinal(job_status)) yield* cancelJob(tx, { workspace_id, assignment_id })
   yield* removeJobs(tx, assignment_ids)
@@ -185,7 +186,7 @@ export function eraseUser(tx: Transaction, input: Input<'eraseUser'>): Routine<S
 }
 
 /**
- * Closes the workspace: nobody sees it, and it accepts nothing. Returns true for a closed one, too, and false if there
+ * Closes the workspace: nobody sees it, and it accepts nothing. Returns true for a closed one too, and false if there
  * is no such workspace.
  */
 export function* closeWorkspace(tx: Transaction, workspace_id: string): Routine<boolean> {
@@ -218,7 +219,7 @@ function* removeSome(tx: Transaction, workspace_id: string, most: number): Routi
   return 0
 }
 
-/** Deletes at most `most` rows of one table. Answers how many. With no row left, deletes the workspace. */
+/** Deletes at most `most` rows of one table. Deletes the workspace if no row is left. Returns the number of rows. */
 export function* emptyWorkspace(tx: Transaction, workspace_id: string, most: number): Routine<number> {
   yield* tx.native.useIndexes()
   if (!(yield* tx.find(LOCK_CLOSED, { workspace_id }))) return 0
@@ -231,7 +232,7 @@ export function* emptyWorkspace(tx: Transaction, workspace_id: string, most: num
   if (jobs.length > 0) return jobs.length
   const removed = yield* removeSome(tx, workspace_id, most)
   if (removed > 0) return removed
-  // Nobody holds a row of the workspace any more. One that is being made is left to the next step.
+  // Nobody holds a row of the workspace any more. A row that is being made is left to the next step.
   yield* tx.find(LOCK_WORKSPACE, { workspace_id })
   const late = yield* tx.all(SOME_JOBS, { workspace_id, most })
   const left = late.length + (yield* removeSome(tx, workspace_id, most))
@@ -239,7 +240,7 @@ export function* emptyWorkspace(tx: Transaction, workspace_id: string, most: num
   return left
 }
 
-/** The next step of a deletion whose process died. */
+/** Makes the next step of a deletion whose process died. */
 export function* emptyClosed(tx: Transaction, most: number): Routine<number> {
   const closed = yield* tx.find(NEXT_CLOSED)
   return closed ? yield* emptyWorkspace(tx, closed.workspace_id, most) : 0

@@ -1,4 +1,4 @@
-/** Idempotency keys: keeps the first answer for a day, and takes over a key that a dead process left open. */
+/** Idempotency keys. The first answer is kept for a day, and a key that a dead process left open is taken over. */
 import { iso } from '@assay/model/clock'
 import type { IdempotencyStart } from '../../contract/workspaces/idempotency.ts'
 import type { Routine, Writer } from '../../rows.ts'
@@ -10,7 +10,7 @@ export const KEEP_KEYS_MS = 86_400_000
 /** Milliseconds after which the process of an open request counts as dead. */
 const UNDER_WAY_MS = 60_000
 
-/** Stands in place of the node after a 5xx. The object may exist, so a repeat keeps the id. */
+/** The value in place of the node after a 5xx. The object may exist, so a repeat keeps the id. */
 const REOPENED = ''
 
 const OF_KEY = by('workspace_id', 'method', 'path', 'key')
@@ -26,7 +26,7 @@ const LOCK = IDEMPOTENCY_KEYS.sql<IdempotencyRow & { is_alive: boolean | number 
     FROM idempotency_keys ${OF_KEY} FOR UPDATE`,
 })
 
-/** Of several calls at once one inserts the key. The others wait for its commit and find the row. */
+/** Looks the key up. Of several calls at once one inserts the key. The others wait for its commit and find the row. */
 export function* startIdempotent(tx: Writer, input: Input<'startIdempotent'>): Routine<IdempotencyStart> {
   const row: IdempotencyRow = { ...input, started_at: tx.now, answer: null }
   if ((yield* tx.run(INSERT, row)) > 0) return { state: 'new', id: input.id }

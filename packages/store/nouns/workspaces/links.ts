@@ -110,7 +110,7 @@ export function* deleteLink(tx: Writer, input: Input<'deleteLink'>): Routine<boo
   return (yield* tx.run(DELETE, input)) > 0
 }
 
-/** Locks in the order of ids, so that nodes that count at once do not wait for each other. */
+/** Counts openings. It locks in the order of ids, so that nodes that count at once do not wait for each other. */
 export function* countOpenings(tx: Writer, openings: Input<'countOpenings'>): Routine<void> {
   for (const opening of openings.toSorted((a, b) => (a.link_id < b.link_id ? -1 : 1)))
     if ((yield* tx.run(COUNT_OPENINGS, opening)) === 0) yield* tx.run(COUNT_OPENINGS_OF_COLLECTION, opening)

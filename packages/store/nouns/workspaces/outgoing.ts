@@ -9,7 +9,7 @@ import { OUTGOING } from '../../tables/workspaces/outgoing.ts'
 import { releaseHeld } from '../webhooks/states.ts'
 
 const SHOWN = OUTGOING.except('workspace_id')
-// Joins the workspace, so that one that is gone is ignored.
+// The join ignores a workspace that is gone.
 const ADD = OUTGOING.sql(
   `INSERT INTO outgoing (workspace_id, day, kind, count, refused, bytes)
    SELECT workspace_id, CAST(:day AS text), CAST(:kind AS text), CAST(:count AS bigint), CAST(:refused AS bigint), CAST(:bytes AS bigint)
@@ -34,7 +34,7 @@ function keyOf({ workspace_id, day, kind }: Input<'countOutgoing'>[number]): str
   return `${workspace_id} ${day} ${kind}`
 }
 
-/** Locks in the order of keys, so that nodes that write at once do not wait for each other. */
+/** Adds to the counts. It locks in the order of keys, so that nodes that write at once do not wait for each other. */
 export function* countOutgoing(tx: Writer, counts: Input<'countOutgoing'>): Routine<void> {
   for (const count of counts.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))) yield* tx.run(ADD, count)
 }

@@ -1,4 +1,4 @@
-/** The processor time of workspaces by hour (UTC), and whether one has used up what it may take. */
+/** The processor time of workspaces by hour (UTC), and the check of its cap. */
 import { hourOf, processorSpent } from '../../caps.ts'
 import type { WorkspaceUse } from '../../contract/jobs/processor-use.ts'
 import type { Reader, Routine, Transaction, Writer } from '../../rows.ts'
@@ -6,7 +6,7 @@ import { statement } from '../../statement.ts'
 import type { Input } from '../../store.ts'
 import { PROCESSOR_USE } from '../../tables/workspaces/processor-use.ts'
 
-// Joins the workspace, so that one that is gone is ignored.
+// The join ignores a workspace that is gone.
 const ADD = PROCESSOR_USE.sql(
   `INSERT INTO processor_use (workspace_id, hour, ms)
    SELECT workspace_id, CAST(:hour AS text), CAST(:ms AS bigint) FROM workspaces WHERE workspace_id = :workspace_id
@@ -20,7 +20,7 @@ const USED = PROCESSOR_USE.sql<WorkspaceUse>(
    WHERE workspaces.workspace_id = ANY (:workspace_ids) AND deleted_at IS NULL`,
 )
 
-/** SQL: the workspace of a row of `table` has used up its processor seconds of the hour. */
+/** Returns the SQL condition that the workspace of a row of `table` has used up its processor seconds of the hour. */
 export function spentBy(table: string, hour = ':hour'): string {
   return `EXISTS (SELECT 1 FROM processor_use AS used JOIN workspaces AS own ON own.workspace_id = used.workspace_id
     WHERE used.workspace_id = ${table}.workspace_id AND used.hour = ${hour}
@@ -32,7 +32,7 @@ const REACHED = statement<{ reached: number }>(
    WHERE workspace_id = :workspace_id AND ${spentBy('workspaces')}`,
 )
 
-/** The parameters of `spentBy`. */
+/** Returns the parameters of `spentBy`. */
 export function spendingNow({ caps, now }: Pick<Transaction, 'caps' | 'now'>) {
   return { hour: hourOf(now), max_processor_seconds: caps.max_processor_seconds }
 }
@@ -43,7 +43,7 @@ export function* admitWork(tx: Transaction, workspace_id: string): Routine<void>
   if (found) throw processorSpent(found.reached, tx.now)
 }
 
-/** Locks in the order of keys, so that nodes that write at once do not wait for each other. */
+/** Adds to the counts. It locks in the order of keys, so that nodes that write at once do not wait for each other. */
 export function* countProcessorUse(tx: Writer, counts: Input<'countProcessorUse'>): Routine<void> {
   const keyOf = ({ workspace_id, hour }: (typeof counts)[number]): string => `${workspace_id} ${hour}`
   for (const count of counts.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))) yield* tx.run(ADD, count)

@@ -1,6 +1,7 @@
 /**
- * Retention in small batches: deletes what has ended, or never began, and is old enough. Nodes that prune at once skip each other's
- * rows. A row is locked before the check that nothing needs it. Indexes find old rows workspace by workspace, webhook by webhook.
+ * Retention in small batches: deletes objects that have ended, or never began, and are old enough. Nodes that prune
+ * at once skip each other's rows. A row is locked before the check that nothing needs it. Indexes find old rows
+ * workspace by workspace, webhook by webhook.
  */
 import { iso } from '@assay/model/clock'
 import { ENDED } from '@assay/model/delivery'
@@ -26,7 +27,7 @@ interface OldJob {
   workspace_id: string
 }
 
-/** Found by the index of states and creation times: a job that ended before a time was created before it. */
+/** Finds old jobs by the index of states and creation times: a job that ended before a time was created before it. */
 function oldJobs(states: readonly JobStatus[]): Statement<OldJob> {
   const list = listed(states)
   return statement({
@@ -82,7 +83,7 @@ const noneOf = (
   AND jobs.template_version = template_versions.version ${also} LIMIT 1) IS NULL`
 const UNUSED = {
   sqlite: noneOf(''),
-  // Held jobs are in no index of versions.
+  // The index of versions leaves out held jobs, so a query of their own looks for them.
   postgres: `${noneOf('AND owner IS NULL')} AND ${noneOf('AND owner IS NOT NULL')}`,
 }
 const LOCK_VERSIONS = statement<{ template_id: string; version: string }>(
@@ -98,9 +99,9 @@ const DELETE_VERSIONS = statement({
       SELECT template_id, version FROM json_to_recordset(:found::json) AS given (template_id text, version text))`,
 })
 
-/** Other old rows. */
+/** The other kinds of old rows. */
 const OTHERS = [
-  // A client may still refresh the token of a grant.
+  // A client may still refresh the expired token of a grant, so that token stays.
   TOKENS.deleteSome(
     `WHERE expires_at < :before
        AND NOT EXISTS (SELECT 1 FROM grants WHERE grants.token_id = tokens.token_id AND ends_at > :now)`,
@@ -117,7 +118,7 @@ const OTHERS = [
   RECOVERIES.deleteSome(`WHERE status = 'completed' AND created_at < :before`, 'FOR UPDATE SKIP LOCKED'),
 ]
 
-// Another transaction may hold some, such as the deletion of their webhook. These stay, and their event with them.
+// Another transaction may hold some deliveries, such as the deletion of their webhook. These stay, with their event.
 const DELETE_THEIR_DELIVERIES = statement({
   sqlite: 'DELETE FROM deliveries WHERE event_seq = ANY (:seqs)',
   postgres: `DELETE FROM deliveries WHERE delivery_id = ANY (ARRAY (
@@ -137,22 +138,25 @@ function* pruneEvents(tx: Transaction, before: string, limit: number): Routine<n
   return yield* tx.run(DELETE_EVENTS, { seqs })
 }
 
-/** Locks versions so that no new job refers to one (createJob takes the same lock), then checks again. */
+/**
+ * Deletes versions without a job. It locks them so that no new job refers to one (createJob takes the same lock), and
+ * then checks again.
+ */
 function* pruneVersions(tx: Transaction, limit: number): Routine<number> {
   const found = yield* tx.all(LOCK_VERSIONS, { limit })
   return found.length === 0 ? 0 : yield* tx.run(DELETE_VERSIONS, { found: JSON.stringify(found) })
 }
 
 interface Pruning extends Input<'prune'> {
-  /** The time so many milliseconds before now. A length beyond all time keeps everything. */
+  /** Returns the time `ms` milliseconds before now. A length beyond all time keeps everything. */
   before(ms: number): string
 }
 
 type Prune = (tx: Transaction, pruning: Pruning) => Routine<Partial<Pruned>>
 
 /**
- * Each kind in a transaction of its own, so that nodes that prune at once never hold rows of one kind while they wait for those of
- * another.
+ * Prunes each kind in a transaction of its own, so that nodes that prune at once never hold rows of one kind while
+ * they wait for those of another.
  */
 const PARTS: readonly Prune[] = [
   function* jobs(tx, { keep, limit, before }) {

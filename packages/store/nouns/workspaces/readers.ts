@@ -22,7 +22,7 @@ const COUNT = READERS.sql<{ count: number }>(
   'SELECT count(*) AS count FROM readers WHERE workspace_id = :workspace_id',
 )
 const WRITE = READERS.upsert(READERS.columns, ['created_at'])
-/** Two readers of one call may swap their users. */
+/** Takes the users from the readers first, because two readers of one call may swap their users. */
 const FREE_USERS = READERS.sql(`UPDATE readers SET user_id = NULL ${OF_IDS} AND user_id IS NOT NULL`)
 const TAKEN = READERS.select(
   'WHERE workspace_id = :workspace_id AND user_id = ANY (:user_ids) ORDER BY reader_id LIMIT 1',
@@ -38,7 +38,7 @@ interface Key {
   reader_id: string
 }
 
-/** Cancels mail that waits for her former address. */
+/** Cancels mail that waits for the reader's former address. */
 function* endMail(tx: Transaction, { workspace_id, reader_id, email }: StoredReader): Routine<void> {
   if (email === null) return
   yield* deleteWebhook(tx, { workspace_id, webhook_id: readerMailId(workspace_id, reader_id, email) })

@@ -20,15 +20,15 @@ import { TOKENS, USERS } from '../../tables/workspaces/accounts.ts'
 import { SIGN_INS } from '../../tables/workspaces/sign-ins.ts'
 
 /**
- * The rights of a user of a sign-in provider are those of the groups at the last sign-in, whatever an older token says. They end
- * when that sign-in is too long ago.
+ * The rights of a user of a sign-in provider. They are those of the groups at the last sign-in, whatever an older
+ * token says. They end some time after that sign-in.
  */
 export interface Held {
-  /** The scopes of the user; null: the user comes from no provider. */
+  /** The scopes of the user; null if the user comes from no provider. */
   held: Scope[] | null
 }
 
-/** The column of `Held` in a statement that joins `users`. */
+/** The column `held` in a statement that joins `users`. */
 export const HELD = `CASE WHEN users.issuer IS NULL THEN NULL
   WHEN users.admitted_until > :now THEN users.scopes ELSE '[]' END AS held`
 
@@ -36,7 +36,7 @@ export function withHeld<Row extends Held>(text: string, kinds: Kinds): Statemen
   return statement<Row>(text, { ...kinds, held: 'json' })
 }
 
-/** Returns null if there is no caller or nothing is left that the caller may do. */
+/** Returns the caller with the scopes that the user still has. Null if there is no caller or no scope is left. */
 export function bounded(found: (Principal & Held) | undefined): Principal | null {
   if (!found) return null
   const { held, ...principal } = found
@@ -58,7 +58,7 @@ const END_OLDEST = statement(
      SELECT sign_in_id FROM sign_ins WHERE workspace_id = :workspace_id AND user_id = :user_id AND sign_in_id <> :sign_in_id
      ORDER BY created_at DESC, sign_in_id DESC LIMIT 1000 OFFSET ${SIGN_INS_MOST - 1})`,
 )
-// A change or deletion of the token waits, and then ends this sign-in, too.
+// The lock makes a change or deletion of the token wait. It then ends this sign-in too.
 const LOCK_TOKEN = TOKENS.select(`${by('workspace_id', 'token_id')} FOR UPDATE`, ['expires_at', 'scopes'])
 const LOCK_USER = USERS.select(`${by('workspace_id', 'user_id')} FOR UPDATE`, ['disabled'])
 const FIND = withHeld<Principal & Held>(
@@ -83,7 +83,7 @@ const LIST = listOf(SIGN_INS, {
 })
 const DELETE = SIGN_INS.delete(by('workspace_id', 'user_id', 'sign_in_id'))
 const DELETE_ALL = SIGN_INS.delete(`${by('workspace_id', 'user_id')} AND sign_in_id <> :except`)
-// Tokens of logins, and tokens of grants.
+// Deletes the tokens of logins, and the tokens of grants.
 const DELETE_LOGINS = TOKENS.delete(
   `${by('workspace_id', 'user_id')}
    AND (name = :name OR EXISTS (SELECT 1 FROM grants WHERE grants.token_id = tokens.token_id))`,
@@ -95,13 +95,16 @@ const DELETE_PASSWORD_TOKENS = TOKENS.delete(
   `WHERE (name = :name OR EXISTS (SELECT 1 FROM grants WHERE grants.token_id = tokens.token_id))
    AND ${BY_PASSWORD('tokens')}`,
 )
-// Also the sign-ins that began with the token of a login.
+// Also deletes the sign-ins that began with the token of a login.
 const DELETE_BY_PASSWORD = SIGN_INS.delete(
   `WHERE ${BY_PASSWORD('sign_ins')}
    AND (token_id IS NULL OR NOT EXISTS (SELECT 1 FROM tokens WHERE tokens.token_id = sign_ins.token_id))`,
 )
 
-/** Locks the user if there is no token. A deletion of the user waits, and then ends this sign-in, too. */
+/**
+ * Returns the user of the sign-in. It locks the user if there is no token: a deletion of the user waits, and then
+ * ends this sign-in too.
+ */
 function* userOf(tx: Writer, input: Input<'createSignIn'>) {
   const user = yield* tx.find(LOCK_USER, input)
   return user && !user.disabled ? { expires_at: null, scopes: input.scopes } : undefined
@@ -133,7 +136,7 @@ export function* findSignIn(from: Reader, secret_hash: string): Routine<Principa
   return bounded(yield* from.find(FIND, { secret_hash }))
 }
 
-/** Locks in the order of ids, so that nodes that write at once do not wait for each other. */
+/** Writes uses of sign-ins. It locks in the order of ids, so that nodes that write at once do not wait for each other. */
 export function* noteSignInUses(tx: Writer, uses: Input<'noteSignInUses'>): Routine<void> {
   for (const { idle_ms, ...use } of uses.toSorted((a, b) => (a.sign_in_id < b.sign_in_id ? -1 : 1)))
     yield* tx.run(NOTE_USE, { ...use, idle_ends_at: iso(Date.parse(use.at) + idle_ms) })
@@ -153,7 +156,10 @@ export function* deleteSignIns(tx: Writer, input: Input<'deleteSignIns'>): Routi
   return yield* tx.run(DELETE_ALL, { workspace_id, user_id, except })
 }
 
-/** Locks tokens before the sign-ins that began with them, as all transactions do. */
+/**
+ * Ends all that began with a password. It locks tokens before the sign-ins that began with them, as all transactions
+ * do.
+ */
 export function* endPasswordSignIns(tx: Writer): Routine<number> {
   const tokens = yield* tx.run(DELETE_PASSWORD_TOKENS, { name: LOGIN_TOKEN })
   return tokens + (yield* tx.run(DELETE_BY_PASSWORD, {}))

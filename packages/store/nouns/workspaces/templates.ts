@@ -36,7 +36,7 @@ interface Key {
   template_id: string
 }
 
-/** Throws where the workspace would have more than it may. */
+/** Throws if the workspace would have more templates or characters than it may. */
 function* admitTemplate(tx: Writer, template: StoredTemplate): Routine<void> {
   yield* tx.find(LOCK_WORKSPACE, template)
   const { count, length } = (yield* tx.find(OTHERS, template))!
@@ -77,7 +77,10 @@ export function* deleteTemplate(tx: Writer, key: Key): Routine<boolean> {
   return (yield* tx.run(DELETE, key)) > 0
 }
 
-/** Keeps a version. Its id is a hash of its content, so an existing one is not written again. Another node may delete it meanwhile. */
+/**
+ * Keeps a version. Its id is a hash of its content, so an existing one is not written again. Another node may delete
+ * it meanwhile, so this repeats.
+ */
 export function* keepTemplateVersion(tx: Writer, template: TemplateSource): Routine<void> {
   for (;;) {
     if (yield* tx.find(LOCK_VERSION, template)) return
@@ -85,7 +88,10 @@ export function* keepTemplateVersion(tx: Writer, template: TemplateSource): Rout
   }
 }
 
-/** Keeps several versions before the first of their jobs is made, in one order, so that no two calls wait for each other. */
+/**
+ * Keeps several versions before the first of their jobs is made, in one order, so that two calls do not wait for each
+ * other.
+ */
 export function* keepTemplateVersions(tx: Writer, templates: readonly TemplateSource[]): Routine<void> {
   const each = new Map(templates.map((template) => [`${template.template_id} ${template.version}`, template]))
   for (const [, template] of [...each].toSorted(([a], [b]) => (a < b ? -1 : 1)))

@@ -1,6 +1,6 @@
 /**
- * The victim of crash.test.ts: opens the store in the home it is given, says so, and writes jobs as fast as it can,
- * naming each on its own line once the store has acknowledged it.
+ * The process that crash.test.ts kills. It opens the store in the given home, says so, and writes jobs as fast as it
+ * can. It names each job on a line of its own once the store has acknowledged it.
  */
 import { writeSync } from 'node:fs'
 import { systemClock } from '@assay/model/clock'

@@ -34,7 +34,7 @@ function start(command: string, args: string[]): ChildProcess {
   return child
 }
 
-/** Reads the child's lines until `enough` says so (or it ends), then runs `then` and reads the rest. */
+/** Reads the child's lines until `enough` returns true or the child ends. Then it runs `then` and reads the rest. */
 async function readLines(child: ChildProcess, enough: (lines: string[]) => boolean, then: () => void) {
   const lines: string[] = []
   let called = false
@@ -105,7 +105,7 @@ test('a second process on the same database is told who holds it, and a killed o
 })
 
 test('refuses writes while the disk takes no more, still reads, and has lost nothing', async () => {
-  // A limit on the size of files stands in for a full disk: write(2) fails in the middle of a commit.
+  // A limit on the size of files stands in for a full disk: write(2) fails within a commit.
   const child = start('sh', ['-c', `ulimit -f 3000; exec "$0" "$@"`, process.execPath, CHILD, home])
   const exited = once(child, 'exit')
   const lines = await readLines(

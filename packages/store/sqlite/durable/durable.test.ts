@@ -13,7 +13,7 @@ import type { Hint, Store } from '../../store.ts'
 
 type Done = (error: Error | null) => void
 
-/** Syncs that wait for the test; null: the real ones. */
+/** The syncs that wait for the test; null for real syncs. */
 let held: Done[] | null
 let home: string
 let store: Store
@@ -46,7 +46,7 @@ async function passes(count: number): Promise<void> {
   for (let pass = 0; pass < count; pass += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Once a sync is under way. */
+/** Resolves once a sync is under way. */
 async function syncing(): Promise<Done> {
   for (;;) {
     const done = held?.shift()
@@ -72,7 +72,7 @@ test('nobody is told of a write before it is durable: not who wrote, not who rea
     store.getJob(job).then((seen) => order.push(`read ${seen?.job_status}`)),
     store.listJobs({ workspace_id: WORKSPACE, limit: 10 }).then(() => order.push('listed')),
     store.getJob({ ...job, workspace_id: 'none' }).then(() => order.push('not found')),
-    // What is refused tells something, too.
+    // A refusal reveals the state too, so it also waits for the sync.
     store.deleteJob(job).catch((error: AppError) => order.push(error.code)),
   ]
   await passes(5)
@@ -108,7 +108,7 @@ test('once a sync has failed nothing is written or read, and what was acknowledg
   assert.equal(failures.length, 1)
   assert.ok(isUnusable(failures[0]))
   await store.close()
-  // The log was not moved to the database at its end, and only another process may open it.
+  // The log was not moved to the database at its end, and only another process may open the store.
   assert.ok((await stat(path.join(home, 'assay.db-wal'))).size > 0)
   await assert.rejects(open(home), /in use by process/)
   const copy = await mkdtemp(path.join(tmpdir(), 'assay-durable-'))

@@ -9,9 +9,9 @@ let commits: GroupCommit
 let committed: number
 let disk: Disk
 
-/** Stands in for the disk: a sync ends when it is told to, or at once. */
+/** Stands in for the disk. A sync ends when the test ends it, or at once. */
 class Disk {
-  /** Of the syncs under way, how to end each. */
+  /** The syncs under way, each with the ways to end it. */
   readonly syncs: { end(): void; fail(error: Error): void }[] = []
   held = false
   checkpointFault: Error | null = null
@@ -28,7 +28,7 @@ class Disk {
     if (this.checkpointFault) throw this.checkpointFault
   }
 
-  /** Once the next sync has begun. */
+  /** Resolves once the next sync has begun. */
   async begun(): Promise<{ end(): void; fail(error: Error): void }> {
     while (this.syncs.length === 0) await new Promise((resolve) => setImmediate(resolve))
     return this.syncs.shift()!
@@ -173,7 +173,7 @@ test('tells nobody of a commit before its sync has ended', async () => {
   const sync = await disk.begun()
   assert.deepEqual(kept(), ['a'])
   const read = commits.syncing!.then(() => order.push('read'))
-  // A refusal tells of what it met, too.
+  // A refusal reveals the row that it met, so it also waits.
   const refused = commits.write(() => insert('a')).catch(() => order.push('refused'))
   await passes(5)
   assert.deepEqual([order, committed], [[], 0])

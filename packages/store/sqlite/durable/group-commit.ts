@@ -1,14 +1,13 @@
 /**
- * The group commit: many writes share one fsync, and the thread never waits for it. Waiting writes run one after the other inside
- * one BEGIN IMMEDIATE ... COMMIT, synchronously, so no read sees half of one. Then another thread syncs the log, and the promises
- * settle when that ends. Writes that come meanwhile make up the next commit.
- *
- * If a write throws after it has changed something, the commit is rolled back and run again with a SAVEPOINT for each write, so that
- * this one is undone alone. (A SAVEPOINT for each from the first cost a tenth of a write's time.) If the transaction itself is lost
- * (a full disk), all of its writes are refused. So `work` may run twice and must keep nothing of its first run.
- *
- * A sync that fails is the end: the system may have thrown away what it could not write, and the next sync would succeed
- * without it. So nothing is written or read any more until another process has read from the disk what is there.
+ * The group commit: many writes share one fsync, and the thread never waits for it. Waiting writes run one after the
+ * other inside one BEGIN IMMEDIATE ... COMMIT, synchronously, so no read sees half of one. Then another thread syncs
+ * the log, and the promises settle when the sync ends. Writes that arrive meanwhile make up the next commit. If a
+ * write throws after it has changed something, the commit is rolled back and run again with a SAVEPOINT for each
+ * write, so that this write is undone alone. (A SAVEPOINT for each from the start took a tenth of a write's time.) If
+ * the transaction itself is lost (a full disk), all of its writes are refused. So `work` may run twice and must keep
+ * nothing of its first run. After a failed sync nothing is written or read any more: the system may have thrown away
+ * what it could not write, and the next sync would succeed without it. Another process must first read what the disk
+ * holds.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Log } from './log.ts'
@@ -28,15 +27,15 @@ interface Entry {
 }
 
 export interface GroupCommit {
-  /** Resolves with what `work` returned once that is durable. */
+  /** Resolves with the result of `work` once it is durable. */
   write<T>(work: () => T): Promise<T>
-  /** Runs after all others of its commit. Claims do, so that they find what the others made or freed. */
+  /** Runs `work` after all others of its commit. Claims use it, so that they find what the others made or freed. */
   writeLast<T>(work: () => T): Promise<T>
-  /** One call of `work` gets all inputs of one commit, and answers for each in their order. */
+  /** Calls `work` once with all inputs of one commit. It returns one result for each, in their order. */
   join<In, Out>(work: (inputs: In[]) => Out[], input: In): Promise<Out>
   /**
-   * Null if everything that a read can see is durable. Otherwise it resolves when that is so, after the promises of the
-   * writes, and rejects if it never will be.
+   * Null if everything that a read can see is durable. Otherwise a promise that resolves when it is, after the
+   * promises of the writes, and rejects if it never will be.
    */
   readonly syncing: Promise<void> | null
   /** Commits waiting writes and refuses later ones. Resolves when all are durable or refused. */
@@ -45,13 +44,13 @@ export interface GroupCommit {
 
 export interface GroupCommitOptions {
   log: Pick<Log, 'sync' | 'checkpoint'>
-  /** The error of a lost transaction or a late write. */
+  /** Returns the error of a lost transaction or a late write. */
   refuse(reason: unknown): unknown
-  /** After each commit, once it is durable and its promises are settled. */
+  /** Called after each commit, once it is durable and its promises are settled. */
   committed(): void
   /** Called after a rollback, to forget what the writes left outside the database. */
   lost(): void
-  /** Called after a failed sync. Answers the error of every later call. */
+  /** Called after a failed sync. Returns the error of every later call. */
   failed(reason: unknown): unknown
 }
 
@@ -74,16 +73,16 @@ function committer(db: DatabaseSync, options: GroupCommitOptions) {
   const total = db.prepare('SELECT total_changes() AS changes')
   const changes = (): unknown => total.get()?.changes
 
-  /** Returns false if a write threw and cannot be undone alone. */
+  /** Runs the writes together. Returns false if one threw and cannot be undone alone. */
   function runTogether(batch: Entry[]): boolean {
     for (const [work, entries] of inOrder(batch)) {
       const before = changes()
       try {
         runOnce(work, entries)
       } catch (error) {
-        // A statement that met a full disk may have ended the whole transaction.
+        // A full disk may have ended the whole transaction.
         if (!db.isTransaction) throw error
-        // Most refusals come before anything is written and cost the other writes nothing.
+        // Most refusals happen before a write changes anything, and then cost the other writes nothing.
         if (entries.length > 1 || changes() !== before) return false
         entries[0]!.result = { error }
       }
@@ -233,7 +232,7 @@ class Committer implements GroupCommit {
     this.#options.committed()
   }
 
-  /** Nobody may wait for this promise. */
+  /** Handles a rejection, because nobody may await this promise. */
   #wait(durable: Promise<void>): void {
     this.#syncing = durable
     durable.catch((error: unknown) => {

@@ -12,15 +12,15 @@ import { type Log, openLog } from './log.ts'
 
 const PAGE = 4096
 const SECTOR = 512
-/** https://www.sqlite.org/fileformat2.html#wal_file_format */
+/** The length of the log's header (https://www.sqlite.org/fileformat2.html#wal_file_format). */
 const LOG_HEADER = 32
-/** In pages: that many checkpoints happen while a history runs. */
+/** The pages after which a checkpoint happens. Many happen while a history runs. */
 const CHECKPOINT = 30
 
-/** In memory where that can be: the disk is played here, and its own syncs only take time. */
+/** A folder in memory if the machine has one. The test simulates the disk, and real syncs only take time. */
 const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
-/** Numbers below `below`, the same for the same seed. */
+/** Returns a function that gives numbers below `below`, the same ones for the same seed. */
 function dice(seed: number): (below: number) => number {
   let state = seed >>> 0
   return (below) => {
@@ -30,8 +30,8 @@ function dice(seed: number): (below: number) => number {
 }
 
 /**
- * What the disk is sure to hold of a database, beside what the system holds of it. A power cut leaves, part by part, the
- * one or the other: a log by sectors, a database by pages.
+ * The bytes of a database that the disk surely holds, beside those that the system holds. A power cut leaves either,
+ * part by part: a log by sectors, a database by pages.
  */
 class Disk {
   readonly #file: string
@@ -44,7 +44,7 @@ class Disk {
     this.#log = readFileSync(`${file}-wal`)
   }
 
-  /** SQLite has synced the database. */
+  /** Records that SQLite has synced the database. */
   databaseSynced(): void {
     this.#database = readFileSync(this.#file)
   }
@@ -57,14 +57,14 @@ class Disk {
     this.#log = asItWas
   }
 
-  /** Where SQLite has begun the log anew it has synced the new header over what was there. */
+  /** Notices that SQLite has begun the log anew. It has then synced the new header over the old one. */
   noticeNewLog(): void {
     const header = this.readLog().subarray(0, LOG_HEADER)
     if (!header.equals(this.#log.subarray(0, LOG_HEADER)))
       this.#log = Buffer.concat([header, this.#log.subarray(LOG_HEADER)])
   }
 
-  /** What a power cut now would leave. */
+  /** Writes what a power cut now would leave. */
   cut(roll: (below: number) => number, folder: string): string {
     this.noticeNewLog()
     const file = path.join(folder, 'cut.db')
@@ -77,7 +77,7 @@ class Disk {
 
 function mixed(sure: Buffer, maybe: Buffer, unit: number, roll: (below: number) => number): Buffer {
   const made = Buffer.alloc(roll(2) === 0 ? sure.length : maybe.length)
-  // Mostly lost, mostly kept, or anything.
+  // A part is mostly lost, mostly kept, or either.
   const kept = [1, 50, 99][roll(3)]!
   for (let at = 0; at < made.length; at += unit) {
     const from = roll(100) < kept ? maybe : sure
@@ -91,7 +91,7 @@ interface Rows {
   sound: boolean
 }
 
-/** What the next process finds: values are written in order, so that a count says which. */
+/** Reads what the next process finds. Values are written in order, so the count tells which are there. */
 async function recovered(file: string): Promise<Rows> {
   const db = openDatabase(file)
   try {
@@ -111,14 +111,14 @@ async function recovered(file: string): Promise<Rows> {
 interface Step {
   writes: number
   bytes: number
-  /** Another connection begins to read, or ends: meanwhile a checkpoint cannot move all. */
+  /** True while another connection reads. A checkpoint then cannot move all pages. */
   reader: boolean
 }
 
 interface Cut {
-  /** Commits of which the database has told somebody. */
+  /** The number of commits that the database has acknowledged. */
   acknowledged: number
-  /** Those and what is under way. */
+  /** The number of acknowledged commits and those under way. */
   asked: number
   found: Rows
 }
@@ -219,7 +219,7 @@ test('a power cut at any moment loses nothing of what was acknowledged, and leav
   assert.ok(restarts > 0)
 })
 
-/** Begun system calls in their order: which file, and of a write where. */
+/** A system call that began: its file, and the position of a write. */
 interface Call {
   name: string
   file: 'log' | 'database'
@@ -257,7 +257,7 @@ function traced(folder: string): Call[] {
 
 const traceable = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0
 
-/** On this rests what is said in log.ts, and what the test above takes for given. */
+/** log.ts and the test above rely on this order. */
 test('SQLite syncs the log before it moves pages, the database before it begins the log anew, and the new header', {
   skip: traceable ? false : 'strace is not there, or may not trace',
 }, () => {
@@ -268,7 +268,7 @@ test('SQLite syncs the log before it moves pages, the database before it begins 
     let header = false
     let moved = 0
     let begun = 0
-    // From the first log on: before it the database was made, with a journal.
+    // The calls before the first log belong to the making of the database, which uses a journal.
     for (const { name, file, at } of calls.slice(calls.findIndex((call) => call.file === 'log'))) {
       if (name !== 'pwrite64') {
         unsynced[file] = false

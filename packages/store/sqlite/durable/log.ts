@@ -1,27 +1,28 @@
 /**
- * Syncs SQLite's write-ahead log without stopping the thread. With `synchronous = NORMAL` a commit only writes to the log. This file
- * syncs the log in libuv's pool through a descriptor of its own. A sync concerns the file, not the descriptor, and SQLite holds no
- * lock on this file that closing another descriptor could drop.
- *
- * Why a sync that begins after a commit covers it (https://www.sqlite.org/wal.html): the commit's frames stay in the log until a
- * checkpoint has moved them. With NORMAL a checkpoint syncs the log before and the database after. Only then the next commit starts
- * the log anew, and its header is synced before its frames. So a commit whose frames have left the log is durable in the database.
- * The file stays the same until the last connection closes: a new start overwrites it, and `journal_size_limit` truncates only
- * behind the last commit.
- *
- * This file starts checkpoints, because SQLite hides a failed one. A later sync does not repair a failed one: the system may report as
- * written what the disk does not hold. So nothing is moved out of such a log. The next process checks it frame by frame (SQLite's
- * recovery) and writes what is whole to the disk again.
+ * Syncs SQLite's write-ahead log without stopping the thread. With `synchronous = NORMAL` a commit only writes to the
+ * log. This file syncs the log in libuv's pool through a descriptor of its own. A sync concerns the file, not the
+ * descriptor, and SQLite holds no lock on this file that closing another descriptor could drop.
+ * A sync that begins after a commit covers it (https://www.sqlite.org/wal.html): the commit's frames stay in the log
+ * until a checkpoint has moved them. With NORMAL a checkpoint syncs the log before and the database after. Only then
+ * the next commit starts the log anew, and its header is synced before its frames. So a commit whose frames have left
+ * the log is durable in the database. The file stays the same until the last connection closes: a new start
+ * overwrites it, and `journal_size_limit` truncates only behind the last commit.
+ * This file starts checkpoints, because SQLite hides a failed one. A later sync does not repair a failed one: the
+ * system may report as written what the disk does not hold. So nothing is moved out of such a log. The next process
+ * checks it frame by frame (SQLite's recovery) and writes the whole frames to the disk again.
  */
 import { closeSync, fdatasync, openSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 
-/** Pages in the log before they are moved to the database: 16 MB. The same page is moved once, however often written. */
+/**
+ * The pages in the log at which they are moved to the database: 16 MB. A page that was written many times is moved
+ * once.
+ */
 const CHECKPOINT_PAGES = 4000
-/** https://www.sqlite.org/rescode.html#ioerr_fsync */
+/** The code of a failed sync (https://www.sqlite.org/rescode.html#ioerr_fsync). */
 const IOERR_FSYNC = 1034
 
-/** Kept until the process ends. */
+/** Connections that are never closed, because closing one would move pages. They are kept until the process ends. */
 const abandoned: DatabaseSync[] = []
 
 export interface Log {
@@ -35,15 +36,15 @@ export interface Log {
   close(): void
 }
 
-/** The number of pages that are not yet in the database. */
+/** Returns the number of pages that are not yet in the database. */
 function left(checkpoint: StatementSync): number {
   const { log, checkpointed } = checkpoint.get() as { log: number; checkpointed: number }
   return log - checkpointed
 }
 
 /**
- * `db` is a connection that has read or written `file`, so that SQLite has made the log. Afterwards the log of a killed process is
- * durable.
+ * Opens the log. `db` is a connection that has read or written `file`, so that SQLite has made the log. The log of a
+ * killed process is durable afterwards.
  */
 export async function openLog(db: DatabaseSync, file: string, pages = CHECKPOINT_PAGES): Promise<Log> {
   const look = db.prepare('PRAGMA wal_checkpoint(NOOP)')
@@ -60,12 +61,12 @@ export async function openLog(db: DatabaseSync, file: string, pages = CHECKPOINT
       due = left(move) + pages
     } catch (error) {
       due += pages
-      // After a full disk everything stays in the log for a later try.
+      // After a full disk all pages stay in the log for a later try.
       if ((error as { errcode?: number }).errcode === IOERR_FSYNC) throw error
     }
   }
   checkpoint()
-  // Writable, because Windows flushes only what may be written.
+  // The descriptor is writable, because Windows flushes only writable files.
   const descriptor = openSync(`${file}-wal`, 'r+')
   const sync = (): Promise<void> =>
     new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
 /**
- * For tests that turn a clock by hand and then look: each sync of SQLite's log ends within the pass of the event loop in
- * which it began, whatever the disk takes for it. It is the same sync, waited for.
+ * For tests that advance a clock by hand: each sync of SQLite's log ends within the pass of the event loop in which
+ * it began, however long the disk takes. It is the same sync, done synchronously.
  */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'

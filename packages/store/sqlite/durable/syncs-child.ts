@@ -1,6 +1,6 @@
 /**
- * What log.test.ts watches by its system calls: commits in the folder it is given, some hundred, with a checkpoint now
- * and then.
+ * The process whose system calls log.test.ts watches. It makes some hundred commits in the given folder, with a
+ * checkpoint now and then.
  */
 import path from 'node:path'
 import { openDatabase } from '../connection.ts'

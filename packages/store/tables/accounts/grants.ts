@@ -6,17 +6,17 @@ export interface GrantRow {
   token_id: string
   client_id: string
   redirect_uri: string
-  /** PKCE, S256. */
+  /** The challenge of PKCE, by S256. */
   challenge: string
   /** The address that the token is for (RFC 8707). */
   resource: string
   /** The scopes that the person agreed to. The token holds at most her user's present ones. */
   scopes: Scope[]
+  /** The hash of the code, then of the refresh token. */
   code_hash: string
   /** The number of uses: 0 until the code is redeemed, then one more with each refresh. */
   generation: number
   begun_at: string
-  /** The hash of the code, then of the refresh token. */
   ends_at: string
 }
 

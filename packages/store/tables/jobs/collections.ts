@@ -1,10 +1,10 @@
-/** The columns of collections, and of what they hold. */
+/** The columns of collections and of their entries. */
 import type { Collection } from '@assay/model/collection'
 import { Table } from '../table.ts'
 
 export interface CollectionRow extends Collection {
   workspace_id: string
-  /** Whether the collection holds its user's pins. */
+  /** True for the collection of a user's pins. */
   pins: boolean
 }
 
@@ -21,12 +21,12 @@ export const COLLECTIONS = new Table<CollectionRow>('collections', ['collection_
 
 export interface CollectionItemRow {
   collection_id: string
-  /** An insight, or (`newest`) a series. */
+  /** An entry: an insight or (`newest`) a series. */
   item_id: string
   workspace_id: string
   newest: boolean
   template_id: string
-  /** For a series: the variables that all its runs share. */
+  /** Of a series: the variables that all its runs share. */
   variables: Record<string, unknown>
   user_id: string
   created_at: string

@@ -36,7 +36,7 @@ export const JOBS = new Table<OwnedJob>('jobs', ['assignment_id'], {
 
 export interface InsightRow extends Pick<Insight, 'insight_id' | 'assignment_id' | 'created_at'> {
   workspace_id: string
-  /** All else of the insight. */
+  /** The other fields of the insight. */
   body: object
 }
 
@@ -48,7 +48,10 @@ export const INSIGHTS = new Table<InsightRow>('insights', ['insight_id'], {
   body: 'json',
 })
 
-/** PostgreSQL keeps several rows of a workspace, which are added up, so that writers do not wait for each other. */
+/**
+ * The counts of a workspace. PostgreSQL keeps several rows of a workspace, which are added up, so that writers do not
+ * wait for each other.
+ */
 export interface JobCountRow {
   workspace_id: string
   part: number
@@ -56,10 +59,10 @@ export interface JobCountRow {
   queued: number
   active: number
   executing: number
-  /** What all its jobs and insights take. */
+  /** The bytes of all its jobs and insights. */
   stored_bytes: number
   head_queued_at: string | null
-  /** When a job of it was last claimed: a number that rises. */
+  /** A rising number of the last claim of one of its jobs. */
   served: number
 }
 

@@ -3,7 +3,7 @@ import type { Schedule } from '@assay/model/schedule'
 import { Table } from '../table.ts'
 
 export interface ScheduleRow extends Schedule {
-  /** When the schedule may be claimed: when it is due, or when the claim of another node has lapsed. */
+  /** The time from which the schedule may be claimed: when it is due, or when the claim of another node has lapsed. */
   claim_at: string | null
 }
 

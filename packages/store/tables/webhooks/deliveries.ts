@@ -4,14 +4,14 @@ import { Table } from '../table.ts'
 
 export interface DeliveryRow extends Omit<Delivery, 'next_attempt_at'> {
   event_seq: number
-  /** The time of its event (PostgreSQL): a recovery goes by it. */
+  /** The time of its event, by which a recovery on PostgreSQL walks. */
   event_at: string
   due_at: string | null
-  /** The node that sends it now. */
+  /** The node that sends it now; null if none does. */
   owner: string | null
-  /** Whether this attempt is the last, even if it fails. */
+  /** True if this attempt is the last, even if it fails. */
   last_try: boolean
-  /** Whether later deliveries of its run follow. It then does not count as in flight. */
+  /** True if later deliveries of its run follow. It then does not count as in flight. */
   ahead: boolean
 }
 

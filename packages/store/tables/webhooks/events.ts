@@ -16,7 +16,7 @@ export const EVENTS = new Table<EventRow>('events', ['seq'], {
   data: 'json',
 })
 
-/** The job that an event tells of. */
+/** Returns the job of an event; null for an event of no job. */
 export function assignmentOf({ data }: EventRow): string | null {
   return (data as { assignment_id?: string }).assignment_id ?? null
 }

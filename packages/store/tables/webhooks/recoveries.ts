@@ -1,11 +1,11 @@
-/** The columns of recoveries, and of the counts that a webhook's statistics are made of. */
+/** The columns of recoveries, and of the counts behind a webhook's statistics. */
 import type { Recovery } from '@assay/model/delivery'
 import type { EventType } from '@assay/model/event'
 import { Table } from '../table.ts'
 
 /**
- * Where a recovery is, and where it ends. SQLite goes by `seq` alone, up to `to_seq`. The numbers of PostgreSQL do not rise
- * with the times: it goes by (timestamp, seq), up to before `until`.
+ * The place of a recovery, and its end. SQLite walks by `seq` alone, up to `to_seq`. The numbers of PostgreSQL do not
+ * rise with the times, so it walks by (timestamp, seq), up to before `until`.
  */
 export interface Position {
   next_seq: number
@@ -44,7 +44,7 @@ export const RECOVERIES = new Table<RecoveryRow>(
 export interface AttemptCountRow {
   webhook_id: string
   hour: string
-  /** The bucket of the latency (model/delivery.ts); -1: the delivery failed. */
+  /** The bucket of the latency (model/delivery.ts); -1 for an attempt that failed. */
   bucket: number
   count: number
 }

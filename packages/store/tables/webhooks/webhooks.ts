@@ -56,7 +56,7 @@ export const WEBHOOK = WEBHOOKS.except('in_flight', 'due_at', 'last_claim_at', '
 export interface WebhookEventRow {
   workspace_id: string
   event_type: EventType
-  /** Whether it is a subscription. */
+  /** True if the webhook is a subscription. */
   people: boolean
   presence_name: string
   webhook_id: string
@@ -76,7 +76,7 @@ export const WEBHOOK_EVENTS = new Table<WebhookEventRow>(
   },
 )
 
-/** What the enabled subscriptions follow, computed whenever one is written. */
+/** The objects that enabled subscriptions follow, computed whenever a subscription is written. */
 export interface WebhookFollowRow {
   workspace_id: string
   followed: string

@@ -4,9 +4,9 @@ import type { Token, User, Workspace } from '@assay/model/token'
 import { Table } from '../table.ts'
 
 export interface WorkspaceRow extends Workspace {
-  /** The rules of what may leave the workspace; null: none are set. */
+  /** The rules of what may leave the workspace; null if none are set. */
   outgoing: OutgoingRules | null
-  /** When its deletion began. Nobody sees the workspace since. */
+  /** The time when its deletion began; null if it has not. Nobody sees the workspace since. */
   deleted_at: string | null
 }
 
@@ -28,7 +28,7 @@ export const WORKSPACES = new Table<WorkspaceRow>('workspaces', ['workspace_id']
 })
 
 export interface UserRow extends User {
-  /** The user's id at the issuer. */
+  /** The user's id at the issuer; null if the user comes from no provider. */
   subject: string | null
   password_hash: string | null
 }

@@ -6,7 +6,7 @@ export interface AllowanceRow {
   key: string
   tokens: number
   at: string
-  /** When the bucket is full. The row can be deleted then. */
+  /** The time at which the bucket is full. The row can be deleted then. */
   full_at: string
 }
 

@@ -1,4 +1,4 @@
-/** The columns of connections. Their secrets come sealed. */
+/** The columns of connections. Their secrets arrive sealed. */
 import type { Connection } from '@assay/model/connection'
 import { Table } from '../table.ts'
 

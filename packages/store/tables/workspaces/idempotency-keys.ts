@@ -5,7 +5,7 @@ import { Table } from '../table.ts'
 export interface IdempotencyRow extends IdempotencyKey {
   body_hash: string
   id: string
-  /** The node that works on the request; empty: the answer was a 5xx, and a repeat begins again. */
+  /** The node that works on the request. Empty after a 5xx: a repeat begins again. */
   node_id: string
   started_at: string
   answer: string | null

@@ -9,7 +9,7 @@ export interface SignInRow extends SignIn {
   scopes: Scope[]
   /** The scopes, equal to those of its token. */
   templates: string[] | null
-  /** The token with which the sign-in begins and ends; null: a password. */
+  /** The token with which the sign-in begins and ends; null for a password. */
   token_id: string | null
 }
 

@@ -11,7 +11,7 @@ export const TEMPLATES = new Table<StoredTemplate>('templates', ['workspace_id',
   updated_at: 'time',
 })
 
-/** What jobs were created with. */
+/** The versions with which jobs were created. */
 export const TEMPLATE_VERSIONS = new Table<TemplateSource>('template_versions', ['template_id', 'version'], {
   template_id: 'text',
   version: 'text',
